@@ -169,8 +169,9 @@ class GroupSteps:
         mine, last = self._rules[done.name], at.client.position + 1
         for before in range(last + 2):
             offsets = Offsets(processed=before)
-            (one,) = self._call(mine, at.client, at.link, offsets, self.rows.scope.budget)
-            if one.offsets != but(offsets, processed=max(before, last)):
+            fired = self._call(mine, at.client, at.link, offsets, self.rows.scope.budget)
+            counted = but(offsets, processed=max(before, last))
+            if [d.offsets for d in fired] != [counted]:
                 return False
         return True
 
@@ -336,11 +337,12 @@ class GroupSteps:
 
     def _at_once(self, done: Fired, link: Link, given: Input) -> Iterator[Misfit]:
         """In scopes where the answer to SyncGroup and onJoinComplete are one step, it is both."""
-        (waits,) = self._fire(members.join_complete.name, Standing(done.client, NEW, -1, None))
+        left = Standing(done.client, NEW, -1, None)
+        then = [d.client for d in self._fire(members.join_complete.name, left)]
         before = but(done.client, state=Member.COMPLETING, granted=NOTHING)
         rule = self._rules[members.sync_answer.name]
         fired = self._in_one_step.call(rule, 0, (before, link))
-        if [client for _, (client, _) in fired] != [waits.client]:
+        if len(then) != 1 or [client for _, (client, _) in fired] != then:
             yield self._misfit(f"the answer and onJoinComplete lead to {fired}", given)
 
     def _unheard(
