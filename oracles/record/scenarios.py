@@ -204,7 +204,7 @@ _SCENARIOS = (
         (*_two(_SLOW), ("trouble",), *(_slow_batch(6000) * 3), ("over",), ("commits", "b")),
         "poll_timeout",
         ("b",),
-        ("rebalance_storm", "bouncing_members"),
+        ("rebalance_storm", "bouncing_members", "zombie"),
     ),
     Scenario(
         "slow_callback",
@@ -222,7 +222,7 @@ _SCENARIOS = (
         ),
         "stuck_in_callback",
         ("b",),
-        ("handler_ignores_rebalance", "join_window_missed"),
+        ("late_join", "handler_ignores_rebalance", "join_window_missed"),
     ),
     Scenario(
         "session_too_short",
@@ -276,7 +276,7 @@ _SCENARIOS = (
         ),
         "static_id_twice",
         ("a",),
-        ("zombie", *_EXPIRED),
+        ("zombie", "client_id_twice", *_EXPIRED),
     ),
     Scenario(
         "no_common_assignor",
@@ -342,7 +342,12 @@ _SCENARIOS = (
         ),
         "idle_connection_cut",
         ("a",),
-        ("handler_ignores_rebalance", "join_window_missed", "blocked_by_departed_member"),
+        (
+            "late_join",
+            "handler_ignores_rebalance",
+            "join_window_missed",
+            "blocked_by_departed_member",
+        ),
         idle_s=6.0,
     ),
     Scenario(

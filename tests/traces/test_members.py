@@ -135,11 +135,17 @@ def test_an_impossible_line_is_named(before: list[str]) -> None:
     "lines",
     [
         [BACK, joined(5, "c-1-a", "10:00:05,100")],  # not in order
+        [  # it was closed while its JoinGroup waited
+            joined(2, "c-1-a", "10:00:05,100"),
+            f"{prefix(time='10:00:09,098')} Member c-1-a sending LeaveGroup request to coordinator"
+            " b:9092 (id: 1) due to the consumer is being closed",
+            BACK,
+        ],
         [joined(5, "c-1-a", "10:00:05,100"), joined(3, "c-1-b", "10:00:09,100")],  # another id
         [joined(5, "c-1-a", "10:00:05,100"), joined(5, "c-1-a", "10:00:09,100")],  # a fail-over
         [joined(5, "c-1-a", "10:00:05")[11:], joined(3, "c-1-a", "10:00:05")[11:]],  # whole seconds
     ],
-    ids=["not in order", "another id", "the same generation", "the same second"],
+    ids=["not in order", "closed while it waits", "another id", "the same generation", "the same second"],
 )
 def test_what_may_happen_is_no_impossible_line(lines: list[str]) -> None:
     assert followed(lines).impossible == ()

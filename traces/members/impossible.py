@@ -107,7 +107,11 @@ def _unknown(said: Said) -> bool:
 
 
 def _contradiction(said: Said, generation: int, known: _Id) -> Impossible | None:
-    if known.ended is not None and _after(known.ended, said):
+    if (
+        known.ended is not None
+        and _after(known.ended, said)
+        and not _under_way(generation, known, known.ended)
+    ):
         return Impossible(
             said,
             known.ended,
@@ -124,6 +128,15 @@ def _contradiction(said: Said, generation: int, known: _Id) -> Impossible | None
             " members",
         )
     return None
+
+
+def _under_way(generation: int, known: _Id, ended: Said) -> bool:
+    """May this be the answer to a request that was sent before the member left? A consumer that is
+    closed leaves also while it waits for a round; when it is late with poll(), it can only wait for
+    SyncGroup.
+    """
+    more = generation - known.generation
+    return ended.kind != "member_unknown" and 0 <= more <= (ended.kind == "left")
 
 
 def _after(earlier: Said, later: Said) -> bool:
