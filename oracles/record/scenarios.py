@@ -370,7 +370,6 @@ _SCENARIOS = (
             ("commits", "a", 2),
             ("commits", "b", 2),
         ),
-        also=("coordinator_loading", "coordinator_moved", "coordinator_unavailable"),
     ),
     Scenario(
         "broker_outage",

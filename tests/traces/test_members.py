@@ -145,7 +145,13 @@ def test_an_impossible_line_is_named(before: list[str]) -> None:
         [joined(5, "c-1-a", "10:00:05,100"), joined(5, "c-1-a", "10:00:09,100")],  # a fail-over
         [joined(5, "c-1-a", "10:00:05")[11:], joined(3, "c-1-a", "10:00:05")[11:]],  # whole seconds
     ],
-    ids=["not in order", "closed while it waits", "another id", "the same generation", "the same second"],
+    ids=[
+        "not in order",
+        "closed while it waits",
+        "another id",
+        "the same generation",
+        "the same second",
+    ],
 )
 def test_what_may_happen_is_no_impossible_line(lines: list[str]) -> None:
     assert followed(lines).impossible == ()
