@@ -22,6 +22,7 @@ from groupcheck.traces.report import FileReport
 from groupcheck.traces.timestamps import show_time
 
 CALM_SHOWN = 3
+SOFTWARE = {"broker": "the broker", "java": "Kafka's client", "librdkafka": "librdkafka"}
 NOT_TOLD, KEEP = "the log does not tell", "as it is"
 WORDS = {"broken": "broken", "troubled": "troubled", "unknown": "cannot tell", "calm": "calm"}
 
@@ -201,7 +202,11 @@ def _when(since: int | None, until: int | None) -> str:
 
 
 def _ticket(ticket: Ticket) -> str:
-    about = [f"affects {ticket.affects}"] if ticket.affects else []
+    about = [f"if {SOFTWARE[ticket.software]} is {ticket.affects}"] if ticket.ranges else []
+    if ticket.here:
+        about = [f"{', '.join(ticket.here)} here is affected"]
+    elif not about and ticket.affects:
+        about = [f"affects {ticket.affects}"]
     about += [f"fixed in {ticket.fixed}"] if ticket.fixed else []
     return ticket.id + (f" ({', '.join(about)})" if about else "")
 

@@ -109,7 +109,10 @@ def cause_document(f: Found) -> dict[str, Any]:
             {"name": n, "present": f.present.get(n), "wanted": f.cause.settings.get(n)}
             for n in names
         ],
-        "tickets": [{"id": t.id, "affects": t.affects, "fixed": t.fixed} for t in f.tickets],
+        "tickets": [
+            {"id": t.id, "affects": t.affects, "fixed": t.fixed, "here": list(t.here)}
+            for t in f.tickets
+        ],
         "evidence": [{"file": s.log, "line": s.line, "text": s.text} for s in f.evidence],
     }
 

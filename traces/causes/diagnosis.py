@@ -175,6 +175,9 @@ def _found(cause: Cause, evidence: GroupEvidence) -> Found | None:
     """The cause with its evidence, by the sign that is most sure."""
     refuted = {place(p.about) for p in _against(cause, evidence)}
     for sign in sorted(cause.signs, key=lambda s: CONFIDENCES.index(s.confidence)):
+        tickets = sign.tickets if sign.confidence == "possible" else ()
+        if tickets and not evidence.versions.judged(tickets):
+            continue  # the versions that run here do not have the fault
         shown = _shown(sign, evidence, refuted)
         if shown:
             return _told(cause, sign, sorted(shown, key=lambda s: s.line), evidence)
@@ -237,7 +240,7 @@ def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEviden
         text,
         _written(sign.action or cause.action, values),
         decide,
-        (*sign.tickets, *cause.tickets),
+        evidence.versions.judged((*sign.tickets, *cause.tickets)),
         {
             **{k: v for k, v in _settings(printed).items() if k in cause.settings},
             **_settings(fields),

@@ -9,6 +9,7 @@ from attrs import Factory, define
 from groupcheck.traces.causes.derived import derived
 from groupcheck.traces.causes.from_members import statements
 from groupcheck.traces.causes.group_evidence import MOST_WRITERS, GroupEvidence
+from groupcheck.traces.causes.versions import Versions
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.members.clocks import Clocks
 from groupcheck.traces.members.members import Members
@@ -26,6 +27,8 @@ class Evidence:
     groups: dict[str, GroupEvidence] = Factory(dict)
     # The members that logs of clients show.
     members: Members = Factory(Members)
+    # Which versions logs tell.
+    versions: Versions = Factory(Versions)
     # How far the clocks of clients and brokers are apart.
     clocks: Clocks = Factory(Clocks)
     # Who -> the group that this writer named last.
@@ -40,6 +43,7 @@ class Evidence:
         self.groups.setdefault(group, GroupEvidence(group)).add(said)
         self.members.add(said, group)
         self.clocks.add(said, group)
+        self.versions.add(said)
 
     def add_all(self, statements: Iterable[Said]) -> None:
         for said in statements:
@@ -55,6 +59,7 @@ class Evidence:
         for group in groups:
             group.followed = followed.get(group.group, group.followed)
             group.correct_times(skews)
+            group.versions = self.versions
             for said in (*derived(group), *statements(group.followed)):
                 group.add(said)
         return groups

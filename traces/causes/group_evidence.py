@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence, Set
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.causes.knowledge import Need
+from groupcheck.traces.causes.versions import Versions
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON
 from groupcheck.traces.members.clocks import Skew
@@ -51,6 +52,8 @@ class GroupEvidence:
     libraries: Counter[str] = Factory(Counter)
     # Log -> the writer of its lines without a name; None if not yet known.
     _nameless: dict[str, str] | None = None
+    # Which versions all logs tell.
+    versions: Versions = Factory(Versions)
     # By how much the clocks of its clients differ from those of its brokers.
     skews: tuple[Skew, ...] = ()
     # What its members did, by the model of a member.

@@ -35,6 +35,7 @@ from jinja2 import ChainableUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from groupcheck.model.engine.errors import UserError
+from groupcheck.traces.causes.ranges import known_range
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.timestamps import show_span
 
@@ -69,6 +70,13 @@ class Ticket:
     affects: str = ""
     # The first version without it; empty if there is none, or it is not known.
     fixed: str = ""
+    # Whose versions `ranges` are: `broker`, `java` (clients, Connect, Streams) or `librdkafka`.
+    software: str = ""
+    # The versions that have the fault, each as `>=2.3 <2.3.1`: a ticket is left out where a log
+    # tells another version. Empty if they are not known well enough.
+    ranges: tuple[str, ...] = ()
+    # Of the versions that a log tells, those that have the fault.
+    here: tuple[str, ...] = ()
 
 
 @frozen
@@ -224,6 +232,13 @@ def _checked(cause: Cause, where: str) -> None:
             raise UserError(
                 f"the cause {cause.kind!r} accounts for {kind!r}, which no sentence says",
                 where=where,
+            )
+    for ticket in (*cause.tickets, *(t for sign in cause.signs for t in sign.tickets)):
+        if not all(map(known_range, ticket.ranges)) or bool(ticket.ranges) != bool(ticket.software):
+            raise UserError(
+                f"the ticket {ticket.id!r} of {cause.kind!r} has no software, or no ranges",
+                where=where,
+                do='write software = "broker", ranges = [">=2.3 <2.3.1"], or neither',
             )
     texts = [t for sign in cause.signs for t in (sign.text, sign.action)]
     for template in (cause.text, cause.action, *texts):

@@ -1,0 +1,68 @@
+"""Which versions run, as far as logs tell, and which of them a ticket affects. Whatever follows the
+numbers of a version (-ccs, -SNAPSHOT, .redhat-1) is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from attrs import Factory, define, evolve
+
+from groupcheck.traces.causes.knowledge import Ticket
+from groupcheck.traces.causes.ranges import affected, numbers
+from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.who import BROKER, JAVA, LIBRDKAFKA
+
+MOST_LOGS, MOST_VERSIONS = 10_000, 20
+_NUMBERS = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){1,3})")
+
+
+@define
+class Versions:
+    """What the logs tell of the versions of Kafka's clients, of librdkafka and of brokers."""
+
+    # Log -> the versions that its lines tell, each with the library that prints it.
+    _told: dict[str, set[tuple[str, str]]] = Factory(dict)
+    # Logs that have lines of a coordinator: Kafka's own version there is the broker's.
+    _brokers: set[str] = Factory(set)
+    # Logs that have lines of Java clients about groups.
+    _clients: set[str] = Factory(set)
+
+    def add(self, said: Said) -> None:
+        if len(self._told) >= MOST_LOGS and said.log not in self._told:
+            return
+        some = self._told.setdefault(said.log, set())
+        if said.library == BROKER:
+            self._brokers.add(said.log)
+        elif said.library == JAVA and said.client:
+            self._clients.add(said.log)
+        found = _NUMBERS.match(str(said.fields.get("version", "")))
+        library = said.library or JAVA
+        tells = said.kind == "started" and library in (JAVA, LIBRDKAFKA)
+        if tells and found is not None and len(some) < MOST_VERSIONS:
+            some.add((library, found[1]))
+
+    def of(self, software: str) -> set[str]:
+        """The versions of this software, `broker`, `java` or `librdkafka`. A log with lines of
+        brokers and of clients does not tell whose its version is.
+        """
+        out: set[str] = set()
+        for log, told in self._told.items():
+            for library, version in told:
+                whose = library
+                if library == JAVA and log in self._brokers:
+                    whose = "" if log in self._clients else BROKER
+                if whose == software:
+                    out.add(version)
+        return out
+
+    def judged(self, tickets: Iterable[Ticket]) -> tuple[Ticket, ...]:
+        """The tickets that may concern what runs here, each with the versions that it affects."""
+        out = []
+        for ticket in tickets:
+            told = self.of(ticket.software) if ticket.ranges else set()
+            here = [v for v in sorted(told, key=numbers) if affected(v, ticket.ranges)]
+            if not told or here:
+                out.append(evolve(ticket, here=tuple(here)))
+        return tuple(out)
