@@ -159,6 +159,13 @@ KINDS: dict[str, Kind] = {
         6, lambda m: running(m) and sync_waits(m), ("network", *READ), ((client.send_sync,),)
     ),
     "beat": Kind(2, beats, ("beat", *READ), ((client.send_heartbeat,), NOTHING)),
+    # Its heartbeat thread is not on; then the model's member sends no heartbeat either.
+    "beat while off": Kind(
+        0.4,
+        lambda m: idle(m) and m.heart != "on" and not m.poll_over,
+        ("beat", *READ),
+        ((client.send_heartbeat,), NOTHING),
+    ),
     "fetch": Kind(6, can_fetch, ("fetch", "settle"), ((offsets.fetch_offset,),)),
     "process": Kind(
         2,
@@ -389,7 +396,7 @@ SENDS = ("poll", "sync", "beat", "commit")
 MEANWHILE = 0.15
 CALM = (
     *("poll", "sync", "beat", "fetch", "process", "commit", "read", "replicate", "late"),
-    *("restart", "close stopped"),
+    *("beat while off", "restart", "close stopped"),
 )
 
 
