@@ -29,7 +29,7 @@ def unreachable(group: GroupEvidence) -> Iterator[Said]:
     answered = {"leader_missing", "topic_unknown", "unassigned_topics", "not_authorized"}
     metadata = group.of_each(*answered, "started")
     for who, some in group.of_each("disconnected", "session_timed_out", *good).items():
-        if len(some) < 2 or any(s.kind != "disconnected" for s in some):
+        if len(some) < 2 or any(s.kind != "disconnected" for s in some) or _only_ended(some):
             continue
         reason = next((r for s in some if (r := s.fields.get("reason"))), None)
         failed = [s for s in some if s.fields.get("reason") == "could not connect"]
@@ -42,6 +42,13 @@ def unreachable(group: GroupEvidence) -> Iterator[Said]:
             kind = "broker_unreachable"
         last = (failed or some)[-1]
         yield fact(last, kind, repeats=_attempts(failed or some), reason=reason, node=_shown(last))
+
+
+def _only_ended(some: list[Said]) -> bool:
+    """Do the lines tell only that connections ended, as idle ones do, and of no failed attempt?
+    librdkafka calls both "Broker transport failure".
+    """
+    return all(s.fields.get("error") == "_TRANSPORT" and not s.fields.get("reason") for s in some)
 
 
 def node_of(said: Said) -> int | None:

@@ -58,7 +58,8 @@ _MARKS = (
     ),
     (
         LIBRDKAFKA,
-        re.compile(r"%[0-7]\|\d{9,}|RDKAFKA-\d-|rdkafka|\[thrd:|Confluent\.Kafka|KafkaError\{"
+        re.compile(r"%[0-7]\|\d{9,}|severity\"?: ?\d, ?\"?fac\"?:|RDKAFKA-\d-"
+                   r"|rdkafka|\[thrd:|Confluent\.Kafka|KafkaError\{"
                    r"|\bERR__|confluent[-_]kafka|\bLocal: [A-Z]|\bBroker: (?:Unknown|Group"
                    r"|Specified|Static|Coordinator|Not coord|The member|The group"
                    r"|Inconsistent|Consumer group|Topic auth|Invalid|Offset out|API version)"),
