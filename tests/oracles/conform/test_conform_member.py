@@ -57,6 +57,8 @@ def test_every_row_of_a_small_scope_agrees(
     assert misfits(document) == []
     assert document["rows"] == document["executed"] == document["agreeing"] == ROWS
     assert document["never_executed"] == ["lose_request:commit", "send_join:committed_first"]
+    assert document["executed_from"] == {"real_memories": 937, "executions": 16_202}
+    assert document["group_steps"] == {"states": 275, "compared": 7374, "differing": 0}
     assert {*document["not_executed"]} == {"closed", "crash", "late_commit"}
     assert document["excuses"] == EXCUSED
     assert document["asked"] == ROWS
