@@ -57,6 +57,14 @@ DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "sca
     "--markdown", type=OUTPUT, metavar="FILE", help="Write the answer as Markdown, for a ticket."
 )
 @click.option(
+    "--pytest",
+    "pytest",
+    is_flag=False,
+    flag_value="-",
+    metavar="[FILE]",
+    help="Print, or write, a test with the schedule that the log of a broker shows.",
+)
+@click.option(
     "--spark",
     metavar="MASTER",
     help="Replay whole archives with Spark (docs/archive.md): local[2], spark://HOST:PORT, yarn,"

@@ -93,6 +93,11 @@ def replay(files: Sequence[Path], html: Path | None, markdown: Path | None, **op
     """`groupcheck replay`: see `groupcheck.oracles.replay.report`."""
     from groupcheck.oracles.replay.report import run
 
+    wanted = options.pop("pytest", None)
+    if wanted is not None:
+        from groupcheck.oracles.replay.schedule import export
+
+        return export(files, wanted, options["format"], options["group"])
     not_read({"--html": html, "--markdown": markdown}, files)
     return run(files, html=html, markdown=markdown, **options)
 

@@ -58,6 +58,31 @@ class Checker:
             lines.append(f"\npicture: {self._save(result)}")
         raise AssertionError("\n".join(lines))
 
+    def explains(
+        self,
+        lines: Sequence[str],
+        *,
+        group: str,
+        rounds: Sequence[tuple[int | None, int | None, int | None]],
+    ) -> None:
+        """Asserts that the model explains the lines of a broker's log about one group, and comes to
+        these rebalances: (generation before, generation after, members). `groupcheck replay LOG
+        --pytest` writes such tests.
+
+        Raises `AssertionError` with the first line that the model does not explain.
+        """
+        __tracebackhide__ = True
+        from groupcheck.oracles.replay.schedule import followed, rounds_of
+
+        report = followed(lines, group)
+        if report is None:
+            raise AssertionError(f"no line is about the group {group!r}")
+        if report.verdict != "holds":
+            first = "".join(f"\nline {u.line}: {u.text}\n{u.why}" for u in report.unexplained[:1])
+            raise AssertionError(f"{report.verdict}: {report.reason}{first}")
+        if rounds_of(report) != tuple(rounds):
+            raise AssertionError(f"the rebalances are {rounds_of(report)}, not {tuple(rounds)}")
+
     def _save(self, result: CheckResult) -> Path | str:
         """Where the picture is, or why it is not: that must not cost the counterexample."""
         assert self._pictures is not None
