@@ -9,9 +9,10 @@ from itertools import pairwise
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.said import Said, fact, ms_between
 
-ROUND_LIMITS = ((10_000, 5), (60_000, 15), (600_000, 30), (3_600_000, 60))
+ROUND_LIMITS = ((10_000, 8), (60_000, 15), (600_000, 30), (3_600_000, 60))
 """A group that goes through so many generations in so many ms does not settle. A rollout of many
-members, one after the other, can take some rounds in each minute.
+members, one after the other, can take some rounds in each minute, and each member that joins a
+cooperative group takes two.
 """
 HEARD, HELD_MS = 3, 5_000
 """A member that is told so often, and for so long, that the group rebalances, joins late."""
