@@ -18,6 +18,17 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
+from groupcheck.oracles.conform.member.model_rules import (
+    CLOSE,
+    LOSE_REQUEST,
+    POLL_TIMEOUT,
+    PROCESS_RECORD,
+    REQUEST_TIMEOUT,
+    SEND_COMMIT,
+    SEND_HEARTBEAT,
+    SEND_JOIN,
+    SEND_SYNC,
+)
 from groupcheck.oracles.conform.member.parts import Does, Failed, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.rows import Rows
 
@@ -74,15 +85,15 @@ class Counterparts:
     def of(self, rule: str, at: Standing) -> list[Expected]:
         """The outcomes that the rule must have; none if it must not fire."""
         found: dict[str, Callable[[Standing, Memory], Iterator[Expected]]] = {
-            "send_join": self._send_join,
-            "send_sync": self._send_sync,
-            "send_commit": self._send_commit,
-            "send_heartbeat": self._send_heartbeat,
-            "request_timeout": self._request_timeout,
-            "process_record": self._process,
-            "close": self._close,
-            "poll_timeout": self._poll_timeout,
-            "lose_request": self._lose_sync,
+            SEND_JOIN: self._send_join,
+            SEND_SYNC: self._send_sync,
+            SEND_COMMIT: self._send_commit,
+            SEND_HEARTBEAT: self._send_heartbeat,
+            REQUEST_TIMEOUT: self._request_timeout,
+            PROCESS_RECORD: self._process,
+            CLOSE: self._close,
+            POLL_TIMEOUT: self._poll_timeout,
+            LOSE_REQUEST: self._lose_sync,
             "lose_response": self._lose_response,
             "disconnect": self._disconnect,
             "delay_request": self._delay_request,
@@ -142,12 +153,12 @@ class Counterparts:
         if joins := self._joins(at, m):
             request, after = joins
             first = isinstance(request, OffsetCommit)
-            name = "send_join:committed_first" if first else "send_join:sent"
+            name = f"{SEND_JOIN}:committed_first" if first else f"{SEND_JOIN}:sent"
             yield Expected(name, Link(request=request), after, Input(Does.POLL))
 
     def _send_sync(self, at: Standing, m: Memory) -> Iterator[Expected]:
         if sent := self._sent(m, Input(Does.SEND), SyncGroup):
-            yield Expected("send_sync", _behind(at.link, sent[0]), sent[1], Input(Does.SEND))
+            yield Expected(SEND_SYNC, _behind(at.link, sent[0]), sent[1], Input(Does.SEND))
 
     def _commits(self, at: Standing, m: Memory) -> tuple[Request, Memory] | None:
         """The commit that the application sends, if there is something new to commit. While the
@@ -160,7 +171,7 @@ class Counterparts:
 
     def _send_commit(self, at: Standing, m: Memory) -> Iterator[Expected]:
         if sent := self._commits(at, m):
-            yield Expected("send_commit", Link(request=sent[0]), sent[1], Input(Does.COMMIT))
+            yield Expected(SEND_COMMIT, Link(request=sent[0]), sent[1], Input(Does.COMMIT))
 
     def _send_heartbeat(self, at: Standing, m: Memory) -> Iterator[Expected]:
         """Left out are heartbeats while something else is under way, before SyncGroup is sent, and
@@ -170,7 +181,7 @@ class Counterparts:
         if not at.link.idle or told or m.client.prepare == Prepare.SYNC:
             return
         if sent := self._sent(m, Input(Does.BEAT), Heartbeat):
-            yield Expected("send_heartbeat", Link(request=sent[0]), sent[1], Input(Does.BEAT))
+            yield Expected(SEND_HEARTBEAT, Link(request=sent[0]), sent[1], Input(Does.BEAT))
 
     def _sent(self, m: Memory, given: Input, kind: type[Request]) -> tuple[Request, Memory] | None:
         """The request of this kind that the row sends last, and the member afterwards."""
@@ -182,7 +193,7 @@ class Counterparts:
     def _process(self, at: Standing, m: Memory) -> Iterator[Expected]:
         done = self.row(m, Input(Does.PROCESS))
         if done is not None:
-            yield Expected("process_record", at.link, done.after, Input(Does.PROCESS))
+            yield Expected(PROCESS_RECORD, at.link, done.after, Input(Does.PROCESS))
 
     # -- connections that break, and processes that end
 
@@ -192,7 +203,7 @@ class Counterparts:
 
     def _request_timeout(self, at: Standing, m: Memory) -> Iterator[Expected]:
         if at.link.parked and at.link.orphaned:
-            yield Expected("request_timeout", NEW, self._broken(m), Input(Does.BREAK))
+            yield Expected(REQUEST_TIMEOUT, NEW, self._broken(m), Input(Does.BREAK))
 
     def _disconnect(self, at: Standing, m: Memory) -> Iterator[Expected]:
         if at.link.parked:
@@ -206,7 +217,7 @@ class Counterparts:
     def _after_the_end(self, rule: str, at: Standing) -> Iterator[Expected]:
         """A process that has closed and whose requests are under way does nothing more."""
         given, link = Input(Does.CLOSE), at.link
-        if rule == "request_timeout" and link.parked and link.orphaned:
+        if rule == REQUEST_TIMEOUT and link.parked and link.orphaned:
             yield Expected(rule, NEW, None, given, at.client)
         if rule == "disconnect" and link.parked:
             yield Expected(rule, NEW, None, given, at.client, (rule,))
@@ -223,17 +234,17 @@ class Counterparts:
             return
         leave = self._leave(m)
         if leave is None:
-            yield Expected("close:unheard", NEW, None, given, Client(), ("close",))
+            yield Expected(f"{CLOSE}:unheard", NEW, None, given, Client(), (CLOSE,))
             return
-        lost = ("close", "lose_request") if link.idle else ("close",)
-        yield Expected("close:unheard", NEW, None, given, Client(), lost)
+        lost = (CLOSE, LOSE_REQUEST) if link.idle else (CLOSE,)
+        yield Expected(f"{CLOSE}:unheard", NEW, None, given, Client(), lost)
         if link.idle:
             heard = Link(request=leave, live=False)
-            yield Expected("close:heard", heard, None, given, Client(), ("close",))
+            yield Expected(f"{CLOSE}:heard", heard, None, given, Client(), (CLOSE,))
         else:
             waits = _behind(link, leave)
             closing = Client(closing=True)
-            yield Expected("close:behind", waits, None, given, closing, ("close",))
+            yield Expected(f"{CLOSE}:behind", waits, None, given, closing, (CLOSE,))
 
     def _leave(self, m: Memory) -> Request | None:
         """The LeaveGroup of a member that closes."""
@@ -245,18 +256,18 @@ class Counterparts:
         sent = self._sent(m, given, LeaveGroup)
         if sent and m.client.prepare != Prepare.SYNC:
             link = _behind(at.link, sent[0])
-            yield Expected("poll_timeout:heard", link, sent[1], given, None, ("poll_timeout",))
+            yield Expected(f"{POLL_TIMEOUT}:heard", link, sent[1], given, None, (POLL_TIMEOUT,))
         given = Input(Does.BREAK_LEAVING)
         if sent := self._sent(m, given, LeaveGroup):
-            after, spends = self.settled(sent[1]), ("poll_timeout", "lose_request")
-            yield Expected("poll_timeout:unheard", NEW, after, given, None, spends)
+            after, spends = self.settled(sent[1]), (POLL_TIMEOUT, LOSE_REQUEST)
+            yield Expected(f"{POLL_TIMEOUT}:unheard", NEW, after, given, None, spends)
 
     def _lose_sync(self, at: Standing, m: Memory) -> Iterator[Expected]:
         given = Input(Does.BREAK_POLL)
         lost = self.row(m, given)
         if at.link.parked is None and lost and isinstance(lost.sent[0], SyncGroup):
             after = self.settled(lost.after)
-            yield Expected("lose_request:sync", NEW, after, given, None, ("lose_request",))
+            yield Expected(f"{LOSE_REQUEST}:sync", NEW, after, given, None, (LOSE_REQUEST,))
 
     def _lost(self, at: Standing, m: Memory) -> Iterator[tuple[Request, Memory | None, Input]]:
         """What the member may send next, and the member whose connection breaks under it."""
@@ -297,7 +308,7 @@ class Counterparts:
             yield Expected("delay_request", Link(late=request), after, given, None, spends)
         leave = self._leave(m)
         if leave and m.client.prepare != Prepare.SYNC:
-            spends, given = ("delay_request", "close"), Input(Does.CLOSE)
+            spends, given = ("delay_request", CLOSE), Input(Does.CLOSE)
             yield Expected("delay_request", Link(late=leave), None, given, Client(), spends)
 
     def _late_commit(self, at: Standing, m: Memory) -> Iterator[Expected]:

@@ -35,6 +35,16 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.oracles.conform.member.counterparts import Counterparts, Expected, Standing
+from groupcheck.oracles.conform.member.model_rules import (
+    CLOSE,
+    FETCH_OFFSET,
+    LOSE_REQUEST,
+    POLL_TIMEOUT,
+    PROCESS_RECORD,
+    SEND_COMMIT,
+    SEND_HEARTBEAT,
+    SEND_SYNC,
+)
 from groupcheck.oracles.conform.member.parts import LOST, Does, Input, Memory
 from groupcheck.oracles.conform.member.rows import ANSWERED_BY, Rows
 
@@ -48,11 +58,11 @@ LOOKS = (members.send_join.name, faults.crash.name)
 RULES = (
     *(r.name for r in members.POLL_RULES if r is not members.join_complete),
     *(r.name for r in faults.FAULT_RULES),
-    "process_record",
+    PROCESS_RECORD,
 )
 ASSIGNED = f"{members.sync_answer.name}:assigned"
 NEW = Link()
-LOSES_COMMIT = "lose_request:commit"
+LOSES_COMMIT = f"{LOSE_REQUEST}:commit"
 FAULTS = frozenset(r.name for r in faults.FAULT_RULES)
 
 
@@ -145,7 +155,7 @@ class GroupSteps:
         for done in fired:
             if done.name == LOSES_COMMIT:
                 continue  # `_loses_commit`
-            if done.name == "process_record" and at.memory and at.memory.paused:
+            if done.name == PROCESS_RECORD and at.memory and at.memory.paused:
                 continue  # the abstraction `paused partitions`
             match = next((w for w in wanted if self._fits(at, w, done)), None)
             if match is None or not self._counts(at, done):
@@ -164,7 +174,7 @@ class GroupSteps:
 
     def _counts(self, at: Standing, done: Fired) -> bool:
         """Is what was processed by any member the most that one of them has processed?"""
-        if done.name != "process_record":
+        if done.name != PROCESS_RECORD:
             return True
         mine, last = self._rules[done.name], at.client.position + 1
         for before in range(last + 2):
@@ -180,18 +190,18 @@ class GroupSteps:
             assert wanted.memory is not None
             yield from self._same(done.client, wanted.memory, wanted.given)
             return
-        known = done.offsets.committed if done.name == "fetch_offset" else at.known
+        known = done.offsets.committed if done.name == FETCH_OFFSET else at.known
         yield from self._rests(done.client, done.link, known, wanted.memory, wanted.given)
 
     def _near(self, rule: str) -> Input:
         """The input that is nearest to a rule, to show the real member beside it."""
         nearest = {
-            "send_sync": Does.SEND,
-            "send_commit": Does.COMMIT,
-            "send_heartbeat": Does.BEAT,
-            "process_record": Does.PROCESS,
-            "close": Does.CLOSE,
-            "poll_timeout": Does.NO_POLL,
+            SEND_SYNC: Does.SEND,
+            SEND_COMMIT: Does.COMMIT,
+            SEND_HEARTBEAT: Does.BEAT,
+            PROCESS_RECORD: Does.PROCESS,
+            CLOSE: Does.CLOSE,
+            POLL_TIMEOUT: Does.NO_POLL,
         }
         given = Input(nearest.get(rule, Does.POLL))
         return given if self._told.row(self._memory, given) else Input(Does.POLL)
@@ -235,7 +245,7 @@ class GroupSteps:
             yield self._misfit(f"{LOSES_COMMIT} fires {len(fired)} times", given)
         for done in fired if wanted else []:
             assert row is not None and row.after is not None
-            spent = self.rows.scope.budget.spend("lose_request")
+            spent = self.rows.scope.budget.spend(LOSE_REQUEST)
             left = Standing(done.client, Link(), at.known, None)
             joins = list(self._fire(members.send_join.name, left))
             if (done.link, done.budget) != (Link(), spent) or len(joins) != 1:
@@ -249,19 +259,19 @@ class GroupSteps:
         """A member that has no position asks for the committed offsets of all that it owns."""
         for watched in range(1, self.rows.scope.partition_count):
             asks = bool(at.client.owned >> watched & 1 and at.client.position < 0)
-            fired = list(self._fire("fetch_offset", at, 0, watched))
+            fired = list(self._fire(FETCH_OFFSET, at, 0, watched))
             if asks != bool(fired) or any(d.offsets != Offsets(watched) for d in fired):
                 told = f"fetch_offset of t-{watched} fires {len(fired)} times"
                 yield self._misfit(told, Input(Does.FETCH))
         for offset in range(self.rows.scope.records + 1):
             given = Input(Does.FETCH, offset=offset)
             row = self._told.row(m, given)
-            fired = list(self._fire("fetch_offset", at, offset))
+            fired = list(self._fire(FETCH_OFFSET, at, offset))
             if bool(fired) != bool(row and row.rules):
                 yield self._misfit(f"fetch_offset fires {len(fired)} times", given)
             for done in fired:
                 if row is not None:
-                    found = Expected("fetch_offset", at.link, row.after, given)
+                    found = Expected(FETCH_OFFSET, at.link, row.after, given)
                     yield from self._after(at, done, found)
 
     # -- the coordinator, and the connection

@@ -111,9 +111,9 @@ def one_process(paths: Sequence[Path]) -> dict[tuple[str, str, int | None], dict
         except TraceError:
             continue
         for g in report.groups:
-            found[speakable(report.path), speakable(g.group), g.coordinator] = _dated(
-                group_document(g, report)
-            )
+            told = group_document(g, report)
+            del told["findings"]  # no table has them
+            found[speakable(report.path), speakable(g.group), g.coordinator] = _dated(told)
     return found
 
 
