@@ -121,7 +121,8 @@ class ClientLog:
         time, process = time_in_json(line), process_of(line)
         if time is None:
             time = self._time_of(text[: hits[0].begin], text)
-        about = _by_all(hits, about)
+        if len(hits) > 1 or not about.library:
+            about = _by_all(hits, about)
         for hit in hits:
             mine = told(hit.fields, about)
             if not mine.client and not mine.group:

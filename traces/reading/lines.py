@@ -105,9 +105,10 @@ def read_lines(
     wide = stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     try:
         for block in _utf16(stream) if wide else _blocks(stream, notes):
+            here = [n for n in without if n in block]
             for gap, raw in _hits(block, needles) if needles else _all(block):
                 notes.lines += gap
-                if raw is not None and not any(n in raw for n in without):
+                if raw is not None and not any(n in raw for n in here):
                     yield notes.lines, _decoded(raw, notes, notes.lines == first)
     except DAMAGE as e:
         notes.ends(e)
