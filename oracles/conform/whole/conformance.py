@@ -46,6 +46,13 @@ ROUNDS_MS = (100_000_000, 110_000_000, 120_000_000)
 # these, the second, and so on. Two of the second kind do not fit together.
 LIMITED, LISTED = 0.15, 0.15
 LISTS = (("range,roundrobin", "roundrobin,range", "roundrobin"), ("range", "roundrobin"))
+# What each schedule draws anew, as the document says it.
+DRAWN = {
+    "max_size": f"1 to the number of members in {LIMITED:.0%} of the schedules, else no limit",
+    "protocols": f"different lists of assignors in {LISTED:.0%} of the schedules, else the same",
+    "timeouts": "session and rebalance timeout of each member",
+    "autocommit": "whether the members commit by themselves",
+}
 TOGETHER = 16  # schedules that are carried out side by side
 REAL = "ConsumerCoordinator and GroupCoordinatorService of Apache Kafka, in one JVM"
 
@@ -129,6 +136,7 @@ class WholeConformance:
                 "two_step": True,
                 "protocols": "",
             },
+            "drawn": dict(DRAWN),
             "kafka": self.kafka,
             "mutation": self.mutation,
             "seed": self.seed,
