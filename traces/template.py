@@ -20,6 +20,8 @@ from typing import Any
 from attrs import frozen
 
 Fields = dict[str, Any]
+Spans = dict[str, tuple[int, int]]
+"""Field -> where it begins and ends in a line."""
 Converter = Callable[[str], Any]
 
 _PARTITION = r"[\w.\-]{1,249}-\d{1,9}"
@@ -65,12 +67,12 @@ class Template:
     def match(self, line: str) -> dict[str, str] | None:
         """The text of every field, or None. A free field is never empty, except the last one."""
         located = self.locate(line)
-        return None if located is None else located[2]
+        return None if located is None else {name: line[a:b] for name, (a, b) in located[2].items()}
 
-    def locate(self, line: str) -> tuple[int, int, dict[str, str]] | None:
-        """Where the text begins and ends, and its fields, or None."""
+    def locate(self, line: str) -> tuple[int, int, Spans] | None:
+        """Where the text and its fields begin and end, or None."""
         begin = at = 0
-        found: dict[str, str] = {}
+        found: Spans = {}
         for anchor in self.anchors:
             if anchor.before is None:
                 find = anchor.pattern.match if self.whole else anchor.pattern.search
@@ -82,12 +84,12 @@ class Template:
             if anchor.before is None:
                 begin = hit.start()
             if anchor.before is not None:
-                found[anchor.before] = line[at : hit.start()]
+                found[anchor.before] = at, hit.start()
             for name in anchor.names:
-                found[name] = hit[name]
+                found[name] = hit.span(name)
             at = hit.end()
         if self.last is not None:
-            found[self.last], at = line[at:], len(line)
+            found[self.last], at = (at, len(line)), len(line)
         elif self.whole and at != len(line):
             return None
         return begin, at, found

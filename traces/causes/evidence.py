@@ -40,7 +40,10 @@ class Evidence:
             self._of[said.who] = said.group
         if group not in self.groups and len(self.groups) >= MOST_GROUPS:
             group = NO_GROUP
-        self.groups.setdefault(group, GroupEvidence(group)).add(said)
+        found = self.groups.get(group)
+        if found is None:
+            found = self.groups[group] = GroupEvidence(group)
+        found.add(said)
         self.members.add(said, group)
         self.clocks.add(said, group)
         self.versions.add(said)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.shapes import by_shape, shape_of
 from groupcheck.traces.marks import typed, without_bold, without_html
 from groupcheck.traces.timestamps import from_number, parse_time
 
@@ -74,7 +75,15 @@ _BEHIND = re.compile(
 
 def message_end(text: str) -> str:
     """The text without what a layout prints behind the message."""
-    return _BEHIND.sub("", text).strip()
+    begin, end = _message(shape_of(text))
+    return text[begin:end]
+
+
+@by_shape
+def _message(text: str) -> tuple[int, int]:
+    """Where the message begins and ends."""
+    text = _BEHIND.sub("", text).rstrip()
+    return len(text) - len(text.lstrip()), len(text)
 
 
 _TIME_KEY = re.compile(

@@ -21,8 +21,9 @@ from groupcheck.traces.clients.frames import (
 from groupcheck.traces.clients.said import TEXT_CHARS, Said
 from groupcheck.traces.clients.sentences import WORD, Hit, Sentences, all_sentences
 from groupcheck.traces.clients.settings import Dump, dump_at
+from groupcheck.traces.clients.shapes import LONGEST, by_shape, remember, shape_of
 from groupcheck.traces.clients.values import merged, settled
-from groupcheck.traces.clients.who import BROKER, NAMES, Names, names, task_of, told
+from groupcheck.traces.clients.who import BROKER, NAMES, NOBODY, Names, names, task_of, told
 from groupcheck.traces.reading import SAMPLE_CHARS, SAMPLES
 from groupcheck.traces.timestamps import parse_time
 
@@ -59,7 +60,7 @@ class ClientLog:
     # A sink's task -> the names of its consumer.
     _tasks: dict[str, Names] = Factory(dict)
     # Who wrote the record to which the next lines may belong.
-    _head: Names = Factory(Names)
+    _head: Names = NOBODY
     # The last lines, for the time of one that has none of its own.
     _before: deque[str] = Factory(lambda: deque(maxlen=LOOKED_BACK))
 
@@ -71,6 +72,8 @@ class ClientLog:
     def statements(self, lines: Iterable[tuple[int, str]]) -> Iterator[Said]:
         """What the lines, as (number, text), say."""
         words = self.sentences.by_word.keys() | _ABOUT_GROUPS
+        # Shape of lines that say nothing -> whether they go on with the record before.
+        idle: dict[bytes, bool] = {}
         record: PrettyRecord | None = None
         for number, line in lines:
             if self._dump is not None:
@@ -80,17 +83,27 @@ class ClientLog:
             if says_nothing(line):
                 self.understood += 1
                 continue
+            shape = shape_of(line)
+            goes_on = idle.get(shape) if record is None else None
+            if goes_on is not None:
+                if not goes_on:
+                    self._head = NOBODY
+                self._before.append(line)
+                continue
             if "Config values" in line:
                 self._dump = dump_at(number, plain(line[:MOST_CHARS]))
                 self._before.append(line)
                 continue
             if record is None and begins_record(line):
                 record = PrettyRecord()
-            if not continues(line):
-                self._head = Names()
+            goes_on = continues(line)
+            if not goes_on:
+                self._head = NOBODY
             said: tuple[Said, ...] = ()
             if not words.isdisjoint(WORD.findall(line[:MOST_CHARS])):
                 said = tuple(self._line(number, line))
+            elif record is None and len(shape) <= LONGEST:
+                remember(idle, shape, goes_on)
             if record is None:
                 yield from said
             elif not record.takes(line, said):
@@ -180,7 +193,7 @@ class ClientLog:
 
     def _note_strange(self, number: int, text: str) -> None:
         self.strange += 1
-        shape = _SHAPED.sub("#", text)[:SHAPE_CHARS]
+        shape = _shape_shown(shape_of(text))
         if shape in self.shapes or len(self.shapes) < MOST_SHAPES:
             self.shapes[shape] += 1
             self._first.setdefault(shape, (number, text[:SAMPLE_CHARS]))
@@ -193,6 +206,11 @@ class ClientLog:
             if not some or name in some:
                 return name
         return ""
+
+
+@by_shape
+def _shape_shown(text: str) -> str:
+    return _SHAPED.sub("#", text)[:SHAPE_CHARS]
 
 
 def _by_all(hits: list[Hit], about: Names) -> Names:

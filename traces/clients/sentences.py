@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -25,7 +25,8 @@ from typing import Any
 from attrs import Factory, evolve, field, frozen
 
 from groupcheck.traces.clients.errors import errors, numbered
-from groupcheck.traces.template import Template, compile_template
+from groupcheck.traces.clients.shapes import LONGEST, remember, shape_of
+from groupcheck.traces.template import Spans, Template, compile_template
 
 MOST_MET = 10_000
 WORD = re.compile(r"[A-Za-z][A-Za-z]{2,}")
@@ -52,10 +53,16 @@ class Sentence:
     marked: bool = False
     # How many characters of the text are fixed: the longest text fits a line best.
     weight: int = field(init=False)
+    # Its fixed text has digits other than zero: it does not fit every line of a shape.
+    has_digits: bool = field(init=False)
 
     @weight.default
     def _fixed(self) -> int:
         return len(_FIELD.sub("", self.template.text))
+
+    @has_digits.default
+    def _with_digits(self) -> bool:
+        return not set("123456789").isdisjoint(_FIELD.sub("", self.template.text))
 
 
 @frozen
@@ -69,6 +76,46 @@ class Hit:
 
 
 @frozen
+class _Place:
+    """Where a line holds a sentence."""
+
+    sentence: Sentence
+    begin: int
+    end: int
+    # Where its fields stand.
+    spans: Spans = Factory(dict)
+    # The protocol's name of the error that stands in its field `error`; empty if there is none.
+    error: str = ""
+
+    @property
+    def fixed_end(self) -> int:
+        """Where the part of the line ends that no other sentence may share: a free field at the end
+        of a template takes the rest of the line, which may hold another sentence.
+        """
+        last = self.sentence.template.last
+        return self.end if last is None else self.spans[last][0]
+
+    def hit(self, line: str) -> Hit:
+        """The sentence with what stands in `line` at this place."""
+        kinds, found = self.sentence.template.kinds, {}
+        for name, (a, b) in self.spans.items():
+            found[name] = _READ.get(kinds[name], str)(line[a:b])
+        fields = {
+            name: value.format(**found) if isinstance(value, str) and "{" in value else value
+            for name, value in self.sentence.means.items()
+        }
+        fields |= found
+        if self.error:
+            fields["error"] = self.error
+        return Hit(self.sentence, self.begin, self.end, fields)
+
+
+_READ: Mapping[str, Callable[[str], Any]] = {"int": int, "number": float}
+Numbers = tuple[tuple[int, int, str], ...]
+"""Where a line shows errors by their numbers, with their names."""
+
+
+@frozen
 class Sentences:
     """All sentences, filed by their rarest words."""
 
@@ -78,6 +125,10 @@ class Sentences:
     _words: frozenset[str] = field(init=False, repr=False)
     # Which of those words a line holds -> the sentences that it may hold. Lines are much alike.
     _met: dict[frozenset[str], tuple[Sentence, ...]] = field(init=False, factory=dict, repr=False)
+    # Shape of a line, library, errors by number -> what the line holds.
+    _known: dict[tuple[bytes, str, Numbers], list[_Place]] = field(
+        init=False, factory=dict, repr=False
+    )
 
     @_words.default
     def _all_words(self) -> frozenset[str]:
@@ -103,81 +154,82 @@ class Sentences:
         """The sentences that `line` holds, in order, without overlaps. Blanks in `line` are single.
         Sentences of other libraries than `library` are left out, if it is known.
         """
-        hits = []
-        for sentence in self._candidates(line):
-            wrote = sentence.libraries
-            if wrote and library not in wrote and (library or sentence.marked):
-                continue
-            located = sentence.template.locate(line) if sentence.template.longest in line else None
-            if located is not None:
-                begin, end, texts = located
-                hits.append(Hit(sentence, begin, end, _values(sentence, texts)))
-        hits += [Hit(error_sentence(name), a, b, {"error": name}) for a, b, name in numbered(line)]
-        if len(hits) < 2 and not (hits and hits[0].sentence.error):
-            return hits
-        hits.sort(key=lambda hit: -hit.sentence.weight)
-        kept: list[Hit] = []
-        for hit in hits:
-            if not hit.sentence.error and all(
-                _fixed_end(hit) <= k.begin or _fixed_end(k) <= hit.begin for k in kept
-            ):
-                kept.append(hit)
-        named = [hit for hit in hits if hit.sentence.error]
-        if named:
-            kept = [_with_name(hit, named, line) for hit in kept]
-            ignored = [hit for hit in kept if hit.fields.get("ignored")]
-            named = [e for e in named if not any(i.begin <= e.begin < i.end for i in ignored)]
-            for hit in named:
-                if hit.sentence.kind and not any(_tells(k, hit) for k in kept):
-                    kept.append(hit)
-        return sorted(kept, key=lambda hit: hit.begin)
+        return [place.hit(line) for place in self._places(line, library)]
+
+    def _places(self, line: str, library: str) -> list[_Place]:
+        """Where the sentences stand, which is the same in all lines of a shape."""
+        shape, numbers = shape_of(line), tuple(numbered(line))
+        key = shape, library, numbers
+        places = self._known.get(key)
+        if places is None:
+            candidates = self._candidates(line)
+            places = _best(_all_places(line, library, candidates, numbers), line)
+            if len(shape) <= LONGEST and not any(s.has_digits for s in candidates):
+                remember(self._known, key, places)
+        return places
 
 
-def _tells(hit: Hit, error: Hit) -> bool:
+def _all_places(
+    line: str, library: str, candidates: Iterable[Sentence], numbers: Numbers
+) -> list[_Place]:
+    """Where the candidates stand in the line, those with the longest text first."""
+    places = []
+    for sentence in candidates:
+        wrote = sentence.libraries
+        if wrote and library not in wrote and (library or sentence.marked):
+            continue
+        located = sentence.template.locate(line) if sentence.template.longest in line else None
+        if located is not None:
+            places.append(_Place(sentence, *located))
+    places += [_Place(error_sentence(name), begin, end) for begin, end, name in numbers]
+    return sorted(places, key=lambda place: -place.sentence.weight)
+
+
+def _best(places: list[_Place], line: str) -> list[_Place]:
+    """Those that count, in order, without overlaps: the longest texts, and errors that none of them
+    tells.
+    """
+    kept: list[_Place] = []
+    for place in places:
+        if not place.sentence.error and all(
+            place.fixed_end <= k.begin or k.fixed_end <= place.begin for k in kept
+        ):
+            kept.append(place)
+    named = [place for place in places if place.sentence.error]
+    if named:
+        kept = [_with_name(place, named, line) for place in kept]
+        ignored = [place for place in kept if place.sentence.means.get("ignored")]
+        named = [e for e in named if not any(i.begin <= e.begin < i.end for i in ignored)]
+        for error in named:
+            if error.sentence.kind and not any(_tells(k, error) for k in kept):
+                kept.append(error)
+    return sorted(kept, key=lambda place: place.begin)
+
+
+def _tells(place: _Place, error: _Place) -> bool:
     """Whether the sentence says what the error in the line says, or is none to say it: what a step
     inside the library or the answer to a request came to has a line of its own.
     """
-    inside = hit.begin <= error.begin and error.end <= hit.end
-    return hit.sentence.kind == error.sentence.kind or (inside and hit.sentence.kind in _QUIET)
+    inside = place.begin <= error.begin and error.end <= place.end
+    kind = place.sentence.kind
+    return kind == error.sentence.kind or (inside and kind in _QUIET)
 
 
-def _with_name(hit: Hit, named: Iterable[Hit], line: str) -> Hit:
-    """The hit, with the protocol's name of the error in its field `error`, whatever the library
+def _with_name(place: _Place, named: Iterable[_Place], line: str) -> _Place:
+    """The place, with the protocol's name of the error in its field `error`, whatever the library
     prints there, and with the kind into which that error turns it.
     """
-    if "error" not in hit.sentence.template.kinds:
-        return hit
-    printed = str(hit.fields["error"])
+    if "error" not in place.spans:
+        return place
+    begin, end = place.spans["error"]
+    printed = line[begin:end]
     for error in named:
-        inside = hit.begin <= error.begin and error.end <= hit.end
+        inside = place.begin <= error.begin and error.end <= place.end
         if inside and line[error.begin : error.end] in printed:
             name = error.sentence.error
-            kind = errors()[name].turns.get(hit.sentence.kind, hit.sentence.kind)
-            fields = {**hit.fields, "error": name}
-            return evolve(hit, sentence=evolve(hit.sentence, kind=kind), fields=fields)
-    return hit
-
-
-def _fixed_end(hit: Hit) -> int:
-    """Where the part of the line ends that no other sentence may share: a free field at the end of
-    a template takes the rest of the line, which may hold another sentence.
-    """
-    last = hit.sentence.template.last
-    return hit.end - len(str(hit.fields[last])) if last is not None else hit.end
-
-
-def _values(sentence: Sentence, texts: Mapping[str, str]) -> dict[str, Any]:
-    kinds = sentence.template.kinds
-    found: dict[str, Any] = {
-        name: int(text)
-        if kinds[name] == "int"
-        else float(text)
-        if kinds[name] == "number"
-        else text
-        for name, text in texts.items()
-    }
-    means = {k: v.format(**found) if isinstance(v, str) else v for k, v in sentence.means.items()}
-    return {**means, **found}
+            kind = errors()[name].turns.get(place.sentence.kind, place.sentence.kind)
+            return evolve(place, sentence=evolve(place.sentence, kind=kind), error=name)
+    return place
 
 
 def read_table(text: str, file: str) -> list[Sentence]:

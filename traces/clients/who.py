@@ -13,7 +13,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from groupcheck.traces.clients.shapes import LONGEST, by_shape, shape_of, shown
+
 NAMES = ("group", "client", "member", "instance")
+_KEYS = frozenset(NAMES)
 
 
 @frozen
@@ -27,6 +30,7 @@ class Names:
     instance: str = ""
 
 
+NOBODY = Names()
 BROKER = "broker"
 JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA = "java", "librdkafka", "kafka-python", "aiokafka"
 SARAMA, FRANZ_GO, KAFKA_GO, KAFKAJS, RUBY = "sarama", "franz-go", "kafka-go", "kafkajs", "ruby"
@@ -112,10 +116,33 @@ _FIELDS = {
 _NONE = {"null", "None", "nil", "undefined", "<nil>", "Optional.empty"}
 
 
+_PATTERNS = (_JAVA_PREFIX, _LIBRDKAFKA_LINE, _HANDLE, _HEARTBEAT_THREAD, _STREAMS, _SINK_TASK,
+             *_FIELDS.values())  # fmt: skip
+
+
 def names(line: str) -> Names:
     """What the line tells about its writer."""
-    found = _names(line)
+    shape = shape_of(line)
+    if len(shape) > LONGEST:
+        return _found(line)
+    text = shown(shape)
+    for a, b in _named(shape):
+        text = text[:a] + line[a:b] + text[b:]
+    return _names(text)
+
+
+@by_shape
+def _named(line: str) -> list[tuple[int, int]]:
+    """Where names may stand: no other digit of the line has a part in them."""
+    return [hit.span() for pattern in _PATTERNS if (hit := pattern.search(line)) is not None]
+
+
+def _found(line: str) -> Names:
+    found = _by_prefix(line)
     return _java_names(line, found) if found.library == JAVA else found
+
+
+_names = lru_cache(maxsize=1 << 12)(_found)
 
 
 def _java_names(line: str, found: Names) -> Names:
@@ -146,17 +173,13 @@ def task_of(line: str) -> str:
     return task["id"] or f"{task['connector']}-{task['task']}"
 
 
-_ZEROS = str.maketrans("123456789", "000000000")
-"""No mark depends on which digit stands where, and lines that differ by numbers alone are many."""
-
-
-@lru_cache(maxsize=1 << 12)
+@by_shape
 def _marked(line: str) -> str:
     """The library whose mark stands in the line; empty if none does."""
     return next((name for name, mark in _MARKS if mark.search(line)), "")
 
 
-def _names(line: str) -> Names:
+def _by_prefix(line: str) -> Names:
     prefix = _JAVA_PREFIX.search(line)
     if line[:1] == "%" and (stock := _LIBRDKAFKA_LINE.match(line)) is not None:
         found = Names(LIBRDKAFKA, client=stock["client"])
@@ -168,7 +191,7 @@ def _names(line: str) -> Names:
             instance=_name(prefix["instance"]),
         )
     else:
-        library = _marked(line.translate(_ZEROS))
+        library = _marked(shape_of(line))
         handle = _HANDLE.search(line) if "#consumer-" in line or "#producer-" in line else None
         found = Names(library, client=handle["client"] if handle else "")
         if handle and not library:
@@ -199,7 +222,7 @@ def shown_name(text: str) -> str:
 
 def told(fields: Mapping[str, Any], about: Names) -> Names:
     """`about`, with the names among the fields of a sentence. Java's prefix is surer than they."""
-    if not any(key in fields for key in NAMES):
+    if _KEYS.isdisjoint(fields):
         return about
     found = {key: shown_name(str(fields[key])) for key in NAMES if fields.get(key)}
     if about.library == JAVA:
