@@ -129,8 +129,9 @@ def test_no_text_has_holes(kind: str) -> None:
             assert "  ." not in shown and " ," not in shown, shown
 
 
-# What a derived fact always tells.
+# What a derived fact, or every sentence of a kind, always tells.
 ALWAYS = {
+    "wrong_protocol": ("size",),
     "group_empty": ("lag", "arrived"),
     "stands_still": ("partitions", "committed", "arrived"),
     "lag_grows": ("lag", "was", "held", "arriving", "handled"),
