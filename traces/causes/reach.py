@@ -15,6 +15,8 @@ GIVEN_UP_MS = 30_000
 """A coordinator that is lost so soon after it was found was never of use."""
 MOST_LOSSES = 20
 """So many losses are worth a word even if the member joins in between."""
+START_MS = 1_000
+"""A start without a connection is shorter."""
 _NODE = re.compile(r"(?P<id>-?\d+)(?: \((?P<address>[^()]+)\))?")
 _COORDINATORS = 2**31 - 1 - 1_000_000
 """Java numbers the connection to a coordinator with 2^31 - 1 minus the broker's id."""
@@ -32,8 +34,8 @@ def unreachable(group: GroupEvidence) -> Iterator[Said]:
         if len(some) < 2 or any(s.kind != "disconnected" for s in some) or _only_ended(some):
             continue
         reason = next((r for s in some if (r := s.fields.get("reason"))), None)
-        failed = [s for s in some if s.fields.get("reason") == "could not connect"]
-        handed_out = [s for s in failed if (node_of(s) or -1) >= 0]
+        failed = [s for s in some if _failed(s)]
+        handed_out = [s for s in failed if _was_handed_out(s)]
         seen = any(s.kind in answered or "cluster" in s.fields for s in metadata.get(who, ()))
         kind = "never_connected"
         if handed_out:
@@ -51,6 +53,16 @@ def _only_ended(some: list[Said]) -> bool:
     return all(s.fields.get("error") == "_TRANSPORT" and not s.fields.get("reason") for s in some)
 
 
+def _failed(said: Said) -> bool:
+    return said.fields.get("reason") == "could not connect" or "failed" in said.fields
+
+
+def _was_handed_out(said: Said) -> bool:
+    """Does a broker hand out the address of this attempt? bootstrap.servers have no numbers."""
+    node = node_of(said)
+    return said.fields.get("of") == "coordinator" or (node is not None and node >= 0)
+
+
 def node_of(said: Said) -> int | None:
     """The number of the node that a line names; below 0 for an address of bootstrap.servers."""
     node = said.fields.get("node")
@@ -62,6 +74,8 @@ def node_of(said: Said) -> int | None:
 
 def _shown(said: Said) -> str | None:
     """The node with its address, as the line tells it."""
+    if address := said.fields.get("address"):
+        return str(address)
     node = said.fields.get("node")
     if node is None:
         return None
@@ -111,4 +125,32 @@ def _gives_up(found: Said, said: Said) -> bool:
     return soon
 
 
-REACH = (unreachable, given_up)
+def without_brokers(group: GroupEvidence) -> Iterator[Said]:
+    """Members that had no connection for longer than a start takes: each consumer says it once or
+    twice before its first connection is up.
+    """
+    for some in group.of_each("no_broker", "coordinator_found", *AT_WORK).values():
+        waited: list[Said] = []
+        for said in (*some, None):
+            if said is not None and said.kind == "no_broker":
+                waited.append(said)
+                continue
+            span = ms_between(waited[0], waited[-1]) if waited else None
+            if len(waited) >= 3 and (span is None or span >= START_MS):
+                yield fact(waited[-1], "no_connection", repeats=len(waited), span=span)
+            waited = []
+
+
+def single_failures(group: GroupEvidence) -> Iterator[Said]:
+    """An attempt to connect that failed, in a log that shows nothing else of its member: neither
+    that it works, nor that it tried again.
+    """
+    others = ("coordinator_found", "session_timed_out", "coordinator_lost", *AT_WORK)
+    for some in group.of_each("disconnected", *others).values():
+        failed = [s for s in some if s.fields.get("failed")]
+        if len(some) == 1 and failed:
+            kind = "address_unreachable" if _was_handed_out(failed[0]) else "single_failure"
+            yield fact(failed[0], kind, **{**failed[0].fields, "node": _shown(failed[0])})
+
+
+REACH = (unreachable, given_up, without_brokers, single_failures)

@@ -94,7 +94,7 @@ _SINK_TASK = re.compile(
     r"\[(?P<connector>[^\]|\[]{1,250})\|task-(?P<task>\d{1,5})(?:\|[\w-]{1,40})?\]"
     r"|WorkerSinkTask\{id=(?P<id>[^}]{1,250}-\d{1,5})\}"
 )
-_VALUE = r"[\"']?\s?[:=]\s?[\"']?([^\s\"',;})\]]{1,300})"
+_VALUE = r"[\"']?\s?[:=]\s?[\"']?(?!\(no error)([^\s\"',;})\]]{1,300})"
 _FIELDS = {
     "group": re.compile(
         rf"\b(?:groupId|group_id|group\.id|group){_VALUE}"
