@@ -61,7 +61,10 @@ class GroupEvidence:
 
     def add(self, said: Said) -> None:
         self._nameless = None
-        self.tallies.setdefault(said.kind, Tally()).add(said)
+        tally = self.tallies.get(said.kind)
+        if tally is None:
+            tally = self.tallies[said.kind] = Tally()
+        tally.add(said)
         if said.library:
             self.libraries[said.library] += 1
 

@@ -37,11 +37,11 @@ class Versions:
             self._brokers.add(said.log)
         elif said.library == JAVA and said.client:
             self._clients.add(said.log)
-        found = _NUMBERS.match(str(said.fields.get("version", "")))
         library = said.library or JAVA
-        tells = said.kind == "started" and library in (JAVA, LIBRDKAFKA)
-        if tells and found is not None and len(some) < MOST_VERSIONS:
-            some.add((library, found[1]))
+        if said.kind == "started" and library in (JAVA, LIBRDKAFKA):
+            found = _NUMBERS.match(str(said.fields.get("version", "")))
+            if found is not None and len(some) < MOST_VERSIONS:
+                some.add((library, found[1]))
 
     def of(self, software: str) -> set[str]:
         """The versions of this software, `broker`, `java` or `librdkafka`. A log with lines of

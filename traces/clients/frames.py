@@ -140,7 +140,7 @@ class PrettyRecord:
 
 
 _STEP = re.compile(
-    r"%7\|\d{9,11}\.\d{1,3}\|(?:DUMP(?:_ALL|_PND|_QRY|_REM)?|CGRPOP|ASSIGNDONE|PAUSE|SRVPEND|REMOVE)\|"
+    r"%\d\|\d{9,11}\.\d{1,3}\|(?:DUMP(?:_ALL|_PND|_QRY|_REM)?|CGRPOP|ASSIGNDONE|PAUSE|SRVPEND|REMOVE)\|"
 )
 
 
@@ -148,6 +148,6 @@ def says_nothing(line: str) -> bool:
     """The line is a step that changes nothing for the group: with `debug` on, most lines of
     librdkafka are, and kafka-python prints one at every poll.
     """
-    if line[:3] == "%7|":
-        return _STEP.match(line) is not None
+    if line[:1] == "%" and _STEP.match(line) is not None:
+        return True
     return " need_rejoin: False" in line or " need_rejoin: True (from base" in line

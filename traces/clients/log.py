@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
-from attrs import Factory, define, evolve
+from attrs import Factory, define, evolve, field, frozen
 
 from groupcheck.traces.clients.frames import (
     PrettyRecord,
@@ -41,6 +41,24 @@ _SHAPED = re.compile(r"[0-9a-f]{8,}|\d+")
 MOST_SHAPES, LOOKED_BACK = 1_000, 8
 
 
+@frozen
+class _Look:
+    """What all lines of a shape have in common."""
+
+    # Nothing has to be known of them: they are steps that change nothing.
+    idle: bool
+    # The settings of a client follow, or stand in them.
+    settings: bool
+    # They go on with the record of the line before.
+    goes_on: bool
+    # An object of JSON begins in them that is laid out over several lines.
+    opens: bool
+    # They have words of sentences, or of lines about groups.
+    speaks: bool
+    # They are read as they stand.
+    is_plain: bool
+
+
 @define
 class ClientLog:
     """The statements of one log, and how its lines were understood."""
@@ -56,6 +74,7 @@ class ClientLog:
     _first: dict[str, tuple[int, str]] = Factory(dict)
     # Library -> how many lines show that it wrote them.
     libraries: Counter[str] = Factory(Counter)
+    _looks: dict[bytes, _Look] = Factory(dict)
     _dump: Dump | None = None
     # A sink's task -> the names of its consumer.
     _tasks: dict[str, Names] = Factory(dict)
@@ -63,6 +82,12 @@ class ClientLog:
     _head: Names = NOBODY
     # The last lines, for the time of one that has none of its own.
     _before: deque[str] = Factory(lambda: deque(maxlen=LOOKED_BACK))
+    # A line that has none of these says nothing.
+    _words: Set[str] = field(init=False)
+
+    @_words.default
+    def _all_words(self) -> Set[str]:
+        return self.sentences.by_word.keys() | _ABOUT_GROUPS
 
     @property
     def samples(self) -> list[tuple[int, str]]:
@@ -71,39 +96,28 @@ class ClientLog:
 
     def statements(self, lines: Iterable[tuple[int, str]]) -> Iterator[Said]:
         """What the lines, as (number, text), say."""
-        words = self.sentences.by_word.keys() | _ABOUT_GROUPS
-        # Shape of lines that say nothing -> whether they go on with the record before.
-        idle: dict[bytes, bool] = {}
         record: PrettyRecord | None = None
         for number, line in lines:
             if self._dump is not None:
                 if self._dump.takes(plain(line[:MOST_CHARS])):
                     continue
                 yield from self._settings()
-            if says_nothing(line):
+            look = self._look(line)
+            if look.idle:
                 self.understood += 1
                 continue
-            shape = shape_of(line)
-            goes_on = idle.get(shape) if record is None else None
-            if goes_on is not None:
-                if not goes_on:
-                    self._head = NOBODY
-                self._before.append(line)
-                continue
-            if "Config values" in line:
+            if look.settings:
                 self._dump = dump_at(number, plain(line[:MOST_CHARS]))
                 self._before.append(line)
                 continue
-            if record is None and begins_record(line):
+            if record is None and look.opens:
                 record = PrettyRecord()
-            goes_on = continues(line)
-            if not goes_on:
+            if not look.goes_on:
                 self._head = NOBODY
             said: tuple[Said, ...] = ()
-            if not words.isdisjoint(WORD.findall(line[:MOST_CHARS])):
-                said = tuple(self._line(number, line))
-            elif record is None and len(shape) <= LONGEST:
-                remember(idle, shape, goes_on)
+            if look.speaks:
+                text = line[:MOST_CHARS]
+                said = tuple(self._line(number, line, text if look.is_plain else plain(text)))
             if record is None:
                 yield from said
             elif not record.takes(line, said):
@@ -114,8 +128,25 @@ class ClientLog:
         if record is not None:
             yield from record.statements()
 
-    def _line(self, number: int, line: str) -> Iterator[Said]:
-        text = plain(line[:MOST_CHARS])
+    def _look(self, line: str) -> _Look:
+        shape = shape_of(line)
+        look = self._looks.get(shape)
+        if look is None:
+            text = line[:MOST_CHARS]
+            look = _Look(
+                says_nothing(line),
+                "Config values" in line,
+                continues(line),
+                begins_record(line),
+                not self._words.isdisjoint(WORD.findall(text)),
+                plain(text) == text and "&#" not in text,
+            )
+            if len(shape) <= LONGEST:
+                remember(self._looks, shape, look)
+        return look
+
+    def _line(self, number: int, line: str, text: str) -> Iterator[Said]:
+        """What a line says; `text`: its words, with single blanks between them."""
         about = self._of_task(text, names(text))
         if about.client or about.group:
             self._head = about
