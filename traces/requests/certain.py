@@ -5,14 +5,15 @@ of a classic group only grows, and a request of an older one is refused; a gener
 leader, one list of members and one assignment; a member that was told that it is none, or that a
 later generation does not have, never comes back under its id; while a JoinGroup is parked, a
 heartbeat is told of the rebalance. An answer that the coordinator is elsewhere begins all of them
-anew, because another record of the group may be loaded.
+anew, because another record of the group may be loaded; so does an answer that names only ids that
+are later than all of it, because the group may have been deleted and made again.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
 
-from attrs import Factory, define
+from attrs import Factory, define, frozen
 
 from groupcheck.model.protocol.codes import (
     ILLEGAL_GENERATION,
@@ -66,7 +67,19 @@ class _Generation:
     shares: list[tuple[int, str, bytes, str]] = Factory(list)
 
 
-def _eased(steps: list[tuple[float, int, int, str]]) -> None:
+@frozen(order=True)
+class _Step:
+    """The group was in a generation."""
+
+    at: float
+    generation: int
+    line: int
+    text: str
+    # All that it names are new: the group may have been deleted and made again before it.
+    new: bool
+
+
+def _eased(steps: list[_Step]) -> None:
     """Puts steps in the order of their generations where their moments do not tell their order: an
     answer is logged up to `SLACK_MS` after it was decided.
     """
@@ -74,8 +87,8 @@ def _eased(steps: list[tuple[float, int, int, str]]) -> None:
         step, place = steps[k], k
         while (
             place
-            and steps[place - 1][1] > step[1]
-            and step[0] - steps[place - 1][0] <= 2 * SLACK_MS
+            and steps[place - 1].generation > step.generation
+            and step.at - steps[place - 1].at <= 2 * SLACK_MS
         ):
             steps[place] = steps[place - 1]
             place -= 1
@@ -91,7 +104,12 @@ class Certain:
     wrong: dict[int, Wrong] = Factory(dict)
     _growing: Growing = Factory(lambda: Growing("generation"))
     # Steps of the generation, by the moment at which they show it.
-    _steps: list[tuple[float, int, int, str]] = Factory(list)
+    _steps: list[_Step] = Factory(list)
+    # The generation of the latest step that is settled.
+    _reached: int = 0
+    # Id -> when it was told or sent a request first; and when a generation was shown last.
+    _met: dict[str, float] = Factory(dict)
+    _shown: float = float("-inf")
     _generations: dict[int, _Generation] = Factory(dict)
     _gone: dict[str, _Gone] = Factory(dict)
     _parked: deque[JoinExchange] = Factory(lambda: deque(maxlen=PARKED_KEPT))
@@ -133,16 +151,22 @@ class Certain:
 
     def _joined(self, e: JoinExchange) -> None:
         if e.code != NONE:
+            self._meet(e.told or e.member, e.given)
             return
         self._parked.append(e)
         text = exchange_text(e)
-        if e.to_generation == 1 and self._all_new(e):
+        new = self._all_new({e.told, e.leader, *(id for id, _ in e.members)})
+        if new and (e.to_generation == 1 or e.to_generation <= self._highest):
             self._begin_anew()  # the group may have been deleted and made again
+        self._meet(e.told, e.began)
+        self._shown = max(self._shown, e.given)
         self._given_ids[e.told] += 1
-        self._step(e.given + SLACK_MS, e.to_generation, e.line, text)
+        self._step(_Step(e.given + SLACK_MS, e.to_generation, e.line, text, new))
         if self.static:
             return
         g = self._generation(e.to_generation)
+        if e.members and e.told != e.leader:
+            self._refuse(e.line, text, "only the leader is told who the members are")
         lines = g.leaders.setdefault(e.leader, [])
         if len(lines) < 50:
             lines.append((e.line, text))
@@ -158,10 +182,15 @@ class Certain:
         if len(self._given_ids) > MEMBERS_KEPT:
             self._given_ids.clear()
 
-    def _all_new(self, e: JoinExchange) -> bool:
-        """Are all whom the answer names new?"""
-        named = {e.told, e.leader, *(id for id, _ in e.members)}
-        return not any(id in self._given_ids or id in self._gone for id in named)
+    def _all_new(self, ids: set[str]) -> bool:
+        """Are all of them later than what is known of the group? Then it may have been deleted and
+        made again in between.
+        """
+        return all(self._met.get(id, float("inf")) > self._shown for id in ids - {""})
+
+    def _meet(self, id: str, at: float) -> None:
+        if len(self._met) < MEMBERS_KEPT:
+            self._met.setdefault(id, at)
 
     def _generation(self, number: int) -> _Generation:
         found = self._generations.get(number)
@@ -171,8 +200,8 @@ class Certain:
             found = self._generations[number] = _Generation()
         return found
 
-    def _step(self, at: float, generation: int, line: int, text: str) -> None:
-        self._steps.append((at, generation, line, text))
+    def _step(self, step: _Step) -> None:
+        self._steps.append(step)
         if len(self._steps) > 256:
             self._settle(128)
 
@@ -180,15 +209,23 @@ class Certain:
         self._steps.sort()
         _eased(self._steps)
         done = len(self._steps) - keep
-        for _, generation, line, text in self._steps[:done]:
-            self._growing.add((generation, 0), line, text)
+        for step in self._steps[:done]:
+            if step.new and step.generation < self._reached:
+                self._growing.settle()
+            self._growing.add((step.generation, 0), step.line, step.text)
+            self._reached = step.generation
         del self._steps[:done]
 
     def _in_generation(self, e: SyncExchange | HeartbeatExchange | CommitExchange) -> None:
         if e.code not in _ALIVE or e.generation < 0 or not e.member:
             return
         text = exchange_text(e)
-        self._step(e.began, e.generation, e.line, text)
+        new = self._all_new({e.member})
+        if new and e.generation <= self._highest:
+            self._begin_anew()
+        self._meet(e.member, e.began)
+        self._shown = max(self._shown, e.given)
+        self._step(_Step(e.began, e.generation, e.line, text, new))
         if self.static:
             return
         g = self._generations.get(e.generation)
@@ -274,4 +311,5 @@ class Certain:
         self._gone.clear()
         self._parked.clear()
         self._given_ids.clear()
-        self._highest = 0
+        self._met.clear()
+        self._highest = self._reached = 0

@@ -199,7 +199,9 @@ class RequestTrail:
             self.follower.finish()
         self._name_the_certain()
         certain = any(u.certain for u in self.unexplained)
-        lacks = self.view.lacks(self.refused_of[0].e.given if self.refused_of else None)
+        followed = self.follower.judged and not self.refused and not self.follower.troubles
+        first_refused = self.refused_of[0].e.given if self.refused_of else None
+        lacks = self.view.lacks(bool(followed), first_refused)
         if lacks and not certain:
             self.timeline = self.view.told(self.timeline)
             self.owners = Owners(self.group, overlaps=self.owners.overlaps)

@@ -1,6 +1,6 @@
-"""What a packet capture shows of a group: perhaps not all of its members, as one that was taken on
-a client's host. Then the coordinator cannot be followed, and the group's timeline is what members
-were told.
+"""What a log shows of a group: perhaps not all of its members, as a packet capture that was taken
+on a client's host, or the lines of one client that somebody picked out of a request log. Then the
+coordinator cannot be followed, and the group's timeline is what members were told.
 """
 
 from __future__ import annotations
@@ -35,19 +35,20 @@ EARLY_MS = 300_000.0
 class View:
     """One group's, filled by `observe`."""
 
-    # None: the log is the broker's own, which shows every member.
+    # None: the log is the broker's own, which shows every member unless lines were taken out.
     captured: Captured | None = None
     timeline: Timeline = Factory(Timeline)
-    # Members that answers name, and those that sent a request.
-    _named: set[str] = field(factory=set)
-    _asked: set[str] = field(factory=set)
+    # Members that answers name, and the moment by which each must have sent a request.
+    _named: dict[str, float] = field(factory=dict)
+    # When members sent their first request.
+    _asked: dict[str, float] = field(factory=dict)
     _highest: int = 0
 
     def observe(self, e: Exchange) -> None:
-        if self.captured is None:
-            return
         if len(self._asked) < MEMBERS_KEPT:
-            self._asked |= {e.member} | ({e.told} if isinstance(e, JoinExchange) else set())
+            self._asked.setdefault(e.member, e.began)
+            if isinstance(e, JoinExchange):
+                self._asked.setdefault(e.told, e.began)
         place: dict[str, Any] = {"line": e.line, "time": round(e.given), "group": e.group}
         if isinstance(e, JoinExchange) and e.code == NONE:
             self._joined(e, place)
@@ -64,8 +65,10 @@ class View:
                     )
 
     def _joined(self, e: JoinExchange, place: dict[str, Any]) -> None:
-        if len(self._named) < MEMBERS_KEPT:
-            self._named |= {e.leader, *(id for id, _ in e.members)}
+        for id in (e.leader, *(id for id, _ in e.members)):
+            if len(self._named) < MEMBERS_KEPT:
+                # Who takes part has joined before, and shows within its session that it lives.
+                self._named.setdefault(id, e.given + e.session_ms)
         if e.to_generation <= self._highest:
             return
         self._highest = e.to_generation
@@ -86,15 +89,18 @@ class View:
         self.timeline.asked = timeline.asked
         return self.timeline
 
-    def lacks(self, first_refused: float | None) -> str:
-        """Why the group cannot be followed, in words; empty if it can. `first_refused`: when an
-        answer was given that the model does not explain.
+    def lacks(self, followed: bool, first_refused: float | None) -> str:
+        """Why the group cannot be followed, in words; empty if it can. `followed`: the model
+        explains every answer; `first_refused`: when one was given that it does not explain.
         """
-        if self.captured is None:
+        if self.captured is None and followed:
             return ""
-        unseen = len(self._named - self._asked)
+        unseen = self._unseen()
+        others = "1 other member" if unseen == 1 else f"{unseen:,} other members"
+        if self.captured is None:
+            whole = "give the whole request log of the group's coordinator"
+            return f"the log lacks requests of {others}; {whole}" if unseen else ""
         if unseen:
-            others = "1 other member" if unseen == 1 else f"{unseen:,} other members"
             return f"the capture does not show the requests of {others}"
         if self.captured.doubt:
             return self.captured.doubt
@@ -103,9 +109,15 @@ class View:
             return "the capture begins within connections: what was sent before is not shown"
         return ""
 
+    def _unseen(self) -> int:
+        """How many members take part of which some or all requests are missing."""
+        return sum(
+            self._asked.get(id, float("inf")) > deadline for id, deadline in self._named.items()
+        )
+
 
 def visible(found: Findings) -> Findings:
-    """What can be said of the members that the capture shows: who was silent or away, and which
+    """What can be said of the members that the log shows: who was silent or away, and which
     partitions had no owner, is known of all members only.
     """
     standing = tuple(s for s in found.standing if s.why == "parked")
