@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.printable import printable
@@ -169,7 +171,8 @@ def _of(source: Source, asked: Asked, evidence: Evidence) -> Iterator[FileReport
     clients = hear(source, evidence, asked.group, REQUESTS + DUMPS + EVENTS)
     events = hear_events(source, evidence, asked.group)
     tables = watch(source, evidence, asked.group)
-    brokers = () if asked.format in CLIENTS else replay_log(source, asked)
+    told = evolve(asked, seen=evidence.ledger.listener(source.name))
+    brokers = () if asked.format in CLIENTS else replay_log(source, told)
     others = [r for r in (clients, events, tables) if r is not None]
     yield from (r for r in brokers if r.format != UNKNOWN_FORMAT or not others)
     if asked.format is None or asked.format in CLIENTS:

@@ -167,7 +167,7 @@ ALWAYS = {
     "heartbeat_starved": ("gap",),
     "coordinator_changed": ("before", "now"),
     "removed_early": ("after", "limit"),
-    "impossible_line": ("told",),
+    "impossible_line": ("place", "told"),
     **dict.fromkeys(FOUND, ("told",)),  # last: a derived fact must not have the same name
 }
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
+from groupcheck.traces.both.clients import TELLING, Claims
+from groupcheck.traces.both.contradictions import contradictions
+from groupcheck.traces.both.ledger import Ledger
 from groupcheck.traces.causes.derived import derived
 from groupcheck.traces.causes.from_members import statements
 from groupcheck.traces.causes.group_evidence import MOST_WRITERS, GroupEvidence
@@ -31,6 +34,9 @@ class Evidence:
     versions: Versions = Factory(Versions)
     # How far the clocks of clients and brokers are apart.
     clocks: Clocks = Factory(Clocks)
+    # What coordinators and clients say about generations and member ids.
+    ledger: Ledger = Factory(Ledger)
+    claims: Claims = Factory(Claims)
     # Who -> the group that this writer named last.
     _of: dict[str, str] = Factory(dict)
 
@@ -44,6 +50,9 @@ class Evidence:
         if found is None:
             found = self.groups[group] = GroupEvidence(group)
         found.add(said)
+        if said.kind in TELLING:
+            said = said if said.group else evolve(said, group=group)
+            self.claims.add(said, group)
         self.members.add(said, group)
         self.clocks.add(said, group)
         self.versions.add(said)
@@ -58,9 +67,11 @@ class Evidence:
         """
         groups = self._of_groups()
         followed = self.members.of_groups()
-        skews = self.clocks.skews()
+        skews, misplaced = self.clocks.settled()
         for group in groups:
             group.followed = followed.get(group.group, group.followed)
+            impossible = contradictions(group.group, self.ledger, self.claims, skews, misplaced)
+            group.followed = group.followed.with_impossible(impossible)
             group.correct_times(skews)
             group.versions = self.versions
             for said in (*derived(group), *statements(group.followed)):

@@ -16,6 +16,7 @@ def statements(followed: Followed) -> Iterator[Said]:
         fields = {"after": early.after, "limit": early.limit}
         yield evolve(early.lapse.learnt, kind="removed_early", fields=fields)
     for one in followed.impossible:
-        told = f"line {one.said.line}: {one.text}"
-        yield evolve(one.said, kind="impossible_line", fields={"told": told})
-        yield evolve(one.against, kind="impossible_line", fields={"told": told})
+        place = f"line {one.said.line}" + (f" of {one.said.log}" if one.said.log else "")
+        told = {"place": place, "told": one.text}
+        yield evolve(one.said, kind="impossible_line", fields=told)
+        yield evolve(one.against, kind="impossible_line", fields=told)

@@ -13,7 +13,9 @@ from attrs import Factory, define, frozen
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.who import BROKER
 
-MOST_PROCESSES, MOST_LINES = 1_000, 50_000
+MOST_PROCESSES, MOST_LINES, MOST_PAIRS = 1_000, 50_000, 2_000
+LEAST_MISPLACED_MS = 500
+"""Clocks drift, and are corrected."""
 MOST_MS = 26 * 3_600_000
 """Clocks that differ by more are clocks without a date."""
 FAR_MS = 2**62
@@ -46,26 +48,76 @@ class Skew:
         return self.at_least > 0 or self.at_most < 0
 
 
+@frozen
+class _Pair:
+    """A line of a client and one of a broker of which one must be the later one."""
+
+    client: Said
+    broker: Said
+    client_later: bool
+    # The client's line that names the generation or id: the same one, or the answer that follows.
+    names: Said
+
+    @property
+    def ms(self) -> int:
+        """The bound: the client's clock is ahead by at most so much if its line is the later one,
+        and by at least so much if it is the earlier one.
+        """
+        ms = (self.client.time or 0) - (self.broker.time or 0)
+        return ms + _unit(self.client) if self.client_later else ms - _unit(self.broker)
+
+    def allows(self, ahead: int) -> bool:
+        return ahead <= self.ms if self.client_later else ahead >= self.ms
+
+
+@frozen
+class Misplaced:
+    """A client's line that tells of an answer before, by both clocks, the broker gave it."""
+
+    said: Said
+    against: Said
+    # By how much, in ms, at least.
+    by: int
+
+
 @define
 class _Bounds:
-    at_least: int = -FAR_MS
-    at_most: int = FAR_MS
-    pairs: int = 0
-    below: tuple[Said, Said] | None = None
-    above: tuple[Said, Said] | None = None
+    """All pairs of a client's process and a broker's."""
 
-    def client_later(self, client: Said, broker: Said) -> None:
-        """The client's line is the later one."""
-        ms = (client.time or 0) + _unit(client) - (broker.time or 0)
-        self.pairs += 1
-        if ms < self.at_most:
-            self.at_most, self.above = ms, (client, broker)
+    pairs: list[_Pair] = Factory(list)
 
-    def client_earlier(self, client: Said, broker: Said) -> None:
-        ms = (client.time or 0) - (broker.time or 0) - _unit(broker)
-        self.pairs += 1
-        if ms > self.at_least:
-            self.at_least, self.below = ms, (client, broker)
+    def skew(self, ours: Process, broker: Process) -> Skew | None:
+        """The difference that all pairs allow; None if there is none, or no bound on one side."""
+        above = min((p for p in self.pairs if p.client_later), key=lambda p: p.ms, default=None)
+        below = max((p for p in self.pairs if not p.client_later), key=lambda p: p.ms, default=None)
+        if above is None or below is None or not _plausible(below.ms, above.ms):
+            return None
+        lines = (below.client, below.broker), (above.client, above.broker)
+        return Skew(ours, broker, below.ms, above.ms, len(self.pairs), *lines)
+
+    def misplaced(self) -> tuple[_Bounds, Misplaced] | None:
+        """The pairs without those of one line that contradicts all others, and this line; None if
+        there is no such line: the clock was set, or the lines are of two clusters. Lines before and
+        after it must agree with each other.
+        """
+        if len(self.pairs) > MOST_PAIRS:
+            return None
+        edges = {p.ms for p in self.pairs}
+        best = max(edges, key=lambda ms: sum(p.allows(ms) for p in self.pairs), default=0)
+        wrong = [p for p in self.pairs if not p.allows(best)]
+        rest = _Bounds([p for p in self.pairs if p.allows(best)])
+        said = wrong[0].names if wrong else None
+        others = {p.names.line for p in rest.pairs}
+        if said is None or {p.names.line for p in wrong} != {said.line} or len(others) < 4:
+            return None
+        skew = rest.skew(("", ""), ("", ""))
+        if skew is None or not min(others) < said.line < max(others):
+            return None
+        one = min(wrong, key=lambda p: p.ms)
+        by = skew.at_least - one.ms
+        if not one.client_later or by < LEAST_MISPLACED_MS:
+            return None  # JoinGroup may be answered with a generation that had begun before
+        return rest, Misplaced(said, one.broker, by)
 
 
 @define
@@ -80,6 +132,8 @@ class _Events:
             self.lines[key] = None if key in self.lines else said
 
 
+_SENDS_JOIN = ("(Re-)joining group", 'Joining group "')
+"""Java's words and librdkafka's, when JoinGroup is sent."""
 _STABLE, _ASSIGNED, _CREATED, _LEFT = "stable", "assigned", "created", "left"
 
 
@@ -88,8 +142,9 @@ class Clocks:
     """All processes. Statements are added in the order of each log."""
 
     _events: _Events = Factory(_Events)
-    # The client's lines, each with the event that it must follow (True) or precede.
-    _lines: list[tuple[Said, bool, tuple[str, ...], str]] = Factory(list)
+    # The client's lines, each with the event that it must follow (True) or precede, the member, and
+    # the line that names both.
+    _lines: list[tuple[Said, bool, tuple[str, ...], str, Said]] = Factory(list)
     # (log, process, client) -> the line of its last JoinGroup.
     _joining: dict[tuple[str, str, str], Said] = Factory(dict)
 
@@ -118,35 +173,39 @@ class Clocks:
     def _of_client(self, said: Said, group: str) -> None:
         key = (said.log, said.process, said.client)
         generation = str(said.fields.get("generation", ""))
-        if said.kind == "joining" and "(Re-)joining group" in said.text:
+        if said.kind == "joining" and any(words in said.text for words in _SENDS_JOIN):
             self._joining[key] = said
         elif said.kind == "joined" and said.member:
             self._line(said, True, said.member, _STABLE, group, generation)
-            self._begun(key, said.member, _STABLE, group, generation)
+            self._begun(key, said, _STABLE, group, generation)
         elif said.kind == "synced" and said.member:
             self._line(said, True, said.member, _ASSIGNED, group, generation)
         elif said.kind == "id_given" and said.member:
             self._line(said, True, said.member, _CREATED, group, said.member)
-            self._begun(key, said.member, _CREATED, group, said.member)
+            self._begun(key, said, _CREATED, group, said.member)
         elif said.kind in ("left", "poll_expired") and "sending LeaveGroup" in said.text:
             self._line(said, False, said.member, _LEFT, group, said.member)
         elif said.kind == "leading" and "Finished assignment for group at" in said.text:
             self._line(said, False, "", _ASSIGNED, group, generation)
 
-    def _begun(self, key: tuple[str, str, str], member: str, *event: str) -> None:
+    def _begun(self, key: tuple[str, str, str], answer: Said, *event: str) -> None:
         joining = self._joining.pop(key, None)
         if joining is not None:
-            self._line(joining, False, member, *event)
+            self._lines.append((joining, False, event, answer.member, answer))
 
     def _line(self, said: Said, later: bool, member: str, *event: str) -> None:
-        self._lines.append((said, later, event, member))
+        self._lines.append((said, later, event, member, said))
 
     def skews(self) -> list[Skew]:
         """The differences that are bounded on both sides, when all logs have been read, the most
         exact first.
         """
+        return self.settled()[0]
+
+    def settled(self) -> tuple[list[Skew], list[Misplaced]]:
+        """`skews`, and the lines that no difference explains."""
         bounds: dict[tuple[Process, Process], _Bounds] = {}
-        for said, later, event, member in self._lines:
+        for said, later, event, member, names in self._lines:
             other = self._events.lines.get(event)
             ours = (said.log, said.process)
             if other is None or (other.log, other.process) == ours:
@@ -156,13 +215,18 @@ class Clocks:
             if len(bounds) >= MOST_PROCESSES and (ours, _process(other)) not in bounds:
                 continue
             of = bounds.setdefault((ours, _process(other)), _Bounds())
-            (of.client_later if later else of.client_earlier)(said, other)
-        found = [
-            Skew(ours, broker, b.at_least, b.at_most, b.pairs, b.below, b.above)
-            for (ours, broker), b in bounds.items()
-            if b.below is not None and b.above is not None and _plausible(b)
-        ]
-        return sorted(found, key=lambda s: s.at_most - s.at_least)
+            of.pairs.append(_Pair(said, other, later, names))
+        found: list[Skew] = []
+        misplaced: list[Misplaced] = []
+        for (ours, broker), of in bounds.items():
+            skew = of.skew(ours, broker)
+            if skew is None and (one := of.misplaced()) is not None:
+                rest, wrong = one
+                misplaced.append(wrong)
+                skew = rest.skew(ours, broker)
+            if skew is not None:
+                found.append(skew)
+        return sorted(found, key=lambda s: s.at_most - s.at_least), misplaced
 
 
 def _unit(said: Said) -> int:
@@ -174,11 +238,8 @@ def _process(said: Said) -> Process:
     return said.log, said.process
 
 
-def _plausible(bounds: _Bounds) -> bool:
+def _plausible(at_least: int, at_most: int) -> bool:
     """The bounds do not contradict each other, as they do if a clock was set or the lines are of
     two clusters.
     """
-    return (
-        bounds.at_least <= bounds.at_most
-        and max(abs(bounds.at_least), abs(bounds.at_most)) <= MOST_MS
-    )
+    return at_least <= at_most and max(abs(at_least), abs(at_most)) <= MOST_MS

@@ -16,8 +16,8 @@ from groupcheck.traces.members.life import named
 
 MOST_IDS, MOST_TOLD = 20_000, 50
 _JOINS = ("joined", "synced")
-CLASSIC = {"aiokafka", "kafka-python", "kafkajs"}
-"""Libraries besides Java's that print generation and id, and know the classic protocol alone."""
+CLASSIC = {"aiokafka", "kafka-python", "kafkajs", "librdkafka"}
+"""Libraries besides Java's that print generation and id in lines of the classic protocol alone."""
 
 
 @frozen

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import Factory, define, frozen
+from collections.abc import Iterable
+
+from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.who import JAVA
@@ -29,6 +31,16 @@ class Followed:
     proofs: tuple[Proof, ...] = ()
     early: tuple[Early, ...] = ()
     impossible: tuple[Impossible, ...] = ()
+
+    def with_impossible(self, more: Iterable[Impossible]) -> Followed:
+        """With more lines that cannot be true. Each line counts once, and what only such a line
+        speaks against may be true.
+        """
+        found = {(i.said.log, i.said.line): i for i in more}
+        for one in self.impossible:
+            if (one.against.log, one.against.line) not in found:
+                found.setdefault((one.said.log, one.said.line), one)
+        return evolve(self, impossible=tuple(found.values()))
 
 
 @define

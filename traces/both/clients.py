@@ -1,0 +1,134 @@
+"""What lines of clients say about generations and member ids: the claims that are held against a
+coordinator's log.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import Factory, define, frozen
+
+from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.members.life import named
+
+MOST_CLAIMS = 100_000
+Key = tuple[str, str, str]
+"""Log, process and client."""
+
+
+class What(StrEnum):
+    """What a line claims."""
+
+    # The member is in the generation.
+    IN = "in"
+    # It leads the generation.
+    LEADS = "leads"
+    # The coordinator does not know the member id.
+    UNKNOWN = "unknown"
+    # The member asks to leave.
+    LEAVES = "leaves"
+
+
+@frozen
+class Claim:
+    """What a line of a client says about one member id."""
+
+    what: What
+    said: Said
+    member: str
+    # None if the line does not tell it, and neither do those before it.
+    generation: int | None = None
+    # The member that leads the generation; empty if the line does not tell it.
+    leader: str = ""
+
+    @property
+    def key(self) -> Key:
+        return self.said.log, self.said.process, self.said.client
+
+
+@define
+class Client:
+    """One client of one process, as far as it is known at a line."""
+
+    # The generation that it joined last; None if it may have left it since.
+    generation: int | None = None
+    member: str = ""
+    # The ids that it had before: one that comes back shows a second process of the same name.
+    former: set[str] = Factory(set)
+    shared: bool = False
+
+    def joins(self, generation: int, member: str) -> None:
+        self.shared = self.shared or member in self.former
+        if self.member and self.member != member:
+            self.former.add(self.member)
+        self.generation, self.member = generation, member
+
+
+@define
+class Claims:
+    """All claims of all logs. Statements are added in the order of each log."""
+
+    # Group -> its claims.
+    groups: dict[str, list[Claim]] = Factory(dict)
+    clients: dict[Key, Client] = Factory(dict)
+    # Ids that were handed out to a member that joined without one: those of dynamic members.
+    dynamic: set[str] = Factory(set)
+    _count: int = 0
+
+    def add(self, said: Said, group: str) -> None:
+        """`group`: the one that its writer belongs to."""
+        if said.library == BROKER or "epoch" in said.fields or self._count >= MOST_CLAIMS:
+            return
+        claim = self._claim(said)
+        if claim is not None:
+            self._count += 1
+            self.groups.setdefault(group, []).append(claim)
+
+    def _claim(self, said: Said) -> Claim | None:
+        generation = said.fields.get("generation")
+        if said.kind == "id_given" and said.member:
+            self.dynamic.add(said.member)
+            self._client(said).generation = None
+        elif said.kind in ("joined", "synced") and said.member and isinstance(generation, int):
+            self._client(said).joins(generation, said.member)
+            leader = str(said.fields.get("leader", ""))
+            return Claim(What.IN, said, said.member, generation, leader)
+        elif said.kind == "leading" and isinstance(generation, int):
+            known = self._client(said)
+            if known.generation == generation:
+                return Claim(What.LEADS, said, known.member, generation, known.member)
+        elif said.kind in ("member_unknown", "commit_refused"):
+            return self._unknown(said)
+        elif said.kind in _OVER:
+            self._client(said).generation = None
+            if said.member and _LEAVES in said.text:
+                return Claim(What.LEAVES, said, said.member)
+        return None
+
+    def _unknown(self, said: Said) -> Claim | None:
+        if said.fields.get("error") != "UNKNOWN_MEMBER_ID" or said.fields.get("ignored"):
+            return None
+        numbers = named(said)
+        if numbers is not None:
+            return Claim(What.UNKNOWN, said, numbers[1], numbers[0])
+        known = self._client(said)
+        generation, known.generation = known.generation, None
+        if generation is None or not said.client or "eartbeat" not in said.text:
+            return None
+        return Claim(What.UNKNOWN, said, known.member, generation)
+
+    def _client(self, said: Said) -> Client:
+        return self.clients.setdefault((said.log, said.process, said.client), Client())
+
+    def alone(self, claim: Claim) -> bool:
+        """Is the writer's name that of one process?"""
+        known = self.clients.get(claim.key)
+        return known is None or not known.shared
+
+
+_LEAVES = "sending LeaveGroup request"
+_OVER = {"left", "poll_expired", "generation_reset", "closed", "subscribed", "started", "setting"}
+"""Statements after which the next request may be that of another membership."""
+TELLING = _OVER | {"joined", "synced", "leading", "id_given", "member_unknown", "commit_refused"}
+"""Kinds of statements that are or bear on claims."""
