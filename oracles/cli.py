@@ -70,6 +70,7 @@ def command(debug: bool) -> None:
     epilog=examples(
         "groupcheck check classic --members 3 --fault crash=1",
         "groupcheck check classic --mutation leader_forgotten --html story.html",
+        "groupcheck check my_protocol.py:my_spec --set nodes=3",
     ),
 )
 @click.argument("variant", shell_complete=names_of("variants"))
@@ -80,7 +81,8 @@ def command(debug: bool) -> None:
     multiple=True,
     metavar="NAME",
     shell_complete=names_of("invariants"),
-    help="Check only this invariant; see `list invariants`. Repeatable.",
+    help="Check only this invariant; see `list invariants`. FILE.py:NAME is one of your own."
+    " Repeatable.",
 )
 @click.option(
     "--goal",
@@ -88,7 +90,8 @@ def command(debug: bool) -> None:
     multiple=True,
     metavar="NAME",
     shell_complete=names_of("goals"),
-    help="Answer `unknown` unless this goal is met; see `list goals`. Repeatable.",
+    help="Answer `unknown` unless this goal is met; see `list goals`. FILE.py:NAME is one of your"
+    " own. Repeatable.",
 )
 @click.option("--max-states", type=POSITIVE, metavar="N", help="Stop (unknown) above N states.")
 @click.option("--max-seconds", type=SECONDS, metavar="S", help="Stop (unknown) after S seconds.")
@@ -179,6 +182,9 @@ def command(debug: bool) -> None:
 def check(**options: Any) -> int:
     """Explore every state of VARIANT within the scope and check its invariants.
 
+    VARIANT is a name (`list variants`), or FILE.py:NAME for a protocol of your own: a Spec, a
+    function that makes one (--set NAME=VALUE gives its arguments), or a Variant.
+
     The answer is unknown (exit code 3) if a fault named by --fault or a goal named by --goal never
     happens.
     """
@@ -197,6 +203,14 @@ def check(**options: Any) -> int:
 @click.argument("variant", shell_complete=names_of("variants"))
 @click.argument("key")
 @scope_options
+@click.option(
+    "--invariant",
+    "invariants",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=names_of("invariants"),
+    help="Only these invariants, as you gave them to `check`. Repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the path as one JSON document.")
 @click.option(
     "--html", type=OUTPUT, metavar="FILE", help="Write a page with the swim-lane diagram."

@@ -48,7 +48,8 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="ID",
             shell_complete=names_of("mutations"),
             help="Put in a known bug; see `list mutations`. The scope defaults to the smallest one"
-            " that shows it.",
+            " that shows it. FILE.py:NAME is a rule of your own, in the place of the one of its"
+            " name.",
         ),
     ]
     for option in reversed(options):

@@ -19,6 +19,7 @@ import pytest
 if TYPE_CHECKING:
     from groupcheck.model.engine import Spec
     from groupcheck.oracles.check.run import CheckResult
+    from groupcheck.oracles.explain.subject import Promise
 
 __all__ = ["Checker", "groupcheck"]
 
@@ -34,7 +35,7 @@ class Checker:
         what: str | Spec,
         *,
         allow_unknown: bool = False,
-        invariants: Sequence[str] = (),
+        invariants: Sequence[str | Promise] = (),
         **options: Any,
     ) -> CheckResult:
         """`groupcheck.check` as an assertion: takes the same arguments and gives the result.

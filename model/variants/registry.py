@@ -1,32 +1,72 @@
-"""Finds the variants: every module of this package that holds a `VARIANT`. A new protocol is one
-new file.
+"""Finds the variants: every module of this package that holds a `VARIANT`, and those that other
+installed packages offer. A new protocol is one new file.
+
+A package offers a variant with an entry point: in its pyproject.toml,
+
+    [project.entry-points."groupcheck.variants"]
+    my_variant = "my_package.my_module:VARIANT"
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+import attrs
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.variant import Variant
 
+GROUP = "groupcheck.variants"
+
 
 def names() -> list[str]:
     """The names of all variants, in alphabetical order."""
-    here = importlib.import_module("groupcheck.model.variants")
-    return sorted(m.name for m in pkgutil.iter_modules(here.__path__) if m.name != "registry")
+    return sorted({*_shipped(), *_offered()})
 
 
 def load(name: str) -> Variant:
-    """The variant of this name. Raises `UserError` for an unknown one."""
+    """The variant of this name. Raises `UserError` for an unknown one, and for one of another
+    package that cannot be imported.
+    """
+    if name in _shipped():
+        variant = importlib.import_module(f"groupcheck.model.variants.{name}").VARIANT
+        assert isinstance(variant, Variant)
+        return variant
+    if name in _offered():
+        return _imported(name, _offered()[name])
     there = names()
-    if name not in there:
-        near = get_close_matches(name, there, 1)
+    near = get_close_matches(name, there, 1)
+    raise UserError(
+        f"there is no variant {name!r}",
+        do=f"did you mean {near[0]}?" if near else "one of " + ", ".join(there),
+    )
+
+
+@cache
+def _shipped() -> tuple[str, ...]:
+    here = importlib.import_module("groupcheck.model.variants")
+    return tuple(m.name for m in pkgutil.iter_modules(here.__path__) if m.name != "registry")
+
+
+@cache
+def _offered() -> Mapping[str, EntryPoint]:
+    """Variants of other packages, by name. A name of our own stays ours."""
+    return {e.name: e for e in entry_points(group=GROUP) if e.name not in _shipped()}
+
+
+def _imported(name: str, offered: EntryPoint) -> Variant:
+    where = f"variant {name}, which the entry point {offered.value} offers"
+    try:
+        found = offered.load()
+    except Exception as error:  # whatever somebody's module raises
         raise UserError(
-            f"there is no variant {name!r}",
-            do=f"did you mean {near[0]}?" if near else "one of " + ", ".join(there),
-        )
-    variant = importlib.import_module(f"groupcheck.model.variants.{name}").VARIANT
-    assert isinstance(variant, Variant)
-    return variant
+            f"cannot be imported: {type(error).__name__}: {error}", where=where
+        ) from None
+    if not isinstance(found, Variant):
+        raise UserError(f"is of type {type(found).__name__}, not Variant", where=where)
+    return attrs.evolve(found, name=name)

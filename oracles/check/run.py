@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from groupcheck.model.engine import Limits, Spec, UserError
+from groupcheck.model.engine import Limits, Predicate, Spec, UserError
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Verdict, Violation
 from groupcheck.oracles.explain.answer import Answer, Walked
-from groupcheck.oracles.explain.subject import Subject, one_of, subject
+from groupcheck.oracles.explain.subject import Promise, Subject, one_of, subject
 from groupcheck.oracles.explain.zeros import judged
 
 if TYPE_CHECKING:
@@ -179,15 +179,18 @@ def check(
     conformed: bool = False,
     progress: Callable[[Progress], None] | None = None,
     mutation: str | None = None,
-    invariants: Sequence[str] = (),
-    goals: Sequence[str] = (),
+    invariants: Sequence[str | Promise] = (),
+    goals: Sequence[str | Predicate] = (),
     faults: Mapping[str, int] | None = None,
     **scope: Any,
 ) -> CheckResult:
     """Explores a variant (`check("classic", members=3, faults={"crash": 1})`) or your own spec, and
     returns the verdict.
 
-    `scope`: fields of the variant's scope. `invariants`: names of those to check (default: all).
+    `what`: the name of a variant, a `Spec`, or FILE.py:NAME, which stands for a `Spec`, a function
+    that makes one, or a `Variant`. `scope`: fields of the variant's scope, or arguments of that
+    function. `invariants`: those to check, names or your own (default: all). `goals`: names or your
+    own. A name may be FILE.py:NAME.
     `faults` (name -> budget) and `goals`: if one of them never happens, the verdict is `unknown`.
     `max_memory`: bytes of resident memory that this process may use (with `spark`: including the
     processes that it starts). `checkpoint` and `resume`: directories.
@@ -347,13 +350,15 @@ def follow(
     key: str,
     *,
     mutation: str | None = None,
+    invariants: Sequence[str | Promise] = (),
     faults: Mapping[str, int] | None = None,
     **scope: Any,
 ) -> Followed:
-    """Replays the key of a counterexample. Raises `UserError` if the key does not fit the variant,
-    scope and mutation.
+    """Replays the key of a counterexample; the other arguments are those of `check`. Raises
+    `UserError` if the key does not fit the variant, scope and mutation.
     """
-    return walk(subject(what, mutation=mutation, faults=faults, **scope), key)
+    about = subject(what, mutation=mutation, invariants=invariants, faults=faults, **scope)
+    return walk(about, key)
 
 
 def walk(about: Subject, key: str) -> Followed:

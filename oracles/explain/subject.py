@@ -4,18 +4,18 @@ errors for names that do not exist.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from groupcheck.invariants.registry import Promises, for_families
-from groupcheck.model.engine import ScopeError, Spec, UserError
+from groupcheck.model.engine import Predicate, Rule, ScopeError, Spec, StepInvariant, UserError
 from groupcheck.model.engine.verdict import Path
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import load, names
+from groupcheck.oracles.explain import own
 from groupcheck.oracles.printable import plain, printable
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ __all__ = [
 ]
 
 FEW = 12  # an error lists up to this many names
+OWN = (Spec, Variant, Callable)  # what FILE.py:NAME may be
+Promise = Predicate | StepInvariant
 
 
 @attrs.frozen
@@ -42,6 +44,11 @@ class Subject:
     spec: Spec
     # What it came from; None for the user's own spec.
     variant: Variant | None = None
+    # FILE.py:NAME if the user's own spec was named so, and the arguments that made it.
+    origin: str = ""
+    arguments: Mapping[str, Any] = attrs.field(factory=dict)
+    # FILE.py:NAME of the user's own invariants among those that were asked for.
+    own_invariants: tuple[str, ...] = ()
     mutation: Mutation | None = None
     # The names that the user asked for. If one of them never happens, the verdict is `unknown`.
     faults: tuple[str, ...] = ()
@@ -74,6 +81,8 @@ class Subject:
     def scope(self) -> dict[str, Any]:
         """The scope as plain JSON; faults as an object of name to budget."""
         scope = self.spec.scope
+        if self.arguments and not attrs.has(type(scope)):
+            return {name: plain(value) for name, value in self.arguments.items()}
         if scope is None:
             return {}
         if not attrs.has(type(scope)):
@@ -119,6 +128,39 @@ def mutation_named(name: str) -> Mutation:
     return every[name]
 
 
+def _variant(name: str) -> Variant:
+    if own.is_own(name):
+        return attrs.evolve(own.named(name, (Variant,), "a Variant"), name=name)
+    return variant_named(name)
+
+
+def _mutation(name: str, variant: Variant) -> Mutation:
+    """A known bug, or what FILE.py:NAME stands for: a `Mutation`, or a rule that takes the place of
+    the variant's rule of the same name.
+    """
+    if not own.is_own(name):
+        return mutation_named(name)
+    from groupcheck.model.mutations import SEEDED, Mutation
+    from groupcheck.model.mutations.mutation import Seeded
+
+    found = own.named(name, (Mutation, Rule), "a rule with a bug, or a Mutation")
+    if isinstance(found, Mutation):
+        return found
+    healthy = {r.name: r for r in variant.spec(variant.scope_type()).rules}
+    if found.name not in healthy:
+        raise one_of("rule", found.name, healthy)
+    return Mutation(
+        id=name,
+        ticket=SEEDED,
+        title=f"another {found.name}",
+        family=variant.families[0],
+        invariant="",
+        doc=found.doc,
+        scope={},
+        seeds=(Seeded(found, healthy[found.name]),),
+    )
+
+
 def promises(variant: Variant) -> Promises:
     """What a variant promises: `invariants`, `goals`, `ends` and `views`."""
     return for_families(variant.families)
@@ -128,18 +170,21 @@ def subject(
     what: str | Spec,
     *,
     mutation: str | None = None,
-    invariants: Sequence[str] = (),
-    goals: Sequence[str] = (),
+    invariants: Sequence[str | Promise] = (),
+    goals: Sequence[str | Predicate] = (),
     faults: Mapping[str, int] | None = None,
     settings: Mapping[str, str] | None = None,
     **fields: Any,
 ) -> Subject:
-    """A variant by name with a scope, or the user's own spec (which already has a scope).
+    """A variant by name with a scope, or the user's own spec.
 
-    `fields` are fields of the variant's scope; None means the default. `settings` are more of them,
-    as text (`--set`). `goals`, and `faults` with a budget above 0, must happen, or the verdict is
-    `unknown`. A `mutation` changes the defaults to the smallest scope that shows it. Raises
-    `UserError` for any name that does not exist.
+    `what` is the name of a variant, a `Spec`, or FILE.py:NAME: a `Spec`, a function that makes one,
+    or a `Variant` in a file of the user's. `fields` are fields of the variant's scope, or arguments
+    of the function; None means the default. `settings` are more of them, as text (`--set`).
+    `invariants` and `goals` are names, the user's own promises, or FILE.py:NAME of one. `goals`,
+    and `faults` with a budget above 0, must happen, or the verdict is `unknown`. A `mutation`
+    changes the defaults to the smallest scope that shows it. Raises `UserError` for any name that
+    does not exist.
     """
     _must_fit(what, mutation, invariants, goals, faults, settings)
     given = {name: value for name, value in fields.items() if value is not None}
@@ -150,28 +195,83 @@ def subject(
                 where="--set",
                 do="give it once, here or by its own option",
             )
-    if isinstance(what, Spec):
-        extra = [
-            *given,
-            *(settings or {}),
-            *(["faults"] if faults else []),
-            *(["mutation"] if mutation is not None else []),
-        ]
-        if extra:
-            raise UserError(
-                f"a spec has its own scope: {extra[0]!r} cannot be changed here", where=what.name
-            )
-        return Subject(_only(what, invariants), goals=_known_goals(what, goals))
-    variant = variant_named(what)
-    bug = mutation_named(mutation) if mutation is not None else None
+    found = own.named(what, OWN, "a Spec, a function or a Variant") if own.is_own(what) else what
+    if isinstance(found, Variant | str):
+        about = _of_variant(_variant(str(what)), mutation, faults, given, settings or {})
+    else:
+        for name, value in (("faults", faults), ("mutation", mutation)):
+            if value:
+                raise UserError(f"a spec of your own has no {name}", where=str(what)[:60])
+        about = _of_spec(what, found, given, settings or {})
+    return _asked(about, invariants, goals)
+
+
+def _of_spec(
+    what: str | Spec, found: Any, given: Mapping[str, Any], settings: Mapping[str, str]
+) -> Subject:
+    """The user's own spec, or the one that the user's function makes."""
+    origin = what if isinstance(what, str) else ""
+    if not isinstance(found, Spec):
+        made, arguments = own.spec_of(origin, found, given, settings)
+        return Subject(made, origin=origin, arguments=arguments)
+    if given or settings:
+        extra = [*given, *settings][0]
+        raise UserError(
+            f"a spec has its own scope: {extra!r} cannot be changed here", where=found.name
+        )
+    return Subject(found, origin=origin)
+
+
+def _of_variant(
+    variant: Variant,
+    mutation: str | None,
+    faults: Mapping[str, int] | None,
+    given: dict[str, Any],
+    settings: Mapping[str, str],
+) -> Subject:
+    bug = _mutation(mutation, variant) if mutation is not None else None
     if bug is not None and bug.family not in variant.families:
-        raise UserError(f"mutation {bug.id} belongs to the {bug.family.name}, not to {what}")
-    scope = _scope(variant, bug, faults, {**given, **_parsed(variant, settings or {})})
+        raise UserError(
+            f"mutation {bug.id} belongs to the {bug.family.name}, not to {variant.name}"
+        )
+    scope = _scope(variant, bug, faults, {**given, **_parsed(variant, settings)})
     spec = _promised(variant, variant.spec(scope))
     if bug is not None:
         spec = bug.apply(spec)
     named = tuple(name for name, count in (faults or {}).items() if count)
-    return Subject(_only(spec, invariants), variant, bug, named, _known_goals(spec, goals))
+    return Subject(spec, variant, mutation=bug, faults=named)
+
+
+def _asked(
+    about: Subject,
+    invariants: Sequence[str | Promise],
+    goals: Sequence[str | Predicate],
+) -> Subject:
+    """The subject with these invariants alone, if there are any, and with these goals asked for.
+    Promises of the user's own are added to the spec.
+    """
+    mine = [_promise(p, (Predicate, StepInvariant), "an invariant") for p in invariants]
+    wanted = [_promise(p, (Predicate,), "a goal") for p in goals]
+    spec = about.spec
+    spec = attrs.evolve(
+        spec,
+        invariants=(*spec.invariants, *_added(mine, spec.invariants)),
+        goals=(*spec.goals, *_added(wanted, spec.goals)),
+    )
+    names = [p if isinstance(p, str) else p.name for p in mine]
+    known = _known_goals(spec, [p if isinstance(p, str) else p.name for p in wanted])
+    named = tuple(p for p in invariants if isinstance(p, str) and own.is_own(p))
+    return attrs.evolve(about, spec=_only(spec, names), goals=known, own_invariants=named)
+
+
+def _promise(given: Any, kinds: tuple[type, ...], what: str) -> Any:
+    """A name, or a promise of the user's own."""
+    return own.named(given, kinds, what) if own.is_own(given) else given
+
+
+def _added(given: Sequence[Any], there: Sequence[Any]) -> list[Any]:
+    """The promises among these that the spec does not have yet."""
+    return [p for p in given if not isinstance(p, str) and p not in there]
 
 
 def _must_fit(
@@ -195,8 +295,18 @@ def _must_fit(
             mutation is None or isinstance(mutation, str),
             "the id of a mutation",
         ),
-        ("invariants", invariants, _texts(invariants), 'a list of names, as in ["one_owner"]'),
-        ("goals", goals, _texts(goals), 'a list of names, as in ["zombie_owner"]'),
+        (
+            "invariants",
+            invariants,
+            _all_of(invariants, str | Predicate | StepInvariant),
+            'a list of names or invariants, as in ["one_owner"]',
+        ),
+        (
+            "goals",
+            goals,
+            _all_of(goals, str | Predicate),
+            'a list of names or goals, as in ["zombie_owner"]',
+        ),
         ("faults", faults, named, 'a mapping of names to numbers, as in {"crash": 1}'),
         ("settings", settings, told, "a mapping of names to texts"),
     ):
@@ -205,10 +315,14 @@ def _must_fit(
 
 
 def _texts(value: object) -> bool:
+    return _all_of(value, str)
+
+
+def _all_of(value: object, kinds: Any) -> bool:
     return (
         isinstance(value, Collection)
         and not isinstance(value, str | bytes)
-        and all(isinstance(one, str) for one in value)
+        and all(isinstance(one, kinds) for one in value)
     )
 
 
@@ -246,29 +360,13 @@ def _scope(
 def _parsed(variant: Variant, settings: Mapping[str, str]) -> dict[str, Any]:
     """`--set NAME=VALUE`: converts each text to the type of its field."""
     types = {f.name: str(f.type) for f in attrs.fields(variant.scope_type)}
-    parsed: dict[str, Any] = {}
-    for name, text in settings.items():
-        kind = types.get(name)
-        if kind is None:
+    for name in settings:
+        if name not in types:
             raise one_of(f"scope field of {variant.name}", name, types)
-        words = {
-            "bool": {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-        }
-        if "None" in kind and text.lower() == "none":
-            parsed[name] = None
-        elif "bool" in kind and text.lower() in words["bool"]:
-            parsed[name] = words["bool"][text.lower()]
-        elif "int" in kind and "tuple" not in kind and re.fullmatch(r"-?[0-9]{1,15}", text):
-            parsed[name] = int(text)
-        elif "str" in kind and "tuple" not in kind:
-            parsed[name] = text
-        else:
-            raise UserError(
-                f"{printable(text)[:40]!r} is not a valid value for {name}",
-                where="--set",
-                do=f"groupcheck list scope --variant {variant.name} says what each field takes",
-            )
-    return parsed
+    do = f"groupcheck list scope --variant {variant.name} says what each field takes"
+    return {
+        name: own.parsed(name, text, types[name], "--set", do) for name, text in settings.items()
+    }
 
 
 def _promised(variant: Variant, spec: Spec) -> Spec:

@@ -45,14 +45,15 @@ def test_{name}():
 
 
 def test_file(result: Answer) -> str:
-    """The text of the file. Raises `UserError` for a spec that is no variant: a test could not
-    import it by name.
+    """The text of the file. Raises `UserError` for a spec without a name by which a test could find
+    it.
     """
     about = result.subject
-    if about.variant is None:
+    if about.variant is None and not about.origin:
         raise UserError(
-            "a test file can be written for a variant only, which has a name to find it by",
+            "a test file cannot name this spec",
             where=about.spec.name,
+            do="write the spec to a file, and check FILE.py:NAME",
         )
     used: set[str] = set()
     tests = [_test(about, told, _name(told, used)) for told in result.explanations]
@@ -60,11 +61,10 @@ def test_file(result: Answer) -> str:
 
 
 def _test(about: Subject, told: Explanation, name: str) -> str:
-    assert about.variant is not None
     return TEST.format(
         name=name,
         comment=_comment(f"{told.headline}. {told.prose}"),
-        variant=literal(about.variant.name),
+        variant=literal(about.variant.name if about.variant else about.origin),
         key=literal(told.key),
         arguments="".join(
             f"        {key}={literal(value)},\n" for key, value in arguments(about).items()
@@ -82,6 +82,10 @@ def arguments(about: Subject) -> dict[str, Any]:
     differs from the scope's defaults.
     """
     given: dict[str, Any] = {"mutation": about.mutation.id} if about.mutation else {}
+    if about.own_invariants:
+        given["invariants"] = about.own_invariants
+    if about.variant is None:
+        return given | dict(about.arguments)
     scope = about.spec.scope
     for f in attrs.fields(type(scope)):
         value = getattr(scope, f.name)

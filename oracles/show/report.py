@@ -64,7 +64,7 @@ def scope_words(about: Subject) -> str:
     """`members 3, partitions 3, faults crash=1 session_timeout=1`; fields that are off are left
     out.
     """
-    if not attrs.has(type(about.spec.scope)):
+    if not attrs.has(type(about.spec.scope)) and not about.arguments:
         return brief(about.spec.scope) if about.spec.scope is not None else ""
     told = []
     for name, value in about.scope().items():

@@ -10,9 +10,11 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Limits
+from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.engine.fast.identity import identity
+from groupcheck.oracles.explain.own import is_own
 from groupcheck.oracles.explain.subject import Subject, subject
+from groupcheck.oracles.printable import printable
 
 
 @frozen
@@ -32,7 +34,15 @@ class Question:
     limits: Limits
 
     def subject(self) -> Subject:
-        """The spec, ready to be explored. Raises `UserError` for what does not fit."""
+        """The spec, ready to be explored. Raises `UserError` for what does not fit, and for code:
+        a sweep's file may come from anywhere, so nothing that it names is run.
+        """
+        for name in (self.variant, self.mutation, *self.invariants):
+            if is_own(name):
+                raise UserError(
+                    f"{printable(str(name))[:60]} is code, which a sweep does not run",
+                    do="name a variant, or call groupcheck.check in a loop",
+                )
         return subject(
             self.variant,
             mutation=self.mutation,

@@ -1,0 +1,212 @@
+"""Protocols and promises in files of the user's: FILE.py:NAME, and entry points."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import groupcheck
+from groupcheck.model.engine import Rule
+from groupcheck.model.variants import registry
+from groupcheck.oracles import cli
+
+TWO_PHASES = "tests/examples/two_phase_commit.py:two_phase_commit"
+MINE = '''
+import neighbour
+from attrs import frozen
+from groupcheck.model.engine import Spec, end, goal, invariant, rule, single
+from groupcheck.model.protocol.classic.client import heartbeat_answer
+from groupcheck.model.variants.classic import VARIANT
+
+@rule
+def count(n, scope):
+    if n < neighbour.MOST:
+        yield n + 1
+
+@invariant
+def small(n):
+    """n stays small."""
+    return n < 3
+
+@end
+def done(n):
+    return n == neighbour.MOST
+
+def counting(begin: int = 0, fast: bool = True, title=None, step=1):
+    return Spec("counting", {"n": single(begin)}, [count], None, [small], ends=[done])
+
+@frozen
+class Scope:
+    begin: int
+    fast: bool = False
+
+def scoped(scope: Scope):
+    return Spec("scoped", {"n": single(scope.begin)}, [count], scope, [small], ends=[done])
+
+ready = counting(1)
+
+@invariant
+def never_alone(seats):
+    """Somebody else is there."""
+    return False
+
+@goal
+def never(core):
+    return False
+
+def raises():
+    raise ValueError("boom")
+
+def another():
+    return 3
+'''
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with the user's file, as the current one."""
+    name = f"mine_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(MINE.replace("neighbour", f"{name}_neighbour"), "utf-8")
+    (tmp_path / f"{name}_neighbour.py").write_text("MOST = 5\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return tmp_path / f"{name}.py"
+
+
+def checked(capsys: pytest.CaptureFixture[str], code: int, *arguments: str) -> dict:
+    """The document of `check` with the reference engine."""
+    assert cli.run(["check", *arguments, "--engine", "reference", "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_function_makes_a_spec_with_the_settings(capsys: pytest.CaptureFixture[str]):
+    told = checked(capsys, 0, TWO_PHASES, "--set", "managers=3")
+    assert (told["states"], told["scope"]) == (288, {"managers": 3})
+    assert groupcheck.check(TWO_PHASES, managers=2, engine="reference").verdict.states == 56
+
+
+def test_a_counterexample_is_explained_and_exported(mine, capsys: pytest.CaptureFixture[str]):
+    spec = f"{mine.name}:counting"
+    told = checked(capsys, 1, spec, "--set", "begin=1", "--pytest", "test_it.py")
+    (broken,) = told["violations"]
+    assert (broken["invariant"], broken["depth"]) == ("small", 2)
+    capsys.readouterr()
+    assert cli.run(["explain", spec, broken["key"], "--set", "begin=1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["broken"] == {"small": 2}
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    assert subprocess.run(run, cwd=mine.parent, check=False).returncode == 0
+
+
+def test_a_spec_and_a_scope_of_an_attrs_class(mine, capsys: pytest.CaptureFixture[str]):
+    assert checked(capsys, 1, f"{mine.name}:ready")["depth"] == 2
+    told = checked(capsys, 1, f"{mine.name}:scoped", "--set", "begin=2", "--set", "fast=yes")
+    assert (told["depth"], told["scope"]) == (1, {"begin": 2, "fast": True})
+
+
+def test_a_search_of_an_own_file_is_resumed(mine):
+    spec, kept = f"{mine.name}:counting", mine.parent / "kept"
+    first = groupcheck.check(spec, checkpoint=kept, max_states=2)
+    assert first.verdict.verdict == "unknown"
+    assert groupcheck.check(spec, checkpoint=kept, resume=kept).verdict.depth == 3
+
+
+def test_own_promises_of_a_variant(mine, capsys: pytest.CaptureFixture[str]):
+    scope = ["classic", "--members", "1", "--generations", "1"]
+    own = f"{mine.name}:never_alone"
+    told = checked(capsys, 1, *scope, "--invariant", own, "--pytest", "test_own.py")
+    assert told["invariants"] == ["never_alone"]
+    assert f'invariants=("{own}",),' in (mine.parent / "test_own.py").read_text("utf-8")
+    told = checked(capsys, 3, *scope, "--goal", f"{mine.name}:never")
+    assert told["goals"]["never"] is None
+    assert len(told["invariants"]) > 20
+
+
+def test_a_predicate_is_an_invariant_of_check():
+    from groupcheck.model.engine import invariant
+
+    @invariant
+    def empty(core):
+        """Nobody joins."""
+        return core.generation == 0
+
+    found = groupcheck.check(
+        "classic", members=1, generations=1, invariants=[empty, "hand_off"], engine="reference"
+    )
+    assert [v.invariant for v in found.verdict.violations] == ["empty"]
+    assert [p.name for p in found.subject.spec.invariants] == ["hand_off", "empty"]
+
+
+def test_a_whole_variant_and_a_rule_with_a_bug(mine, capsys: pytest.CaptureFixture[str]):
+    scope = ["--members", "1", "--generations", "1"]
+    usual = checked(capsys, 0, "classic", *scope)
+    told = checked(capsys, 0, f"{mine.name}:VARIANT", *scope)
+    assert told["states"] == usual["states"]
+    found = groupcheck.check("classic", members=1, generations=1, engine="reference")
+    healthy = {r.name: r for r in found.subject.spec.rules}["heartbeat_answer"]
+    assert isinstance(healthy, Rule)
+    bug = f"{mine.name}:heartbeat_answer"
+    told = checked(capsys, 0, "classic", *scope, "--mutation", bug)
+    assert (told["mutation"], told["states"]) == (bug, usual["states"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.py:x"], "nowhere.py: there is no such file"),
+        (["MINE:countin"], "there is no countin (did you mean counting?)"),
+        (["MINE:small"], "small is of type Predicate, not a Spec, a function or a Variant"),
+        (["MINE:raises"], "line 45: the spec cannot be made: ValueError: boom"),
+        (["MINE:another"], "it returns int, not Spec"),
+        (["MINE:scoped"], "begin is not given (add --set begin=VALUE)"),
+        (["MINE:counting", "--set", "fast=7"], "'7' is not a valid value for fast"),
+        (["MINE:counting", "--members", "3"], "it does not take members (it takes begin,"),
+        (["MINE:ready", "--set", "n=3"], "a spec has its own scope: 'n' cannot be changed"),
+        (["MINE:counting", "--fault", "crash=1"], "a spec of your own has no faults"),
+        (["classic", "--goal", "MINE:counting"], "counting is of type function, not a goal"),
+        (["classic", "--mutation", "MINE:count"], "unknown rule 'count'"),
+        (["torn.py:x"], "torn.py, line 1: cannot be imported: SyntaxError"),
+        (["leaves.py:x"], "leaves.py, line 1: cannot be imported: SystemExit: 7"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    mine: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+):
+    (mine.parent / "torn.py").write_text("x = (", "utf-8")
+    (mine.parent / "leaves.py").write_text("raise SystemExit(7)", "utf-8")
+    given = [argument.replace("MINE", mine.name) for argument in arguments]
+    assert cli.run(["check", *given]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
+
+
+def test_a_sweep_runs_no_code_that_its_file_names(mine, capsys: pytest.CaptureFixture[str]):
+    sweep = mine.parent / "sweep.toml"
+    sweep.write_text(f'[[grid]]\nvariant = "{mine.name}:counting"\n', "utf-8")
+    assert cli.run(["sweep", str(sweep), "--out", "out"]) == 2
+    assert "is code, which a sweep does not run" in capsys.readouterr().err
+    assert mine.stem not in sys.modules
+
+
+def test_a_package_offers_a_variant_by_an_entry_point(
+    mine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    offered = mine.parent / "offers-1.0.dist-info"
+    offered.mkdir()
+    (offered / "METADATA").write_text("Metadata-Version: 2.1\nName: offers\nVersion: 1.0\n")
+    lines = [f"theirs = {mine.stem}:VARIANT", "gone = nowhere:X", f"other = {mine.stem}:ready"]
+    (offered / "entry_points.txt").write_text("[groupcheck.variants]\n" + "\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(str(mine.parent))
+    registry._offered.cache_clear()
+    try:
+        assert {"classic", "theirs", "gone", "other"} <= {*registry.names()}
+        scope = ["--members", "1", "--generations", "1"]
+        assert checked(capsys, 0, "theirs", *scope)["states"] > 5
+        assert cli.run(["check", "gone"]) == 2
+        assert "cannot be imported: ModuleNotFoundError" in capsys.readouterr().err
+        assert cli.run(["check", "other"]) == 2
+        assert "is of type Spec, not Variant" in capsys.readouterr().err
+    finally:
+        registry._offered.cache_clear()
