@@ -90,7 +90,8 @@ def test_every_command_in_the_documents_can_be_typed(document, command):
         assert words[0] in cli.command.commands
         return
     context, options = parse(command)
-    if context.command.name == "check":
+    is_own = re.search(r"\.py:\w", command)  # a file of the reader's
+    if context.command.name == "check" and not is_own:
         about = commands._subject(options)
         assert about.spec.invariants
 

@@ -199,9 +199,8 @@ def subject(
     if isinstance(found, Variant | str):
         about = _of_variant(_variant(str(what)), mutation, faults, given, settings or {})
     else:
-        for name, value in (("faults", faults), ("mutation", mutation)):
-            if value:
-                raise UserError(f"a spec of your own has no {name}", where=str(what)[:60])
+        more = {"faults": faults or None, "mutation": mutation}
+        given |= {name: value for name, value in more.items() if value is not None}
         about = _of_spec(what, found, given, settings or {})
     return _asked(about, invariants, goals)
 

@@ -163,7 +163,7 @@ def test_a_whole_variant_and_a_rule_with_a_bug(mine, capsys: pytest.CaptureFixtu
         (["MINE:counting", "--set", "fast=7"], "'7' is not a valid value for fast"),
         (["MINE:counting", "--members", "3"], "it does not take members (it takes begin,"),
         (["MINE:ready", "--set", "n=3"], "a spec has its own scope: 'n' cannot be changed"),
-        (["MINE:counting", "--fault", "crash=1"], "a spec of your own has no faults"),
+        (["MINE:counting", "--fault", "crash=1"], "it does not take faults (it takes begin,"),
         (["classic", "--goal", "MINE:counting"], "counting is of type function, not a goal"),
         (["classic", "--mutation", "MINE:count"], "unknown rule 'count'"),
         (["torn.py:x"], "torn.py, line 1: cannot be imported: SyntaxError"),
