@@ -159,10 +159,15 @@ def compiled(template: str) -> Template:
 
 
 class _Any(ChainableUndefined):
-    """A field of no particular log."""
+    """A field of no particular log; no comparison with it holds."""
 
     def __str__(self) -> str:
         return "…"
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    __le__ = __gt__ = __ge__ = __lt__
 
 
 def in_general(template: str) -> str:

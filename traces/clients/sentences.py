@@ -304,15 +304,16 @@ def error_sentence(name: str) -> Sentence:
     return Sentence(kind, (), compile_template(name, whole=False), "", {"error": name}, name)
 
 
-def shipped() -> list[Sentence]:
+@cache
+def shipped() -> tuple[Sentence, ...]:
     """The sentences of all files, in the order of their names."""
     folder = files("groupcheck.traces.clients") / "sentences"
-    return [
+    return tuple(
         sentence
         for file in sorted(folder.iterdir(), key=lambda f: f.name)
         if file.name.endswith(".toml") and file.name != KINDS_FILE
         for sentence in read_table(file.read_text(encoding="utf-8"), file.name)
-    ]
+    )
 
 
 @frozen
