@@ -34,6 +34,7 @@ __all__ = [
 
 FEW = 12  # an error lists up to this many names
 OWN = (Spec, Variant, Callable)  # what FILE.py:NAME may be
+WANTED = "a Spec, a function or a Variant"
 Promise = Predicate | StepInvariant
 
 
@@ -130,7 +131,8 @@ def mutation_named(name: str) -> Mutation:
 
 def _variant(name: str) -> Variant:
     if own.is_own(name):
-        return attrs.evolve(own.named(name, (Variant,), "a Variant"), name=name)
+        found: Variant = own.named(name, (Variant,), "a Variant")
+        return attrs.evolve(found, name=name)
     return variant_named(name)
 
 
@@ -195,7 +197,7 @@ def subject(
                 where="--set",
                 do="give it once, here or by its own option",
             )
-    found = own.named(what, OWN, "a Spec, a function or a Variant") if own.is_own(what) else what
+    found = own.named(str(what), OWN, WANTED) if own.is_own(what) else what
     if isinstance(found, Variant | str):
         about = _of_variant(_variant(str(what)), mutation, faults, given, settings or {})
     else:

@@ -164,10 +164,10 @@ class _Any(ChainableUndefined):
     def __str__(self) -> str:
         return "…"
 
-    def __lt__(self, other: object) -> bool:
+    def _never(self, *_: Any) -> Any:
         return False
 
-    __le__ = __gt__ = __ge__ = __lt__
+    __lt__ = __le__ = __gt__ = __ge__ = _never
 
 
 def in_general(template: str) -> str:
