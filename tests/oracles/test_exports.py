@@ -144,7 +144,7 @@ def test_a_spec_without_a_name_cannot_become_a_test_file():
     from attrs import evolve
 
     result = check(evolve(two_phase_commit(2), invariants=[never]), engine="reference")
-    with pytest.raises(UserError, match="for a variant only"):
+    with pytest.raises(UserError, match="a test file cannot name this spec"):
         result.pytest()
 
 
