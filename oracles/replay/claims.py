@@ -11,7 +11,12 @@ from attrs import frozen
 
 from groupcheck.oracles.replay.answers import WORST, Answer
 from groupcheck.oracles.replay.harm import harm
-from groupcheck.oracles.replay.lives import clock_sentences, followed_sentence, lapse_sentences
+from groupcheck.oracles.replay.lives import (
+    clock_sentences,
+    followed_sentence,
+    lapse_sentences,
+    removal_sentence,
+)
 from groupcheck.oracles.replay.rounds import lasted
 from groupcheck.traces.anomalies import plural
 from groupcheck.traces.causes.diagnosis import Found
@@ -146,7 +151,15 @@ def told(answer: Answer, reports: Sequence[FileReport]) -> Told:
         ),
         tuple(RuledOut(r.cause.title, r.text, _quote(r.by, "", reports)) for r in d.refuted),
         tuple(clock_sentences(answer.evidence.skews)),
-        followed_sentence(answer.evidence.followed),
+        "; ".join(
+            filter(
+                None,
+                (
+                    followed_sentence(answer.evidence.followed),
+                    removal_sentence(answer.evidence.removals),
+                ),
+            )
+        ),
     )
 
 

@@ -14,7 +14,12 @@ from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.replay.answers import Answer, judged, worst
 from groupcheck.oracles.replay.facts import facts_document
 from groupcheck.oracles.replay.findings_document import findings_document
-from groupcheck.oracles.replay.lives import clock_document, followed_document, refuted_document
+from groupcheck.oracles.replay.lives import (
+    clock_document,
+    followed_document,
+    refuted_document,
+    removal_document,
+)
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, unstable_share
 from groupcheck.traces.causes.diagnosis import Found
 from groupcheck.traces.moments import Moment, Round, elapsed
@@ -87,6 +92,7 @@ def answer_document(a: Answer) -> dict[str, Any]:
         "hints": list(d.hints),
         "turn_on": a.turn_on,
         "followed": followed_document(a.evidence.followed),
+        "removals": [removal_document(r) for r in a.evidence.removals],
         "clocks": [clock_document(s) for s in a.evidence.skews],
     }
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from groupcheck.oracles.replay.rounds import lasted
 from groupcheck.traces.anomalies import plural
+from groupcheck.traces.both.removals import Removal
 from groupcheck.traces.causes.diagnosis import Refuted
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.members.clocks import Process, Skew
@@ -74,6 +75,37 @@ def _between(earlier: Said, later: Said) -> str:
     if earlier.time is None or later.time is None or later.time < earlier.time:
         return ""
     return lasted(later.time - earlier.time)
+
+
+_HOW = {
+    "left": "left",
+    "expired": "was removed because its session expired",
+    "not_rejoined": "was removed because it did not join again in time",
+    "not_synced": "was removed because it did not send SyncGroup in time",
+    "replaced": "was replaced by another process with its instance id",
+}
+
+
+def removal_sentence(removals: Sequence[Removal]) -> str:
+    """How memberships of clients ended by the coordinator's log; empty if it shows no end."""
+    told = [
+        f"{r.member} {_HOW[r.how]} ({_named((r.told.log, ''))} line {r.told.line})"
+        for r in removals[:SHOWN]
+    ]
+    more = f"; and {len(removals) - SHOWN} more" if len(removals) > SHOWN else ""
+    return f"by the coordinator's log, {'; '.join(told)}{more}" if told else ""
+
+
+def removal_document(r: Removal) -> dict[str, Any]:
+    return {
+        "client": r.client,
+        "member": r.member,
+        "generation": r.generation,
+        "how": r.how,
+        "client_reason": r.reason,
+        "line": _place(r.told),
+        "learnt": None if r.learnt is None else _place(r.learnt),
+    }
 
 
 def clock_sentences(skews: Sequence[Skew]) -> Iterator[str]:

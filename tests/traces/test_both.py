@@ -17,7 +17,10 @@ from attrs import evolve
 
 from groupcheck.oracles.replay.report import replay
 from groupcheck.traces.broker.log import BrokerLog
+from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence
+from groupcheck.traces.causes.group_evidence import GroupEvidence
+from groupcheck.traces.causes.knowledge import shipped_knowledge
 from groupcheck.traces.clients.log import ClientLog
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.members.impossible import Impossible
@@ -54,8 +57,10 @@ def told(whole: Logs) -> dict[str, list[Said]]:
     return {who: list(heard(who, lines)) for who, lines in whole.items()}
 
 
-def accused(said: dict[str, list[Said]], broker: Sequence[str], folder: Path) -> list[Impossible]:
-    """The lines that are called impossible. `said`: by all logs, the broker's included."""
+def settled(
+    said: dict[str, list[Said]], broker: Sequence[str], folder: Path
+) -> list[GroupEvidence]:
+    """What is known of each group. `said`: by all logs, the broker's included."""
     evidence = Evidence()
     for some in said.values():
         evidence.add_all(some)
@@ -64,7 +69,12 @@ def accused(said: dict[str, list[Said]], broker: Sequence[str], folder: Path) ->
     listen = evidence.ledger.listener(BROKER)
     for event, text in BrokerLog(source_of(str(path))).events():
         listen(event, text)
-    return [one for group in evidence.settled() for one in group.followed.impossible]
+    return evidence.settled()
+
+
+def accused(said: dict[str, list[Said]], broker: Sequence[str], folder: Path) -> list[Impossible]:
+    """The lines that are called impossible."""
+    return [i for group in settled(said, broker, folder) for i in group.followed.impossible]
 
 
 def contradicted(whole: Logs, folder: Path) -> list[Impossible]:
@@ -121,6 +131,51 @@ def test_groups_of_one_name_in_two_clusters_do_not_contradict_each_other(tmp_pat
     assert contradicted({**here, BROKER: there[BROKER]}, tmp_path) == []
     others = {f"other-{who}": lines for who, lines in there.items() if who != BROKER}
     assert contradicted({**here, **others}, tmp_path) == []
+
+
+# -- how memberships ended
+
+# Recording -> how memberships ended that its clients' logs show, the cause that both logs show, and
+# those that the coordinator's line rules out.
+ENDED = {
+    "long_pause-java": ({"b": "expired"}, "client_stall", {"poll_timeout", "missing_close"}),
+    "zombie-java": ({"a": "expired"}, "client_stall", {"poll_timeout", "missing_close"}),
+    "slow_handler-java": ({"b": "left"}, "poll_timeout", {"session_expired_client"}),
+    "slow_handler-confluent-kafka": ({"b": "left"}, "poll_timeout", {"session_expired_client"}),
+    "kill-java": ({"b": "expired"}, "session_expired_broker", set()),
+}
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_the_coordinator_s_line_decides_how_a_membership_ended(name: str, tmp_path: Path) -> None:
+    ends, cause, ruled_out = ENDED[name]
+    whole = logs(name)
+    (group,) = settled(told(whole), whole[BROKER], tmp_path)
+    how = {r.client.partition("#")[0]: r.how for r in group.removals if r.learnt or r.how != "left"}
+    assert how.items() >= {k: v for k, v in ends.items() if v != "left"}.items()
+    assert set(how.values()) <= set(ends.values())
+    for r in group.removals:
+        assert r.member in whole[BROKER][r.told.line - 1]
+    found = diagnose(group, shipped_knowledge())
+    assert cause in [f.cause.kind for f in found.causes]
+    assert ruled_out <= {r.cause.kind for r in found.refuted}
+    by_broker = {r.cause.kind for r in found.refuted if r.by.log == BROKER}
+    assert ruled_out - {"missing_close"} <= by_broker
+
+
+def test_what_was_refused_while_the_coordinator_had_the_member_was_no_lost_membership(
+    tmp_path: Path,
+) -> None:
+    """The clock of the client decides, as far as it is known."""
+    whole = logs("long_pause-java")
+    said = told(whole)
+    (end,) = [s for s in said[BROKER] if s.kind == "broker_expired" and "has failed" in s.text]
+    some = [s for s in said["b"] if s.kind == "commit_refused"]
+    assert some and end.time is not None
+    early = evolve(some[0], time=end.time - 3_000, line=1)
+    (group,) = settled({**said, "b": [*said["b"], early]}, whole[BROKER], tmp_path)
+    assert [p.by.log for p in group.followed.proofs if p.about == early] == [BROKER]
+    assert {p.refutes for p in group.followed.proofs if p.about == early} == {"membership_lost"}
 
 
 # -- one line is changed
@@ -233,5 +288,8 @@ def test_the_answer_names_the_line_the_file_and_what_speaks_against_it(tmp_path:
     assert one["line"]["line"] == at + 1
     assert one["against"]["file"] in {str(path) for path in paths} - {one["line"]["file"]}
     assert "impossible_line" in [cause["kind"] for cause in group["causes"]]
+    removed = {r["member"]: r["how"] for r in group["removals"]}
+    assert "expired" in removed.values()
+    assert "by the coordinator's log, " in " ".join(str(found).split())
     for shown in (str(found), found.markdown()):
         assert f"line {at + 1} of " in " ".join(shown.split())

@@ -168,6 +168,7 @@ ALWAYS = {
     "coordinator_changed": ("before", "now"),
     "removed_early": ("after", "limit"),
     "impossible_line": ("place", "told"),
+    "silent_at_removal": ("gap", "removed"),
     **dict.fromkeys(FOUND, ("told",)),  # last: a derived fact must not have the same name
 }
 

@@ -11,8 +11,10 @@ from attrs import Factory, define, frozen
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.members.life import named
+from groupcheck.traces.members.proofs import DOUBTED
 
-MOST_CLAIMS = 100_000
+MOST_CLAIMS, MOST_CLIENTS, MOST_SILENCES = 100_000, 10_000, 1_000
+SILENCE_MS = 2_000
 Key = tuple[str, str, str]
 """Log, process and client."""
 
@@ -66,6 +68,33 @@ class Client:
 
 
 @define
+class Presence:
+    """When a client says something, whatever it is."""
+
+    first: Said
+    last: Said
+    # How many statements there are, and the long silences: the lines before and after each.
+    count: int = 1
+    silences: list[tuple[Said, Said]] = Factory(list)
+    # The lines are in the order of their times.
+    ordered: bool = True
+
+    def hear(self, said: Said) -> None:
+        assert said.time is not None and self.last.time is not None
+        self.count += 1
+        gap = said.time - self.last.time
+        self.ordered = self.ordered and gap >= 0
+        if gap >= SILENCE_MS and len(self.silences) < MOST_SILENCES:
+            self.silences.append((self.last, said))
+        self.last = said
+
+    def would_say(self, ms: int) -> float:
+        """How many statements there are in such a time, on average."""
+        assert self.first.time is not None and self.last.time is not None
+        return self.count * ms / max(self.last.time - self.first.time, 1)
+
+
+@define
 class Claims:
     """All claims of all logs. Statements are added in the order of each log."""
 
@@ -74,16 +103,38 @@ class Claims:
     clients: dict[Key, Client] = Factory(dict)
     # Ids that were handed out to a member that joined without one: those of dynamic members.
     dynamic: set[str] = Factory(set)
+    # Group -> statements that leave open whether, or how, a membership had ended; with the id.
+    doubted: dict[str, list[tuple[Said, str]]] = Factory(dict)
+    lives: dict[Key, Presence] = Factory(dict)
     _count: int = 0
+
+    def hear(self, said: Said) -> None:
+        """Notes that a client says something at all."""
+        if said.time is None or not said.client or said.library == BROKER:
+            return
+        key = (said.log, said.process, said.client)
+        life = self.lives.get(key)
+        if life is None:
+            if len(self.lives) < MOST_CLIENTS:
+                self.lives[key] = Presence(said, said)
+            return
+        life.hear(said)
 
     def add(self, said: Said, group: str) -> None:
         """`group`: the one that its writer belongs to."""
         if said.library == BROKER or "epoch" in said.fields or self._count >= MOST_CLAIMS:
             return
+        self._doubt(said, group)
         claim = self._claim(said)
         if claim is not None:
             self._count += 1
             self.groups.setdefault(group, []).append(claim)
+
+    def _doubt(self, said: Said, group: str) -> None:
+        if said.kind in DOUBTED and (numbers := named(said)) is not None:
+            self.doubted.setdefault(group, []).append((said, numbers[1]))
+        elif said.kind in DOUBTED and said.client and (member := self._client(said).member):
+            self.doubted.setdefault(group, []).append((said, member))
 
     def _claim(self, said: Said) -> Claim | None:
         generation = said.fields.get("generation")
@@ -130,5 +181,5 @@ class Claims:
 _LEAVES = "sending LeaveGroup request"
 _OVER = {"left", "poll_expired", "generation_reset", "closed", "subscribed", "started", "setting"}
 """Statements after which the next request may be that of another membership."""
-TELLING = _OVER | {"joined", "synced", "leading", "id_given", "member_unknown", "commit_refused"}
+TELLING = _OVER | DOUBTED | {"joined", "synced", "leading", "id_given"}
 """Kinds of statements that are or bear on claims."""

@@ -91,9 +91,12 @@ class Membership:
     # It is gone: left, expired, not_rejoined, not_synced or replaced.
     ended: Told | None = None
     how: str = ""
-    # All lines that say so, and the reason that the client gave.
+    # All lines that say so, everything that they say, and the reason that the client gave.
     endings: list[Told] = Factory(list)
+    hows: set[str] = Factory(set)
     client_reason: str | None = None
+    # It went while a rebalance waited for its members.
+    in_round: bool = False
     # The lines of the same life that name it as a member after that.
     again: list[Told] = Factory(list)
 
@@ -105,6 +108,9 @@ _ENDINGS = {
 }
 
 
+_JOINS = (Cause.JOIN, Cause.LEADER_REJOIN, Cause.METADATA_CHANGE)
+
+
 @define
 class Book:
     """One group."""
@@ -113,6 +119,8 @@ class Book:
     members: dict[str, Membership] = Factory(dict)
     # The last line that names a generation, with its number, of each life.
     last: dict[Life, tuple[int, Told]] = Factory(dict)
+    # The lives that are in a join phase.
+    rounds: set[Life] = Factory(set)
 
 
 @define
@@ -192,24 +200,25 @@ class Ledger:
         over = self._generation(event.generation, told)
         over.over = over.over or told
         reason = event.reason
-        if reason is None:
-            return
-        how = _ENDINGS.get(reason.cause)
-        for id in reason.members:
+        how = None if reason is None else _ENDINGS.get(reason.cause)
+        for id in () if reason is None else reason.members:
             if how is not None:
                 self._ends(id, told, how)
-            elif reason.cause in (Cause.JOIN, Cause.LEADER_REJOIN, Cause.METADATA_CHANGE):
+            elif reason is not None and reason.cause in _JOINS:
                 self._shows(id, told)
+        self.book(told.said.group).rounds.add(told.life)
 
     def _begins(self, event: Stabilized, told: Told) -> None:
         found = self._generation(event.generation, told)
         found.twice = found.twice or found.begun is not None or found.empty is not None
         found.begun, found.size = told, event.members
+        self.book(told.said.group).rounds.discard(told.life)
 
     def _empties(self, event: GroupEmptied, told: Told) -> None:
         found = self._generation(event.generation, told)
         found.twice = found.twice or found.begun is not None or found.empty is not None
         found.empty = told
+        self.book(told.said.group).rounds.discard(told.life)
 
     def _assigns(self, event: AssignmentReceived, told: Told) -> None:
         found = self._generation(event.generation, told)
@@ -240,8 +249,10 @@ class Ledger:
         found = self._member(id, told)
         found.shown = told
         found.endings.append(told)
+        found.hows.add(how)
         if found.ended is None:
             found.ended, found.how = told, how
+            found.in_round = told.life in self.book(told.said.group).rounds
         return found
 
     def _hands_out(self, event: IdHandedOut, told: Told) -> None:

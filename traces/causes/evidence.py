@@ -9,6 +9,7 @@ from attrs import Factory, define, evolve
 from groupcheck.traces.both.clients import TELLING, Claims
 from groupcheck.traces.both.contradictions import contradictions
 from groupcheck.traces.both.ledger import Ledger
+from groupcheck.traces.both.removals import decided
 from groupcheck.traces.causes.derived import derived
 from groupcheck.traces.causes.from_members import statements
 from groupcheck.traces.causes.group_evidence import MOST_WRITERS, GroupEvidence
@@ -53,6 +54,7 @@ class Evidence:
         if said.kind in TELLING:
             said = said if said.group else evolve(said, group=group)
             self.claims.add(said, group)
+        self.claims.hear(said)
         self.members.add(said, group)
         self.clocks.add(said, group)
         self.versions.add(said)
@@ -70,11 +72,16 @@ class Evidence:
         skews, misplaced = self.clocks.settled()
         for group in groups:
             group.followed = followed.get(group.group, group.followed)
-            impossible = contradictions(group.group, self.ledger, self.claims, skews, misplaced)
-            group.followed = group.followed.with_impossible(impossible)
+            by_broker = decided(group.group, self.ledger, self.claims, skews)
+            group.removals = by_broker.removals
+            group.followed = group.followed.beside(
+                contradictions(group.group, self.ledger, self.claims, skews, misplaced),
+                by_broker.proofs,
+            )
             group.correct_times(skews)
             group.versions = self.versions
-            for said in (*derived(group), *statements(group.followed)):
+            facts = (*derived(group), *statements(group.followed), *by_broker.facts)
+            for said in facts:
                 group.add(said)
         return groups
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from attrs import Factory, define, evolve
 
+from groupcheck.traces.both.removals import Removal
 from groupcheck.traces.causes.knowledge import Need
 from groupcheck.traces.causes.versions import Versions
 from groupcheck.traces.clients.said import Said
@@ -58,6 +59,8 @@ class GroupEvidence:
     skews: tuple[Skew, ...] = ()
     # What its members did, by the model of a member.
     followed: Followed = Factory(Followed)
+    # How memberships ended, by the coordinator's log.
+    removals: tuple[Removal, ...] = ()
 
     def add(self, said: Said) -> None:
         self._nameless = None

@@ -32,15 +32,15 @@ class Followed:
     early: tuple[Early, ...] = ()
     impossible: tuple[Impossible, ...] = ()
 
-    def with_impossible(self, more: Iterable[Impossible]) -> Followed:
-        """With more lines that cannot be true. Each line counts once, and what only such a line
-        speaks against may be true.
+    def beside(self, more: Iterable[Impossible], proofs: Iterable[Proof]) -> Followed:
+        """With more proofs, and more lines that cannot be true. Each line counts once, and what
+        only such a line speaks against may be true.
         """
         found = {(i.said.log, i.said.line): i for i in more}
         for one in self.impossible:
             if (one.against.log, one.against.line) not in found:
                 found.setdefault((one.said.log, one.said.line), one)
-        return evolve(self, impossible=tuple(found.values()))
+        return evolve(self, impossible=tuple(found.values()), proofs=(*self.proofs, *proofs))
 
 
 @define

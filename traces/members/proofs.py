@@ -5,10 +5,13 @@ A proof names a prerequisite that several causes share (`requires` in causes/kno
 
 - `membership_lost`: the member was removed, or had left. The same member id in a later generation
   shows that it was in the group all the time, since an id that is gone never comes back.
+- `left_by_itself`: the member sent LeaveGroup.
+- `process_ended`: the process is gone.
 - `session_over`: the coordinator heard nothing for a session timeout. A membership that began less
   than that time ago cannot have ended in this way.
 
-The times are those of the client's own clock. A session timeout counts only if the log tells it.
+What the coordinator's log proves is in both/removals.py. The times are those of the client's own
+clock. A session timeout counts only if the log tells it.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from groupcheck.traces.timestamps import show_span
 MOST_OPEN, MOST_PROOFS = 100, 500
 AT_ONCE_MS = 100
 """Lines about one refusal are not further apart."""
-_DOUBTED = {"commit_refused", "commit_failed", "generation_old", "member_unknown", "lost"}
+DOUBTED = {"commit_refused", "commit_failed", "generation_old", "member_unknown", "lost"}
 """Statements that leave open whether, or how, the membership had ended."""
 _SESSION = "setting_session__timeout__ms"
 
@@ -81,7 +84,7 @@ class Proofs:
                 self._stayed(self._shown, said)
             self._open.clear()
             self._shown = said
-        elif said.kind in _DOUBTED:
+        elif said.kind in DOUBTED:
             self._open.append(said)
             self._refusals.append(said)
 

@@ -1,0 +1,159 @@
+"""How memberships ended, by the coordinator's log, and what follows for what clients say about it.
+
+A client that is refused does not know why: it may have left without its application's knowing, or
+its session may have expired. The coordinator's line decides. It also dates the end, so that a
+client that says nothing around that moment, and goes on afterwards, is known to have stood still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import define, evolve, frozen
+
+from groupcheck.traces.both.clients import Claim, Claims, Key, Presence, What
+from groupcheck.traces.both.ledger import Book, Ledger, Membership
+from groupcheck.traces.clients.said import Said
+from groupcheck.traces.members.clocks import Process, Skew
+from groupcheck.traces.members.proofs import Proof
+from groupcheck.traces.timestamps import show_span
+
+LEAST_SAID = 3
+"""So many statements are missing in a silence that means something."""
+
+
+@frozen
+class Removal:
+    """The end of a membership that a client's log shows, as the coordinator tells it."""
+
+    client: str
+    member: str
+    # The last generation that the client's log shows.
+    generation: int
+    # left, expired, not_rejoined, not_synced or replaced.
+    how: str
+    # The coordinator's line.
+    told: Said
+    # The line where the client learns of it; None if it shows none.
+    learnt: Said | None
+    # The reason that the client gave in LeaveGroup.
+    reason: str | None = None
+
+
+@frozen
+class Decided:
+    """What the coordinator's log decides about one group's members."""
+
+    removals: tuple[Removal, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    # Facts for causes.
+    facts: tuple[Said, ...] = ()
+
+
+def decided(group: str, ledger: Ledger, claims: Claims, skews: Sequence[Skew]) -> Decided:
+    """All that follows for one group."""
+    book = ledger.books.get(group)
+    if book is None:
+        return Decided()
+    exact: dict[Process, Skew] = {}
+    for skew in skews:  # the most exact first
+        exact.setdefault(skew.process, skew)
+    some = [c for c in claims.groups.get(group, []) if claims.alone(c)]
+    found = _Ends(book, some, claims.lives, exact)
+    removals = tuple(found.removals())
+    proofs = [p for s, member in claims.doubted.get(group, []) for p in found.proofs(s, member)]
+    proofs += [p for r in removals for p in found.lives_on(r)]
+    return Decided(removals, tuple(proofs), tuple(f for r in removals for f in found.facts(r)))
+
+
+@define
+class _Ends:
+    """One group."""
+
+    book: Book
+    claims: list[Claim]
+    lives: Mapping[Key, Presence]
+    skews: Mapping[Process, Skew]
+
+    def _ended(self, member: str) -> Membership | None:
+        """The membership, if the log tells without doubt how it ended."""
+        known = self.book.members.get(member)
+        sure = known is not None and known.ended and len(known.hows) == 1 and not known.again
+        return known if sure else None
+
+    def removals(self) -> Iterator[Removal]:
+        """Each end of a membership in which a client's log shows the member."""
+        last: dict[tuple[Key, str], Claim] = {}
+        learnt: dict[tuple[Key, str], Said] = {}
+        for claim in self.claims:
+            key = (claim.key, claim.member)
+            if claim.what == What.IN:
+                last[key] = claim
+            elif claim.what == What.UNKNOWN:
+                learnt.setdefault(key, claim.said)
+        for key, claim in last.items():
+            known = self._ended(claim.member)
+            if known is None or known.ended is None or claim.generation is None:
+                continue
+            yield Removal(
+                claim.said.client,
+                claim.member,
+                claim.generation,
+                known.how,
+                known.ended.said,
+                learnt.get(key),
+                known.client_reason,
+            )
+
+    def proofs(self, said: Said, member: str) -> Iterator[Proof]:
+        """What the end of the membership rules out as the cause of a statement."""
+        known = self._ended(member)
+        if known is None or known.ended is None:
+            return
+        by = known.ended.said
+        if self._ms_before(said, by) > 0:
+            text = f"The coordinator still had {member} then, and removed it only later"
+            yield Proof("membership_lost", said, by, text)
+        elif known.how == "left":
+            text = f"The coordinator's log says that {member} left: its session had not expired"
+            yield Proof("session_over", said, by, text)
+        elif known.how == "expired" and not known.in_round:
+            text = f"The coordinator's log says that the session of {member} expired: it did not"
+            yield Proof("left_by_itself", said, by, f"{text} leave")
+
+    def lives_on(self, r: Removal) -> Iterator[Proof]:
+        """A process that is told that its id is gone has not ended."""
+        if r.how != "expired" or r.learnt is None:
+            return
+        text = f"{r.client or r.member} went on, and learnt later that it had been removed"
+        for told in self.book.members[r.member].endings:
+            yield Proof("process_ended", evolve(told.said, kind="broker_expired"), r.learnt, text)
+
+    def facts(self, r: Removal) -> Iterator[Said]:
+        """What the client did when the coordinator removed it."""
+        lives = [(k, x) for k, x in self.lives.items() if k[2] == r.client and x.ordered]
+        skews = [(x, s) for k, x in lives if (s := self.skews.get(k[:2])) is not None]
+        if r.how != "expired" or len(skews) != 1 or r.told.time is None:
+            return
+        ((life, skew),) = skews
+        if skew.broker[0] != r.told.log:
+            return
+        for before, after in life.silences:
+            assert before.time is not None and after.time is not None
+            inside = (
+                before.time < r.told.time + skew.at_least
+                and r.told.time + skew.at_most < after.time
+            )
+            gap = after.time - before.time
+            if inside and r.learnt is not None and life.would_say(gap) >= LEAST_SAID:
+                fields = {"gap": gap, "removed": show_span(r.told.time + skew.ahead - before.time)}
+                yield evolve(after, kind="silent_at_removal", client=r.client, fields=fields)
+
+    def _ms_before(self, ours: Said, theirs: Said) -> int:
+        """How long the client's line is older, at least; 0 if it may be younger."""
+        skew = self.skews.get((ours.log, ours.process))
+        if skew is None or ours.time is None or theirs.time is None:
+            return 0
+        if skew.broker[0] != theirs.log:
+            return 0
+        return max(theirs.time - (ours.time - skew.at_least) - 1_000, 0)
