@@ -95,9 +95,3 @@ def test_a_log_that_cannot_tell_says_what_to_turn_on_in_its_library(library: str
     evidence = GroupEvidence("g")
     evidence.add(Said(kind="commit_failed", line=1, text="", library=library.replace("any", "")))
     assert to_turn_on(evidence) == by_library()[library]
-
-
-def test_a_log_of_a_broker_has_nothing_to_turn_on() -> None:
-    evidence = GroupEvidence("g")
-    evidence.add(Said(kind="broker_rebalance", line=1, text="", library="broker"))
-    assert to_turn_on(evidence) == ""

@@ -8,7 +8,6 @@ from functools import cache
 from importlib.resources import files
 
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.clients.who import BROKER
 
 ANY = "any"
 
@@ -21,11 +20,9 @@ def by_library() -> Mapping[str, str]:
 
 
 def to_turn_on(evidence: GroupEvidence) -> str:
-    """What would tell more about the group, for the library that wrote most of its lines; empty for
-    the log of a broker, which has nothing to turn on.
+    """What would tell more about the group, for the library that wrote most of its lines, or for the
+    log of a broker.
     """
     wrote = [name for name, _ in evidence.libraries.most_common()]
-    if wrote[:1] == [BROKER]:
-        return ""
     known = by_library()
     return known[next((name for name in wrote if name in known), ANY)]

@@ -16,7 +16,7 @@ from groupcheck.traces.clients.shapes import by_shape, shape_of
 from groupcheck.traces.marks import typed, without_bold, without_html
 from groupcheck.traces.timestamps import from_number, parse_time
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+_COLOUR = re.compile(r"(?:\x1b|\^\[)\[[0-9;]{0,20}[A-Za-z]")
 _ESCAPED = re.compile(r"\\([nrt\"/])")
 _PROCESS = re.compile(
     r"\A[ \t>#*`]{0,20}(?:"
@@ -32,7 +32,7 @@ _LEVELS = {"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "SEVER
 
 def plain(line: str) -> str:
     """The words of the line, with single blanks between them."""
-    if "\x1b" in line:
+    if "\x1b" in line or "^[[" in line:
         line = _COLOUR.sub("", line)
     line = without_html(line, " ")
     if "\\" in line:
