@@ -26,6 +26,8 @@ SETTLED = frozenset(
      "state_stable"}
 )  # fmt: skip
 """Statements of a group at work: without trouble, they show that it is calm."""
+ON_PURPOSE = ("being closed", "unsubscribed")
+"""Why a member leaves that was told to."""
 
 
 @frozen
@@ -130,7 +132,12 @@ def _health(
 def _settles(evidence: GroupEvidence, seen: Sequence[Seen]) -> bool:
     """Does the evidence show the group at work?"""
     rounds = (r for s in seen for r in s.group.timeline.rounds)
-    return bool(SETTLED & evidence.tallies.keys()) or any(r.ended is not None for r in rounds)
+    reasons = (str(s.fields.get("reason")) for s in evidence.all("left"))
+    return (
+        bool(SETTLED & evidence.tallies.keys())
+        or any(r.ended is not None for r in rounds)
+        or any(why in reason for reason in reasons for why in ON_PURPOSE)
+    )
 
 
 def _rank(a: Answer) -> tuple[int, int, int, str]:

@@ -155,6 +155,18 @@ def test_many_groups_that_are_calm_share_a_line(tmp_path: Path) -> None:
     assert text.startswith("calm  40 groups are calm") and "group-0" not in text
 
 
+@pytest.mark.parametrize(
+    ("reason", "health"),
+    [("the consumer is being closed", "calm"), ("an unknown reason", "unknown")],
+)
+def test_a_member_that_was_told_to_leave_is_calm(tmp_path: Path, reason: str, health: str) -> None:
+    (tmp_path / "c.log").write_text(
+        "10:00:00.001 INFO [Consumer clientId=c-1, groupId=g] Member c-1-x sending LeaveGroup "
+        f"request to coordinator b1:9092 (id: 2147483646 rack: null) due to {reason}\n"
+    )
+    assert [a.health for a in replay([tmp_path / "c.log"]).answers] == [health]
+
+
 def test_of_many_groups_in_trouble_the_text_shows_those_that_stand_out(tmp_path: Path) -> None:
     replayed = many(tmp_path / "many.log")
     replayed.answers = [evolve(a, health="troubled") for a in replayed.answers]
