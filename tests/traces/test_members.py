@@ -247,9 +247,12 @@ def variants(lines: tuple[str, ...], rng: random.Random) -> list[list[str]]:
 
 
 def claims(lines: tuple[str, ...] | list[str]) -> set[tuple[str, str]]:
-    """What is said about single lines: where a membership had ended, and where it had not."""
+    """What is said about members and single lines: which memberships had ended, and where one had
+    not. A membership is told by its last generation that the lines show, so that number may be
+    lower where a whole round is missing.
+    """
     groups = heard(lines).members.of_groups().values()
-    ended = {("ended", f"{x.member} {x.generation}") for one in groups for x in one.lapses}
+    ended = {("ended", x.member) for one in groups for x in one.lapses}
     return ended | {(x.refutes, x.about.text) for one in groups for x in one.proofs}
 
 
