@@ -5,13 +5,13 @@ from __future__ import annotations
 import gzip
 import io
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from attrs import evolve
 
 from groupcheck.traces.captures.packets import Damage, packets
-from groupcheck.traces.captures.segments import Segment, segment
+from groupcheck.traces.captures.segments import Fragments, Segment, segment
 
 DATA = Path(__file__).parent.parent / "data" / "captures"
 ETHERNET, NULL, LOOP, RAW, COOKED, COOKED_2 = 1, 0, 108, 101, 113, 276
@@ -20,7 +20,8 @@ ETHERNET, NULL, LOOP, RAW, COOKED, COOKED_2 = 1, 0, 108, 101, 113, 276
 def recorded(name: str) -> list[Segment]:
     """The TCP segments of a recorded capture."""
     raw = gzip.decompress((DATA / f"{name}.pcap.gz").read_bytes())
-    found = [segment(p) for p in packets(io.BytesIO(raw), Damage())]
+    fragments = Fragments()
+    found = [segment(p, fragments) for p in packets(io.BytesIO(raw), Damage())]
     return [s for s in found if s is not None]
 
 
@@ -39,6 +40,24 @@ def tcp(s: Segment, version: int = 4) -> bytes:
     options = bytes([6, 0, 1, 4, 0, 0, 0, 0])
     ip = struct.pack(">IHBB16s16s", 6 << 28, 8 + 20 + size, 0, 64, *addresses)
     return ip + options + body
+
+
+def fragments(packet: bytes, number: int, size: int = 64) -> list[bytes]:
+    """An IP packet in fragments that carry `size` bytes, a multiple of eight."""
+    version = packet[0] >> 4
+    body = packet[20:] if version == 4 else packet[48:]
+    found = []
+    for at in range(0, len(body), size):
+        part, more = body[at : at + size], at + size < len(body)
+        if version == 4:
+            field = at >> 3 | more << 13
+            head = packet[:2] + struct.pack(">HHH", 20 + len(part), number, field) + packet[8:20]
+        else:
+            # The options stand before the header that tells of the fragment.
+            told = bytes([44]) + packet[41:48] + struct.pack(">BBHI", 6, 0, at | more, number)
+            head = packet[:4] + struct.pack(">H", 16 + len(part)) + packet[6:40] + told
+        found.append(head + part)
+    return found
 
 
 def linked(link: int, packet: bytes, vlans: int = 0) -> bytes:
@@ -63,16 +82,20 @@ def pcap(
     version: int = 4,
     vlans: int = 0,
     most: int = 1 << 18,
+    split: Callable[[bytes, int], list[bytes]] = lambda packet, _: [packet],
 ) -> bytes:
-    """`most`: so many bytes of each packet are captured."""
+    """`most`: so many bytes of each packet are captured; `split`: makes packets of a packet, which
+    has a number.
+    """
     magic = 0xA1B23C4D if nano else 0xA1B2C3D4
     out = [struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, most, link)]
-    for s in some:
-        data = linked(link, tcp(s, version), vlans)
+    for k, s in enumerate(some):
         part = round(s.time * 1000) % 1_000_000 * (1000 if nano else 1)
         seconds = round(s.time * 1000) // 1_000_000
-        out.append(struct.pack(order + "IIII", seconds, part, len(data[:most]), len(data)))
-        out.append(data[:most])
+        for packet in split(tcp(s, version), k % 65_536):
+            data = linked(link, packet, vlans)
+            out.append(struct.pack(order + "IIII", seconds, part, len(data[:most]), len(data)))
+            out.append(data[:most])
     return b"".join(out)
 
 

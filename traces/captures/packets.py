@@ -74,6 +74,14 @@ def packets(stream: Stream, damage: Damage) -> Iterator[Packet]:
         damage.why = f"the capture is damaged behind packet {number}: {e}"
 
 
+def span(stream: Stream) -> tuple[float, float]:
+    """The times of the first and the last packet, in ms since 1970; infinite if it has none."""
+    first = last = float("inf")
+    for packet in packets(stream, Damage()):
+        first, last = min(first, packet.time), packet.time
+    return first, last
+
+
 def _exactly(stream: Stream, size: int) -> bytes:
     """That many bytes. Raises `EOFError` if there are fewer."""
     data = stream.read(size)

@@ -2,7 +2,7 @@
 IPv4 and IPv6.
 
 Source: RFC 791, 8200, 9293 and the list of link types of tcpdump.org. A packet that is cut in its
-headers, a fragment and everything that is not TCP give no segment.
+headers and everything that is not TCP give no segment; fragments give one with the last of them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 import socket
 import struct
 
-from attrs import frozen
+from attrs import Factory, define, frozen
 
 from groupcheck.traces.captures.packets import LARGEST, Packet
 
 _IPV4, _IPV6, _TCP = 0x0800, 0x86DD, 6
 _TAGS = (0x8100, 0x88A8, 0x9100)
 _MOST_TAGS, _MOST_HEADERS = 4, 8
+_LARGEST_IP, _MOST_PARTS, _MOST_OPEN, _WAIT_MS = 1 << 16, 256, 256, 30_000.0
+"""Bytes of an IP packet, its fragments, packets whose fragments are gathered, and for how long."""
 _OPTIONS, _ROUTING, _FRAGMENT, _DESTINATION = 0, 43, 44, 60
 _ETHERNET, _COOKED, _COOKED_2 = 1, 113, 276
 _LOOPBACK = (0, 108)
@@ -42,10 +44,57 @@ class Segment:
     cut: int
 
 
-def segment(packet: Packet) -> Segment | None:
+@define
+class _Parts:
+    """Fragments of one IP packet."""
+
+    first: float
+    # Offset -> bytes.
+    parts: dict[int, bytes] = Factory(dict)
+    # How many bytes all of them have; None before the last fragment.
+    size: int | None = None
+
+    def whole(self) -> bytes | None:
+        """All bytes, as soon as none is missing."""
+        if self.size is None or sum(map(len, self.parts.values())) < self.size:
+            return None
+        data = b""
+        for at in sorted(self.parts):
+            if at > len(data):
+                return None
+            data += self.parts[at][len(data) - at :]
+        return data[: self.size]
+
+
+@define
+class Fragments:
+    """Puts fragments of IP packets together. Memory is bounded: a packet has at most 64 KB."""
+
+    # Protocol, identification and addresses -> what there is, the oldest first.
+    _open: dict[tuple[bytes, ...], _Parts] = Factory(dict)
+
+    def take(
+        self, time: float, key: tuple[bytes, ...], at: int, more: bool, part: bytes
+    ) -> bytes | None:
+        """What the whole packet carries if this was its last missing fragment."""
+        known = self._open.pop(key, None)
+        if known is None or time - known.first > _WAIT_MS:
+            known = _Parts(time)
+        if at + len(part) <= _LARGEST_IP and len(known.parts) < _MOST_PARTS:
+            known.parts[at] = part
+            known.size = known.size if more else at + len(part)
+        whole = known.whole()
+        if whole is None:
+            self._open[key] = known
+            if len(self._open) > _MOST_OPEN:
+                del self._open[next(iter(self._open))]
+        return whole
+
+
+def segment(packet: Packet, fragments: Fragments) -> Segment | None:
     """The TCP segment of a packet; None if it has none that can be read."""
     try:
-        return _of_ip(packet, packet.data, _ip_at(packet))
+        return _of_ip(packet, packet.data, _ip_at(packet), fragments)
     except (struct.error, IndexError):
         return None
 
@@ -74,41 +123,61 @@ def _ip_at(packet: Packet) -> int:
     return at
 
 
-def _of_ip(packet: Packet, data: bytes, at: int) -> Segment | None:
-    version = data[at] >> 4
+def _of_ip(packet: Packet, data: bytes, at: int, fragments: Fragments) -> Segment | None:
+    version, begin = data[at] >> 4, at
+    fragment, number = 0, b""
     if version == 4:
-        whole, fragment = struct.unpack_from(">H2xH", data, at + 2)
+        whole, number, fragment = struct.unpack_from(">H2sH", data, at + 2)
         protocol, header = data[at + 9], (data[at] & 15) * 4
         addresses = data[at + 12 : at + 16], data[at + 16 : at + 20]
-        if fragment & 0x3FFF or header < 20:
+        if header < 20:
             return None
-        end = at + whole
+        # Bit 13: more fragments follow; below it the offset, in units of eight bytes.
+        fragment = (fragment & 0x1FFF) << 3 | (fragment >> 13 & 1)
+        end = begin + whole
         at += header
     elif version == 6:
         (whole,) = struct.unpack_from(">H", data, at + 4)
-        protocol = data[at + 6]
         addresses = data[at + 8 : at + 24], data[at + 24 : at + 40]
-        end = at + 40 + whole
-        protocol, at = _behind_headers(data, protocol, at + 40)
+        end = begin + 40 + whole
+        protocol, at, fragment, number = _behind_headers(data, data[at + 6], at + 40)
     else:
+        return None
+    if protocol != _TCP:
         return None
     if not whole:  # the network card splits it later (TSO)
         end = len(data)
-    return _of_tcp(packet, data, at, end, addresses) if protocol == _TCP else None
+    if fragment:
+        key = (bytes([protocol]), number, *addresses)
+        cut = end > len(data)
+        carried = (
+            None
+            if cut
+            else fragments.take(packet.time, key, fragment & ~7, bool(fragment & 1), data[at:end])
+        )
+        if carried is None:
+            return None
+        data, at, end = carried, 0, len(carried)
+    return _of_tcp(packet, data, at, end, addresses)
 
 
-def _behind_headers(data: bytes, protocol: int, at: int) -> tuple[int, int]:
-    """The protocol behind the extension headers of IPv6, and where it begins."""
+def _behind_headers(data: bytes, protocol: int, at: int) -> tuple[int, int, int, bytes]:
+    """The protocol behind the extension headers of IPv6, where it begins, and of a fragment its
+    offset (with bit 0: more follow) and its number.
+    """
+    fragment, number = 0, b""
     for _ in range(_MOST_HEADERS):
         if protocol == _FRAGMENT:
-            if struct.unpack_from(">H", data, at + 2)[0] & 0xFFF9:
-                raise IndexError
+            fragment = struct.unpack_from(">H", data, at + 2)[0] & 0xFFF9
+            number = data[at + 4 : at + 8]
             protocol, at = data[at], at + 8
+        elif fragment & ~7:
+            break  # headers stand in the first fragment only
         elif protocol in (_OPTIONS, _ROUTING, _DESTINATION):
             protocol, at = data[at], at + (data[at + 1] + 1) * 8
         else:
             break
-    return protocol, at
+    return protocol, at, fragment, number
 
 
 def _of_tcp(

@@ -19,7 +19,7 @@ from attrs import Factory, define, frozen
 
 from groupcheck.traces.captures.connections import Answered, Connections
 from groupcheck.traces.captures.packets import Damage, Stream, packets
-from groupcheck.traces.captures.segments import LINKS, segment
+from groupcheck.traces.captures.segments import LINKS, Fragments, segment
 
 USE_LOG = "use the broker's request log (kafka.request.logger at DEBUG)"
 
@@ -40,31 +40,18 @@ class Captured:
     within: float | None
 
 
-def joined(some: Sequence[Captured]) -> Captured:
-    """Several files of one capture, which are read one by one."""
-    if len(some) == 1:
-        return some[0]
-    starts = [c.within for c in some if c.within is not None]
-    return Captured(
-        sum(c.exchanges for c in some),
-        (),
-        "an exchange that begins in one file of the capture and ends in the next is not shown",
-        sum(c.encrypted for c in some),
-        max(starts, default=None),
-    )
-
-
 @define
 class CaptureText:
-    """The lines of a capture, made while they are read."""
+    """The lines of a capture, made while they are read. `streams`: its files, in order of time."""
 
-    stream: Stream
+    streams: Sequence[Stream]
     exchanges: int = 0
     _packets: int = 0
     # When the first packet was captured.
     _first: float = 0.0
     _damage: Damage = Factory(Damage)
     _connections: Connections = Factory(Connections)
+    _fragments: Fragments = Factory(Fragments)
     # Link type -> how many packets have it and cannot be read.
     _unread: Counter[int] = Factory(Counter)
     _lines: Iterator[bytes] = Factory(lambda self: self._made(), takes_self=True)
@@ -77,15 +64,17 @@ class CaptureText:
         return some.getvalue()
 
     def _made(self) -> Iterator[bytes]:
-        for packet in packets(self.stream, self._damage):
-            self._first = packet.time if packet.number == 1 else self._first
-            self._packets = packet.number
-            if packet.link not in LINKS:
-                self._unread[packet.link] += 1
-                continue
-            found = segment(packet)
-            if found is not None:
-                yield from map(self._line, self._connections.take(found))
+        for stream in self.streams:
+            before = self._packets
+            for packet in packets(stream, self._damage):
+                self._packets = before + packet.number
+                self._first = packet.time if self._packets == 1 else self._first
+                if packet.link not in LINKS:
+                    self._unread[packet.link] += 1
+                    continue
+                found = segment(packet, self._fragments)
+                if found is not None:
+                    yield from map(self._line, self._connections.take(found))
         yield from map(self._line, self._connections.rest())
 
     def _line(self, a: Answered) -> bytes:
@@ -95,9 +84,10 @@ class CaptureText:
     def told(self) -> Captured:
         """To be asked when all lines have been read."""
         tally, why = self._connections.tally, self._damage.why
+        files = f" in {len(self.streams)} files" if len(self.streams) > 1 else ""
         told = {
-            f"read from a packet capture of {self._packets:,} packets: a line is an exchange, in"
-            " the order of the answers": True,
+            f"read from a packet capture of {self._packets:,} packets{files}: a line is an"
+            " exchange, in the order of the answers": True,
             why: bool(why),
             f"{tally.encrypted:,} of {tally.connections:,} connections are encrypted (TLS) and"
             f" cannot be read; {USE_LOG}": tally.encrypted,

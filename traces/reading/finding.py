@@ -15,8 +15,16 @@ from attrs import Factory, define, evolve
 
 from groupcheck.traces.reading.archives import MOST_MEMBERS, hidden, kind_of, members
 from groupcheck.traces.reading.lines import NoText, TraceError
-from groupcheck.traces.reading.rotation import joined
-from groupcheck.traces.reading.source import Piece, Readable, Shelf, Source, as_text, piece_of
+from groupcheck.traces.reading.rotation import captures_of, joined
+from groupcheck.traces.reading.source import (
+    Piece,
+    Readable,
+    Shelf,
+    Source,
+    as_text,
+    holds_packets,
+    piece_of,
+)
 from groupcheck.traces.reading.unpacking import Watch
 
 STDIN = "-"
@@ -44,6 +52,8 @@ class _Search:
     watch: Watch | None
     shelf: Shelf = Factory(Shelf)
     pieces: list[Piece] = Factory(list)
+    # Those of the pieces that hold packets.
+    packets: list[Piece] = Factory(list)
     found: Found = Factory(Found)
     # Why files of a folder or an archive were passed over, and how many.
     passed: Counter[str] = Factory(Counter)
@@ -91,14 +101,16 @@ class _Search:
             if kind and depth >= DEEPEST:
                 do = "unpack the outer ones first"
                 raise TraceError(f"is a {kind} archive in an archive in an archive", do=do)
-            if not kind:
-                piece = as_text(piece, self.shelf)
+            packets = not kind and holds_packets(piece)
+            if not kind and not packets:
                 piece.opened().close()
         except TraceError as e:
             self.refuse(piece.name, e, named)
             return
         if not kind:
             self.pieces.append(evolve(piece, watch=self.watch))
+            if packets:
+                self.packets.append(self.pieces[-1])
             if not named:
                 self.inside.add(piece.name)
             return
@@ -111,6 +123,20 @@ class _Search:
                 self.refuse(piece.name, member, named=False)
             else:
                 self.file(member, depth + 1, named=False)
+
+    def read_packets(self) -> None:
+        """Packet captures become the request logs that they amount to, each with the first of its
+        files.
+        """
+        for files in captures_of(self.packets):
+            for other in files[1:]:
+                self.pieces.remove(other)
+            place = self.pieces.index(files[0])
+            try:
+                self.pieces[place] = evolve(as_text(files, self.shelf), watch=self.watch)
+            except TraceError as e:
+                del self.pieces[place]
+                self.refuse(files[0].name, e, named=True)
 
     def refuse(self, name: str, why: TraceError, named: bool) -> None:
         if isinstance(why, NoText) and not named:
@@ -147,6 +173,7 @@ def found(paths: Sequence[str], stdin: Readable | None = None, watch: Watch | No
     search = _Search(stdin, watch)
     for path in paths:
         search.argument(path)
+    search.read_packets()
     there = search.found
     if not search.pieces:
         if there.refused:

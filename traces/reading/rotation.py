@@ -5,6 +5,7 @@ They are put in order by their first and last timestamps; only files without ful
 ordered by their names. A file whose times overlap with those of another, although it says something
 else, was written by another process and stays a log of its own. Lines that the end of one file and
 the beginning of the next both hold (a file was copied while it was rotated) are left out once.
+The files of a packet capture are put in order by the times of their packets.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from typing import BinaryIO
 
 from attrs import evolve, frozen
 
+from groupcheck.traces.captures.packets import span
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, JITTER_MS, TraceError
 from groupcheck.traces.reading.order import in_order, time_of
 from groupcheck.traces.reading.source import Piece, Shelf, Source
+from groupcheck.traces.reading.unpacking import open_file, unpacked
 
 _PACKING = re.compile(r"\.(?:gz|bz2|xz|zst|zstd|Z)\Z", re.IGNORECASE)
 _DATE = r"(?:19|20)\d\d[-_.]?[01]\d(?:[-_.]?[0-3]\d(?:[-_.T]?[0-2]\d(?:[-_.:]?\d\d){0,2})?)?"
@@ -27,6 +30,9 @@ _STRONG = (
     re.compile(rf"[.-]{_DATE}(?:[.-]\d{{1,6}})?\Z"),
     re.compile(r"(?:(?<=\.[A-Za-z]{3})|(?<=\.[A-Za-z]{4}))\.\d{1,6}\Z"),
     re.compile(rf"(?:[.-]|\A){_DATE}(?:[.-]\d{{1,6}})?(?=\.[A-Za-z]{{2,6}}\Z)"),
+    # tcpdump -C (a.pcap, a.pcap1) and dumpcap -b (a_00001_20250224160000.pcapng).
+    re.compile(r"(?:(?<=\.pcap)|(?<=\.pcapng)|(?<=\.cap))\d{1,6}\Z"),
+    re.compile(r"_\d{5}_\d{14}(?=\.pcap(?:ng)?\Z)"),
 )
 # app-1.log, kafka-0, messages.1: as often the first of several processes, so it needs an app.log
 # beside it.
@@ -67,7 +73,7 @@ def joined(pieces: Sequence[Piece], shelf: Shelf) -> list[Source]:
     families: dict[str, list[_Dated]] = {}
     remarks: dict[str, list[str]] = {}
     for piece in pieces:
-        stem, suffix = _taken_apart(piece.name, names)
+        stem, suffix = (piece.name, "") if piece.captured else _taken_apart(piece.name, names)
         stretches, remark = in_order(piece, shelf)
         families.setdefault(stem, []).extend(_Dated(one, stem, suffix) for one in stretches)
         if remark:
@@ -82,6 +88,36 @@ def joined(pieces: Sequence[Piece], shelf: Shelf) -> list[Source]:
             found += [evolve(log, remarks=said + log.remarks) for log in logs]
     place = {p.name: k for k, p in enumerate(pieces)}
     return sorted(found, key=lambda s: min(place[p.name] for p in s.pieces))
+
+
+def captures_of(files: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """The files of each packet capture, in order of time: rotated ones follow each other."""
+    names = {_PACKING.sub("", p.name) for p in files}
+    families: dict[str, list[Piece]] = {}
+    for piece in files:
+        families.setdefault(_taken_apart(piece.name, names)[0], []).append(piece)
+    for family in families.values():
+        if len(family) == 1:
+            yield family
+            continue
+        spans = sorted(((_span(p), p) for p in family), key=lambda one: one[0])
+        capture: list[Piece] = []
+        until = float("-inf")
+        for (first, last), piece in spans:
+            if capture and first < until - JITTER_MS:
+                yield capture
+                capture = []
+            capture.append(piece)
+            until = last
+        yield capture
+
+
+def _span(piece: Piece) -> tuple[float, float]:
+    try:
+        with unpacked(open_file(piece.path, piece.name)) as stream:
+            return span(stream)
+    except DAMAGE:
+        return float("inf"), float("inf")  # reading it says what is wrong
 
 
 def _taken_apart(name: str, names: set[str]) -> tuple[str, str]:

@@ -10,13 +10,14 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from attrs import evolve, field, frozen
 
 from groupcheck.traces.captures.packets import is_capture
-from groupcheck.traces.captures.text import USE_LOG, Captured, CaptureText, joined
+from groupcheck.traces.captures.text import USE_LOG, Captured, CaptureText
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, Notes, Part, TraceError, read_lines
 from groupcheck.traces.reading.unpacking import SNIFF, Watch, open_file, open_log, unpacked
 
@@ -144,9 +145,8 @@ class Source:
 
     @property
     def captured(self) -> Captured | None:
-        """What is to be known about the packet captures that it consists of; None if it is text."""
-        some = [piece.captured for piece in self.pieces if piece.captured]
-        return joined(some) if some else None
+        """What is to be known about the packet capture that it is; None if it is text."""
+        return next((piece.captured for piece in self.pieces if piece.captured), None)
 
     def lines(
         self, notes: Notes, needles: tuple[bytes, ...] = (), without: tuple[bytes, ...] = ()
@@ -223,7 +223,8 @@ def why(e: Exception) -> str:
 
 def source_of(path: str) -> Source:
     """The log that is one file, or what a pipe gives. Raises `TraceError` if it cannot be read."""
-    return Source(path, (piece_of(path),))
+    piece = piece_of(path)
+    return Source(path, (as_text([piece]) if holds_packets(piece) else piece,))
 
 
 def piece_of(path: str, shelf: Shelf | None = None) -> Piece:
@@ -233,37 +234,43 @@ def piece_of(path: str, shelf: Shelf | None = None) -> Piece:
     except (OSError, ValueError):
         regular = True  # opening it says what is wrong
     if regular:
-        return as_text(Piece(path, path), shelf)
+        return Piece(path, path)
     shelf = shelf or Shelf()
     with open_file(path, path) as stream:
-        piece = shelf.keep(path, stream)
-    return as_text(piece, shelf)
+        return shelf.keep(path, stream)
 
 
-def as_text(piece: Piece, shelf: Shelf | None = None) -> Piece:
-    """The same piece, or the exchanges of a packet capture as lines of a request log. Raises
-    `TraceError` if the capture has none that can be read.
-    """
+def holds_packets(piece: Piece) -> bool:
+    """Is it a packet capture? Raises `TraceError` if it cannot be opened."""
     with unpacked(open_file(piece.path, piece.name)) as stream:
         try:
-            if not is_capture(stream.peek(SNIFF)):
-                return piece
+            return is_capture(stream.peek(SNIFF))
         except DAMAGE:
-            return piece  # opening it as a log says what is wrong
-        text = CaptureText(stream)
-        kept = (shelf or Shelf()).keep(piece.name, text)
+            return False  # opening it as a log says what is wrong
+
+
+def as_text(files: Sequence[Piece], shelf: Shelf | None = None) -> Piece:
+    """The exchanges of a packet capture as lines of a request log. `files`: those of one capture,
+    in order of time. Raises `TraceError` if it has none that can be read.
+    """
+    first = files[0]
+    with ExitStack() as opened:
+        streams = [opened.enter_context(unpacked(open_file(p.path, p.name))) for p in files]
+        text = CaptureText(streams)
+        kept = (shelf or Shelf()).keep(first.name, text)
     captured = text.told()
     if captured.encrypted and not captured.exchanges:
         raise TraceError(
             "is a packet capture of encrypted connections (TLS), which cannot be read",
-            where=piece.name,
+            where=first.name,
             do=USE_LOG,
         )
     if not captured.exchanges:
         why = f" ({captured.doubt})" if captured.doubt else ""
         raise TraceError(
             f"is a packet capture without requests of group APIs and their answers{why}",
-            where=piece.name,
+            where=first.name,
             do="capture whole packets on the broker's port (tcpdump -s 0 -w FILE port 9092)",
         )
-    return evolve(kept, torn=piece.torn or kept.torn, captured=captured)
+    torn = next((p.torn for p in files if p.torn), kept.torn)
+    return evolve(kept, torn=torn, captured=captured)
