@@ -83,6 +83,17 @@ def test_that_members_never_speak_is_the_reason(client: str, others: str, tmp_pa
     assert found.findings.unowned == found.findings.absences == ()
 
 
+def test_joins_that_are_missing_at_the_beginning_of_a_connection_are_noticed(
+    tmp_path: Path,
+) -> None:
+    """No number shows that the connection of `b` lacks its first two requests."""
+    joins = [f'"correlationId":{n},"clientId":"b"' for n in (2, 3)]
+    lines = [x for x in recording("requests/live-zombie") if not any(j in x for j in joins)]
+    assert len(lines) == len(recording("requests/live-zombie")) - 2
+    found = group(lines, tmp_path)
+    assert found.verdict == "unknown" and re.search("no line shows how b-.* joined", found.reason)
+
+
 def test_what_is_impossible_whatever_is_missing_is_named_all_the_same(tmp_path: Path) -> None:
     lines = of_client("requests/live-poll_timeout", "a")
     beats = [k for k, line in enumerate(lines) if value("api", line) == "HEARTBEAT"]

@@ -10,9 +10,11 @@ from bisect import bisect_right
 
 from attrs import Factory, define, frozen
 
-from groupcheck.model.protocol.codes import NONE, UNKNOWN_MEMBER_ID
+from groupcheck.model.protocol.codes import NONE, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID
 from groupcheck.traces.exchanges import (
+    CommitExchange,
     Exchange,
+    HeartbeatExchange,
     JoinExchange,
     LeaveExchange,
     SyncExchange,
@@ -59,6 +61,8 @@ class Holes:
     _asked: dict[str, int] = Factory(dict)
     _seen: dict[str, float] = Factory(dict)
     _left: set[str] = Factory(set)
+    # Member -> the latest generation in which it sent a request.
+    _acted: dict[str, int] = Factory(dict)
     # When the last answer was given.
     _end: float = float("-inf")
 
@@ -77,6 +81,8 @@ class Holes:
             self._left |= _gone(e)
         if isinstance(e, JoinExchange) and e.code == NONE and e.to_generation > 0:
             self._joined(e)
+        if isinstance(e, SyncExchange | HeartbeatExchange | CommitExchange):
+            self._acts(e)
         if isinstance(e, SyncExchange) and e.code == NONE and e.generation in self._rounds:
             self._rounds[e.generation].synced.add(e.member)
 
@@ -103,6 +109,20 @@ class Holes:
         if e.leader == e.told and e.members:
             round.members |= {id for id, _ in e.members}
             self._vanished(e, round.members)
+
+    def _acts(self, e: SyncExchange | HeartbeatExchange | CommitExchange) -> None:
+        """A member knows its generation from the answer to its JoinGroup: that line is missing if
+        the log does not have it.
+        """
+        accepted = e.member and e.code in (NONE, REBALANCE_IN_PROGRESS)
+        if not accepted or self._acted.get(e.member) == e.generation:
+            return
+        if e.member in self._acted or len(self._acted) < CONNECTIONS_KEPT:
+            self._acted[e.member] = e.generation
+        round, before = (self._rounds.get(e.generation - k) for k in (0, 1))
+        if round is None or e.member not in round.joined:
+            since = float("-inf") if before is None else before.completed
+            self._add(since, e.began, f"no line shows how {e.member} joined")
 
     def _vanished(self, e: JoinExchange, members: set[str]) -> None:
         """Members that are gone although their sessions have not ended and no line shows that they
