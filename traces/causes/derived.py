@@ -16,6 +16,7 @@ from typing import Any
 
 from groupcheck.traces.causes import derived_connections
 from groupcheck.traces.causes.derived_connections import CLOSE
+from groupcheck.traces.causes.ends import ENDS
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.joins import JOINS
 from groupcheck.traces.causes.reach import REACH
@@ -385,5 +386,6 @@ _FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
     changed_topics,
     *derived_connections.FINDERS,
     *REACH,
+    *ENDS,
     *JOINS,
 )

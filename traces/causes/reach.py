@@ -17,8 +17,6 @@ MOST_LOSSES = 20
 """So many losses are worth a word even if the member joins in between."""
 START_MS = 1_000
 """A start without a connection is shorter."""
-SHORT_MS = 2_000
-"""A connection that ends so soon was closed by a listener that could not use it."""
 _NODE = re.compile(r"(?P<id>-?\d+)(?: \((?P<address>[^()]+)\))?")
 _COORDINATORS = 2**31 - 1 - 1_000_000
 """Java numbers the connection to a coordinator with 2^31 - 1 minus the broker's id."""
@@ -52,7 +50,10 @@ def _only_ended(some: list[Said]) -> bool:
     """Do the lines tell only that connections ended, as idle ones do, and of no failed attempt?
     librdkafka calls both "Broker transport failure".
     """
-    return all(s.fields.get("error") == "_TRANSPORT" and not s.fields.get("reason") for s in some)
+    return all(
+        "down" in s.fields or (s.fields.get("error") == "_TRANSPORT" and not s.fields.get("reason"))
+        for s in some
+    )
 
 
 def _failed(said: Said) -> bool:
@@ -155,19 +156,6 @@ def single_failures(group: GroupEvidence) -> Iterator[Said]:
             yield fact(failed[0], kind, **{**failed[0].fields, "node": _shown(failed[0])})
 
 
-def short_connections(group: GroupEvidence) -> Iterator[Said]:
-    """Connections that are closed right after they were made, in a log that shows no work of the
-    member: how a listener behaves that expects another security.protocol.
-    """
-    for some in group.of_each("disconnected", "coordinator_found", *AT_WORK).values():
-        if any(s.kind != "disconnected" for s in some):
-            continue
-        short = [s for s in some if s.fields.get("state") == "UP" and s.fields["wait"] <= SHORT_MS]
-        if len(short) >= 3 or len({s.time for s in short}) >= 2:
-            told = "closes the connection right after it was made"
-            yield fact(short[-1], "listener_unfit", told=told, listener="SASL")
-
-
 def blocked_closes(group: GroupEvidence) -> Iterator[Said]:
     """Consumers that go on waiting for the rebalance callback while they close. A few lines within
     a moment are normal: the callback runs.
@@ -195,28 +183,11 @@ def lonely_commits(group: GroupEvidence) -> Iterator[Said]:
             yield fact(some[-1], "commit_alone")
 
 
-def unanswered(group: GroupEvidence) -> Iterator[Said]:
-    """Requests that time out, other than JoinGroup, whose answer the coordinator holds back."""
-    for some in group.of_each("request_timed_out").values():
-        late = [s for s in some if s.library == "librdkafka" and "Join" not in _api(s)]
-        if late and len(late) == len(some):
-            api = next((a for s in late if (a := _api(s))), None)
-            wait = next((w for s in late if (w := s.fields.get("wait"))), None)
-            of = next((o for s in late if (o := s.fields.get("of"))), None)
-            yield fact(late[0], "unanswered", repeats=len(late), api=api, wait=wait, of=of)
-
-
-def _api(said: Said) -> str:
-    return str(said.fields.get("api", ""))
-
-
 REACH = (
     unreachable,
     given_up,
     without_brokers,
     single_failures,
-    short_connections,
     blocked_closes,
-    unanswered,
     lonely_commits,
 )

@@ -140,7 +140,7 @@ class PrettyRecord:
 
 
 _STEP = re.compile(
-    r"%\d\|\d{9,11}\.\d{1,3}\|(?:DUMP(?:_ALL|_PND|_QRY|_REM)?|CGRPOP|ASSIGNDONE|PAUSE|SRVPEND|REMOVE)\|"
+    r"%\d\|\d{9,11}\.\d{1,3}\|(?:DUMP(?:_ALL|_PND|_QRY|_REM)?|CGRPOP|ASSIGNDONE|PAUSE|SRVPEND)\|"
 )
 
 
