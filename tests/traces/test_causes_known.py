@@ -14,6 +14,7 @@ from groupcheck.traces.causes import from_brokers
 from groupcheck.traces.causes.diagnosis import Diagnosis, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import CONFIDENCES, TEMPLATES, needs_of, shipped_knowledge
+from groupcheck.traces.clients.errors import errors
 from groupcheck.traces.clients.log import ClientLog
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import kinds, shipped
@@ -86,6 +87,7 @@ def test_no_two_causes_explain_each_other_away() -> None:
 def test_every_need_is_met_by_some_sentence_or_derived_fact() -> None:
     derived = {*list(kinds())[list(kinds()).index("poll_returned") :]}
     said = {sentence.kind for sentence in shipped()} | derived
+    said |= {error.kind for error in errors().values()}
     asked = {need.kind for cause in CAUSES.values() for need in needs_of(cause.signs)}
     assert asked - said == set()
 
@@ -167,6 +169,8 @@ ALWAYS = {
     "unexpected_answer": ("error", "api"),
     "heartbeat_starved": ("gap",),
     "coordinator_changed": ("before", "now"),
+    "coordinator_denies": ("broker", "repeats"),
+    "round_missed": ("held",),
     "removed_early": ("after", "limit"),
     "impossible_line": ("place", "told"),
     "silent_at_removal": ("gap", "removed"),

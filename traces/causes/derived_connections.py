@@ -172,6 +172,31 @@ def changed_coordinators(group: GroupEvidence) -> Iterator[Said]:
                 refused, known = None, named
 
 
+def denying_coordinators(group: GroupEvidence) -> Iterator[Said]:
+    """Members that are told the same coordinator again after that one had refused the group, and
+    that do not get to work any more.
+    """
+    work = ("joined", "synced", "assigned", "heartbeat", "committed")
+    for some in group.of_each("not_coordinator", "coordinator_found", *work).values():
+        found: Said | None = None
+        refused, same = 0, 0
+        for said in some:
+            if said.kind == "not_coordinator":
+                refused += found is not None
+            elif said.kind != "coordinator_found" or (found and _named(found) != _named(said)):
+                found, refused, same = None, 0, 0
+            else:
+                found, same = said, refused
+        if found is not None and same and _named(found):
+            yield fact(found, "coordinator_denies", broker=_named(found), repeats=same)
+
+
+def _named(said: Said) -> str | None:
+    """The coordinator that the line names, by its address or its number."""
+    broker = said.fields.get("broker")
+    return _broker_named(said) or (f"broker {broker}" if isinstance(broker, int) else None)
+
+
 def _broker_named(said: Said) -> str | None:
     """The address of the coordinator that the line names, as host:port."""
     found = _ADDRESS.search(str(said.fields.get("coordinator", "")))
@@ -187,4 +212,5 @@ FINDERS = (
     cut_waits,
     searches,
     changed_coordinators,
+    denying_coordinators,
 )

@@ -12,7 +12,7 @@ from groupcheck.traces.both.removals import Removal
 from groupcheck.traces.causes.knowledge import Need
 from groupcheck.traces.causes.versions import Versions
 from groupcheck.traces.clients.said import Said
-from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON
+from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON, KAFKAJS
 from groupcheck.traces.members.clocks import Skew
 from groupcheck.traces.members.members import Followed
 from groupcheck.traces.timeline import client_of
@@ -146,9 +146,9 @@ def place(said: Said) -> tuple[str, int, str]:
 
 def _same(said: Said) -> str:
     """A name that stays the same when a member gets a new id. Python's libraries name themselves by
-    this id alone.
+    this id alone, and KafkaJS does so in some of its lines.
     """
-    by_id = said.library in (KAFKA_PYTHON, AIOKAFKA) and said.who == said.member
+    by_id = said.library in (KAFKA_PYTHON, AIOKAFKA, KAFKAJS) and said.who == said.member
     return client_of(said.who) if by_id else said.who
 
 

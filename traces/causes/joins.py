@@ -136,4 +136,25 @@ def workers_lost(group: GroupEvidence) -> Iterator[Said]:
             yield fact(said, "worker_lost", **said.fields)
 
 
-JOINS = (late_joins, repeated_rounds, shares, workers_lost)
+def missed_rounds(group: GroupEvidence) -> Iterator[Said]:
+    """Members that were told of a rebalance, did not join, and were unknown at last. `seen`: the
+    log would show a join; `alive`: the member says other things meanwhile.
+    """
+    for some in group.of_each().values():
+        seen = "yes" if any(s.kind in ("joined", "joining", "assigned") for s in some) else None
+        heard: Said | None = None
+        between = 0
+        for said in some:
+            if said.kind == "rebalancing":
+                heard, between = heard or said, between + 1
+            elif said.kind in _MOVES:
+                held = (ms_between(heard, said) or 0) if heard else 0
+                if said.kind == "member_unknown" and held >= HELD_MS:
+                    alive = "yes" if between > 1 else None
+                    yield fact(said, "round_missed", held=held, seen=seen, alive=alive)
+                heard, between = None, 0
+            elif heard and (ms_between(heard, said) or 0) >= 1_000:
+                between += 1
+
+
+JOINS = (late_joins, missed_rounds, repeated_rounds, shares, workers_lost)

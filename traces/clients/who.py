@@ -75,8 +75,10 @@ _MARKS = (
                    r"(?!(?:\.[a-z]+)?\.[A-Z]|:type=)|-packages/kafka/"),  # nor Java's names for JMX
     ),
     (KAFKAJS, re.compile(r"\"logger\":\s?\"kafkajs\"|KafkaJS|ClientKafka")),
-    (SARAMA, re.compile(r"\[?[Ss]arama\]?|SARAMA|\bkafka server: |consumergroup/session/")),
-    (FRANZ_GO, re.compile(r"\bkgo\b|franz|; group: [^,;\s]{1,200}(?:, [a-z_]+: |$)")),
+    (SARAMA, re.compile(r"[Ss]arama|SARAMA|\bkafka server: |consumergroup/session/"
+                       r"|\bkafka: (?:[Cc]lient has run|error (?:while|decod)|invalid|tried)")),
+    (FRANZ_GO, re.compile(r"\bkgo\b|franz|\b[A-Z]{3,}_[A-Z_]+: Th(?:e|is|ere) "
+                          r"|; group: [^,;\s]{1,200}(?:, [a-z_]+: |$)")),
     (KAFKA_GO, re.compile(r"segmentio|\bkafka-go\b")),
     (RUBY, re.compile(r"\bKafka::|ruby-kafka|[Rr]acecar|\[\[[^\]\s]{1,300}\] \{[^{}]{0,300}\}:\]")),
     ("brod", re.compile(r"Group member \([^,]{1,300},coor=|\bbrod\b|coordinator \(groupId=")),
