@@ -153,7 +153,8 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
 @click.option(
     "--clients",
     is_flag=True,
-    help="Write the logs of the groups' members, too (only with --dialect requests).",
+    help="Write the logs of the groups' members and of their coordinator, too (only with --dialect"
+    " requests).",
 )
 @click.option("--gzip", "packed", is_flag=True, help="Write gzip files.")
 @click.option(

@@ -79,6 +79,8 @@ class Printer:
     rest: tuple[int, Rounds, int] = Factory(lambda: (0, Rounds(), 0))
     # lines and rounds before the step at hand
     before: tuple[int, Rounds] = Factory(lambda: (0, Rounds()))
+    # milliseconds that may pass before a line
+    pauses: tuple[int, ...] = (0, 1, 7)
     # a sentence that is printed when no walk over all members is under way
     late: str = ""
     # before the firing at hand
@@ -117,11 +119,15 @@ class Printer:
 
     def fired(self, firing: Firing, before: State, after: State) -> None:
         """Prints what one firing does."""
+        for who in self.memory(after)[1].keys() - self.memory(before)[1].keys():
+            self.names.add(who, self.random)
+        self.named(firing, before, after)
+
+    def named(self, firing: Firing, before: State, after: State) -> None:
+        """Prints what one firing does; all members have names."""
         core, seats = self.memory(before)
         self.leader = leader_of(before[self.semantics.at["seats", i]] for i in range(self.members))
         then, left = self.memory(after)
-        for who in left.keys() - seats.keys():
-            self.names.add(who, self.random)
         self.rounds = self.rounds.after(firing, core, seats, then, left, self.leader, self.names)
         self._rule(firing, core, seats, then, left)
         if then.generation == core.generation and core.phase == Phase.PREPARING:
@@ -141,7 +147,7 @@ class Printer:
 
     def _print(self, sentence: str) -> None:
         if sentence:
-            self.clock += self.random.choice((0, 1, 7))
+            self.clock += self.random.choice(self.pauses)
             self.lines.append((self.clock, self.style.line.format(sentence)))
 
     def _prepare(self, core: Core, key: str, **values: Any) -> None:

@@ -1,4 +1,6 @@
-"""Writes the logs of members, one for each process of a group, and the truth about them."""
+"""Writes the logs of members, one for each process of a group, the coordinator's log of each group,
+and the truth about the members.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,20 @@ from groupcheck.oracles.generate.lives import Begun
 
 
 def write_clients(folder: Path, begun: Begun, packed: bool) -> None:
-    """Adds one run of a group to `folder`/logs/GROUP.client-N.log, and to owned.jsonl and
-    troubles.jsonl in `folder`/truth. Times are those of the logs.
+    """Adds one run of a group to `folder`/logs/GROUP.client-N.log and GROUP.coordinator.log, and to
+    owned.jsonl and troubles.jsonl in `folder`/truth. Times are those of the logs.
     """
     clients = begun.run.members
     assert clients is not None
     clock = Clock()
-    logs: dict[int, list[str]] = {}
-    for at, who, parts in clients.lines:
+    logs: dict[str, list[str]] = {}
+    every = [(at, f"client-{who.number}", parts) for at, who, parts in clients.lines]
+    every += [(at, "coordinator", parts) for at, parts in clients.coordinator]
+    for at, writer, parts in every:
         line = f"{clock.stamp(begun.at + at)} {begun.filling.line(parts)}\n"
-        logs.setdefault(who.number, []).append(line)
-    for number, lines in sorted(logs.items()):
-        name = f"{begun.group}.client-{number}.log"
+        logs.setdefault(writer, []).append(line)
+    for writer, lines in sorted(logs.items()):
+        name = f"{begun.group}.{writer}.log"
         data = "".join(lines).encode()
         if packed:  # a gzip file may have several parts
             name, data = f"{name}.gz", gzip.compress(data, 6, mtime=0)

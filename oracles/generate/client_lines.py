@@ -1,5 +1,6 @@
 """Runs of the model's classic group, printed as the logs of their members beside the request log:
-what a Java client 4.3.0 writes (INFO and WARN, and DEBUG for heartbeats), and who owned what when.
+what a Java client 4.3.0 writes (INFO and WARN, and DEBUG for heartbeats), and who owned what when;
+and as the log of the coordinator 4.x, whose clock is the same.
 
 The sentences are those of `AbstractCoordinator`, `ConsumerCoordinator` and
 `ConsumerRebalanceListenerInvoker`, as `groupcheck record --client java` shows them.
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 import random
 
-from attrs import Factory, define, evolve
+from attrs import Factory, define, evolve, field
 
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.verdict import Firing
@@ -25,6 +26,7 @@ from groupcheck.model.protocol.codes import (
     UNKNOWN_MEMBER_ID,
 )
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
+from groupcheck.oracles.generate.broker_lines import STYLES, Printer
 from groupcheck.oracles.generate.request_lines import RequestPrinter, as_run
 from groupcheck.oracles.generate.run import Clients, Owned, Process, Run
 from groupcheck.oracles.generate.template import compiled
@@ -53,6 +55,9 @@ POLL = (
 )
 
 
+Printed = tuple[int, tuple[Owned, ...], int, int]
+
+
 @define
 class ClientPrinter(RequestPrinter):
     """Prints members beside their requests. It makes no random choice of its own, so the request
@@ -66,18 +71,32 @@ class ClientPrinter(RequestPrinter):
     lives: dict[int, int] = Factory(dict)
     # The model's process -> the mark of its member id.
     marks: dict[int, str] = Factory(dict)
+    coordinator: Printer = field(init=False)
     # What was printed and true when the group was last empty: how many lines, who had owned what,
-    # how many troubles.
-    rest_of_clients: tuple[int, tuple[Owned, ...], int] = (0, (), 0)
+    # how many troubles, how many lines of the coordinator.
+    rest_of_clients: Printed = (0, (), 0, 0)
+
+    def __attrs_post_init__(self) -> None:
+        self.coordinator = Printer(
+            STYLES[0], self.semantics, self.scope.members, random.Random(0), self.names, pauses=(0,)
+        )
+
+    @property
+    def printed(self) -> Printed:
+        """So far."""
+        counts = len(self.troubles), len(self.coordinator.lines)
+        return len(self.said), tuple(self.owned), *counts
 
     def rested(self, generation: int, quiet: bool) -> None:
         before = self.rest
         super().rested(generation, quiet)
         if self.rest is not before:
-            self.rest_of_clients = len(self.said), tuple(self.owned), len(self.troubles)
+            self.rest_of_clients = self.printed
 
     def fired(self, firing: Firing, before: State, after: State) -> None:
         super().fired(firing, before, after)
+        self.coordinator.clock = self._now()
+        self.coordinator.named(firing, before, after)
         if firing.me is None:
             return
         at = self.semantics.at["client", firing.me]
@@ -281,8 +300,8 @@ def client_run(
     choose = random.Random(seed)
     printer = ClientPrinter(semantics_of(scope), scope, choose)
     walk(scope, choose, steps, printer, faulty_share)
-    ends = len(printer.said), tuple(printer.owned), len(printer.troubles)
-    said, owned, troubles = printer.rest_of_clients if to_rest else ends
+    said, owned, troubles, told = printer.rest_of_clients if to_rest else printer.printed
     lines = tuple((at, who, compiled(text)) for at, who, text in printer.said[:said])
-    clients = Clients(lines, owned, tuple(printer.troubles[:troubles]))
+    beside = tuple((at, compiled(text)) for at, text in printer.coordinator.lines[:told])
+    clients = Clients(lines, owned, tuple(printer.troubles[:troubles]), beside)
     return evolve(as_run(printer, to_rest=to_rest), members=clients)

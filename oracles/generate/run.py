@@ -166,6 +166,8 @@ class Clients:
     owned: tuple[Owned, ...]
     # Who did not poll in time, or was killed, and when: (ms, who, poll_timeout or killed).
     troubles: tuple[tuple[int, Process, str], ...]
+    # What the coordinator wrote of the same run: (ms since the beginning, the pieces of the line).
+    coordinator: tuple[tuple[int, tuple[Part, ...]], ...]
 
 
 @frozen

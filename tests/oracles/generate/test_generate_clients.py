@@ -20,12 +20,14 @@ from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.files import Order, generate
 from groupcheck.oracles.generate.run import Owned, Process, Run
 from groupcheck.oracles.generate.template import Filling
+from groupcheck.traces.broker.log import BrokerLog
 from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
 from groupcheck.traces.clients.log import ClientLog
 from groupcheck.traces.clients.partitions import Holdings
 from groupcheck.traces.clients.said import Said
+from groupcheck.traces.reading import source_of
 from groupcheck.traces.replay import replay_file
 
 SEEDS = range(5)
@@ -118,12 +120,41 @@ def test_the_request_log_is_the_same_with_and_without_members(seed: int) -> None
     assert printed(seed).texts() == DIALECTS["requests"].run(seed).texts()
 
 
+@pytest.mark.parametrize("seed", SEEDS[1:])  # the first run never comes to rest
+def test_the_coordinator_s_log_agrees_with_the_members(seed: int, tmp_path: Path) -> None:
+    """No line contradicts another, and the clocks are one; who did not poll in time left, and who
+    was killed did not.
+    """
+    run, clock = printed(seed), Clock()
+    assert run.members is not None
+    filling = Filling("g", run.names)
+    told = [f"{clock.stamp(at)} {filling.line(parts)}" for at, parts in run.members.coordinator]
+    (tmp_path / "coordinator.log").write_text("\n".join(told) + "\n")
+    (report,) = replay_file(tmp_path / "coordinator.log").groups
+    assert report.verdict == "holds"
+    evidence = Evidence()
+    for process, lines in logs(run):
+        name = f"{process.number}.{process.life}"
+        evidence.add_all(ClientLog(name=name).statements(enumerate(lines, 1)))
+    evidence.add_all(ClientLog(name="coordinator").statements(enumerate(told, 1)))
+    listen = evidence.ledger.listener("coordinator")
+    for event, text in BrokerLog(source_of(str(tmp_path / "coordinator.log"))).events():
+        listen(event, text)
+    (group,) = evidence.settled()
+    assert group.followed.impossible == ()
+    assert group.skews and all(s.at_least <= 0 <= s.at_most for s in group.skews)
+    ends = {(r.client, r.how) for r in group.removals}
+    for _, process, what in run.members.troubles:
+        how = "left" if what == "poll_timeout" else "expired"
+        assert (f"client-{process.number}", how) in ends
+
+
 def test_files_hold_the_same_and_are_replayed_with_the_request_log(tmp_path: Path) -> None:
     order = Order(groups=2, size=20_000, dialects=("requests",), runs=2, clients=True)
     generate(tmp_path / "a", order)
     made = sorted(path.name for path in (tmp_path / "a/logs").iterdir())
-    clients = [f"group-0000{g}.client-{n}.log" for g in "01" for n in "01"]
-    assert made == [*clients, "requests-0001.log"]
+    writers = ("client-0", "client-1", "coordinator")
+    assert made == [*(f"group-0000{g}.{w}.log" for g in "01" for w in writers), "requests-0001.log"]
     owned = [json.loads(line) for line in (tmp_path / "a/truth/owned.jsonl").open()]
     log = (tmp_path / "a/logs/group-00000.client-0.log").read_text()
     mine = [o for o in owned if (o["group"], o["client"]) == ("group-00000", "client-0")]
