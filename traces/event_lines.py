@@ -123,7 +123,7 @@ def error_name(value: str | int) -> str:
     if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 9:
         value = int(value)
     if isinstance(value, int):
-        return names_by_number().get(value, str(value))
+        return names_by_number().get(str(value), str(value))
     return _error_names().get(value, value[:MOST_CHARS])
 
 

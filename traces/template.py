@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from attrs import frozen
@@ -43,8 +44,13 @@ class _Anchor:
 
     # The free field before it; None at the beginning of the line.
     before: str | None
-    pattern: re.Pattern[str]
+    regex: str
     names: tuple[str, ...]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when it is first needed: few of all templates are, in one run."""
+        return re.compile(self.regex)
 
 
 @frozen
@@ -125,11 +131,11 @@ def compile_template(text: str, whole: bool = True) -> Template:
             continue
         assert regex or (before is None and not anchors), f"two free fields touch in {text!r}"
         if regex:
-            anchors.append(_Anchor(before, re.compile(regex), tuple(names)))
+            anchors.append(_Anchor(before, regex, tuple(names)))
         regex, names, before = "", [], name
     if regex:
         end = r"\Z" if whole else ""
-        anchors.append(_Anchor(before, re.compile(regex + end), tuple(names)))
+        anchors.append(_Anchor(before, regex + end, tuple(names)))
         before = None
     opening = text.split("{", 1)[0]
     longest = max((literal for literal, _, _ in _pieces(text)), key=len)

@@ -174,10 +174,16 @@ _FORMS: tuple[_Form, ...] = (
 )
 
 
+_DIGITS = re.compile(r"\d:\d\d:\d\d|\d{9}")
+"""Every form has such digits."""
+
+
 def stamp(text: str) -> Stamp | None:
     """The last timestamp in `text`, which is what stands before the message: a shipper puts its own
     in front of the program's. One with a whole date counts more than one without.
     """
+    if not _DIGITS.search(text):
+        return None
     if stock := _STOCK.fullmatch(text):
         return _stamp(*stock.groups())
     if text[:1] == "%" and (seconds := _LIBRDKAFKA.match(text)):

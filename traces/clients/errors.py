@@ -13,6 +13,8 @@ from importlib.resources import files
 
 from attrs import Factory, frozen
 
+from groupcheck.traces.clients.shapes import by_shape
+
 
 @frozen(kw_only=True)
 class KnownError:
@@ -51,17 +53,26 @@ class KnownError:
 
 
 _NUMBERED = re.compile(
-    r"(?:\[Error |\bval=|\b[Ee]rror[ _]?[Cc]ode\"?\s?[=: ]\s?)(?P<number>-?[1-9]\d{0,2})\b"
+    r"(?:\[Error |\bval=|\b[Ee]rror[ _]?[Cc]ode\"?\s?[=: ]\s?)(?P<number>-?\d{1,3})\b"
 )
 
 
-def numbered(line: str) -> Iterator[tuple[int, int, str]]:
-    """Where the line shows an error by its number, as (begin, end, name)."""
-    if "rror" in line or "val=" in line:
-        for hit in _NUMBERED.finditer(line):
-            name = names_by_number().get(int(hit["number"]))
-            if name is not None:
-                yield hit.start(), hit.end(), name
+def numbered(line: str, shape: bytes) -> tuple[tuple[int, int, str], ...]:
+    """Where a line of this shape shows an error by its number, as (begin, end, name)."""
+    places = _numbers(shape)
+    if not places:
+        return ()
+    named = names_by_number()
+    found = ((begin, end, named.get(line[number:end], "")) for begin, number, end in places)
+    return tuple(place for place in found if place[2])
+
+
+@by_shape
+def _numbers(line: str) -> list[tuple[int, int, int]]:
+    """Where numbers of errors may stand: (begin of what stands before, begin, end)."""
+    if "rror" not in line and "val=" not in line:
+        return []
+    return [(hit.start(), hit.start("number"), hit.end()) for hit in _NUMBERED.finditer(line)]
 
 
 @cache
@@ -72,5 +83,6 @@ def errors() -> Mapping[str, KnownError]:
 
 
 @cache
-def names_by_number() -> Mapping[int, str]:
-    return {error.number: name for name, error in errors().items()}
+def names_by_number() -> Mapping[str, str]:
+    """The names of errors by their numbers in the protocol, as text."""
+    return {str(error.number): name for name, error in errors().items()}

@@ -158,13 +158,15 @@ class Sentences:
 
     def _places(self, line: str, library: str) -> list[_Place]:
         """Where the sentences stand, which is the same in all lines of a shape."""
-        shape, numbers = shape_of(line), tuple(numbered(line))
+        shape = shape_of(line)
+        numbers = numbered(line, shape)
         key = shape, library, numbers
         places = self._known.get(key)
         if places is None:
             candidates = self._candidates(line)
             places = _best(_all_places(line, library, candidates, numbers), line)
-            if len(shape) <= LONGEST and not any(s.has_digits for s in candidates):
+            exact = any(s.has_digits and shape_of(s.template.longest) in shape for s in candidates)
+            if len(shape) <= LONGEST and not exact:
                 remember(self._known, key, places)
         return places
 

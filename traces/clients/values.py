@@ -5,7 +5,7 @@ broker is told, and what a line says twice is said once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import evolve
@@ -26,19 +26,21 @@ def settled(hit: Hit) -> Mapping[str, Any]:
     last = hit.sentence.template.last
     if last is not None:
         fields[last] = message_end(str(fields[last]))
-    for name, text in fields.items():
-        if isinstance(text, str) and hit.sentence.template.kinds.get(name) == "partitions":
-            fields[name] = text.strip(" []")
-    if node := _NODE.search(str(fields.get("coordinator", ""))):
+    for name, kind in hit.sentence.template.kinds.items():
+        if kind == "partitions":
+            fields[name] = fields[name].strip(" []")
+    if "coordinator" in fields and (node := _NODE.search(str(fields["coordinator"]))):
         number = int(node[1] or node[2])
         fields["broker"] = _LAST_NODE - number if number > _LAST_NODE - _BROKERS else number
     return fields
 
 
-def merged(hits: Iterable[Hit]) -> list[Hit]:
+def merged(hits: list[Hit]) -> list[Hit]:
     """The hits of one line, in order; of those that say the same kind of thing and do not
     contradict each other only the first, with the fields of all.
     """
+    if len(hits) < 2:
+        return hits
     out: list[Hit] = []
     for hit in hits:
         for i, other in enumerate(out):
