@@ -193,11 +193,16 @@ _converter.register_structure_hook(Need, _need)
 
 @cache
 def shipped_knowledge() -> Knowledge:
-    """The causes that ship with the package."""
+    """The causes that ship with the package. The tests check them, not each run."""
+    causes = [cause for name, text in shipped_texts() for cause in _structured(text, name)]
+    return Knowledge({cause.kind: cause for cause in causes})
+
+
+def shipped_texts() -> list[tuple[str, str]]:
+    """(name, text) of each file with causes that ship with the package."""
     folder = files("groupcheck.traces.causes") / "knowledge"
     some = sorted((f for f in folder.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
-    causes = [c for f in some for c in read_causes(f.read_text(encoding="utf-8"), f.name)]
-    return Knowledge({cause.kind: cause for cause in causes})
+    return [(file.name, file.read_text(encoding="utf-8")) for file in some]
 
 
 def knowledge_of(path: Path) -> Knowledge:
@@ -211,16 +216,20 @@ def knowledge_of(path: Path) -> Knowledge:
 
 def read_causes(text: str, where: str) -> list[Cause]:
     """The causes of one TOML text. Raises `UserError` if they are not as this module says."""
+    found = _structured(text, where)
+    for cause in found:
+        _checked(cause, where)
+    return found
+
+
+def _structured(text: str, where: str) -> list[Cause]:
     try:
-        found = _converter.structure(tomllib.loads(text).get("cause", []), list[Cause])
+        return _converter.structure(tomllib.loads(text).get("cause", []), list[Cause])
     except tomllib.TOMLDecodeError as e:
         raise UserError(f"is not TOML: {e}", where=where) from None
     except Exception as e:
         told = "; ".join(transform_error(e))
         raise UserError(f"has a cause that cannot be read: {told}", where=where) from None
-    for cause in found:
-        _checked(cause, where)
-    return found
 
 
 def _checked(cause: Cause, where: str) -> None:
