@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.traces.clients.log import ClientLog
-from groupcheck.traces.clients.sentences import Sentences, all_sentences
+from groupcheck.traces.clients.sentences import Sentences, all_sentences, shipped
 from groupcheck.traces.clients.who import names
 
 DATA = Path(__file__).parents[1] / "data" / "incidents"
@@ -48,3 +48,15 @@ def test_a_remembered_shape_is_read_as_if_it_were_new(
         monkeypatch.setattr(f"groupcheck.traces.clients.{module}.LONGEST", 0)
     fresh = Sentences(all_sentences().by_word)
     assert [(names(line), fresh.in_line(line)) for line in lines] == remembered
+
+
+def test_a_sentence_with_digits_is_found_after_its_shape_was_read_with_others() -> None:
+    for sentence in shipped():
+        text = re.sub(r"\{\w+(:\w+)?\}", "x", sentence.template.text)
+        if re.search(r"\d", text):
+            text = re.sub(r"\{\w+(:\w+)?\}", "5", sentence.template.text)
+            library = sentence.libraries[0] if sentence.libraries else ""
+            all_sentences().in_line(re.sub(r"\d", "8", text), library)
+            found = all_sentences().in_line(text, library)
+            fresh = Sentences(all_sentences().by_word).in_line(text, library)
+            assert found == fresh, text

@@ -53,7 +53,7 @@ class Sentence:
     marked: bool = False
     # How many characters of the text are fixed: the longest text fits a line best.
     weight: int = field(init=False)
-    # Its fixed text has digits other than zero: it does not fit every line of a shape.
+    # Its fixed text has digits: it does not fit every line of a shape.
     has_digits: bool = field(init=False)
 
     @weight.default
@@ -62,7 +62,7 @@ class Sentence:
 
     @has_digits.default
     def _with_digits(self) -> bool:
-        return not set("123456789").isdisjoint(_FIELD.sub("", self.template.text))
+        return any(c.isdigit() for c in _FIELD.sub("", self.template.text))
 
 
 @frozen
