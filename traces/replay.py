@@ -8,6 +8,7 @@ clients. A group is followed once for each coordinator that names it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from attrs import Factory, define, frozen
@@ -45,6 +46,8 @@ SWEEP_LINES = 200_000
 # How many rounds and members all groups together keep after a sweep.
 NAMES_KEPT = 100_000
 TEXT_CHARS = 500
+_NAME = re.compile(r"[\w.-]{0,249}\s*")
+_LIST = re.compile(r"consumer-groups.{0,400}--list\b|ConsumerGroupCommand.{0,400}--list\b")
 # Is told every event of a file with its sentence, or every exchange (without one), in the order of
 # the replay.
 Seen = Callable[[Event | Exchange, str], None]
@@ -238,12 +241,19 @@ PARSERS = (
 
 def _not_replayed(source: Source) -> FileReport:
     notes = Notes()
-    for _ in source.lines(notes):
-        pass
+    names = True
+    for _, text in source.lines(notes):  # all of them are counted
+        names = names and bool(_NAME.fullmatch(text) or _LIST.search(text))
     reason = (
         "the log has no line of a group coordinator; give the client's log, or the broker's"
         " server.log (loggers kafka.coordinator.group or org.apache.kafka.coordinator)"
     )
+    if names and notes.lines:
+        reason = (
+            "only names, as kafka-consumer-groups.sh --list prints those of groups: they do not"
+            " tell how the groups are; run it with --describe --group NAME, twice some minutes"
+            " apart, or with --describe --all-groups"
+        )
     return FileReport(
         source.name,
         formats.UNKNOWN_FORMAT,

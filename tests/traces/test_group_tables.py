@@ -154,6 +154,52 @@ def test_a_state_is_read_even_without_a_strategy() -> None:
     assert (found.state, found.rows[0].name("coordinator")) == ("Empty", "b:9092 (0)")
 
 
+LISTS = {
+    "state": (("GROUP", "STATE"), ("a", "Stable"), ("b", "Empty"), ("c", "Stable")),
+    "type": (("GROUP", "TYPE"), ("a", "Classic"), ("b", "Consumer"), ("c", "Classic")),
+    "both": (("GROUP", "TYPE", "STATE"), ("a", "Classic", "Stable"), ("b", "Share", "Empty"),
+             ("c", "Classic", "Stable")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ("state", "2 Stable, 1 Empty"),
+        ("type", "2 Classic, 1 Consumer"),
+        ("both", "2 Classic Stable, 1 Share Empty"),
+    ],
+)
+def test_a_list_of_groups_counts_their_states(form: str, told: str, tmp_path: Path) -> None:
+    rows = LISTS[form]
+    text = spread(" ".join(["%-25s"] * (len(rows[0]) - 1) + ["%s"]), *rows)
+    found = answered(text, tmp_path)
+    assert found[0].reason.startswith(f"listed groups: {told}; --describe --group NAME")
+    assert (found.answers, found.exit_code) == ([], 3)
+
+
+def test_a_group_that_a_list_shows_in_a_rebalance_is_followed() -> None:
+    head, busy, done = "GROUP   STATE", "g       PreparingRebalance", "g       Stable"
+    asked = "Mon Nov 23 10:0%d:00 UTC 2026"
+    lists = [f"{asked % n}\n{head}\n{busy}\nother   Stable" for n in range(3)]
+    (round,) = said("\n".join(lists), "round_lasts")
+    assert (round.group, round.fields["lasting"], round.fields["outputs"]) == ("g", 1, 3)
+    over = [lists[0], f"{asked % 1}\n{head}\n{done}"]
+    assert said("\n".join(over), "round_lasts") == []
+
+
+NAMES = "orders\npayments.v2\nconsole-consumer-4711"
+
+
+@pytest.mark.parametrize(
+    "before", ["", "$ bin/kafka-consumer-groups.sh --bootstrap-server b:9092 --list\n"]
+)
+def test_a_list_of_names_is_said_to_be_too_little(before: str, tmp_path: Path) -> None:
+    found = answered(before + NAMES, tmp_path)
+    assert "--describe --group NAME" in found[0].reason and found.exit_code == 3
+    assert "--describe" not in answered(f"{NAMES}\nsome other text", tmp_path)[0].reason
+
+
 def test_groups_of_one_output_are_kept_apart() -> None:
     other = SHAPES["2.4"].replace("g  ", "h  ")
     text = f"Consumer group 'h' has no active members.\n{SHAPES['2.4']}\n\n{other}"

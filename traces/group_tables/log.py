@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from attrs import Factory, define, evolve
@@ -12,15 +13,12 @@ from groupcheck.traces.clients.said import Said
 from groupcheck.traces.formats import GROUP_TABLES
 from groupcheck.traces.group_tables.members import Members, States
 from groupcheck.traces.group_tables.outputs import NEEDLES, Output, Outputs
-from groupcheck.traces.group_tables.watched import Offsets, Speaker
+from groupcheck.traces.group_tables.watched import IN_ROUND, Offsets, Speaker
 from groupcheck.traces.reading import Notes, Source
 from groupcheck.traces.report import FileReport
 
-MOST_GROUPS = 2_000
+MOST_GROUPS, MOST_KINDS = 2_000, 100
 NOT_JUDGED = "output of kafka-consumer-groups.sh shows moments; see the causes"
-COMPARED = {"offsets", "members", "state", "reset", "message"}
-"""Kinds of output. A list of groups tells their states, too, but of hundreds that nobody asked for:
-only those that rebalance are taken from it."""
 
 
 @define
@@ -62,6 +60,8 @@ class Watching:
     only: str | None = None
     left_out: int = 0
     groups: dict[tuple[str, str], Watched] = Factory(dict)
+    # What lists tell of groups (state and type) -> of how many.
+    listed: Counter[str] = Factory(Counter)
 
     def read(self, outputs: Outputs, lines: Iterable[tuple[int, str]]) -> list[Said]:
         """Everything that the lines, as (number, text), show about groups."""
@@ -73,15 +73,28 @@ class Watching:
         """Reads one more output."""
         if self.only is not None and output.group not in ("", self.only):
             return
-        if output.kind not in COMPARED:
-            return
         key = (output.server, output.group)
+        if output.kind == "list":
+            self._listed(output)
+            if output.state not in IN_ROUND and key not in self.groups:
+                return  # perhaps one of hundreds that nobody asks for
         if key not in self.groups:
             if len(self.groups) >= MOST_GROUPS:
                 self.left_out += 1
                 return
             self.groups[key] = Watched.of(output.group)
         self.groups[key].add(output)
+
+    def _listed(self, output: Output) -> None:
+        told = " ".join(filter(None, (output.rows[0].name("type"), output.state))) or "unknown"
+        if told in self.listed or len(self.listed) < MOST_KINDS:
+            self.listed[told] += 1
+
+    def lists(self) -> str:
+        """What lists of groups tell, in words; empty if there are none."""
+        counts = ", ".join(f"{n:,} {told}" for told, n in self.listed.most_common())
+        more = "--describe --group NAME, twice some minutes apart, tells more of a group"
+        return f"listed groups: {counts}; {more}" if counts else ""
 
 
 def watch(source: Source, evidence: Evidence, group: str | None) -> FileReport | None:
@@ -95,16 +108,21 @@ def watch(source: Source, evidence: Evidence, group: str | None) -> FileReport |
     if not outputs.understood:
         return None
     evidence.add_all(evolve(s, log=source.name) for s in said)
+    lists = watching.lists()
     left_out = f"{watching.left_out} outputs about more groups than can be followed were left out"
     return FileReport(
         path=source.name,
         format=GROUP_TABLES,
         verdict=UNKNOWN,
-        reason=NOT_JUDGED,
+        reason=NOT_JUDGED if watching.groups or not lists else lists,
         lines=notes.lines,
         understood=outputs.understood,
         foreign=notes.lines - outputs.understood,
         strange=0,
-        notes=(left_out,) if watching.left_out else (),
+        notes=tuple(
+            text
+            for text, so in ((lists, watching.groups), (left_out, watching.left_out))
+            if text and so
+        ),
         files=tuple(notes.parts),
     )

@@ -37,12 +37,13 @@ _AFTERNOON = re.compile(r"\b(\d\d?):\d\d:\d\d PM\b")
 _ELIDED = re.compile(r"[\s#>|]*(?:\.{2,}|…|\[?(?:snip|cut|truncated)[^\n]{0,20})\s*\]?\s*\Z", re.I)
 _LOGGED = re.compile(r"\b(?:WARN|WARNING|ERROR|INFO|DEBUG|Warning)\b")
 MARKS = ("-OFFSET", "END OFFSET", "logSize", "CONSUMER-ID", "MEMBER-ID", "COORDINATOR (ID)",
-         "STATE", "onsumer group ", "onsumer-groups", "ConsumerGroupCommand")  # fmt: skip
+         "STATE", "TYPE", "onsumer group ", "onsumer-groups", "ConsumerGroupCommand")  # fmt: skip
 """A line that is no row means something only if one of these stands in it."""
 NEEDLES = tuple(
     text.encode()
     for text in ("LOG-END-OFFSET", "LOG END OFFSET", "logSize", "CONSUMER-ID", "COORDINATOR (ID)",
-                 "has no active members", "onsumer group '", "onsumer group `", "STATE ")
+                 "has no active members", "onsumer group '", "onsumer group `", "STATE ",
+                 "GROUP  ")
 )  # fmt: skip
 
 

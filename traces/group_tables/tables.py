@@ -94,6 +94,7 @@ _KINDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("members", frozenset({"member", "host", "client"})),
     ("state", frozenset({"coordinator", "state"})),
     ("list", frozenset({"group", "state"})),
+    ("list", frozenset({"group", "type"})),
 )
 """(kind of table, fields that its head has)."""
 
