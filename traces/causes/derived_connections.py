@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.said import Said, fact, ms_between
+from groupcheck.traces.clients.who import SARAMA
 
 LONG_MS = 60_000
 """A coordinator that is not there for so long is missing."""
@@ -116,10 +117,15 @@ def _cuts(some: Iterable[Said]) -> Iterator[tuple[Said, int]]:
             if cut:
                 yield cut
             sent, cut = said, None
-        elif sent and not cut and (after := ms_between(sent, said) or 0) >= 5_000:
+        elif sent and not cut and (after := ms_between(sent, said) or 0) >= _least(said):
             cut = said, after
     if cut:
         yield cut
+
+
+def _least(said: Said) -> int:
+    """How long JoinGroup must have waited at least. While it joins, sarama sends nothing else."""
+    return 900 if said.library == SARAMA and said.kind == "request_timed_out" else 5_000
 
 
 def _gave_up(said: Said) -> bool:

@@ -31,7 +31,8 @@ def unreachable(group: GroupEvidence) -> Iterator[Said]:
     answered = {"leader_missing", "topic_unknown", "unassigned_topics", "not_authorized"}
     metadata = group.of_each(*answered, "started")
     for who, some in group.of_each("disconnected", "session_timed_out", *good).items():
-        if len(some) < 2 or any(s.kind != "disconnected" for s in some) or _only_ended(some):
+        lines = {(s.log, s.line) for s in some}
+        if len(lines) < 2 or any(s.kind != "disconnected" for s in some) or _only_ended(some):
             continue
         reason = next((r for s in some if (r := s.fields.get("reason"))), None)
         failed = [s for s in some if _failed(s)]

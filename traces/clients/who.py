@@ -77,7 +77,8 @@ _MARKS = (
     (KAFKAJS, re.compile(r"\"logger\":\s?\"kafkajs\"|KafkaJS|ClientKafka")),
     (SARAMA, re.compile(r"[Ss]arama|SARAMA|\bkafka server: |consumergroup/session/"
                        r"|\bkafka: (?:[Cc]lient has run|error (?:while|decod)|invalid|tried)")),
-    (FRANZ_GO, re.compile(r"\bkgo\b|franz|\b[A-Z]{3,}_[A-Z_]+: Th(?:e|is|ere) "
+    (FRANZ_GO, re.compile(r"\bkgo\b|franz|unable to open connection to broker"
+                          r"|read from broker errored|\b[A-Z]{3,}_[A-Z_]+: Th(?:e|is|ere) "
                           r"|; group: [^,;\s]{1,200}(?:, [a-z_]+: |$)")),
     (KAFKA_GO, re.compile(r"segmentio|\bkafka-go\b")),
     (RUBY, re.compile(r"\bKafka::|ruby-kafka|[Rr]acecar|\[\[[^\]\s]{1,300}\] \{[^{}]{0,300}\}:\]")),
@@ -99,7 +100,7 @@ _SINK_TASK = re.compile(
 _VALUE = r"[\"']?\s?[:=]\s?[\"']?(?!\(no error)([^\s\"',;})\]]{1,300})"
 _FIELDS = {
     "group": re.compile(
-        rf"\b(?:groupId|group_id|group\.id|group){_VALUE}"
+        rf"\b(?:groupId|group_id|group\.id|group(?!: Group auth)){_VALUE}"
         r"|\b[Gg]roup(?: id)? \"([^\"]{1,300})\""  # librdkafka
         r"|\bGroup member \(([^,]{1,300}),coor="  # brod
         r"|\bGroup (\S{1,300}) rebalance: "  # karafka
