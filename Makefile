@@ -3,8 +3,8 @@
 RUN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test browser lint format bench bench-assignors bench-spark nightly docs clean \
-	mutants-engine mutants-protocol
+.PHONY: help setup demo test browser lint format bench bench-assignors bench-replay bench-spark \
+	nightly docs clean mutants-engine mutants-protocol
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -36,6 +36,9 @@ bench: $(READY) ## speed and memory beside Spin and C; 10 minutes (BENCH=--quick
 
 bench-assignors: $(READY) ## assignors and questions about balance beside obvious versions; a minute
 	@$(RUN)/python tests/bench/bench_assignors.py $(BENCH)
+
+bench-replay: $(READY) ## `replay` of logs of 20 MB beside a loop over their lines; three minutes
+	@$(RUN)/python tests/bench/bench_replay.py $(BENCH)
 
 bench-spark: $(READY) ## one search in one process and over Spark, side by side; 5 minutes
 	@$(RUN)/python tests/bench/bench_spark.py $(BENCH)
