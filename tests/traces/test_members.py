@@ -157,6 +157,20 @@ def test_what_may_happen_is_no_impossible_line(lines: list[str]) -> None:
     assert followed(lines).impossible == ()
 
 
+def synced(generation: int, member: str, time: str) -> str:
+    named = f"Generation{{generationId={generation}, memberId='{member}', protocol='range'}}"
+    return f"{prefix(time=time)} Successfully synced group in generation {named}"
+
+
+def test_a_new_coordinator_may_forget_a_generation_of_which_nobody_has_a_share() -> None:
+    """It failed before the leader's assignment was written."""
+    before = [joined(3, "c-1-a", "10:00:03,100"), synced(3, "c-1-a", "10:00:03,200")]
+    later, back = joined(5, "c-1-a", "10:00:05,100"), joined(3, "c-1-a", "10:00:09,100")
+    assert followed([*before, later, back]).impossible == ()
+    (one,) = followed([*before, later, synced(5, "c-1-a", "10:00:05,200"), back]).impossible
+    assert one.said.text == back
+
+
 def test_a_block_of_lines_that_was_copied_is_no_impossible_line() -> None:
     block = [joined(g, "c-1-a", f"10:00:0{g},100") for g in (1, 2, 3)]
     again = [line.replace("10:00", "10:10") for line in block]

@@ -5,6 +5,9 @@ A member id is handed out once. The generation of a group grows as long as it ha
 member id never joins an earlier generation than before, and never a generation at all after its
 member has left or the coordinator has said that it does not know the id. Both lines must show their
 times, and the later line must tell the later time; a line that was copied is left out.
+
+A coordinator that fails before the leader's assignment is written forgets the generation: the next
+one begins with the generation before. So a generation counts when a member has its share of it.
 """
 
 from __future__ import annotations
@@ -33,9 +36,11 @@ class Impossible:
 class _Id:
     """What is known of one member id."""
 
-    # The highest generation, and the line that shows it.
+    # The highest generation that a new coordinator knows, too, and the line that shows it: those of
+    # which the member has its share; before the first of them, all that it joined.
     generation: int = -1
     shown: Said | None = None
+    synced: bool = False
     # The line that ends it.
     ended: Said | None = None
     # (kind, generation) of all that was said of it.
@@ -51,6 +56,8 @@ class Contradictions:
 
     found: list[Impossible] = Factory(list)
     _ids: dict[str, _Id] = Factory(dict)
+    # (log, process, client) -> the member and the generation that it joined last.
+    _last: dict[tuple[str, str, str], tuple[int, str]] = Factory(dict)
 
     def add(self, said: Said) -> None:
         """Adds a statement of a client of the classic protocol."""
@@ -58,6 +65,11 @@ class Contradictions:
         generation = said.fields.get("generation")
         if numbers is None and said.library in CLASSIC and said.member:
             numbers = (generation, said.member) if isinstance(generation, int) else None
+        writer = (said.log, said.process, said.client)
+        if said.kind == "joined" and numbers is not None and said.client:
+            self._last[writer] = numbers
+        elif said.kind == "synced" and numbers is None:  # librdkafka
+            numbers = self._last.get(writer)
         if said.kind in _JOINS and numbers is not None:
             self._joined(said, *numbers)
         elif numbers is not None and _unknown(said):
@@ -85,15 +97,16 @@ class Contradictions:
         known.told.add((said.kind, generation))
         wrong = _contradiction(said, generation, known)
         doubtful, known.doubtful = known.doubtful, None
-        if wrong is not None:
+        if wrong is not None or generation < known.generation:
             known.copied = known.copied or doubtful is not None
-            if not known.copied and (new or known.ended is None):
+            if wrong is not None and not known.copied and (new or known.ended is None):
                 known.doubtful = wrong
             return
         if doubtful is not None and len(self.found) < MOST_TOLD:
             self.found.append(doubtful)
-        if generation >= known.generation:
+        if generation >= known.generation and (said.kind == "synced" or not known.synced):
             known.generation, known.shown = generation, said
+            known.synced = said.kind == "synced"
 
 
 _LEAVES = "sending LeaveGroup request"
@@ -119,7 +132,8 @@ def _contradiction(said: Said, generation: int, known: _Id) -> Impossible | None
             " before: an id that has left, or that the coordinator does not know any more, is"
             " never used again",
         )
-    if generation < known.generation and known.shown is not None and _after(known.shown, said):
+    least = known.generation if known.synced else known.generation - 1
+    if generation < least and known.shown is not None and _after(known.shown, said):
         return Impossible(
             said,
             known.shown,
