@@ -7,6 +7,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -249,7 +250,73 @@ def test_a_segment_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     assert len(twice.timeline.rounds) == len(once.timeline.rounds)
 
 
-def test_a_dump_without_decoded_records_says_how_to_make_one(tmp_path: Path) -> None:
+def packed(*parts: int | str | bytes | None) -> bytes:
+    """Numbers as int32, and texts and bytes with their lengths."""
+    return b"".join(
+        struct.pack(">i", p) if isinstance(p, int)
+        else b"\xff\xff" if p is None
+        else struct.pack(">h", len(p)) + p.encode() if isinstance(p, str)
+        else struct.pack(">i", len(p)) + p
+        for p in parts
+    )  # fmt: skip
+
+
+def undecoded(at: int, key: bytes, value: bytes, lost: str = "\ufffd") -> str:
+    """A record with its batch as --print-data-log prints them. `lost`: what the console prints for
+    bytes that are no text.
+    """
+    texts = [raw.decode(errors="replace").replace("\ufffd", lost) for raw in (key, value)]
+    sizes = f"keySize: {len(key)} valueSize: {len(value)}"
+    place = f"| offset: {at} CreateTime: {1_700_000_000_000 + 1000 * at}"
+    return f"{batch(at, at)}\n{place} {sizes} key: {texts[0]} payload: {texts[1]}"
+
+
+def undecoded_commit(at: int, offset: int, lost: str) -> str:
+    told = struct.pack(">hqi", 3, offset, -1) + packed("") + struct.pack(">q", 1_700_000_000_000)
+    return undecoded(at, b"\0\1" + packed("g", "t", 0), told, lost)
+
+
+def undecoded_generation(at: int, number: int, shares: dict[str, list[int]], lost: str) -> str:
+    members = b""
+    for id, numbers in shares.items():
+        share = struct.pack(">hi", 0, 1) + packed("t", len(numbers), *numbers, -1)
+        members += packed(id, None, id, "/10.1.2.3", 300_000, 45_000, b"\0\xff\x80", share)
+    told = b"\0\3" + packed("consumer", number, "range", next(iter(shares)))
+    told += struct.pack(">q", 1_700_000_000_000) + packed(len(shares)) + members
+    return undecoded(at, b"\0\2" + packed("g"), told, lost)
+
+
+@pytest.mark.parametrize("lost", ["\ufffd", "?"])
+def test_a_dump_that_was_not_decoded_is_decoded_as_far_as_its_bytes_are_there(
+    lost: str, tmp_path: Path
+) -> None:
+    shares = [{"m-a": [0, 1]}, {"m-a": [0], "m-b": [1]}]
+    g = only(
+        tmp_path,
+        undecoded_generation(0, 1, shares[0], lost),
+        undecoded_generation(1, 2, shares[1], lost),
+        undecoded_commit(2, 100, lost),
+        undecoded_commit(3, 64, lost),
+    )
+    assert [(r.to_generation, r.size) for r in g.timeline.rounds] == [(1, 1), (2, 2)]
+    assert "committed_offset_went_back" in kinds(g)
+    assert g.requests is not None
+    assert {(s.member, s.partitions) for s in g.requests.stays.kept} == {
+        ("m-a", ("t-0", "t-1")),
+        ("m-a", ("t-0",)),
+        ("m-b", ("t-1",)),
+    }
+
+
+@pytest.mark.parametrize("offset", [63, 128, 200, 0x8F3C])
+def test_an_offset_of_which_bytes_are_lost_is_not_guessed(offset: int, tmp_path: Path) -> None:
+    lines = [undecoded_commit(n, value, "?") for n, value in enumerate((300 << 8, offset))]
+    (report,) = told(tmp_path, *lines)
+    assert not [a for g in report.groups for a in g.anomalies]
+    assert "dump with --offsets-decoder" in " ".join((report.reason, *report.notes))
+
+
+def test_a_dump_of_bytes_that_are_no_record_says_how_to_make_one(tmp_path: Path) -> None:
     raw = f"{entry(0)} key: \x00\x01\x00\x01g\x00\x01t\x00 payload: \x00\x03\x00\x00"
     (report,) = told(tmp_path, batch(0, 0), raw)
     assert (report.format, report.groups) == ("offsets-dump", ())

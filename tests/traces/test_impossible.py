@@ -205,3 +205,11 @@ def test_a_log_that_ends_before_all_are_answered_accuses_nobody(cut: int, tmp_pa
 )
 def test_the_fewest_lines_are_wrong(values: list[int], wrong: list[int]) -> None:
     assert sorted(outliers([(v, 0) for v in values])) == wrong
+
+
+def test_a_group_that_began_anew_in_missing_lines_may_reach_the_same_generation(
+    tmp_path: Path,
+) -> None:
+    lines = lines_of("replay/connect-cluster-48-rebalances.log")
+    report = replay([*lines[:110], *lines[188:]], tmp_path)
+    assert report.verdict == "unknown" and named(report) == []

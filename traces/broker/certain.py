@@ -41,6 +41,10 @@ LEADERS_KEPT = 200
 SEEN_KEPT = 100_000
 FEW = 4
 """A group that began anew reaches so few generations again within some missing lines."""
+SILENT_MS = 600_000
+"""After so long, a group may have begun anew in lines that are missing, and reached the same
+generation: those that follow go on from it either way.
+"""
 BEGINS, ASSIGNED, ENDS = 1, 3, 5
 _ONCE = (BEGINS, ENDS)
 _ANEW = (
@@ -74,6 +78,8 @@ class Certain:
     # A step of the first generation that comes after others.
     _first: tuple[Key, int, str, int | None] | None = None
     _highest: int = 0
+    # The latest step, and its time.
+    _last: tuple[Key, int | None] | None = None
     _seen: set[Key] = Factory(set)
     # The size that a line prints for a generation: (size, line, text); and two that differ.
     _sizes: dict[int, tuple[int, int, str]] = Factory(dict)
@@ -131,6 +137,11 @@ class Certain:
             self._add(key, line, text, time)
 
     def _add(self, key: Key, line: int, text: str, time: int | None) -> None:
+        before, self._last = self._last, (key, time)
+        if before is not None and None not in (time, before[1]):
+            again = before[0][0] == key[0] and before[0] >= key
+            if again and (time or 0) - (before[1] or 0) > SILENT_MS:
+                self.begin_anew()
         self._highest = max(self._highest, key[0])
         if key[1] in _ONCE:
             if key in self._seen:

@@ -15,8 +15,10 @@ from typing import Any
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.dumps import texts
+from groupcheck.traces.dumps.raw import fields_of
 from groupcheck.traces.dumps.records import Commit, Record
 from groupcheck.traces.dumps.values import Fields, NotUnderstood, record
+from groupcheck.traces.message_bytes import Malformed
 from groupcheck.traces.reading import SAMPLE_CHARS, Log
 
 NEEDLES = (
@@ -59,7 +61,7 @@ class DumpLog(Log):
 
     # Records that stand before, or twice.
     left_out: int = 0
-    # Records whose keys are printed as bytes.
+    # Records that are printed as bytes, and cannot be read because some are lost.
     raw: int = 0
     # How often records are missing between two that are there.
     gaps: int = 0
@@ -116,8 +118,7 @@ class DumpLog(Log):
             yield from self._ended(marker["what"], number, int(time["time"]) if time else None)
         elif "key: " in line:
             place |= {"time": int(time["time"]) if time else None, "at": int(entry["offset"])}
-            found = _of_dump(place, line)
-            self.raw += found is None and _BYTES.search(line) is not None
+            found = self._of_bytes(place, line) if _BYTES.search(line) else _of_dump(place, line)
             if found is not None:
                 self.understood += 1
                 yield from self._now_or_later(found, known)
@@ -138,6 +139,16 @@ class DumpLog(Log):
             found = record(place, told.get("key"), told.get("value"))
             yield from () if found is None else (found,)
             at = line.find(_KEY, end)
+
+    def _of_bytes(self, place: Fields, line: str) -> Record | None:
+        """A record that the tool did not decode; None if it cannot be known."""
+        key, _, value = line[line.index("key: ") + 5 :].partition(" payload: ")
+        try:
+            return record(place, *fields_of(line, key, value))
+        except (NotUnderstood, Malformed):
+            self.raw += 1
+            self.cuts += 1
+            return None
 
     def _batch(self, line: str) -> None:
         producer = _PRODUCER.search(line)

@@ -190,7 +190,10 @@ def _notes(log: DumpLog) -> Iterator[str]:
             " dump"
         )
     if log.raw:
-        yield (f"{plural(log.raw, 'record')} printed as bytes: dump them with --offsets-decoder")
+        yield (
+            f"{plural(log.raw, 'record')} printed as bytes of which some are lost: dump with"
+            " --offsets-decoder"
+        )
 
 
 def _doubts(log: DumpLog) -> str:

@@ -270,6 +270,11 @@ _KINDS: dict[bytes, Callable[[io.BufferedReader], Iterator[bytes]]] = {
 }
 
 
+_PRINTED_BYTES = (b"Dumping ", b"Starting offset: ", b"Log starting offset: ", b"baseOffset: ",
+                  b"| offset: ")  # fmt: skip
+"""What kafka-dump-log.sh begins with, which may print the bytes of records as they are."""
+
+
 def refuse_binary(stream: io.BufferedReader, name: str) -> None:
     """Raises `TraceError` if an opened file begins with what is no text."""
     try:
@@ -284,6 +289,8 @@ def refuse_binary(stream: io.BufferedReader, name: str) -> None:
     if any(head.startswith(magic) for magic in _KINDS) and stream.raw.__class__ is _Unpacked:
         raise TraceError("is packed twice", where=name, do="unpack it first")
     if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return
+    if head.lstrip().startswith(_PRINTED_BYTES):
         return
     strange = sum(1 for byte in head if byte < 9 or 13 < byte < 27 or 27 < byte < 32)
     if strange > len(head) // 10:

@@ -1,0 +1,121 @@
+"""Records that kafka-dump-log.sh printed without --offsets-decoder (--print-data-log alone): the
+bytes of key and value, read as text.
+
+Where bytes are no UTF-8, the text has a replacement character for them. What it stands for is not
+known, so a field counts only if it is the same whatever these bytes were.
+
+Source: OffsetCommitKey.json, OffsetCommitValue.json, GroupMetadataKey.json and
+GroupMetadataValue.json of Kafka's group coordinator.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from groupcheck.traces.consumer_protocol import assignment
+from groupcheck.traces.dumps.values import Fields, NotUnderstood
+from groupcheck.traces.message_bytes import Field, Malformed, Reader
+
+_TEXT, _MAYBE = "string", "nullable_string"
+_KEYS = {
+    0: (Field("group", _TEXT), Field("topic", _TEXT), Field("partition", "int32")),
+    1: (Field("group", _TEXT), Field("topic", _TEXT), Field("partition", "int32")),
+    2: (Field("group", _TEXT),),
+}
+"""Type of the key -> its fields."""
+_COMMIT = (Field("offset", "int64"),)
+_MEMBER = (
+    Field("memberId", _TEXT),
+    Field("groupInstanceId", _MAYBE, 3),
+    Field("clientId", _TEXT),
+    Field("clientHost", _TEXT),
+    Field("rebalanceTimeout", "int32", 1),
+    Field("sessionTimeout", "int32"),
+    Field("subscription", "bytes"),
+    Field("assignment", "bytes"),
+)
+_GENERATION = (
+    Field("protocolType", _TEXT),
+    Field("generation", "int32"),
+    Field("protocol", _MAYBE),
+    Field("leader", _MAYBE),
+    Field("currentStateTimestamp", "int64", 2),
+    Field("members", _MEMBER),
+)
+_NEWEST, _FLEXIBLE = 4, 4
+_KEY_SIZE = re.compile(r"\bkey[sS]ize: (\d{1,9})\b")
+_VALUE_SIZE = re.compile(r"\b(?:value|payload)[sS]ize: (-?\d{1,9})\b")
+_UNKNOWN = "\ufffd?"
+"""What stands for bytes that cannot be shown; a console without UTF-8 prints question marks."""
+_TRIED = (0x80, 0xFF)
+
+
+def fields_of(line: str, key: str, value: str) -> tuple[Fields, Fields | None]:
+    """Key and value as the decoder would print them. Raises `NotUnderstood` if they are not known,
+    `Malformed` if they are none.
+    """
+    key_size, value_size = _KEY_SIZE.search(line), _VALUE_SIZE.search(line)
+    if key_size is None or value_size is None:
+        raise NotUnderstood("its sizes are not printed")
+    keys = [_key(raw) for raw in _candidates(key, int(key_size[1]))]
+    if keys[0] != keys[1]:
+        raise NotUnderstood("some bytes of its key were lost when it was printed")
+    kind = keys[0]["version"]
+    if int(value_size[1]) < 0:
+        return keys[0], None
+    one, other = (_value(kind, raw) for raw in _candidates(value, int(value_size[1])))
+    for member, same in zip(one.get("members", ()), other.get("members", ()), strict=False):
+        for name in ("rebalanceTimeout", "sessionTimeout", "assignment"):
+            if member.get(name) != same.get(name):
+                member.pop(name, None)
+                same.pop(name, None)
+    if one != other:
+        raise NotUnderstood("some bytes of its value were lost when it was printed")
+    return keys[0], {"data": one}
+
+
+def _candidates(text: str, size: int) -> list[bytes]:
+    """The bytes that the text may stand for."""
+    found = [
+        b"".join(bytes([byte]) if char in _UNKNOWN else char.encode() for char in text)
+        for byte in _TRIED
+    ]
+    if len(found[0]) != size:
+        raise NotUnderstood("some bytes were lost when it was printed")
+    return found
+
+
+def _key(raw: bytes) -> Fields:
+    reader = Reader(raw)
+    kind = reader.number("int16")
+    if kind not in _KEYS:
+        raise NotUnderstood(f"a key of type {kind} is read only if --offsets-decoder printed it")
+    return {"version": kind, "data": reader.fields(_KEYS[kind], 0)}
+
+
+def _value(kind: int, raw: bytes) -> Fields:
+    version = Reader(raw).number("int16")
+    if not 0 <= version <= _NEWEST:
+        raise Malformed(f"version {version}")
+    reader = Reader(raw[2:], version >= _FLEXIBLE)
+    if kind != 2:
+        return reader.beginning(_COMMIT, version)
+    told = reader.beginning(_GENERATION, version)
+    del told["protocolType"]
+    told.pop("currentStateTimestamp", None)
+    told["members"] = [_member(m) for m in told["members"]]
+    return told
+
+
+def _member(m: Fields) -> Fields:
+    kept: Fields = {k: v for k, v in m.items() if k not in ("subscription", "clientHost")}
+    kept["assignment"] = _assigned(m["assignment"])
+    return kept
+
+
+def _assigned(raw: bytes) -> Any:
+    try:
+        return {"assignedPartitions": [{"topic": t, "partitions": [n]} for t, n in assignment(raw)]}
+    except Malformed:
+        return None
