@@ -42,7 +42,7 @@ _JAVA_PREFIX = re.compile(
 )
 # %7|1795247443.207|CGRPSTATE|a#consumer-1| [thrd:main]:
 _LIBRDKAFKA_LINE = re.compile(
-    r"%[0-7]\|\d{9,11}\.\d{1,3}\|\w{1,20}\|(?P<client>[^|]{1,250}#(?:consumer|producer)-\d{1,9})\|"
+    r"%\d\|\d{9,11}\.\d{1,3}\|\w{1,20}\|(?P<client>[^|]{1,250}#(?:consumer|producer)-\d{1,9})\|"
 )
 _HANDLE = re.compile(r"(?P<client>[^\s|\[\]:'\"(]{1,200}#(?:consumer|producer)-\d{1,9})\b")
 _MARKS = (
@@ -137,7 +137,8 @@ def names(line: str) -> Names:
 @by_shape
 def _named(line: str) -> list[tuple[int, int]]:
     """Where names may stand: no other digit of the line has a part in them."""
-    return [hit.span() for pattern in _PATTERNS if (hit := pattern.search(line)) is not None]
+    hits = [hit for pattern in _PATTERNS if (hit := pattern.search(line)) is not None]
+    return [hit.span(group) for hit in hits for group in range(1, hit.re.groups + 1) if hit[group]]
 
 
 def _found(line: str) -> Names:
