@@ -293,3 +293,33 @@ def test_the_answer_names_the_line_the_file_and_what_speaks_against_it(tmp_path:
     assert "by the coordinator's log, " in " ".join(str(found).split())
     for shown in (str(found), found.markdown()):
         assert f"line {at + 1} of " in " ".join(shown.split())
+
+
+def test_a_generation_of_a_coordinator_that_failed_may_come_again(tmp_path: Path) -> None:
+    """It had not written the assignment, so the next one began the same generation anew."""
+    a, b = (f"{c}-11111111-2222-3333-4444-555555555555" for c in "ab")
+    told = [
+        "Dynamic member with unknown member id joins group g in Stable state. Created a new"
+        f" member id {b} and requesting the member to rejoin with this id.",
+        f"Preparing to rebalance group g in state PreparingRebalance with old generation 2 (reason:"
+        f" removing member {a} on heartbeat expiration).",
+        "Stabilized group g generation 3 with 1 members.",
+        f"Assignment received from leader {b} for group g for generation 3. The group has 1"
+        " members, 0 of which are static.",
+    ]
+    where = "[GroupCoordinator id=1 topic=__consumer_offsets partition=2]"
+    logger = "(org.apache.kafka.coordinator.group.GroupMetadataManager)"
+    broker = tuple(
+        f"[2024-05-01 10:00:2{k},100] INFO {where} {text} {logger}" for k, text in enumerate(told)
+    )
+    named = f"Generation{{generationId=3, memberId='{a}', protocol='range'}}"
+    client = (
+        "[2024-05-01 10:00:01,100] INFO [Consumer clientId=a, groupId=g] Request joining group due"
+        f" to: need to re-join with the given member-id: {a}",
+        "[2024-05-01 10:00:02,100] INFO [Consumer clientId=a, groupId=g] Successfully joined group"
+        f" with generation {named}",
+    )
+    assert contradicted({"a": client, BROKER: broker}, tmp_path) == []
+    begins = broker[2].replace("10:00:22", "10:00:00").replace("generation 3", "generation 2")
+    (one,) = contradicted({"a": client, BROKER: (begins, *broker)}, tmp_path)
+    assert (one.said.log, one.said.line) == ("a", 2)

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import Factory, define, frozen
 
 from groupcheck.traces.both.clients import Claim, Claims, What
-from groupcheck.traces.both.ledger import Book, Generation, Ledger, Membership, Told
+from groupcheck.traces.both.ledger import Book, Generation, Ledger, Life, Membership, Told
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.members.clocks import Misplaced, Process, Skew
 from groupcheck.traces.members.impossible import Impossible
@@ -76,7 +76,7 @@ class _Group:
 
     def _in_generation(self, claim: Claim, known: Membership, number: int) -> Iterator[Against]:
         generation = self.book.generations.get(number)
-        if generation is not None and not generation.twice:
+        if generation is not None and self.book.sure(number):
             against = (
                 self._empty(claim, generation)
                 or self._gone(claim, known, generation)
@@ -163,7 +163,7 @@ class _Group:
         if known.shown is None:
             return
         last = self.book.last.get(known.shown.life)
-        if last is None or last[0] >= number:
+        if last is None or last[0] >= number or not self._within(claim.said, known.shown.life):
             return
         if self._ms_before(claim.said, last[1].said) > 0:
             why = (
@@ -175,7 +175,7 @@ class _Group:
     def _still_known(self, claim: Claim, known: Membership) -> Iterator[Against]:
         """The coordinator did not know the id, and still had it afterwards."""
         shown = known.shown
-        if shown is None or known.again:
+        if shown is None or known.again or not self._within(claim.said, shown.life):
             return
         if known.ended is not None and known.ended.said.line < shown.said.line:
             shown = known.ended
@@ -185,6 +185,15 @@ class _Group:
                 " the group afterwards"
             )
             yield Against(claim, shown, why, 2, 1)
+
+    def _within(self, ours: Said, life: Life) -> bool:
+        """Had this life of the group begun before the client's line? Else another coordinator may
+        have answered.
+        """
+        skew, first = self.skews.get((ours.log, ours.process)), self.book.first.get(life)
+        if skew is None or first is None or ours.time is None or first.said.time is None:
+            return False
+        return first.said.time < ours.time - skew.at_most
 
     def _ms_before(self, ours: Said, theirs: Said) -> int:
         """How long the client's line is older, at least; 0 if it may be younger."""
@@ -220,7 +229,11 @@ def contradictions(
     """The lines of one group that cannot be true; of each line one."""
     if group not in ledger.books or group not in claims.groups:
         return []
-    early = [_by_clocks(m) for m in misplaced if m.said.group == group]
+    early = [
+        _by_clocks(m)
+        for m in misplaced
+        if m.said.group == group and ledger.books[group].sure(m.said.fields.get("generation", 0))
+    ]
     exact: dict[Process, Skew] = {}
     for skew in skews:  # the most exact first
         exact.setdefault(skew.process, skew)

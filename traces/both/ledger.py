@@ -77,6 +77,11 @@ class Generation:
     # Two lines begin it.
     twice: bool = False
 
+    @property
+    def anchor(self) -> Told | None:
+        """The line that shows it first."""
+        return self.begun or self.empty or self.led
+
 
 @define
 class Membership:
@@ -117,10 +122,22 @@ class Book:
 
     generations: dict[int, Generation] = Factory(dict)
     members: dict[str, Membership] = Factory(dict)
-    # The last line that names a generation, with its number, of each life.
+    # Of each life the first line that names a generation, and the last one with its number.
+    first: dict[Life, Told] = Factory(dict)
     last: dict[Life, tuple[int, Told]] = Factory(dict)
     # The lives that are in a join phase.
     rounds: set[Life] = Factory(set)
+
+    def sure(self, number: int) -> bool:
+        """Is this the only generation of its number? A coordinator that fails may forget the one
+        that it has just begun, and the next coordinator uses the number again. So the life must
+        show the beginning of the one before, too.
+        """
+        this, before = self.generations.get(number), self.generations.get(number - 1)
+        if this is None or this.twice or this.anchor is None:
+            return False
+        anchor = None if before is None or before.twice else before.anchor
+        return number == 1 or (anchor is not None and anchor.life == this.anchor.life)
 
 
 @define
@@ -192,6 +209,7 @@ class Ledger:
         return found
 
     def _now(self, book: Book, number: int, told: Told) -> None:
+        book.first.setdefault(told.life, told)
         before = book.last.get(told.life)
         if before is None or number >= before[0]:
             book.last[told.life] = (number, told)
