@@ -133,13 +133,14 @@ class ClientLog:
         look = self._looks.get(shape)
         if look is None:
             text = line[:MOST_CHARS]
+            speaks = not self._words.isdisjoint(WORD.findall(text))
             look = _Look(
                 says_nothing(line),
                 "Config values" in line,
                 continues(line),
                 begins_record(line),
-                not self._words.isdisjoint(WORD.findall(text)),
-                plain(text) == text and "&#" not in text,
+                speaks,
+                speaks and plain(text) == text and "&#" not in text,
             )
             if len(shape) <= LONGEST:
                 remember(self._looks, shape, look)
