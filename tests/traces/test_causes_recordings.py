@@ -47,3 +47,14 @@ def test_a_recording_shows_its_causes_and_no_others(name: str) -> None:
     assert [f.cause.kind for d in found for f in d.causes] == TROUBLED.get(name, [])
     if name not in TROUBLED:
         assert {d.health for d in found} == {"calm"}
+
+
+def test_processes_that_follow_each_other_under_one_name_are_not_taken_for_one() -> None:
+    evidence = Evidence()
+    for name in ("b", "b2", "c"):
+        path = FOLDER / f"static_bounce.{name}.log.gz"
+        log = ClientLog(name=path.name)
+        with gzip.open(path, "rt", encoding="utf-8", errors="replace") as lines:
+            evidence.add_all(log.statements(enumerate(lines, 1)))
+    found = [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
+    assert [f.cause.kind for d in found for f in d.causes] == []

@@ -116,6 +116,13 @@ class GroupEvidence:
             out.setdefault(self.writer(said), []).append(said)
         return out
 
+    def of_each_process(self, *some: str) -> list[list[Said]]:
+        """The same, by process: one that comes back under its name has another log or process."""
+        out: dict[tuple[str, str, str], list[Said]] = {}
+        for said in self.all(*some):
+            out.setdefault((self.writer(said), said.log, said.process), []).append(said)
+        return list(out.values())
+
     def writer(self, said: Said) -> str:
         """Who said it. A line without a name belongs to the only writer of its log that has one; if
         there is none, or several, to somebody who is named after the log.

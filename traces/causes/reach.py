@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.said import Said, fact, ms_between
@@ -15,8 +16,8 @@ GIVEN_UP_MS = 30_000
 """A coordinator that is lost so soon after it was found was never of use."""
 MOST_LOSSES = 20
 """So many losses are worth a word even if the member joins in between."""
-START_MS = 1_000
-"""A start without a connection is shorter."""
+START_MS, PAUSE_MS = 1_000, 5_000
+"""A start without a connection is shorter, and so is the time between two complaints about one."""
 _NODE = re.compile(r"(?P<id>-?\d+)(?: \((?P<address>[^()]+)\))?")
 _COORDINATORS = 2**31 - 1 - 1_000_000
 """Java numbers the connection to a coordinator with 2^31 - 1 minus the broker's id."""
@@ -131,18 +132,25 @@ def _gives_up(found: Said, said: Said) -> bool:
 
 def without_brokers(group: GroupEvidence) -> Iterator[Said]:
     """Members that had no connection for longer than a start takes: each consumer says it once or
-    twice before its first connection is up.
+    twice before its first connection is up. It goes on to say so each second, so a pause is the
+    time between two lives.
     """
-    for some in group.of_each("no_broker", "coordinator_found", *AT_WORK).values():
+    for some in group.of_each_process("no_broker", "coordinator_found", *AT_WORK):
         waited: list[Said] = []
         for said in (*some, None):
-            if said is not None and said.kind == "no_broker":
+            goes_on = said is not None and said.kind == "no_broker"
+            if said is not None and goes_on and (not waited or _soon(waited[-1], said)):
                 waited.append(said)
                 continue
             span = ms_between(waited[0], waited[-1]) if waited else None
             if len(waited) >= 3 and (span is None or span >= START_MS):
                 yield fact(waited[-1], "no_connection", repeats=len(waited), span=span)
-            waited = []
+            waited = [said] if said is not None and goes_on else []
+
+
+def _soon(before: Said, after: Said) -> bool:
+    ms = ms_between(before, after)
+    return ms is None or ms < PAUSE_MS
 
 
 def single_failures(group: GroupEvidence) -> Iterator[Said]:
@@ -159,13 +167,15 @@ def single_failures(group: GroupEvidence) -> Iterator[Said]:
 
 def blocked_closes(group: GroupEvidence) -> Iterator[Said]:
     """Consumers that go on waiting for the rebalance callback while they close. A few lines within
-    a moment are normal: the callback runs.
+    a moment are normal: the callback runs. One that works again has closed before.
     """
-    for some in group.of_each("close_waits").values():
-        span = ms_between(some[0], some[-1])
-        if len(some) >= 4 and (span is None or span >= 5_000):
-            fields = {**some[-1].fields, "repeats": len(some), "span": span}
-            yield fact(some[-1], "close_blocked", **fields)
+    for every in group.of_each_process("close_waits", *AT_WORK):
+        for closing, run in groupby(every, lambda said: said.kind == "close_waits"):
+            some = list(run)
+            span = ms_between(some[0], some[-1])
+            if closing and len(some) >= 4 and (span is None or span >= 5_000):
+                fields = {**some[-1].fields, "repeats": len(some), "span": span}
+                yield fact(some[-1], "close_blocked", **fields)
 
 
 def lonely_commits(group: GroupEvidence) -> Iterator[Said]:
