@@ -213,3 +213,18 @@ def test_a_group_that_began_anew_in_missing_lines_may_reach_the_same_generation(
     lines = lines_of("replay/connect-cluster-48-rebalances.log")
     report = replay([*lines[:110], *lines[188:]], tmp_path)
     assert report.verdict == "unknown" and named(report) == []
+
+
+def test_a_group_that_began_anew_in_missing_lines_may_be_in_no_generation_yet(
+    tmp_path: Path,
+) -> None:
+    lines = lines_of("replay/connect-cluster-48-rebalances.log")
+    starts = [at for at, line in enumerate(lines) if "old generation 0 " in line]
+    first = next(at for at, line in enumerate(lines) if "for generation 1 " in line)
+    gap = [at for at in starts if at > first]
+    accused = []
+    for at in gap:  # the lines that tell of the restart are missing
+        report = replay([*lines[: first + 1], *lines[at : at + 3]], tmp_path)
+        accused += [(at, *named(report))] if named(report) else []
+    assert gap
+    assert accused == []

@@ -43,7 +43,7 @@ FEW = 4
 """A group that began anew reaches so few generations again within some missing lines."""
 SILENT_MS = 600_000
 """After so long, a group may have begun anew in lines that are missing, and reached the same
-generation: those that follow go on from it either way.
+generation (those that follow go on from it either way) or no more than its first one.
 """
 BEGINS, ASSIGNED, ENDS = 1, 3, 5
 _ONCE = (BEGINS, ENDS)
@@ -139,7 +139,7 @@ class Certain:
     def _add(self, key: Key, line: int, text: str, time: int | None) -> None:
         before, self._last = self._last, (key, time)
         if before is not None and None not in (time, before[1]):
-            again = before[0][0] == key[0] and before[0] >= key
+            again = before[0] >= key and key[0] in (0, 1, before[0][0])
             if again and (time or 0) - (before[1] or 0) > SILENT_MS:
                 self.begin_anew()
         self._highest = max(self._highest, key[0])
