@@ -34,6 +34,8 @@ class Predicate:
     statement: str
     # Where the promise stands, as a KIP or a class.
     source: str = ""
+    # How it was decorated: invariant, goal, end or view.
+    kind: str = "invariant"
 
     @property
     def whole(self) -> bool:
@@ -86,6 +88,7 @@ def _predicate(function: Callable[..., Any], source: str, what: str) -> Predicat
         takes_scope,
         told(function),
         source,
+        what,
     )
 
 

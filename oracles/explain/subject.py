@@ -266,8 +266,12 @@ def _asked(
 
 
 def _promise(given: Any, kinds: tuple[type, ...], what: str) -> Any:
-    """A name, or a promise of the user's own."""
-    return own.named(given, kinds, what) if own.is_own(given) else given
+    """A name, or a promise of the user's own. Raises `UserError` for one of another kind."""
+    found = own.named(given, kinds, what) if own.is_own(given) else given
+    kind = what.split()[-1]
+    if isinstance(found, Predicate) and found.kind != kind:
+        raise UserError(f"{found.name} is decorated with @{found.kind}, not with @{kind}")
+    return found
 
 
 def _added(given: Sequence[Any], there: Sequence[Any]) -> list[Any]:

@@ -164,6 +164,7 @@ def test_a_whole_variant_and_a_rule_with_a_bug(mine, capsys: pytest.CaptureFixtu
         (["MINE:counting", "--members", "3"], "it does not take members (it takes begin,"),
         (["MINE:ready", "--set", "n=3"], "a spec has its own scope: 'n' cannot be changed"),
         (["MINE:counting", "--fault", "crash=1"], "it does not take faults (it takes begin,"),
+        (["classic", "--invariant", "MINE:never"], "never is decorated with @goal, not with"),
         (["classic", "--goal", "MINE:counting"], "counting is of type function, not a goal"),
         (["classic", "--mutation", "MINE:count"], "unknown rule 'count'"),
         (["torn.py:x"], "torn.py, line 1: cannot be imported: SyntaxError"),
