@@ -42,7 +42,7 @@ def named(text: str, kinds: tuple[Any, ...], what: str) -> Any:
     file, name = match.groups()
     module = _imported(Path(file))
     if not hasattr(module, name):
-        mine = [n for n, value in vars(module).items() if isinstance(value, kinds) and _is_of(n)]
+        mine = [n for n, v in vars(module).items() if isinstance(v, kinds) and _is_of(module, n)]
         near = get_close_matches(name, mine, 1)
         there = f"did you mean {near[0]}?" if near else f"it has {', '.join(mine[:12])}"
         raise UserError(
@@ -58,8 +58,12 @@ def named(text: str, kinds: tuple[Any, ...], what: str) -> Any:
     return found
 
 
-def _is_of(name: str) -> bool:
-    return not name.startswith("_")
+def _is_of(module: ModuleType, name: str) -> bool:
+    """Does the module itself define what has this name, for others to use?"""
+    value = getattr(module, name)
+    made = getattr(value, "func", value)  # attrs.frozen is a partial
+    home = getattr(made, "__module__", None) if callable(value) else module.__name__
+    return home == module.__name__ and not name.startswith("_")
 
 
 def _imported(file: Path) -> ModuleType:
