@@ -156,7 +156,7 @@ def test_a_whole_variant_and_a_rule_with_a_bug(mine, capsys: pytest.CaptureFixtu
     [
         (["nowhere.py:x"], "nowhere.py: there is no such file"),
         (["MINE:countin"], "there is no countin (did you mean counting?)"),
-        (["MINE:xyz"], "there is no xyz (it has VARIANT, counting, Scope, scoped, ready, raises, another)"),
+        (["MINE:xyz"], "(it has VARIANT, counting, Scope, scoped, ready, raises, another)"),
         (["MINE:small"], "small is of type Predicate, not a Spec, a function or a Variant"),
         (["MINE:raises"], "line 45: the spec cannot be made: ValueError: boom"),
         (["MINE:another"], "it returns int, not Spec"),
