@@ -21,7 +21,7 @@ import click
 
 from groupcheck import __version__
 from groupcheck.oracles import cli_logs, cli_real
-from groupcheck.oracles.cli_scope import scope_options
+from groupcheck.oracles.cli_scope import invariant_option, scope_options
 from groupcheck.oracles.help_page import Command, examples, names_of
 from groupcheck.oracles.quantities import OUTPUT, PATH, POSITIVE, SECONDS, SIZE
 
@@ -75,14 +75,8 @@ def command(debug: bool) -> None:
 )
 @click.argument("variant", shell_complete=names_of("variants"))
 @scope_options
-@click.option(
-    "--invariant",
-    "invariants",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=names_of("invariants"),
-    help="Check only this invariant; see `list invariants`. FILE.py:NAME is one of your own."
-    " Repeatable.",
+@invariant_option(
+    "Check only this invariant; see `list invariants`. FILE.py:NAME is one of your own."
 )
 @click.option(
     "--goal",
@@ -203,14 +197,7 @@ def check(**options: Any) -> int:
 @click.argument("variant", shell_complete=names_of("variants"))
 @click.argument("key")
 @scope_options
-@click.option(
-    "--invariant",
-    "invariants",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=names_of("invariants"),
-    help="Only these invariants, as you gave them to `check`. Repeatable.",
-)
+@invariant_option("Only this invariant, as you gave it to `check`.")
 @click.option("--json", "as_json", is_flag=True, help="Print the path as one JSON document.")
 @click.option(
     "--html", type=OUTPUT, metavar="FILE", help="Write a page with the swim-lane diagram."

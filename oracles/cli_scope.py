@@ -11,6 +11,18 @@ from groupcheck.oracles.help_page import names_of
 from groupcheck.oracles.quantities import BUDGET, COUNT, SETTING
 
 
+def invariant_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--invariant`, which may be repeated."""
+    return click.option(
+        "--invariant",
+        "invariants",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=names_of("invariants"),
+        help=f"{help} Repeatable.",
+    )
+
+
 def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that choose the scope and the mutation."""
     options = [

@@ -16,18 +16,17 @@ lines support is named.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import Factory, define, frozen
 
 from groupcheck.traces.both.clients import Claim, Claims, What
 from groupcheck.traces.both.ledger import Book, Generation, Ledger, Life, Membership, Told
 from groupcheck.traces.clients.said import Said
-from groupcheck.traces.members.clocks import Misplaced, Process, Skew
+from groupcheck.traces.members.clocks import Misplaced, Skew, Skews, by_process, ms_before
 from groupcheck.traces.members.impossible import Impossible
 
 MOST_TOLD = 50
-Skews = Mapping[Process, Skew]
 
 
 @frozen
@@ -165,7 +164,7 @@ class _Group:
         last = self.book.last.get(known.shown.life)
         if last is None or last[0] >= number or not self._within(claim.said, known.shown.life):
             return
-        if self._ms_before(claim.said, last[1].said) > 0:
+        if ms_before(self.skews, claim.said, last[1].said) > 0:
             why = (
                 f"{claim.member} cannot be in generation {number}, because the coordinator was in"
                 f" generation {last[0]} afterwards"
@@ -179,7 +178,7 @@ class _Group:
             return
         if known.ended is not None and known.ended.said.line < shown.said.line:
             shown = known.ended
-        if self._ms_before(claim.said, shown.said) > 0:
+        if ms_before(self.skews, claim.said, shown.said) > 0:
             why = (
                 f"the coordinator cannot have refused {claim.member} as unknown, because it was in"
                 " the group afterwards"
@@ -195,15 +194,6 @@ class _Group:
             return False
         return first.said.time < ours.time - skew.at_most
 
-    def _ms_before(self, ours: Said, theirs: Said) -> int:
-        """How long the client's line is older, at least; 0 if it may be younger."""
-        skew = self.skews.get((ours.log, ours.process))
-        if skew is None or ours.time is None or theirs.time is None:
-            return 0
-        if skew.broker[0] != theirs.log:
-            return 0
-        return max(theirs.time - (ours.time - skew.at_least) - 1_000 * _whole(ours, theirs), 0)
-
 
 _HOW = {
     "left": "LeaveGroup",
@@ -212,11 +202,6 @@ _HOW = {
     "not_synced": "it did not send SyncGroup in time",
     "replaced": "another process took its instance id over",
 }
-
-
-def _whole(*some: Said) -> bool:
-    """Does one of them tell its time in whole seconds?"""
-    return any((said.time or 0) % 1_000 == 0 for said in some)
 
 
 def contradictions(
@@ -234,15 +219,12 @@ def contradictions(
         for m in misplaced
         if m.said.group == group and ledger.books[group].sure(m.said.fields.get("generation", 0))
     ]
-    exact: dict[Process, Skew] = {}
-    for skew in skews:  # the most exact first
-        exact.setdefault(skew.process, skew)
     book = ledger.books[group]
     dynamic = claims.dynamic | {
         m.member for m in book.members.values() if m.created is not None and m.instance is None
     }
     some = [c for c in claims.groups[group] if claims.alone(c)]
-    found = [a.impossible for a in _Group(book, some, dynamic, exact).found()]
+    found = [a.impossible for a in _Group(book, some, dynamic, by_process(skews)).found()]
     told = {(i.said.log, i.said.line): i for i in (*early, *found)}
     return list(told.values())[:MOST_TOLD]
 

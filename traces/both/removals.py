@@ -14,10 +14,12 @@ from attrs import define, evolve, frozen
 from groupcheck.traces.both.clients import Claim, Claims, Key, Presence, What
 from groupcheck.traces.both.ledger import Book, Ledger, Membership
 from groupcheck.traces.clients.said import Said
-from groupcheck.traces.members.clocks import Process, Skew
+from groupcheck.traces.members.clocks import Skew, Skews, by_process, ms_before
 from groupcheck.traces.members.proofs import Proof
 from groupcheck.traces.timestamps import show_span
 
+SURE_MS = 1_000
+"""A line that is older by more was printed before the member was removed."""
 LEAST_SAID = 3
 """So many statements are missing in a silence that means something."""
 
@@ -55,11 +57,8 @@ def decided(group: str, ledger: Ledger, claims: Claims, skews: Sequence[Skew]) -
     book = ledger.books.get(group)
     if book is None:
         return Decided()
-    exact: dict[Process, Skew] = {}
-    for skew in skews:  # the most exact first
-        exact.setdefault(skew.process, skew)
     some = [c for c in claims.groups.get(group, []) if claims.alone(c)]
-    found = _Ends(book, some, claims.lives, exact)
+    found = _Ends(book, some, claims.lives, by_process(skews))
     removals = tuple(found.removals())
     proofs = [p for s, member in claims.doubted.get(group, []) for p in found.proofs(s, member)]
     proofs += [p for r in removals for p in found.lives_on(r)]
@@ -73,7 +72,7 @@ class _Ends:
     book: Book
     claims: list[Claim]
     lives: Mapping[Key, Presence]
-    skews: Mapping[Process, Skew]
+    skews: Skews
 
     def _ended(self, member: str) -> Membership | None:
         """The membership, if the log tells without doubt how it ended."""
@@ -111,7 +110,7 @@ class _Ends:
         if known is None or known.ended is None:
             return
         by = known.ended.said
-        if self._ms_before(said, by) > 0:
+        if ms_before(self.skews, said, by) > SURE_MS:
             text = f"The coordinator still had {member} then, and removed it only later"
             yield Proof("membership_lost", said, by, text)
         elif known.how == "left":
@@ -148,12 +147,3 @@ class _Ends:
             if inside and r.learnt is not None and life.would_say(gap) >= LEAST_SAID:
                 fields = {"gap": gap, "removed": show_span(r.told.time + skew.ahead - before.time)}
                 yield evolve(after, kind="silent_at_removal", client=r.client, fields=fields)
-
-    def _ms_before(self, ours: Said, theirs: Said) -> int:
-        """How long the client's line is older, at least; 0 if it may be younger."""
-        skew = self.skews.get((ours.log, ours.process))
-        if skew is None or ours.time is None or theirs.time is None:
-            return 0
-        if skew.broker[0] != theirs.log:
-            return 0
-        return max(theirs.time - (ours.time - skew.at_least) - 1_000, 0)

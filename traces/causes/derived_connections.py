@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from groupcheck.traces.causes.group_evidence import GroupEvidence
+from groupcheck.traces.causes.reach import AT_WORK
 from groupcheck.traces.clients.said import Said, fact, ms_between
 from groupcheck.traces.clients.who import SARAMA
 
@@ -46,8 +47,7 @@ def missing_coordinators(group: GroupEvidence) -> Iterator[Said]:
     """Members that were told that there is no coordinator, and were told none for a minute or for
     the rest of the log.
     """
-    good = ("coordinator_found", "joined", "synced", "assigned", "heartbeat", "committed")
-    for some in group.of_each("coordinator_unavailable", *good).values():
+    for some in group.of_each("coordinator_unavailable", "coordinator_found", *AT_WORK).values():
         asked: list[Said] = []
         for said in (*some, None):
             if said is not None and said.kind == "coordinator_unavailable":
@@ -182,8 +182,7 @@ def denying_coordinators(group: GroupEvidence) -> Iterator[Said]:
     """Members that are told the same coordinator again after that one had refused the group, and
     that do not get to work any more.
     """
-    work = ("joined", "synced", "assigned", "heartbeat", "committed")
-    for some in group.of_each("not_coordinator", "coordinator_found", *work).values():
+    for some in group.of_each("not_coordinator", "coordinator_found", *AT_WORK).values():
         found: Said | None = None
         refused, same = 0, 0
         for said in some:

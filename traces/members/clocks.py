@@ -8,6 +8,8 @@ by group, generation and member id; only ids that lines of the broker name, too,
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from attrs import Factory, define, frozen
 
 from groupcheck.traces.clients.said import Said
@@ -46,6 +48,28 @@ class Skew:
     def differs(self) -> bool:
         """The clocks do not agree."""
         return self.at_least > 0 or self.at_most < 0
+
+
+Skews = Mapping[Process, Skew]
+
+
+def by_process(skews: Iterable[Skew]) -> Skews:
+    """The first skew of each process; `skews` has the most exact first."""
+    found: dict[Process, Skew] = {}
+    for skew in skews:
+        found.setdefault(skew.process, skew)
+    return found
+
+
+def ms_before(skews: Skews, ours: Said, theirs: Said) -> int:
+    """How long a client's line is older than a broker's, at least; 0 if it may be younger. A time
+    in whole seconds may be up to a second later.
+    """
+    skew = skews.get((ours.log, ours.process))
+    if skew is None or ours.time is None or theirs.time is None or skew.broker[0] != theirs.log:
+        return 0
+    rounded = any(time % 1_000 == 0 for time in (ours.time, theirs.time))
+    return max(theirs.time - (ours.time - skew.at_least) - 1_000 * rounded, 0)
 
 
 @frozen
