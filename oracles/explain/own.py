@@ -74,8 +74,9 @@ def _imported(file: Path) -> ModuleType:
             return module
     if not path.is_file():
         raise UserError("there is no such file", where=where, do="name it FILE.py:NAME")
-    taken = path.stem in sys.modules or path.stem in sys.stdlib_module_names
-    name = f"own_{path.stem}" if taken or not path.stem.isidentifier() else path.stem
+    name = path.stem if path.stem.isidentifier() else f"own_{path.stem}"
+    while name in sys.modules or name in sys.stdlib_module_names:
+        name = f"own_{name}"
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(name, path)

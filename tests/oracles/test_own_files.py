@@ -11,6 +11,7 @@ import groupcheck
 from groupcheck.model.engine import Rule
 from groupcheck.model.variants import registry
 from groupcheck.oracles import cli
+from groupcheck.oracles.explain import own
 
 TWO_PHASES = "tests/examples/two_phase_commit.py:two_phase_commit"
 MINE = '''
@@ -149,6 +150,16 @@ def test_a_whole_variant_and_a_rule_with_a_bug(mine, capsys: pytest.CaptureFixtu
     bug = f"{mine.name}:heartbeat_answer"
     told = checked(capsys, 0, "classic", *scope, "--mutation", bug)
     assert (told["mutation"], told["states"]) == (bug, usual["states"])
+
+
+def test_files_with_one_name_are_apart(tmp_path: Path):
+    files = [tmp_path / folder / "json.py" for folder in "ab"]  # a name of the library's, too
+    for number, file in enumerate(files):
+        file.parent.mkdir()
+        file.write_text(f"here = {number}")
+    assert [own.named(f"{file}:here", (int,), "a number") for file in files] == [0, 1]
+    modules = {getattr(m, "__file__", None): name for name, m in sys.modules.items()}
+    assert len({modules[str(file.resolve())] for file in files}) == 2
 
 
 @pytest.mark.parametrize(
