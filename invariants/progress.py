@@ -52,7 +52,7 @@ def full_rounds_complete(core: Core, scope: Scope) -> bool:
     every removal; otherwise all members would wait for the rebalance timeout.
     """
     full = core.phase == Phase.PREPARING and not core.initial and core.all_joined
-    return not full or core.generation >= scope.generations or scope.max_size is not None
+    return not full or core.generation >= scope.last_generation or scope.max_size is not None
 
 
 @invariant(source="ClassicGroupState; AbstractCoordinator.sendJoinGroupRequest")

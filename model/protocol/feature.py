@@ -50,6 +50,12 @@ def without(spec: Spec, *rules: Rule) -> Spec:
     return attrs.evolve(spec, rules=[r for r in spec.rules if r.name not in gone])
 
 
+def inserted(spec: Spec, before: Rule, *rules: Rule) -> Spec:
+    """The spec with these rules just before another one. (Urgent rules apply in their order.)"""
+    at = next(k for k, r in enumerate(spec.rules) if r.name == before.name)
+    return attrs.evolve(spec, rules=(*spec.rules[:at], *rules, *spec.rules[at:]))
+
+
 def rewritten(original: Rule, call: Callable[..., Outcomes], *slots: str, **changes: Any) -> Rule:
     """The same rule (name, labels, guard, urgency) with another body, and other slots if any are
     given.

@@ -85,7 +85,7 @@ class Looker:
         memories = [
             (core, tuple(seats))
             for core, *seats in search.seen(("core", "seats"))
-            if rests(core, self._scope.generations)
+            if rests(core, self._scope.last_generation)
         ]
         self.found = conformed(self._variant, self._scope, memories)
 
@@ -144,7 +144,7 @@ def reach_of(variant: Variant, given: Mapping[str, Any]) -> Reach:
                 if outcome.after not in found:
                     found[outcome.after] = None
                     queue.append(outcome.after)
-    inside = [(m.core, m.seats) for m in queue if m.core.generation <= scope.generations]
+    inside = [(m.core, m.seats) for m in queue if m.core.generation <= scope.last_generation]
     return Reach(given, tuple(inside), {})
 
 

@@ -157,7 +157,7 @@ class Rows:
         and after which generation to stop. `coordinator`: the names of the coordinator's rules.
         """
         self.scope = scope
-        beyond = attrs.evolve(scope, generations=scope.generations + 1)
+        beyond = attrs.evolve(scope, generations=scope.last_generation + 1)
         self._driven = Driven(attrs.evolve(spec, scope=beyond), coordinator)
         self._see = self._driven.see
 
@@ -179,7 +179,7 @@ class Rows:
         """Everything that may come next, whatever the model makes of it, in a fixed order; nothing
         past the last generation.
         """
-        if memory.core.generation > self.scope.generations:
+        if memory.core.generation > self.scope.last_generation:
             return
         for me in range(self.scope.members):
             for request in self._requests(me, memory):

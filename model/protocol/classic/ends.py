@@ -31,7 +31,9 @@ def settled(state: Any) -> bool:
 @end
 def edge_of_the_scope(state: Any, scope: Scope) -> bool:
     """A round waits that would begin one generation more than the scope has."""
-    return bool(state.core.phase == Phase.PREPARING and state.core.generation >= scope.generations)
+    return bool(
+        state.core.phase == Phase.PREPARING and state.core.generation >= scope.last_generation
+    )
 
 
 @end

@@ -39,15 +39,19 @@ class Forget(Errand):
 
 @urgent(when=lambda budget: budget.closing)
 def close_books(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
-    """Begin: the last fault of its kind has happened, and what was remembered for it is reset."""
-    keeps = kept_for(budget)
+    """The last fault of its kind has happened, and what was remembered for it is reset."""
+    yield keeping(core, kept_for(budget)), but(budget, closing=False)
+
+
+def keeping(core: Core, keeps: tuple[str, ...]) -> Core:
+    """Begin: the group remembers only what these faults may read."""
     settled = core.phase == Phase.STABLE and "sync_timeout" not in keeps
     core = but(core, keeps=keeps, errands=(Forget(keeps=keeps, settled=settled),))
     if "fail_over" not in keeps:
         core = but(core, durable=(0, False, None), recorded=False)
     if settled:
         core = but(core, due=0, deadline=False)
-    yield core, but(budget, closing=False)
+    return core
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Forget))

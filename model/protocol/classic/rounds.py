@@ -181,7 +181,7 @@ def complete(core: Core, scope: Scope) -> Core:
     With nobody left, a record of the Empty group is written. If a fail-over is still possible, that
     append may have failed (see `failover`).
     """
-    if core.generation >= scope.generations:
+    if core.generation >= scope.last_generation:
         return core
     errand = Complete(
         support=core.support,

@@ -4,7 +4,7 @@ family.
 
 from __future__ import annotations
 
-from groupcheck.model.engine import Spec, array, single
+from groupcheck.model.engine import ScopeError, Spec, array, single
 from groupcheck.model.protocol.classic.client import ANSWER_RULES, POLL_RULES, Client
 from groupcheck.model.protocol.classic.client_faults import FAULT_RULES
 from groupcheck.model.protocol.classic.coordinator import REQUEST_RULES
@@ -45,7 +45,11 @@ COORDINATOR = frozenset(r.name for r in COORDINATOR_RULES)
 
 
 def spec(scope: Scope) -> Spec:
-    """The protocol at a scope, without invariants."""
+    """The protocol at a scope, without invariants. Raises `ScopeError` without a bound on
+    generations: there would be a state for each of them (`progress` takes the bound away).
+    """
+    if scope.generations is None:
+        raise ScopeError("generations have no bound, which only --progress can do", where="scope")
     slots = {
         "core": single(
             Core(support=(0,) * len(scope.assignors_listed), keeps=kept_for(scope.budget))

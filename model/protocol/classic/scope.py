@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, ClassVar
@@ -73,11 +74,11 @@ class Scope:
         " single partitions needs no more), as many as members with `range`.",
         optional(_between(1, 30)),
     )
-    generations: int = _bound(
+    generations: int | None = _bound(
         3,
         "Generations that are completed. A round after the last one is not: the group waits at the"
-        " edge of the scope.",
-        _between(1, 1000),
+        " edge of the scope. With --progress there is no bound.",
+        optional(_between(1, 1000)),
     )
     records: int = _bound(1, "Records in each partition.", _between(0, 1000))
     faults: tuple[tuple[str, int], ...] = field(
@@ -168,6 +169,11 @@ class Scope:
                 where="scope",
                 do="take fewer partitions, or assignor range",
             )
+
+    @property
+    def last_generation(self) -> int:
+        """The last generation that completes; a number that no group reaches if there is none."""
+        return sys.maxsize if self.generations is None else self.generations
 
     @property
     def partition_count(self) -> int:

@@ -40,7 +40,7 @@ def initial_delay(core: Core, scope: Scope) -> Iterator[tuple[str, Core]]:
     """The initial delay of a group that was Empty is over (KIP-134). If a member was added
     meanwhile, it may be extended, within the rebalance timeout.
     """
-    if core.generation < scope.generations:
+    if core.generation < scope.last_generation:
         yield "over", complete(core, scope)
     if core.extended:
         yield "extended", but(core, extended=False)
@@ -61,7 +61,7 @@ def rebalance_timeout(
     If the last member that was missing is rejected because of the group's size, only this timer
     ends the round for the others.
     """
-    if core.generation < scope.generations:
+    if core.generation < scope.last_generation:
         if not core.members:
             yield "nobody", complete(core, scope), budget
         elif core.all_joined:

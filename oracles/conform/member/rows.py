@@ -146,7 +146,7 @@ class Rows:
         last = max(m.client.generation, 0, *seen)
         id = self._new_id(m) if request.id == NO_ID else request.id
         for generation in (last, last + 1):
-            if 1 <= generation <= self.scope.generations:
+            if 1 <= generation <= self.scope.last_generation:
                 yield Input(id=id, generation=generation)
                 yield Input(id=id, generation=generation, leads=True)
 

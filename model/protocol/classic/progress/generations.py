@@ -1,0 +1,148 @@
+"""Generations relative to one that the group has reached, so that a loop of rounds closes and no
+scope bounds them.
+
+Rules only ask whether two generations are equal, and the number of the next one is one more. The
+running generation never falls below a *base*: the generation in the log while a fail-over may load
+it, otherwise the running one itself. When the base grows, every number is written anew (a walk over
+all processes): the base becomes 1, and later ones follow it as they did before. A number below the
+base is never the running one again, so it only matters which of one process's numbers are equal:
+they become -2, -3, ... in the order in which the process's client, connection and seats mention
+them.
+
+Without this the same group with other numbers is another state for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from attrs import define, field, frozen
+
+from groupcheck.model.engine import Spec, but, urgent
+from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.group import REST, Core, Errand, Seats, Walk
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.walks import end_walk
+from groupcheck.model.protocol.feature import inserted, own, rebuilt, rewritten
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup, Request, Store
+
+BASE = 1  # what the base is written as, once a generation has begun
+FIRST_PAST = NO_GENERATION - 1  # how the first number below the base is written; the next are less
+
+
+@frozen(kw_only=True)
+class Renumber(Errand):
+    """Every generation is written relative to the base. (See `walks` for what a walk is.)"""
+
+    # By how much the numbers that are not below the base fall.
+    by: int
+
+
+def relative_generations(spec: Spec) -> Spec:
+    """The feature: generations are relative, and the scope does not bound them."""
+    usual = own(spec, end_walk)
+    spec = inserted(spec, usual, renumber)
+    return rebuilt(spec, [rewritten(usual, _renumbering(usual.call))])
+
+
+def base(core: Core) -> int:
+    """The least generation that may be the running one from now on."""
+    return core.durable[0] if "fail_over" in core.keeps else core.generation
+
+
+def renumbered(core: Core) -> Core:
+    """Begin, if the base has grown."""
+    by = base(core) - BASE
+    if by <= 0:
+        return core
+    logged, *record = core.durable
+    durable = (logged - by, *record) if "fail_over" in core.keeps else core.durable
+    return but(
+        core,
+        generation=core.generation - by,
+        durable=durable,
+        errands=(Renumber(by=by),),
+    )
+
+
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Renumber))
+def renumber(
+    walk: Walk[Renumber], seats: Seats, client: Client, link: Link, scope: Scope
+) -> Iterator[tuple[Walk[Renumber], Seats, Client, Link]]:
+    """The generations that one process and the coordinator mention to each other are written
+    relative to the base.
+    """
+    number = _Numbers(walk.errand.by)
+    yield walk.passed(walk.errand, scope), *numbered(number, seats, client, link)
+
+
+def numbered(
+    number: Callable[[int], int], seats: Seats, client: Client, link: Link
+) -> tuple[Seats, Client, Link]:
+    """All that mentions generations of one process, with each of them changed by `number`, which
+    is called in a fixed order.
+    """
+    client = but(client, generation=number(client.generation))
+    link = but(
+        link,
+        parked=_written(link.parked, number),
+        queue=tuple([_written(request, number) for request in link.queue]),
+        late=_written(link.late, number),
+        request=_written(link.request, number),
+    )
+    ids = [(id, but(seat, claimed=number(seat.claimed))) for id, seat in seats]
+    durable = [(id, share, number(claimed)) for id, share, claimed in seats.durable]
+    return but(seats, ids=tuple(ids), durable=tuple(durable)), client, link
+
+
+def _written(request: Any, number: Callable[[int], int]) -> Any:
+    """A request with its generation changed; one without a generation as it is."""
+    match request:
+        case JoinGroup(claimed=claimed):
+            return but(request, claimed=number(claimed))
+        case Store(commit=commit):
+            return Store(_written(commit, number))
+        case None:
+            return None
+    return but(request, generation=number(request.generation)) if _numbers(request) else request
+
+
+def _numbers(request: Request) -> bool:
+    return hasattr(request, "generation")
+
+
+@define
+class _Numbers:
+    """Writes the generations of one process anew."""
+
+    # By how much those that are not below the base fall.
+    by: int
+    # Those below the base that have been met, in order.
+    past: list[int] = field(factory=list)
+
+    def __call__(self, generation: int) -> int:
+        if generation == NO_GENERATION:
+            return generation
+        if generation - self.by >= BASE:
+            return generation - self.by
+        if generation not in self.past:
+            self.past.append(generation)
+        return FIRST_PAST - self.past.index(generation)
+
+
+def _renumbering(usual: Callable[..., Iterable[Any]]) -> Callable[..., Iterable[Any]]:
+    def end_walk(
+        core: Core, walk: Walk[Errand], scope: Scope
+    ) -> Iterator[tuple[Core, Walk[Errand]]]:
+        """All members are visited: the group gets what the walk has found. If a generation or a
+        record has begun with it, generations are written anew.
+        """
+        if isinstance(walk.errand, Renumber):
+            yield core, REST
+            return
+        for after, rest in usual(core, walk, scope):
+            yield (after if after.errands else renumbered(after)), rest
+
+    return end_walk

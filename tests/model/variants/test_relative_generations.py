@@ -1,0 +1,137 @@
+"""Generations that are written relative to one another (`--progress`) lose nothing and add nothing:
+the model with relative generations and the one with absolute ones are bisimilar.
+
+The absolute one is explored up to a last generation; a state in that generation is its edge, and
+what follows there is not compared.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import attrs
+import pytest
+from all_states import Numbers, Space, explore_all
+
+from groupcheck.model.engine import ScopeError
+from groupcheck.model.protocol.classic.group import Core
+from groupcheck.model.protocol.classic.progress.feature import progress
+from groupcheck.model.protocol.classic.progress.processes import processes_told_apart
+from groupcheck.model.protocol.classic.progress.timers import timers_split
+from groupcheck.model.protocol.classic.rules import spec
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.feature import composed
+
+Steps = set[tuple[str, int, Any]]
+
+
+def absolute(scope: Scope) -> Space:
+    return explore_all(composed(spec(scope), [processes_told_apart, timers_split]))
+
+
+def relative(scope: Scope) -> Space:
+    return explore_all(progress(spec(scope)))
+
+
+def _core(space: Space, state: Numbers) -> Core:
+    core: Core = space.values[state[space.see.at["core", None]]]
+    return core
+
+
+def numbers_in(value: Any) -> list[int]:
+    """The generations that a value of the classic group mentions, in the order of its fields."""
+    if isinstance(value, tuple):
+        return [n for part in value for n in numbers_in(part)]
+    if not attrs.has(type(value)):
+        return []
+    found = []
+    for f in attrs.fields(type(value)):
+        part = getattr(value, f.name)
+        if f.name in ("generation", "claimed"):
+            found.append(part)
+        elif f.name == "durable" and isinstance(part, tuple):
+            found += [claimed for _, _, claimed in part]
+        else:
+            found += numbers_in(part)
+    return found
+
+
+def with_numbers(value: Any, new: dict[int, int]) -> Any:
+    """The value with each generation that it mentions replaced."""
+    if isinstance(value, tuple):
+        return tuple(with_numbers(part, new) for part in value)
+    if not attrs.has(type(value)):
+        return value
+    changes: dict[str, Any] = {}
+    for f in attrs.fields(type(value)):
+        part = getattr(value, f.name)
+        if f.name in ("generation", "claimed"):
+            changes[f.name] = new[part]
+        elif f.name == "durable" and isinstance(part, tuple):
+            changes[f.name] = tuple((id, share, new[claimed]) for id, share, claimed in part)
+        else:
+            changes[f.name] = with_numbers(part, new)
+    return attrs.evolve(value, **changes)
+
+
+def meaning(space: Space, state: Numbers) -> Any:
+    """The state whatever its generations are called: later than the least that may still be the
+    running one by how much, or earlier.
+    """
+    named = space.see.named(tuple(space.values[n] for n in state))
+    core = named["core"]
+    least = core.durable[0] if "fail_over" in core.keeps else core.generation
+    ahead, logged = core.generation - least, bool(core.durable[0])
+    core = attrs.evolve(core, generation=0, durable=(logged, *core.durable[1:]))
+    processes = []
+    for parts in zip(named["seats"], named["client"], named["link"], strict=True):
+        mentioned = numbers_in(parts)
+        past = list(dict.fromkeys(n for n in mentioned if n != -1 and n < least))
+        new = {n: n - least if n >= least else -2 - past.index(n) for n in mentioned if n != -1}
+        new[-1] = -1
+        processes.append(with_numbers(parts, new))
+    return (core, ahead, named["budget"], named["offsets"], tuple(processes))
+
+
+def steps(space: Space, state: Numbers, meanings: dict[Numbers, Any]) -> Steps:
+    """What may happen next: rule, index, what the state after it means."""
+    return {
+        (name, instance.me, meanings[rest])
+        for instance in space._ordinary.enabled(state)
+        for name, after in space.outcomes(instance, state)
+        for rest in space.settle(after)
+    }
+
+
+SCOPES = [
+    (Scope(members=1, generations=4, any_faults=1), True),
+    (Scope(members=1, generations=5, any_faults=2), True),
+    (Scope(members=2, generations=4, faults={"fail_over": 1}), False),
+    (Scope(members=2, generations=3, faults={"late_commit": 1}), False),
+    (Scope(members=2, generations=3, two_step=False, faults={"delay_request": 1}), False),
+]
+
+
+@pytest.mark.parametrize(("scope", "whole"), SCOPES, ids=str)
+def test_the_group_does_the_same_whether_generations_are_relative_or_absolute(
+    scope: Scope, whole: bool
+) -> None:
+    """`whole`: within these generations the group meets everything that it ever meets."""
+    plain, model = absolute(scope), relative(scope)
+    in_model = {state: meaning(model, state) for state in model.states}
+    in_plain = {state: meaning(plain, state) for state in plain.states}
+    known: dict[Any, list[Steps]] = defaultdict(list)
+    for state, what in in_model.items():
+        known[what].append(steps(model, state, in_model))
+    assert all(one == many[0] for many in known.values() for one in many)
+    for state, what in in_plain.items():
+        if _core(plain, state).generation < scope.last_generation:
+            assert steps(plain, state, in_plain) == known[what][0]
+    met = set(in_plain.values())
+    assert not whole or (met == set(known) and len(plain.states) > len(model.states))
+
+
+def test_without_relative_generations_a_check_needs_a_bound() -> None:
+    with pytest.raises(ScopeError, match="generations have no bound"):
+        spec(Scope(generations=None))
