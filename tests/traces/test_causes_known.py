@@ -165,6 +165,7 @@ ALWAYS = {
     "together": ("members",),
     "delayed_rebalance": ("delay",),
     "coordinator_absent": ("lasted", "failed"),
+    "long_pause": ("lasted",),
     **dict.fromkeys(
         ("never_connected", "address_unreachable", "broker_unreachable", "coordinator_given_up"),
         ("repeats",),

@@ -19,6 +19,7 @@ from groupcheck.traces.causes.derived_connections import CLOSE
 from groupcheck.traces.causes.ends import ENDS
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.joins import JOINS
+from groupcheck.traces.causes.pauses import PAUSES
 from groupcheck.traces.causes.reach import REACH
 from groupcheck.traces.clients.said import MOST_MS, Said, fact, ms_between
 
@@ -388,4 +389,5 @@ _FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
     *REACH,
     *ENDS,
     *JOINS,
+    *PAUSES,
 )

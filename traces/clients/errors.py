@@ -52,14 +52,19 @@ class KnownError:
                 yield from (f"Error: {told.lower()}", f"message: '{told.lower()}'")
 
 
+SMALL = 13
 _NUMBERED = re.compile(
     r"(?:\[Error |\bval=|\b[Ee]rror[ _]?[Cc]ode\"?\s?[=: ]\s?)(?P<number>-?\d{1,3})\b"
 )
 
 
-def numbered(line: str, shape: bytes) -> tuple[tuple[int, int, str], ...]:
-    """Where a line of this shape shows an error by its number, as (begin, end, name)."""
+def numbered(line: str, shape: bytes, of_kafka: bool) -> tuple[tuple[int, int, str], ...]:
+    """Where a line of this shape shows an error by its number, as (begin, end, name). `of_kafka`: a
+    library of Kafka wrote it. Any program may end with a small error code.
+    """
     places = _numbers(shape)
+    if not of_kafka:
+        places = [(a, n, b) for a, n, b in places if line[a] not in "eE" or int(line[n:b]) > SMALL]
     if not places:
         return ()
     named = names_by_number()

@@ -159,7 +159,7 @@ class Sentences:
     def _places(self, line: str, library: str) -> list[_Place]:
         """Where the sentences stand, which is the same in all lines of a shape."""
         shape = shape_of(line)
-        numbers = numbered(line, shape)
+        numbers = numbered(line, shape, bool(library))
         key = shape, library, numbers
         places = self._known.get(key)
         if places is None:
