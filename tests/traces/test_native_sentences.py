@@ -96,6 +96,19 @@ def test_numbers_of_errors_are_those_of_the_protocol() -> None:
     assert {e.kind for e in errors().values() if e.kind} <= {*kinds()}
 
 
+def test_every_error_of_kafka_is_known_under_its_number() -> None:
+    """The list was written from Kafka's Errors.java and librdkafka's rdkafka.h."""
+    lines = (RECORDED / "errors.txt").read_text("utf-8").splitlines()
+    told = dict(line.split("\t") for line in lines if not line.startswith("#"))
+    known = {str(error.number): name for name, error in errors().items() if error.number >= -1}
+    assert len(told) > 130
+    assert known == told
+
+
+def test_a_small_error_code_of_another_program_is_no_error_of_kafka() -> None:
+    assert said("the export of partitions ended with error code: 1") == []
+
+
 def test_a_number_that_is_no_error_says_nothing() -> None:
     assert said("group: JoinGroupResponse_v0(error_code=0, generation_id=25)") == []
 
