@@ -21,7 +21,12 @@ import click
 
 from groupcheck import __version__
 from groupcheck.oracles import cli_logs, cli_real
-from groupcheck.oracles.cli_scope import invariant_option, scope_options
+from groupcheck.oracles.cli_scope import (
+    bound_options,
+    invariant_option,
+    no_deadlock_option,
+    scope_options,
+)
 from groupcheck.oracles.help_page import Command, examples, names_of
 from groupcheck.oracles.quantities import OUTPUT, PATH, POSITIVE, SECONDS, SIZE
 
@@ -87,6 +92,7 @@ def command(debug: bool) -> None:
     help="Answer `unknown` unless this goal is met; see `list goals`. FILE.py:NAME is one of your"
     " own. Repeatable.",
 )
+@bound_options
 @click.option("--max-states", type=POSITIVE, metavar="N", help="Stop (unknown) above N states.")
 @click.option("--max-seconds", type=SECONDS, metavar="S", help="Stop (unknown) after S seconds.")
 @click.option(
@@ -198,6 +204,7 @@ def check(**options: Any) -> int:
 @click.argument("key")
 @scope_options
 @invariant_option("Only this invariant, as you gave it to `check`.")
+@no_deadlock_option
 @click.option("--json", "as_json", is_flag=True, help="Print the path as one JSON document.")
 @click.option(
     "--html", type=OUTPUT, metavar="FILE", help="Write a page with the swim-lane diagram."

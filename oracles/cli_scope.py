@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from groupcheck.oracles.help_page import names_of
-from groupcheck.oracles.quantities import BUDGET, COUNT, SETTING
+from groupcheck.oracles.quantities import BUDGET, COUNT, POSITIVE, SETTING
 
 
 def invariant_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -67,3 +67,36 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         function = option(function)
     return function
+
+
+def bound_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that bound a search, or leave a check out."""
+    options = [
+        click.option(
+            "--constraint",
+            "constraints",
+            multiple=True,
+            metavar="FILE.py:NAME",
+            help="Do not go on from states in which this @constraint of your own is false; they are"
+            " checked. Repeatable.",
+        ),
+        click.option(
+            "--max-depth",
+            type=POSITIVE,
+            metavar="N",
+            help="Stop (unknown) after paths of N steps, if there are longer ones to new states.",
+        ),
+        no_deadlock_option,
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def no_deadlock_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--no-deadlock`."""
+    return click.option(
+        "--no-deadlock",
+        is_flag=True,
+        help="A state in which nothing can happen is no violation.",
+    )(function)

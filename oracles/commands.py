@@ -32,7 +32,12 @@ def check(**options: Any) -> int:
     kept = [Path(options["resume"], FILE)] if options["resume"] else []
     not_read({f"--{name}": options[name] for name in (*OF_CHECK, "junit")}, kept)
     about = _subject(options)
-    limits = Limits(options["max_states"], options["max_seconds"], options["max_memory"])
+    limits = Limits(
+        options["max_states"],
+        options["max_seconds"],
+        options["max_memory"],
+        depth=options["max_depth"],
+    )
     if options["engine"] != "reference":
         limits = bounded(limits)
     result = None
@@ -255,6 +260,8 @@ def _subject(options: Mapping[str, Any]) -> Subject:
         mutation=options["mutation"],
         invariants=options.get("invariants", ()),
         goals=options.get("goals", ()),
+        constraints=options.get("constraints", ()),
+        deadlock=not options["no_deadlock"],
         faults=dict(options["faults"]) or None,
         settings=dict(options["settings"]),
         **{name: options[name] for name in SCOPE},

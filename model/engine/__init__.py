@@ -12,6 +12,7 @@ from groupcheck.model.engine.errors import (
 from groupcheck.model.engine.promises import (
     Predicate,
     StepInvariant,
+    constraint,
     end,
     goal,
     invariant,
@@ -43,6 +44,7 @@ __all__ = [
     "Violation",
     "array",
     "but",
+    "constraint",
     "end",
     "goal",
     "invariant",

@@ -27,14 +27,14 @@ def fit(spec: Parts) -> None:
     for r in spec.rules:
         _must_be(r, Rule, "rule", spec.name, "@rule or @urgent")
         _rule(spec, r)
-    decorators = "@invariant, @goal, @end or @view"
+    decorators = "@invariant, @goal, @end, @constraint or @view"
     for p in spec.invariants:
         _must_be(p, (Predicate, StepInvariant), "predicate", "invariants", decorators)
-    for what, given in (("goals", spec.goals), ("ends", spec.ends), ("views", spec.views)):
-        for p in given:
+    for what in ("goals", "ends", "constraints", "views"):
+        for p in getattr(spec, what):
             _must_be(p, Predicate, "predicate", what, decorators)
     known = {*spec.slots, *(v.name for v in spec.views), "state"}
-    for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.views):
+    for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.constraints, *spec.views):
         if isinstance(p, StepInvariant):
             _step_invariant(spec, p)
             continue
@@ -179,7 +179,7 @@ def _views(spec: Parts) -> None:
             raise SpecError(
                 "reads itself", where=where, do="a view reads slots, and views that do not read it"
             )
-    for p in (*spec.views, *spec.invariants, *spec.goals, *spec.ends):
+    for p in (*spec.views, *spec.invariants, *spec.goals, *spec.ends, *spec.constraints):
         if isinstance(p, Predicate):
             _indexes(spec, p)
 
@@ -240,6 +240,7 @@ def _names(spec: Parts) -> None:
         ("invariant", spec.invariants),
         ("goal", spec.goals),
         ("end", spec.ends),
+        ("constraint", spec.constraints),
         ("view", spec.views),
     ):
         names = [p.name for p in given]

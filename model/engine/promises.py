@@ -34,7 +34,7 @@ class Predicate:
     statement: str
     # Where the promise stands, as a KIP or a class.
     source: str = ""
-    # How it was decorated: invariant, goal, end or view.
+    # How it was decorated: invariant, goal, end, constraint or view.
     kind: str = "invariant"
 
     @property
@@ -128,6 +128,13 @@ def end(function: Test) -> Predicate:
     deadlock if it is not an end.
     """
     return _predicate(function, "", "end")
+
+
+def constraint(function: Test) -> Predicate:
+    """Bounds the search: a state in which it is false is a border state. Invariants and goals look
+    at border states; what follows them is not explored.
+    """
+    return _predicate(function, "", "constraint")
 
 
 def view(function: Callable[..., Any]) -> Predicate:

@@ -62,6 +62,11 @@ def explore(
             if goals[g.name] is None and see.met(g, state):
                 goals[g.name] = depth
 
+    def inside(found: list[State]) -> tuple[list[State], int]:
+        """Those that no constraint leaves out, and how many are left out."""
+        left = [state for state in found if see.within(state)]
+        return left, len(found) - len(left)
+
     frontier: list[State] = []
     for chain, _, state in see.starts():
         for f in chain:
@@ -72,6 +77,9 @@ def explore(
             arrive(state)
     for name, state in see.broken_at_starts().items():
         wrong[name] = (state, None, 0)
+    frontier, border = inside(frontier)
+    if not frontier:
+        raise see.nothing_within()
     while frontier and not wrong and not reason:
         depth += 1
         reached: list[State] = []
@@ -94,12 +102,15 @@ def explore(
             except KeyboardInterrupt:
                 reason = f"interrupted in level {depth + 1}"
                 break
-            if not moved and not see.rests(state):
+            if spec.deadlock and not moved and not see.rests(state):
                 wrong.setdefault(DEADLOCK, (state, None, depth - 1))
             reason = limits.reached(len(parent), time.perf_counter() - began, depth + 1)
             if reason:
                 break
-        frontier = reached
+        frontier, more = inside(reached)
+        border += more
+        if frontier and not wrong and not reason:
+            reason = limits.reached_depth(depth)
         if progress:
             seconds = time.perf_counter() - began
             progress(Progress(len(parent), transitions, depth, len(frontier), seconds, 0))
@@ -107,10 +118,10 @@ def explore(
         violation(see, name, at, path_to(state, last))
         for name, (state, last, at) in sorted(wrong.items(), key=lambda w: (w[1][2], w[0]))
     ]
-    verdict, reason = conclude(bool(violations), reason)
+    verdict, reason = conclude(see, bool(violations), reason, border)
     return Verdict(
-        spec.name, spec.scope, verdict, reason, len(parent), transitions, depth,
-        time.perf_counter() - began, 0, 0.0, fired, goals, tuple(violations),
+        spec.name, spec.scope, verdict, reason, len(parent) - border, transitions, depth,
+        time.perf_counter() - began, 0, 0.0, fired, goals, tuple(violations), border=border,
     )  # fmt: skip
 
 
@@ -123,10 +134,14 @@ def violation(see: Semantics, name: str, depth: int, path: Path) -> Violation:
     return Violation(name, statement, depth, path, see.key(path))
 
 
-def conclude(violated: bool, stopped: str) -> tuple[Kind, str]:
+def conclude(see: Semantics, violated: bool, stopped: str, border: int) -> tuple[Kind, str]:
     """The verdict and its reason. `stopped`: why the search ended early, empty if it did not. A
-    search that was cut off never holds.
+    search that was cut off never holds. `border`: how many border states there are.
     """
     if violated:
         return VIOLATED, stopped
-    return (UNKNOWN, stopped) if stopped else (HOLDS, EXPLORED)
+    if stopped:
+        return UNKNOWN, stopped
+    names = " and ".join(c.name for c in see.spec.constraints)
+    beyond = f"{border:,} border states were checked but not expanded"
+    return HOLDS, f"{EXPLORED} within the constraint {names}; {beyond}" if names else EXPLORED

@@ -36,6 +36,11 @@ a slot: `def standing(core, client: "client[i]")`. A predicate over `state` sees
 (arrays as tuples) and is evaluated in Python for each state: slow, and reported as such. A
 `@step_invariant` sees the named slots before and after an outcome of a rule, urgent outcomes in
 initial states included: `def grows(before, after): ...`.
+
+A `@constraint` is such a predicate, too. A state in which one is false, for some binding, is a
+border state: invariants and goals look at it, it is not expanded and never a deadlock, and it does
+not count among the states of the verdict. Steps that lead to it count as transitions. (TLC's
+CONSTRAINT does the same.)
 """
 
 from __future__ import annotations
@@ -77,6 +82,10 @@ class Spec:
     # Initial states: each maps slots to values (of an array: a tuple of values). Slots that it does
     # not name have their own initial values.
     initial: tuple[Mapping[str, Value], ...] = field(default=({},), converter=_named)
+    # States in which one of these is false are checked, but not expanded.
+    constraints: tuple[Predicate, ...] = field(default=(), converter=_named)
+    # Is a state without successors a violation where it is no end?
+    deadlock: bool = True
 
     def __attrs_post_init__(self) -> None:
         fit(self)

@@ -307,7 +307,8 @@ class Semantics:
         return value
 
     def _fault(self, p: Predicate, problem: str, args: list[Any]) -> RuleError:
-        roles = {"view": self.spec.views, "goal": self.spec.goals, "end": self.spec.ends}
+        s = self.spec
+        roles = {"view": s.views, "goal": s.goals, "end": s.ends, "constraint": s.constraints}
         kind = next(
             (what for what, given in roles.items() if any(p is q for q in given)), "invariant"
         )
@@ -324,6 +325,18 @@ class Semantics:
     def rests(self, state: State) -> bool:
         """Is the state a declared end?"""
         return any(self.holds(e, state) for e in self.spec.ends)
+
+    def within(self, state: State) -> bool:
+        """Do all constraints hold? Otherwise it is a border state."""
+        return all(self.holds(c, state) for c in self.spec.constraints)
+
+    def nothing_within(self) -> SpecError:
+        """The error for constraints that leave nothing to explore."""
+        names = " and ".join(c.name for c in self.spec.constraints)
+        return SpecError(
+            f"no initial state is within the constraint {names}, so nothing would be explored",
+            where=self.spec.name,
+        )
 
     # -- paths and keys
 

@@ -86,6 +86,8 @@ class Limits:
     memory: int | None = None
     # Whose limit of memory it is, in words; empty: the user gave it.
     memory_of: str = ""
+    # Steps from an initial state. States after so many steps are checked, but not expanded.
+    depth: int | None = None
 
     def reached(self, states: int, seconds: float, level: int) -> str:
         """Which limit but that of memory is reached, in words; empty if none is."""
@@ -93,6 +95,12 @@ class Limits:
             return f"stopped at the limit of {self.states:,} states in level {level}"
         if self.seconds is not None and seconds > self.seconds:
             return f"stopped at the limit of {self.seconds:g} seconds in level {level}"
+        return ""
+
+    def reached_depth(self, depth: int) -> str:
+        """The same of depth, after so many levels were expanded and new states are left."""
+        if self.depth is not None and depth >= self.depth:
+            return f"stopped at the limit of depth {self.depth}: longer paths were not explored"
         return ""
 
 
@@ -140,6 +148,8 @@ class Verdict:
     notes: tuple[str, ...] = ()
     # How the work of a distributed search was spread, as plain JSON.
     distribution: Mapping[str, Any] | None = None
+    # States beyond a constraint: checked, but not expanded, and not among `states`.
+    border: int = 0
 
     @property
     def complete(self) -> bool:

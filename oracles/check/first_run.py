@@ -38,7 +38,7 @@ def first_answer(about: Subject, limits: Limits) -> CheckResult | None:
     """
     if is_compiled() or (limits.seconds is not None and limits.seconds < FIRST_S):
         return None
-    result = run(about, Limits(limits.states, FIRST_S), engine="reference")
+    result = run(about, Limits(limits.states, FIRST_S, depth=limits.depth), engine="reference")
     if result.verdict.reason.startswith("stopped at the limit"):
         return None
     note = "plain Python answered: the fast engine is not compiled on this machine yet"

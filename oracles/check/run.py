@@ -170,6 +170,7 @@ def check(
     max_states: int | None = None,
     max_seconds: float | None = None,
     max_memory: int | None = None,
+    max_depth: int | None = None,
     checkpoint: str | FilePath | None = None,
     resume: str | FilePath | None = None,
     spark: str | None = None,
@@ -181,6 +182,8 @@ def check(
     mutation: str | None = None,
     invariants: Sequence[str | Promise] = (),
     goals: Sequence[str | Predicate] = (),
+    constraints: Sequence[str | Predicate] = (),
+    deadlock: bool = True,
     faults: Mapping[str, int] | None = None,
     **scope: Any,
 ) -> CheckResult:
@@ -191,6 +194,8 @@ def check(
     that makes one, or a `Variant`. `scope`: fields of the variant's scope, or arguments of that
     function. `invariants`: those to check, names or your own (default: all). `goals`: names or your
     own. A name may be FILE.py:NAME.
+    `constraints`: your own; states beyond one are checked, but not expanded. `deadlock`: is a state
+    in which nothing can happen a violation? `max_depth`: the most steps of a path.
     `faults` (name -> budget) and `goals`: if one of them never happens, the verdict is `unknown`.
     `max_memory`: bytes of resident memory that this process may use (with `spark`: including the
     processes that it starts). `checkpoint` and `resume`: directories.
@@ -206,9 +211,16 @@ def check(
     """
     return run(
         subject(
-            what, mutation=mutation, invariants=invariants, goals=goals, faults=faults, **scope
+            what,
+            mutation=mutation,
+            invariants=invariants,
+            goals=goals,
+            constraints=constraints,
+            deadlock=deadlock,
+            faults=faults,
+            **scope,
         ),
-        Limits(max_states, max_seconds, max_memory),
+        Limits(max_states, max_seconds, max_memory, depth=max_depth),
         progress,
         engine=engine,
         workers=workers,
@@ -300,6 +312,7 @@ def _must_be_positive(limits: Limits, workers: int, spread: Spreading) -> None:
         ("workers", workers, 1),
         ("max states", limits.states, 1),
         ("max memory", limits.memory, 1),
+        ("max depth", limits.depth, 1),
         ("shards", spread.shards, 1),
         ("hand over", spread.hand_over, 0),
     ):

@@ -171,9 +171,9 @@ def broken_along(spec: Spec, path: Path) -> dict[str, int]:
                 and not see.holds(p, state)
             ):
                 broken[p.name] = number
-    if all(step.state == states[-1] for step, _ in see.steps(states[-1])) and not see.rests(
-        states[-1]
-    ):
+    last = states[-1]
+    is_stuck = all(step.state == last for step, _ in see.steps(last)) and not see.rests(last)
+    if is_stuck and spec.deadlock and see.within(last):
         broken.setdefault(DEADLOCK, len(path.steps))
     return broken
 

@@ -174,6 +174,8 @@ def subject(
     mutation: str | None = None,
     invariants: Sequence[str | Promise] = (),
     goals: Sequence[str | Predicate] = (),
+    constraints: Sequence[str | Predicate] = (),
+    deadlock: bool = True,
     faults: Mapping[str, int] | None = None,
     settings: Mapping[str, str] | None = None,
     **fields: Any,
@@ -184,11 +186,12 @@ def subject(
     or a `Variant` in a file of the user's. `fields` are fields of the variant's scope, or arguments
     of the function; None means the default. `settings` are more of them, as text (`--set`).
     `invariants` and `goals` are names, the user's own promises, or FILE.py:NAME of one. `goals`,
-    and `faults` with a budget above 0, must happen, or the verdict is `unknown`. A `mutation`
-    changes the defaults to the smallest scope that shows it. Raises `UserError` for any name that
-    does not exist.
+    and `faults` with a budget above 0, must happen, or the verdict is `unknown`. `constraints` are
+    the user's own or FILE.py:NAME, beside those of the spec. `deadlock`: is one a violation? A
+    `mutation` changes the defaults to the smallest scope that shows it. Raises `UserError` for any
+    name that does not exist.
     """
-    _must_fit(what, mutation, invariants, goals, faults, settings)
+    _must_fit(what, mutation, invariants, goals, constraints, faults, settings)
     given = {name: value for name, value in fields.items() if value is not None}
     for name in settings or {}:
         if name in given:
@@ -204,7 +207,20 @@ def subject(
         more = {"faults": faults or None, "mutation": mutation}
         given |= {name: value for name, value in more.items() if value is not None}
         about = _of_spec(what, found, given, settings or {})
+    about = attrs.evolve(about, spec=_bounded(about.spec, constraints, deadlock))
     return _asked(about, invariants, goals)
+
+
+def _bounded(spec: Spec, constraints: Sequence[str | Predicate], deadlock: bool) -> Spec:
+    """The spec with these constraints, too, and perhaps without looking for deadlocks."""
+    given = [_promise(c, (Predicate,), "a constraint") for c in constraints]
+    for name in given:
+        if isinstance(name, str):
+            raise one_of("constraint", name, [c.name for c in spec.constraints])
+    more = tuple(_added(given, spec.constraints))
+    return attrs.evolve(
+        spec, constraints=(*spec.constraints, *more), deadlock=spec.deadlock and deadlock
+    )
 
 
 def _of_spec(
@@ -284,6 +300,7 @@ def _must_fit(
     mutation: object,
     invariants: object,
     goals: object,
+    constraints: object,
     faults: object,
     settings: object,
 ) -> None:
@@ -311,6 +328,12 @@ def _must_fit(
             goals,
             _all_of(goals, str | Predicate),
             'a list of names or goals, as in ["zombie_owner"]',
+        ),
+        (
+            "constraints",
+            constraints,
+            _all_of(constraints, str | Predicate),
+            "a list of constraints, as in [small]",
         ),
         ("faults", faults, named, 'a mapping of names to numbers, as in {"crash": 1}'),
         ("settings", settings, told, "a mapping of names to texts"),

@@ -89,6 +89,9 @@ def facts(result: Answer) -> Iterator[tuple[str, str]]:
     if scope := scope_words(result.subject):
         yield "scope", scope
     yield "states", f"{v.states:,} ({v.transitions:,} transitions, {v.depth} levels)"
+    if spec.constraints:
+        names = ", ".join(c.name for c in spec.constraints)
+        yield "border", f"{v.border:,} states beyond {names}: checked, not expanded"
     rate = f", {v.states / v.seconds:,.0f} states/s" if v.seconds >= 0.1 else ""
     calls = f", {v.rule_calls:,} rule calls" if v.rule_calls else ""
     memory = (
@@ -104,6 +107,8 @@ def facts(result: Answer) -> Iterator[tuple[str, str]]:
             "unbroken" if v.verdict == VIOLATED else "unbroken so far" if not v.complete else "hold"
         )
         yield "invariants", f"{kept} of {len(spec.invariants)} {state}"
+    if not spec.deadlock:
+        yield "deadlocks", "not looked for"
     fired = sum(1 for count in v.rules.values() if count)
     yield "rules", f"{fired} of {len(v.rules)} fired"
     yield from _goals(v.goals)

@@ -223,3 +223,25 @@ def test_a_package_offers_a_variant_by_an_entry_point(
         assert "is of type Spec, not Variant" in capsys.readouterr().err
     finally:
         registry._offered.cache_clear()
+
+
+def test_a_search_is_bounded_from_the_command_line(mine, capsys: pytest.CaptureFixture[str]):
+    with mine.open("a", encoding="utf-8") as file:
+        file.write(
+            "from groupcheck.model.engine import constraint\n"
+            "@constraint\ndef few(n):\n    return n < 2\n"
+            "def endless():\n    return Spec('endless', {'n': single(0)}, [count])\n"
+        )
+    spec, few = f"{mine.name}:endless", f"{mine.name}:few"
+    told = checked(capsys, 0, spec, "--constraint", few)
+    assert (told["states"], told["border_states"], told["constraints"]) == (2, 1, ["few"])
+    told = checked(capsys, 3, spec, "--max-depth", "2")
+    assert "the limit of depth 2" in told["reason"]
+    told = checked(capsys, 0, spec, "--no-deadlock")
+    assert (told["states"], told["deadlock"]) == (6, False)
+    key = checked(capsys, 1, spec)["violations"][0]["key"]
+    for option, broken in (([], {"deadlock": 5}), (["--no-deadlock"], {})):
+        assert cli.run(["explain", spec, key, "--json", *option]) == 0
+        assert json.loads(capsys.readouterr().out)["broken"] == broken
+    assert cli.run(["check", spec, "--constraint", f"{mine.name}:small"]) == 2
+    assert "decorated with @invariant, not with @constraint" in capsys.readouterr().err

@@ -99,7 +99,7 @@ def check_after(
     if kernel == "search":
         for count, most in COUNTS.items():
             _at_most(kernel, count, n[count], n[most])
-        if n[r.MODE] in (r.EXPAND, r.RETRY, r.TAKE_IN):
+        if n[r.MODE] in (r.EXPAND, r.LISTED, r.RETRY, r.TAKE_IN):
             _at_most(kernel, r.STATES, n[r.STATES], n[r.ROOM])
     if r.TAPE in arrays:
         _at_most(kernel, r.TAPE_LENGTH, n[r.TAPE_LENGTH], arrays[r.TAPE].size)

@@ -9,11 +9,12 @@ import numpy as np
 from attrs import define, field
 
 from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.fast.bulk import Border, Bulk, Ends
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.log import Log
 from groupcheck.model.engine.fast.loop import BLOCK, QUEUE, Loop
 from groupcheck.model.engine.fast.packed import Packed
-from groupcheck.model.engine.fast.predicates import Ends, Findings, Predicates
+from groupcheck.model.engine.fast.predicates import Findings, Predicates
 from groupcheck.model.engine.fast.rows import Rows
 from groupcheck.model.engine.fast.shape import Known, guarded_by, shape_of
 from groupcheck.model.engine.fast.store import Words, address
@@ -75,7 +76,13 @@ class Exploration(Loop):
         self.predicates = Predicates(
             self.tables, self.packed, self.pools, self.view_pools, self.findings, self.state
         )
-        self.ends = Ends(self.tables, self.packed, self.state)
+        bulk = Bulk(self.tables, self.packed, self.state)
+        bulk.key_to = lambda place: self.key_to(place)
+        self.ends, self.border = Ends(self.tables, bulk), Border(self.tables, bulk)
+        # Where there are constraints: the places of the states to expand, and how many states of
+        # the levels so far are border states.
+        self.frontier: Words | None = None
+        self.outside = 0
         self.peak = 0
         self._asked = 0  # rows of rules, over all batches: most tables have few in each
         self.kept: Kept | None = None
@@ -127,12 +134,38 @@ class Exploration(Loop):
         for place in range(0 if resumed else self.starts):
             self.predicates.arrive_first(self.state(place), place)
         self.predicates.refresh()
+        if self.tables.constraints:
+            before = self.log.levels[-1]
+            self.outside = before - len(self.within(0, before))
+
+    def open_level(self, first: int, end: int) -> tuple[int, int]:
+        """The states of a new level, from `first` to before `end`, are to be expanded, without
+        those on the border: what `stretch` counts from and to.
+        """
+        if not self.tables.constraints:
+            return first, end
+        self.frontier = self.within(first, end)
+        self.outside += end - first - len(self.frontier)
+        return 0, len(self.frontier)
+
+    def within(self, first: int, end: int) -> Words:
+        """The places of states from `first` to before `end` that are no border states."""
+        return self.border.within(np.arange(first, end, dtype=np.uint64), self.log.chosen)
+
+    def begin_stretch(self) -> int:
+        """The mode in which the kernel finds the states to expand: in the log, or by `frontier`,
+        which it is pointed to.
+        """
+        if self.frontier is None:
+            return r.EXPAND
+        self.registers[r.LIST] = address(self.frontier)
+        return r.LISTED
 
     def stretch_alone(self, first: int, end: int) -> int:
         """Expands states from `first` on, at most to `end`, completely, in this thread; returns the
-        next one.
+        next one. Where there is a `frontier`, these are numbers in it.
         """
-        self.run(r.EXPAND, first, end)
+        self.run(self.begin_stretch(), first, end)
         reached = int(self.registers[r.FROM])
         quiet = self.taken(r.QUIET, r.QUIET_COUNT)
         unsure = self.taken(r.UNSURE, r.UNSURE_COUNT)
@@ -149,7 +182,7 @@ class Exploration(Loop):
 
     def note_deadlock(self, quiet: Words, depth: int) -> None:
         """Notes the first of these states without successors that is no declared end."""
-        if len(quiet) and DEADLOCK not in self.findings.wrong:
+        if len(quiet) and self.spec.deadlock and DEADLOCK not in self.findings.wrong:
             stuck = self.ends.first_deadlock(quiet, self.log.chosen(quiet))
             if stuck is not None:
                 self.findings.wrong[DEADLOCK] = (depth, stuck, "deadlock")

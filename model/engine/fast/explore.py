@@ -128,17 +128,22 @@ class Run:
         """
         s = self.search
         s.pulse = self.pulse
-        first, end = s.log.levels[-1], s.log.states
+        first, end = s.open_level(s.log.levels[-1], s.log.states)
+        if first == end and not s.findings.depth:
+            raise s.see.nothing_within()
         while first < end and end - first < widest and not s.findings.wrong and not self.reason:
             s.findings.depth += 1
-            s.log.levels.append(end)
+            s.log.levels.append(s.log.states)
             with contextlib.suppress(StoppedError):
                 self._level(first, end)
+            opened = s.open_level(s.log.levels[-1], s.log.states)
             if not self.reason:
-                self.left = s.log.states - end
-                first, end = end, s.log.states
+                first, end = opened
+                self.left = end - first
                 self._at_boundary()
             self.report(self.left)
+            if first < end and not s.findings.wrong and not self.reason:
+                self.reason, self.left = self.limits.reached_depth(s.findings.depth), 0
 
     def _level(self, first: int, end: int) -> None:
         s = self.search
@@ -152,7 +157,7 @@ class Run:
             self.reason = self.limit()
             if time.perf_counter() - self.reported > BETWEEN:
                 self.report(self.left)
-        s.look_at_whole_states(end)
+        s.look_at_whole_states(s.log.levels[-1])
 
     def _at_boundary(self) -> None:
         self.boundary = checkpoints.numbers_of(self.search)
@@ -333,9 +338,8 @@ def verdict_of(run: Run) -> Verdict:
             violations.append(violation(s.see, name, at, path))
     reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
     states = s.log.states
-    return answer(
-        s, reason, violations, states, run.seconds, max(s.peak, s.bytes) / states, s.notes
-    )
+    per_state = max(s.peak, s.bytes) / states
+    return answer(s, reason, violations, states - s.outside, run.seconds, per_state, s.notes)
 
 
 def answer(
@@ -349,7 +353,7 @@ def answer(
 ) -> Verdict:
     """The verdict on what a search found. `reason`: why it ended early, if it did."""
     spec, fired, goals = search.spec, search.fired, search.findings.goals
-    verdict, reason = conclude(bool(violations), reason)
+    verdict, reason = conclude(search.see, bool(violations), reason, search.outside)
     return Verdict(
         spec.name,
         spec.scope,
@@ -365,4 +369,5 @@ def answer(
         goals,
         tuple(violations),
         tuple(notes),
+        border=search.outside,
     )

@@ -85,13 +85,14 @@ def identity(spec: Spec) -> Identity:
     """
     parts: dict[str, Any] = {
         f"{kind} {part.name}": part
-        for kind in ("rule", "invariant", "goal", "end", "view")
+        for kind in ("rule", "invariant", "goal", "end", "view", "constraint")
         for part in getattr(spec, f"{kind}s")
     }
     modules = [getattr(part.call, "__module__", None) or "" for part in parts.values()]
     values = _Values({"groupcheck", *(module.partition(".")[0] for module in modules)})
     told = {what: _digest(values.told(part)) for what, part in parts.items()}
     told["scope"] = _digest(values.told(spec.scope))
+    told["deadlock"] = _digest(spec.deadlock)
     told["initial states"] = _digest(values.told((spec.slots, spec.initial, list(parts))))
     python = ".".join(map(str, sys.version_info[:2]))
     version = sys.modules["groupcheck"].__version__

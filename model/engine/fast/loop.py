@@ -17,7 +17,7 @@ from groupcheck.model.engine.fast.store import Words, address, joined
 BLOCK = 512  # successors expanded before they are inserted: what the cache can load ahead
 QUEUE = 1 << 16
 STRETCH = 1 << 16  # states for each call of the kernel: then limits and interrupts are looked at
-APPENDING = frozenset({r.EXPAND, r.RETRY, r.TAKE_IN})  # modes that add states to the log
+APPENDING = frozenset({r.EXPAND, r.LISTED, r.RETRY, r.TAKE_IN})  # modes that add states to the log
 SIEVE_BITS = 15  # as many recent states as fit into the inner caches
 
 

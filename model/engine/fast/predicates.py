@@ -1,5 +1,5 @@
-"""Invariants, goals, views and ends during a search: rows of their tables, and what was found
-broken or met.
+"""Invariants, goals and views during a search: rows of their tables, and what was found broken or
+met.
 """
 
 from __future__ import annotations
@@ -7,13 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.packed import DIRECT, Packed
-from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.fast.tables import Tables, group_of
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.promises import Predicate
@@ -178,56 +174,3 @@ class Predicates:
         """
         every = (*self.findings.spec.invariants, *self.findings.spec.goals)
         self.arrive(state, place, [p for p in every if isinstance(p, Predicate)])
-
-
-class Ends:
-    """Which states without successors may rest: each end evaluated once for each combination of
-    what it reads.
-    """
-
-    def __init__(self, tables: Tables, packed: Packed, state_of: Callable[[int], State]) -> None:
-        self.see, self.packed, self.state_of, self.ends = tables.see, packed, state_of, tables.ends
-        self._known: dict[tuple[str, int, tuple[int, ...]], bool] = {}
-
-    def first_deadlock(self, places: Words, packed_states: Words) -> int | None:
-        """The first of these states that is no declared end. `packed_states`: states x words."""
-        ids = np.array(self.packed.ids(packed_states), np.int64)
-        moving = np.ones(len(places), bool)
-        for end, bindings in self.ends:
-            left = np.flatnonzero(moving)
-            for number, (binding, read) in enumerate(bindings):
-                if len(left):
-                    left = left[
-                        self._holding(
-                            end, number, binding, read, ids[list(read)][:, left], places[left]
-                        )
-                    ]
-            moving[left] = False
-        stuck = np.flatnonzero(moving)
-        return int(places[stuck[0]]) if len(stuck) else None
-
-    def _holding(
-        self,
-        end: Predicate,
-        number: int,
-        binding: dict[str, int],
-        read: tuple[int, ...],
-        ids: NDArray[np.int64],
-        places: Words,
-    ) -> NDArray[np.bool_]:
-        """Where an end holds for one binding. `ids`: places read x states."""
-        if not read:
-            return np.full(
-                len(places), bool(self.see.evaluate(end, binding, self.state_of(int(places[0]))))
-            )
-        combinations, example, which = np.unique(
-            ids, axis=1, return_index=True, return_inverse=True
-        )
-        answers = []
-        for column, k in zip(combinations.T.tolist(), example.tolist()):
-            key = (end.name, number, tuple(column))
-            if key not in self._known:
-                state = self.state_of(int(places[k]))
-                self._known[key] = bool(self.see.evaluate(end, binding, state))
-            answers.append(self._known[key])
-        return np.array(answers, bool)[which.reshape(-1)]

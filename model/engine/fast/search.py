@@ -45,6 +45,8 @@ class Search(Exploration):
         for level in range(self.log.level_of(place) - 1, -1, -1):
             first, end = self.log.levels[level], self.log.levels[level + 1]
             found = self.predecessor(first, end, places[-1])
+            while found is not None and not self.see.within(self.state(found)):
+                found = self.predecessor(found + 1, end, places[-1])
             if found is None:
                 what = f"no state leads to state {places[-1]} of the log"
                 raise RuleError("?", f"{what}: a rule is not deterministic", {})

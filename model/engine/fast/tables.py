@@ -18,6 +18,8 @@ from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics
 
 Instance = tuple[Rule, int, tuple[int, ...]]  # a rule, its index, its places
+# A predicate with its bindings, and the places that it reads for each of them.
+Asked = tuple[Predicate, tuple[tuple[dict[str, int], tuple[int, ...]], ...]]
 MOST_KINDS = 1 << 16
 BITS = 64  # of the masks that say which urgent tables or predicates an outcome concerns
 
@@ -64,8 +66,8 @@ class Tables:
     labels: tuple[str, ...]
     # Predicates of the whole state, or of nothing; they have no table.
     constant: tuple[Predicate, ...]
-    # Each end with its bindings, and the places that it reads for each of them.
-    ends: tuple[tuple[Predicate, tuple[tuple[dict[str, int], tuple[int, ...]], ...]], ...]
+    ends: tuple[Asked, ...]
+    constraints: tuple[Asked, ...]
 
     @property
     def rules(self) -> tuple[Table, ...]:
@@ -183,7 +185,10 @@ def tables_of(spec: Spec) -> Tables:
     to_views = to_urgent + len(of_views)
     every = (*ordinary, *urgent, *of_views, *plain, *viewed)
     labels = tuple(name for r in spec.rules for name in r.names)
-    resting = tuple((e, tuple((b, views.reads(e, b)) for b in see.instances(e))) for e in spec.ends)
+
+    def asked(given: Iterable[Predicate]) -> tuple[Asked, ...]:
+        return tuple((p, tuple((b, views.reads(p, b)) for b in see.instances(p))) for p in given)
+
     return Tables(
         see,
         every,
@@ -194,7 +199,8 @@ def tables_of(spec: Spec) -> Tables:
         tuple(views.instances),
         labels,
         constant,
-        resting,
+        asked(spec.ends),
+        asked(spec.constraints),
     )
 
 

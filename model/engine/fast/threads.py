@@ -71,6 +71,7 @@ class Hand:
         `base` on, and as many to a list.
         """
         packed = search.packed
+        mode = search.begin_stretch()
         self.registers[:] = packed.registers
         for k in OWN:
             theirs = packed.arrays[k]
@@ -85,7 +86,7 @@ class Hand:
         numbers = dict.fromkeys(COUNTS, 0) | {
             r.LATE: address(self.arrays[r.LATE]),
             r.CROWDED_ROOM: room,
-            r.MODE: r.EXPAND,
+            r.MODE: mode,
             r.FROM: first,
             r.TO: end,
             r.STATES: base,

@@ -16,6 +16,10 @@ class TooLargeError(Exception):
     """More states than the judge was asked to look at."""
 
 
+class NothingWithinError(Exception):
+    """No initial state meets the constraints."""
+
+
 def indexes(spec, rule):
     """A rule stands for every index of the arrays that it touches; if it takes `me` and touches
     none, for the indexes of the spec's arrays; otherwise once.
@@ -116,7 +120,8 @@ def initial_states(spec):
 
 def judge(spec, most=10_000):
     """Counts, goals and violations, level by level; the first level with a violation is the last.
-    Raises `TooLargeError` for more than `most` states.
+    Border states are looked at, not expanded, and counted apart. Raises `TooLargeError` for more
+    than `most` states.
     """
     names = [
         f"{r.name}:{label}" if label else r.name for r in spec.rules for label in r.labels or [""]
@@ -145,7 +150,13 @@ def judge(spec, most=10_000):
             count(chain, broken)
             if state not in seen:
                 arrive(state)
-    level = list(seen)
+
+    def within(state):
+        return all(all(answers(spec, c, state)) for c in spec.constraints)
+
+    level = list(filter(within, seen))
+    if not level:
+        raise NothingWithinError
     while level and not wrong:
         depth += 1
         known = len(seen)
@@ -156,15 +167,17 @@ def judge(spec, most=10_000):
                 count(names, broken)
                 if after not in seen:
                     arrive(after)
-            moves = any(after != state for _, after, _ in found)
+            moves = any(after != state for _, after, _ in found) or not spec.deadlock
             if not moves and not any(all(answers(spec, e, state)) for e in spec.ends):
                 wrong.setdefault("deadlock", depth - 1)
             if len(seen) > most:
                 raise TooLargeError
-        level = list(seen)[known:]
+        level = list(filter(within, list(seen)[known:]))
     violations = sorted(wrong.items(), key=lambda item: item[::-1])
+    border = sum(not within(state) for state in seen)
     return {
-        "states": len(seen),
+        "states": len(seen) - border,
+        "border": border,
         "transitions": transitions,
         "depth": depth,
         "rules": fired,

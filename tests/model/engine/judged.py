@@ -16,7 +16,7 @@ from typing import Any
 from unittest.mock import patch
 
 from in_process import InProcess
-from judge import TooLargeError, judge
+from judge import NothingWithinError, TooLargeError, judge
 from random_specs import random_spec
 
 from groupcheck.model.engine import Limits, Spec, UserError, Verdict, reference
@@ -33,6 +33,7 @@ def answer(verdict: Verdict) -> dict[str, Any]:
     """What the judge has an opinion of."""
     return {
         "states": verdict.states,
+        "border": verdict.border,
         "transitions": verdict.transitions,
         "depth": verdict.depth,
         "rules": dict(verdict.rules),
@@ -82,7 +83,7 @@ def answers(spec: Spec, seed: int, states: int, thorough: bool) -> Iterator[tupl
             "stopped and continued": lambda: resumed(spec, states, kept),
             "shards": lambda: by_shards(spec, seed, states, spread),
         }
-        if not thorough and seed % 5 != 1:
+        if spec.constraints or (not thorough and seed % 5 != 1):  # shards know no constraints
             del runs["shards"]
         for engine, run in runs.items():
             try:
@@ -98,7 +99,7 @@ def specs(first: int) -> Iterator[tuple[int, Spec, dict[str, Any]]]:
         spec = random_spec(seed)
         try:
             said = judge(spec, MOST)
-        except TooLargeError:
+        except (TooLargeError, NothingWithinError):
             continue
         if said["states"] >= FEWEST or seed % 8 == 0:
             yield seed, spec, said

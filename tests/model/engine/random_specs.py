@@ -256,7 +256,17 @@ class Writer:
         ]
         if self.ballast:
             add_ballast(self.ballast, self.slots, rules)
-        return Spec("random", self.slots, rules, self.seed, invariants, goals, ends, views, starts)
+        constraints = []
+        if rng.random() < 0.5:
+            rare = rng.choice([150, 300, 500])
+            constraints = [
+                self.predicate(f"c{k}", views, rare, lambda die, n: die >= n)
+                for k in range(rng.choice([1, 1, 2]))
+            ]
+        return Spec(
+            "random", self.slots, rules, self.seed, invariants, goals, ends, views, starts,
+            constraints, deadlock=rng.random() < 0.9,
+        )  # fmt: skip
 
 
 def random_spec(seed):

@@ -44,8 +44,9 @@ code is on disk never imports numba.
 ) = range(104)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state
-# reaches the target; predicates put off; a new index; states from elsewhere into log and index
-EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN = range(7)
+# reaches the target; predicates put off; a new index; states from elsewhere into log and index; a
+# stretch of a list of places
+EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED = range(8)
 
 # Values of a cell: unknown, asked for, a row without outcomes; from OUTCOMES_START on, where the
 # row's outcomes begin

@@ -42,13 +42,14 @@ from groupcheck.model.engine.fast.kernels.lookup import look, look_viewed, open_
 
 ZERO, TWO, SIX, SIXTY_THREE = U(0), U(2), U(6), U(63)
 NOTHING = U(r.NOTHING)
-RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN = (
+RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED = (
     U(r.RETRY),
     U(r.CHECK),
     U(r.BACKWARD),
     U(r.RECHECK),
     U(r.REINDEX),
     U(r.TAKE_IN),
+    U(r.LISTED),
 )
 
 
@@ -279,7 +280,7 @@ def block(wide, chained, ctx, s, hi, mode):
                 k,
             )
         else:
-            place = listed[s] if mode == CHECK else s
+            place = listed[s] if mode in (CHECK, LISTED) else s
             begun = k
             put_off = ZERO
             chunk = ZERO

@@ -62,6 +62,7 @@ def distribute(
     stay afterwards? Raises `StoreError`, `CheckpointError`, `RuleError`.
     """
     began = time.perf_counter()
+    _must_be_spreadable(spec, limits)
     with without_collection():
         where = Store(store)
         ours = identity(spec) if lasting else None
@@ -95,6 +96,24 @@ def distribute(
             )
         parts = shards or cluster.shards
         return _finished(_handed_over(run, ours, where, cluster, parts, most))
+
+
+def _must_be_spreadable(spec: Spec, limits: Limits) -> None:
+    """Raises `UserError` for what executors cannot do: they know no predicates, and expand a level
+    in the step in which they find it.
+    """
+    if spec.constraints:
+        raise UserError(
+            f"cannot spread a search with a constraint ({spec.constraints[0].name})",
+            where="--spark",
+            do="leave out --spark or the constraint",
+        )
+    if limits.depth is not None:
+        raise UserError(
+            "cannot spread a search with a depth bound",
+            where="--spark",
+            do="leave out --spark or --max-depth",
+        )
 
 
 def _finished(spread: Spread) -> Verdict:

@@ -1,0 +1,124 @@
+"""Ends and constraints during a search: predicates asked for many states at once, each evaluated
+in Python once for each combination of the values that it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.fast.packed import Packed
+from groupcheck.model.engine.fast.store import Words
+from groupcheck.model.engine.fast.tables import Asked, Tables
+from groupcheck.model.engine.promises import Predicate
+from groupcheck.model.engine.step import State
+
+Numbers = NDArray[np.int64]
+FEW = 1 << 16  # different combinations that are counted off, not sorted
+AT_ONCE = 1 << 20  # states
+
+
+class Bulk:
+    """Answers of predicates for states of the log."""
+
+    def __init__(self, tables: Tables, packed: Packed, state_of: Callable[[int], State]) -> None:
+        self.see, self.packed, self.state_of = tables.see, packed, state_of
+        self._known: dict[tuple[int, int, tuple[int, ...]], bool] = {}
+        # The key of a path to the state at a place, for a predicate at fault.
+        self.key_to: Callable[[int], str] = lambda place: ""
+
+    def holding(self, asked: Asked, places: Words, ids: Numbers) -> NDArray[np.bool_]:
+        """In which of these states a predicate holds for every binding. `ids`: the numbers of the
+        values, places of a state x states.
+        """
+        p, bindings = asked
+        left = np.arange(len(places))
+        for number, (binding, read) in enumerate(bindings):
+            if len(left):
+                some = ids[list(read)][:, left]
+                left = left[self._holding(p, number, binding, some, places[left])]
+        holds = np.zeros(len(places), bool)
+        holds[left] = True
+        return holds
+
+    def _holding(
+        self, p: Predicate, number: int, binding: dict[str, int], ids: Numbers, places: Words
+    ) -> NDArray[np.bool_]:
+        """The same for one binding. `ids`: the places that it reads x states."""
+        firsts, which = different(ids)
+        answers = []
+        for k in firsts.tolist():
+            key = (id(p), number, tuple(ids[:, k].tolist()))
+            if key not in self._known:
+                place = int(places[k])
+                try:
+                    self._known[key] = bool(self.see.evaluate(p, binding, self.state_of(place)))
+                except RuleError as error:
+                    raise error.at(self.key_to(place)) from error
+            answers.append(self._known[key])
+        found: NDArray[np.bool_] = np.array(answers, bool)[which]
+        return found
+
+    def ids_of(self, states: Words) -> Numbers:
+        """Places of a state x states. `states`: states x words."""
+        return np.array(self.packed.ids(states), np.int64)
+
+
+def different(columns: Numbers) -> tuple[Numbers, Numbers]:
+    """Where each different column stands first, and for every column which of these it equals.
+    Numbers are 0 or more.
+    """
+    codes, most = np.zeros(columns.shape[1], np.int64), 1
+    for row in columns:
+        size = int(row.max()) + 1
+        if most * size >= 1 << 62:
+            _, codes = np.unique(codes, return_inverse=True)
+            most = int(codes.max()) + 1
+        codes, most = codes * size + row, most * size
+    if most > FEW:
+        _, firsts, which = np.unique(codes, return_index=True, return_inverse=True)
+        return firsts, which
+    at = np.full(most, -1)
+    at[codes[::-1]] = np.arange(len(codes))[::-1]
+    there = np.flatnonzero(at >= 0)
+    rank = np.zeros(most, np.int64)
+    rank[there] = np.arange(len(there))
+    return at[there], rank[codes]
+
+
+class Ends:
+    """Which states without successors may rest."""
+
+    def __init__(self, tables: Tables, bulk: Bulk) -> None:
+        self.ends, self.bulk = tables.ends, bulk
+
+    def first_deadlock(self, places: Words, packed_states: Words) -> int | None:
+        """The first of these states that is no declared end. `packed_states`: states x words."""
+        ids = self.bulk.ids_of(packed_states)
+        stuck = np.arange(len(places))
+        for end in self.ends:
+            stuck = stuck[~self.bulk.holding(end, places[stuck], ids[:, stuck])]
+        return int(places[stuck[0]]) if len(stuck) else None
+
+
+class Border:
+    """Which states are within the constraints; the others are border states."""
+
+    def __init__(self, tables: Tables, bulk: Bulk) -> None:
+        self.constraints, self.bulk = tables.constraints, bulk
+
+    def within(self, places: Words, states: Callable[[Words], Words]) -> Words:
+        """Those of these places whose states are within. `states`: of some places, states x words;
+        in pieces.
+        """
+        found = []
+        for first in range(0, len(places), AT_ONCE):
+            some = places[first : first + AT_ONCE]
+            ids, left = self.bulk.ids_of(states(some)), np.arange(len(some))
+            for constraint in self.constraints:
+                left = left[self.bulk.holding(constraint, some[left], ids[:, left])]
+            found.append(some[left])
+        return np.concatenate([np.zeros(0, np.uint64), *found])
