@@ -86,8 +86,8 @@ def bound_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="N",
             help="Stop (unknown) after paths of N steps, if there are longer ones to new states.",
         ),
-        no_deadlock_option,
     ]
+    function = no_deadlock_option(function)
     for option in reversed(options):
         function = option(function)
     return function

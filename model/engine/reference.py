@@ -43,8 +43,7 @@ def explore(
     goals: dict[str, int | None] = {g.name: None for g in spec.goals}
     # Invariant -> (state, last step outside the tree, depth).
     wrong: dict[str, tuple[State, Step | None, int]] = {}
-    transitions = depth = 0
-    reason = ""
+    transitions, depth, reason = 0, 0, ""
 
     def path_to(state: State, last: Step | None) -> Path:
         steps = [last] if last else []
@@ -62,24 +61,14 @@ def explore(
             if goals[g.name] is None and see.met(g, state):
                 goals[g.name] = depth
 
-    def inside(found: list[State]) -> tuple[list[State], int]:
-        """Those that no constraint leaves out, and how many are left out."""
-        left = [state for state in found if see.within(state)]
-        return left, len(found) - len(left)
-
-    frontier: list[State] = []
     for chain, _, state in see.starts():
         for f in chain:
             fired[f.name] += 1
         if state not in parent:
             parent[state] = None
-            frontier.append(state)
             arrive(state)
-    for name, state in see.broken_at_starts().items():
-        wrong[name] = (state, None, 0)
-    frontier, border = inside(frontier)
-    if not frontier:
-        raise see.nothing_within()
+    wrong |= {name: (state, None, 0) for name, state in see.broken_at_starts().items()}
+    frontier, border = inside(see, list(parent), begins=True)
     while frontier and not wrong and not reason:
         depth += 1
         reached: list[State] = []
@@ -107,10 +96,10 @@ def explore(
             reason = limits.reached(len(parent), time.perf_counter() - began, depth + 1)
             if reason:
                 break
-        frontier, more = inside(reached)
+        frontier, more = inside(see, reached)
         border += more
-        if frontier and not wrong and not reason:
-            reason = limits.reached_depth(depth)
+        if frontier and not wrong:
+            reason = reason or limits.reached_depth(depth)
         if progress:
             seconds = time.perf_counter() - began
             progress(Progress(len(parent), transitions, depth, len(frontier), seconds, 0))
@@ -118,11 +107,21 @@ def explore(
         violation(see, name, at, path_to(state, last))
         for name, (state, last, at) in sorted(wrong.items(), key=lambda w: (w[1][2], w[0]))
     ]
-    verdict, reason = conclude(see, bool(violations), reason, border)
     return Verdict(
-        spec.name, spec.scope, verdict, reason, len(parent) - border, transitions, depth,
-        time.perf_counter() - began, 0, 0.0, fired, goals, tuple(violations), border=border,
+        spec.name, spec.scope, *conclude(see, bool(violations), reason, border),
+        len(parent) - border, transitions, depth, time.perf_counter() - began, 0, 0.0,
+        fired, goals, tuple(violations), border=border,
     )  # fmt: skip
+
+
+def inside(see: Semantics, found: list[State], begins: bool = False) -> tuple[list[State], int]:
+    """Those of these states that are no border states, and how many are. `begins`: these are the
+    initial states, of which some must be inside.
+    """
+    left = [state for state in found if see.within(state)]
+    if begins and not left:
+        raise see.nothing_within()
+    return left, len(found) - len(left)
 
 
 def violation(see: Semantics, name: str, depth: int, path: Path) -> Violation:

@@ -254,8 +254,6 @@ class Writer:
             )
             for k in range(rng.choice([1, 1, 1, 2, 2, 0]))
         ]
-        if self.ballast:
-            add_ballast(self.ballast, self.slots, rules)
         constraints = []
         if rng.random() < 0.5:
             rare = rng.choice([150, 300, 500])
@@ -263,6 +261,8 @@ class Writer:
                 self.predicate(f"c{k}", views, rare, lambda die, n: die >= n)
                 for k in range(rng.choice([1, 1, 2]))
             ]
+        if self.ballast:
+            add_ballast(self.ballast, self.slots, rules)
         return Spec(
             "random", self.slots, rules, self.seed, invariants, goals, ends, views, starts,
             constraints, deadlock=rng.random() < 0.9,
