@@ -6,11 +6,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
+
+from attrs import evolve
 
 from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.paths import unwound
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.symmetry import (
+    AsymmetryError,
+    Orbits,
+    Symmetry,
+    symmetry_of,
+    takes_permuted_steps,
+)
 from groupcheck.model.engine.verdict import (
     DEADLOCK,
     EXPLORED,
@@ -21,52 +32,82 @@ from groupcheck.model.engine.verdict import (
     Limits,
     Path,
     Progress,
+    Reduction,
     Step,
     Verdict,
     Violation,
 )
 
 __all__ = ["explore"]
+NO_SYMMETRY = Symmetry((), ("not asked for",))
 
 
 def explore(
-    spec: Spec, limits: Limits = Limits(), progress: Callable[[Progress], None] | None = None
+    spec: Spec,
+    limits: Limits = Limits(),
+    progress: Callable[[Progress], None] | None = None,
+    *,
+    symmetry: bool = False,
 ) -> Verdict:
     """Explores every state. The first violations stop the run at the end of their level, so that
     paths are shortest.
+
+    `symmetry`: expands one state of each orbit where the spec allows it, after looking that its
+    permutations take the permuted steps. The numbers stay those of all states.
     """
+    found = symmetry_of(spec) if symmetry else NO_SYMMETRY
+    try:
+        return _explored(spec, limits, progress, found)
+    except AsymmetryError as error:
+        return _explored(spec, limits, progress, Symmetry((), (str(error),)))
+
+
+def _explored(
+    spec: Spec,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    symmetry: Symmetry,
+) -> Verdict:
     began = time.perf_counter()
     see = Semantics(spec)
+    orbits = Orbits(see, symmetry.groups)
+    # Orbit -> the state that stands for it: the one that was met first.
+    standing: dict[Any, State] = {}
     state_invariants = [p for p in spec.invariants if isinstance(p, Predicate)]
-    parent: dict[State, tuple[State, Step] | None] = {}
+    parent: dict[State, State | None] = {}
     fired = {name: 0 for r in spec.rules for name in r.names}
     goals: dict[str, int | None] = {g.name: None for g in spec.goals}
     # Invariant -> (state, last step outside the tree, depth).
     wrong: dict[str, tuple[State, Step | None, int]] = {}
-    transitions, depth, reason = 0, 0, ""
+    states, transitions, depth, reason = 0, 0, 0, ""
 
     def path_to(state: State, last: Step | None) -> Path:
-        steps = [last] if last else []
-        while (link := parent[state]) is not None:
-            state, step = link
-            steps.append(step)
-        chain = next(c for c, _, rest in see.starts() if rest == state)
-        return Path(see.places, state, chain, tuple(reversed(steps)))
+        through = [standing[orbits.key(state)]]
+        while (link := parent[through[-1]]) is not None:
+            through.append(link)
+        path = unwound(see, orbits, through[::-1], state)
+        return path if last is None else evolve(path, steps=(*path.steps, last))
 
-    def arrive(state: State) -> None:
-        for p in state_invariants:
-            if p.name not in wrong and not see.holds(p, state):
-                wrong[p.name] = (state, None, depth)
-        for g in spec.goals:
-            if goals[g.name] is None and see.met(g, state):
-                goals[g.name] = depth
+    def arrive(state: State, before: State | None) -> bool:
+        """Takes in a state, unless one of its orbit is known."""
+        nonlocal states
+        if standing.setdefault(orbits.key(state), state) is not state or state in parent:
+            return False
+        parent[state] = before
+        states += orbits.size(state)
+        for image in orbits.images(state):
+            for p in state_invariants:
+                if p.name not in wrong and not see.holds(p, image):
+                    wrong[p.name] = (image, None, depth)
+            for g in spec.goals:
+                if goals[g.name] is None and see.met(g, image):
+                    goals[g.name] = depth
+        return True
 
     for chain, _, state in see.starts():
         for f in chain:
             fired[f.name] += 1
-        if state not in parent:
-            parent[state] = None
-            arrive(state)
+        arrive(state, None)
     wrong |= {name: (state, None, 0) for name, state in see.broken_at_starts().items()}
     frontier, border = inside(see, list(parent), begins=True)
     while frontier and not wrong and not reason:
@@ -74,25 +115,27 @@ def explore(
         reached: list[State] = []
         for state in frontier:
             moved = False
+            many = orbits.size(state)
             try:
+                if symmetry.groups:
+                    takes_permuted_steps(orbits, state)
                 for step, broken in see.steps(state):
-                    transitions += 1
+                    transitions += many
                     for f in (step.firing, *step.urgent):
-                        fired[f.name] += 1
+                        fired[f.name] += many
                     moved = moved or step.state != state
                     for p in broken:
                         wrong.setdefault(p.name, (state, step, depth))
-                    if step.state not in parent:
-                        parent[step.state] = (state, step)
+                    if arrive(step.state, state):
                         reached.append(step.state)
-                        arrive(step.state)
             except RuleError as error:
                 raise error.at(see.key(path_to(state, None))) from error
             except KeyboardInterrupt:
                 reason = f"interrupted in level {depth + 1}"
                 break
-            if spec.deadlock and not moved and not see.rests(state):
-                wrong.setdefault(DEADLOCK, (state, None, depth - 1))
+            for image in orbits.images(state) if spec.deadlock and not moved else ():
+                if not see.rests(image):
+                    wrong.setdefault(DEADLOCK, (image, None, depth - 1))
             reason = limits.reached(len(parent), time.perf_counter() - began, depth + 1)
             if reason:
                 break
@@ -102,15 +145,16 @@ def explore(
             reason = reason or limits.reached_depth(depth)
         if progress:
             seconds = time.perf_counter() - began
-            progress(Progress(len(parent), transitions, depth, len(frontier), seconds, 0))
+            progress(Progress(states, transitions, depth, len(frontier), seconds, 0))
     violations = [
         violation(see, name, at, path_to(state, last))
         for name, (state, last, at) in sorted(wrong.items(), key=lambda w: (w[1][2], w[0]))
     ]
     return Verdict(
         spec.name, spec.scope, *conclude(see, bool(violations), reason, border),
-        len(parent) - border, transitions, depth, time.perf_counter() - began, 0, 0.0,
+        states - border, transitions, depth, time.perf_counter() - began, 0, 0.0,
         fired, goals, tuple(violations), border=border,
+        symmetry=reduction(symmetry, len(parent)),
     )  # fmt: skip
 
 
@@ -122,6 +166,12 @@ def inside(see: Semantics, found: list[State], begins: bool = False) -> tuple[li
     if begins and not left:
         raise see.nothing_within()
     return left, len(found) - len(left)
+
+
+def reduction(symmetry: Symmetry, stored: int) -> Reduction:
+    """What the verdict says of the symmetry of a search that stored so many states."""
+    arrays = tuple(group.arrays for group in symmetry.groups)
+    return Reduction(bool(arrays), "; ".join(symmetry.reasons), arrays, stored if arrays else 0)
 
 
 def violation(see: Semantics, name: str, depth: int, path: Path) -> Violation:

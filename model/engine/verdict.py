@@ -121,6 +121,19 @@ class Progress:
 
 
 @frozen
+class Reduction:
+    """Whether a search stored one state for each orbit of a symmetry."""
+
+    used: bool
+    # Why not, or which arrays it leaves out and why; empty: nothing is left out.
+    reason: str = ""
+    # Groups of arrays whose elements were permuted together.
+    arrays: tuple[tuple[str, ...], ...] = ()
+    # States that were stored, each for all states of its orbit.
+    representatives: int = 0
+
+
+@frozen
 class Verdict:
     """The answer of an exploration, and its numbers."""
 
@@ -150,6 +163,8 @@ class Verdict:
     distribution: Mapping[str, Any] | None = None
     # States beyond a constraint: checked, but not expanded, and not among `states`.
     border: int = 0
+    # How symmetry was used.
+    symmetry: Reduction = Reduction(False)
 
     @property
     def complete(self) -> bool:

@@ -32,7 +32,8 @@ from groupcheck.model.engine.fast.memory import (
     reached,
     resident_bytes,
 )
-from groupcheck.model.engine.fast.search import Search, path_of
+from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.paths import path_of
 from groupcheck.model.engine.reference import conclude, violation
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Verdict, Violation

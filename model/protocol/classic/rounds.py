@@ -14,7 +14,6 @@ from attrs import frozen
 from groupcheck.model.assignors.hash_order import bucket, buckets_for, text_hash
 from groupcheck.model.engine import but, urgent
 from groupcheck.model.protocol.classic.group import (
-    ENDED,
     Core,
     Errand,
     Phase,
@@ -122,7 +121,7 @@ def restarted(errand: Restart, core: Core, scope: Scope) -> Iterator[Core]:
 class Elect(Errand):
     """Any member becomes the leader."""
 
-    # Members that are not visited yet. One of them is chosen.
+    # Members that are not visited yet. One of them is chosen. 0: one is.
     left: int
     # The JoinGroup of the new leader is parked.
     leader_parked: bool = False
@@ -140,15 +139,19 @@ def succeed(core: Core) -> Core:
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Elect))
 def elect(walk: Walk[Elect], seats: Seats, scope: Scope) -> Iterator[tuple[Walk[Elect], Seats]]:
     """The leader was removed: any other member leads from now on (ClassicGroup.remove), but none
-    that joins later.
+    that joins later. The walk visits all seats, so that no order of them shows.
     """
+    errand = walk.errand
+    if not errand.left:  # the leader is elected
+        yield walk.passed(errand, scope), seats
+        return
     members = [(id, seat) for id, seat in seats if seat.member]
     for id, seat in members:
         found = Elect(left=0, leader_parked=seat.join)
-        yield Walk(ENDED, found), but(seats, leader=id)
+        yield walk.passed(found, scope), but(seats, leader=id)
     left = walk.errand.left - len(members)
     if left > 0:
-        yield Walk(walk.at + 1, Elect(left=left)), seats
+        yield walk.passed(Elect(left=left), scope), seats
 
 
 def elected(errand: Elect, core: Core, scope: Scope) -> Iterator[Core]:

@@ -44,10 +44,10 @@ def dice(*what):
 
 
 class Writer:
-    """Writes one random spec."""
+    """Writes one random spec. `is_blind`: one in which no rule knows an index."""
 
-    def __init__(self, seed):
-        self.seed, self.rng = seed, Random(seed)
+    def __init__(self, seed, is_blind=False):
+        self.seed, self.rng, self.is_blind = seed, Random(seed), is_blind
         rng = self.rng
         singles = [f"s{k}" for k in range(rng.randint(1, 2))]
         self.ballast = rng.choice([5, 30, 70]) if rng.random() < 0.15 else 0
@@ -83,6 +83,7 @@ class Writer:
         slots = self.some(self.of_one_size(list(self.slots)), 3)
         has_index = {*slots} & {*self.arrays}
         may_take_me = has_index or (len({*self.arrays.values()}) == 1 and not self.ballast)
+        may_take_me = may_take_me and not self.is_blind
         takes_me, takes_scope = bool(may_take_me and rng.random() < 0.8), rng.random() < 0.2
         labels = tuple(f"l{n}" for n in range(rng.randint(0, 2)))
         chance, urgent = rng.randint(30, 90), rng.random() < 0.25
@@ -108,7 +109,8 @@ class Writer:
                 else:
                     yield outcome if len(outcome) > 1 else outcome[0]
 
-        guard = self.guard(k, slots, has_index or takes_me) if rng.random() < 0.4 else None
+        may_ask = (has_index or takes_me) and not self.is_blind
+        guard = self.guard(k, slots, may_ask) if rng.random() < 0.4 else None
         return Rule(f"r{k}", call, slots, takes_me, takes_scope, labels, guard, urgent)
 
     def guard(self, k, slots, may_take_me):
@@ -223,6 +225,8 @@ class Writer:
 
     def value(self, name):
         slot = self.slots[name]
+        if self.is_blind and slot.size is not None:
+            return (like(slot.initial, self.rng.randrange(self.ranges[name])),) * slot.size
         values = [
             like(slot.initial, self.rng.randrange(self.ranges[name])) for _ in range(slot.size or 1)
         ]
@@ -269,9 +273,9 @@ class Writer:
         )  # fmt: skip
 
 
-def random_spec(seed):
+def random_spec(seed, is_blind=False):
     """The spec of a seed."""
-    return Writer(seed).spec()
+    return Writer(seed, is_blind).spec()
 
 
 def add_ballast(count, slots, rules):

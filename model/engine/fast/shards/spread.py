@@ -23,7 +23,7 @@ from groupcheck.model.engine.fast.explore import StoppedError, answer
 from groupcheck.model.engine.fast.identity import Identity
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.memory import Family, reached
-from groupcheck.model.engine.fast.search import Search, path_of, path_through
+from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.shards import manifests
 from groupcheck.model.engine.fast.shards.items import Items
 from groupcheck.model.engine.fast.shards.lease import Lease
@@ -33,6 +33,7 @@ from groupcheck.model.engine.fast.shards.store import Store
 from groupcheck.model.engine.fast.shards.telling import Telling
 from groupcheck.model.engine.fast.shards.working import EXAMINED, Report, Work, advance, predecessor
 from groupcheck.model.engine.fast.store import Words
+from groupcheck.model.engine.paths import path_of, path_through
 from groupcheck.model.engine.reference import violation
 from groupcheck.model.engine.verdict import Limits, Path, Progress, Verdict
 

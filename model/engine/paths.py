@@ -1,0 +1,75 @@
+"""Paths through states that a search has found: the steps between them, taken again in the spec."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.symmetry import Orbits
+from groupcheck.model.engine.verdict import Path, Step
+
+
+def path_through(see: Semantics, states: Sequence[State]) -> Path:
+    """The path through these states, the first of them an initial one."""
+    steps: list[Step] = []
+    for before, after in pairwise(states):
+        step = next((s for s, _ in see.steps(before) if s.state == after), None)
+        if step is None:
+            raise RuleError(
+                _suspect(see, before, after),
+                "a path cannot be repeated: some rule is not deterministic",
+                see.named(before),
+            )
+        steps.append(step)
+    chain = next(c for c, _, rest in see.starts() if rest == states[0])
+    return Path(see.places, states[0], chain, tuple(steps))
+
+
+def _suspect(see: Semantics, before: State, after: State) -> str:
+    """The rule that led from one state to another, if there is only one that touches all that
+    changed.
+    """
+    changed = {k for k, (old, new) in enumerate(zip(before, after)) if old != new}
+    names = {rule.name for rule, _, where in see.ordinary if changed <= set(where)}
+    return names.pop() if len(names) == 1 and not see.urgent else "?"
+
+
+def path_of(see: Semantics, name: str, path: Path, kind: str) -> Path:
+    """The path to a violation whose witness stands at the end of a path: the path itself, or with
+    the step that breaks a step invariant.
+    """
+    if kind != "step":
+        return path
+    witness = path.states[-1]
+    last = next((s for s, broken in see.steps(witness) if name in [p.name for p in broken]), None)
+    if last is None:
+        raise RuleError(
+            name,
+            "broke in a step that cannot be repeated: some rule is not deterministic",
+            see.named(witness),
+            kind="step invariant",
+        )
+    return Path(path.places, path.initial, path.settled, (*path.steps, last))
+
+
+def unwound(see: Semantics, orbits: Orbits, through: Sequence[State], last: State) -> Path:
+    """A path of the spec through the orbits of these states, the first of them an initial one, to
+    the state `last` of the last orbit.
+
+    It follows steps from orbit to orbit; where it ends in another state than `last`, the
+    permutation that makes `last` of that state is applied to the whole path.
+    """
+    first = orbits.key(through[0])
+    states = [next(rest for _, _, rest in see.starts() if orbits.key(rest) == first)]
+    for state in through[1:]:
+        now, key = states[-1], orbits.key(state)
+        after = (step.state for step, _ in see.steps(now) if orbits.key(step.state) == key)
+        found = next(after, None)
+        if found is None:
+            what = "a path cannot be repeated: some rule is not deterministic"
+            raise RuleError("?", what, see.named(now))
+        states.append(found)
+    move = next(move for move in orbits.moves if move(states[-1]) == last)
+    return path_through(see, [move(state) for state in states])

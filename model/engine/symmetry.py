@@ -1,0 +1,288 @@
+"""Symmetry: arrays of equal slots whose elements may be exchanged without any rule noticing.
+
+A permutation of the indexes moves the elements of several arrays together. If every rule treats all
+indexes alike, a permuted state takes the permuted steps. Then one state of each orbit (the states
+that permutations make of it) stands for all of them: a search stores one and counts all.
+
+`symmetry_of` derives from a spec which arrays may be permuted, and says why others may not:
+
+- A rule that takes `me` may know its index. So may a guard that takes `me`, unless it belongs to an
+  urgent rule and reads a single slot: such a rule goes from index to index inside a step (a *walk*,
+  directed by the value of that slot), and the engines check that every order of its visits comes to
+  the same end.
+- A predicate with two index variables excludes equal indexes, so it ties their arrays together.
+- Urgent rules apply first index first. Those that touch one element alone and stand before all
+  others may be applied in any order. Of each other rule, the engines check that no two indexes are
+  possible at once.
+- The initial states must contain every permutation of each of them.
+
+Predicates over the whole state may tell indexes apart: they are evaluated for every state of an
+orbit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import permutations, product
+from math import factorial, prod
+from operator import itemgetter
+from typing import Any
+
+from attrs import field, frozen
+
+from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.step import Semantics, State
+
+MOST_PERMUTATIONS = factorial(10)  # so that counts of transitions fit into 64 bits
+MOST_IN_ORDER = 6  # elements whose every order of visits is tried
+
+
+class AsymmetryError(Exception):
+    """A search has found that permutations do make a difference; the text says where."""
+
+
+@frozen
+class Group:
+    """Arrays that are permuted together."""
+
+    # In the order of the spec's slots.
+    arrays: tuple[str, ...]
+    # How many elements each has; at least two.
+    size: int
+
+
+@frozen
+class Symmetry:
+    """Which arrays of a spec may be permuted."""
+
+    groups: tuple[Group, ...]
+    # Why others may not, in words; empty if all may.
+    reasons: tuple[str, ...] = ()
+    # Single slots whose values direct walks: guards of urgent rules read them together with `me`.
+    directing: tuple[str, ...] = ()
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        return tuple(name for group in self.groups for name in group.arrays)
+
+
+class _Ties:
+    """Arrays that belong together, and what speaks against permuting them."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.arrays = [n for n, s in spec.slots.items() if s.size is not None and s.size > 1]
+        self.root = {name: name for name in self.arrays}
+        self.against: dict[str, str] = {}
+
+    def find(self, name: str) -> str:
+        while self.root[name] != name:
+            name = self.root[name]
+        return name
+
+    def tie(self, names: Iterable[str]) -> None:
+        there = [self.find(n) for n in names if n in self.root]
+        for name in there[1:]:
+            a, b = self.find(there[0]), self.find(name)
+            if a != b:
+                self.root[b] = a
+                if b in self.against:
+                    self.against.setdefault(a, self.against[b])
+
+    def refuse(self, names: Iterable[str], why: str) -> None:
+        for name in names:
+            if name in self.root:
+                self.against.setdefault(self.find(name), why)
+
+    def groups(self) -> Iterator[tuple[str, ...]]:
+        yield from {
+            self.find(n): tuple(m for m in self.arrays if self.find(m) == self.find(n))
+            for n in self.arrays
+        }.values()
+
+
+def _of_rule(ties: _Ties, rule: Rule) -> str | None:
+    """Ties the arrays of a rule together. Returns the slot that directs its walk, if it has one."""
+    touched = [n for n in rule.slots if n in ties.root]
+    ties.tie(touched)
+    every = touched or ties.arrays  # a rule of single slots ranges over arrays that it does not see
+    if rule.takes_me:
+        ties.refuse(every, f"rule {rule.name} takes me")
+    elif rule.guard and rule.guard.takes_me:
+        if not rule.urgent:
+            ties.refuse(every, f"the guard of rule {rule.name} takes me")
+        elif rule.guard.slot in ties.root:
+            what = f"the guard of rule {rule.name} takes me together with {rule.guard.slot}"
+            ties.refuse(every, what)
+        else:
+            return rule.guard.slot
+    return None
+
+
+def _of_predicate(ties: _Ties, p: Predicate, views: dict[str, Predicate]) -> None:
+    """Ties together what the index variables of a predicate range over."""
+
+    def arrays(name: str) -> list[str]:
+        if name in views:
+            return [a for inner, _ in views[name].places for a in arrays(inner)]
+        return [] if name == "state" or ties.spec.slots[name].size is None else [name]
+
+    names = [a for name, _ in p.places for a in arrays(name)]
+    ties.tie(names)
+    if len({ties.spec.slots[n].size for n in names}) > 1:
+        ties.refuse(names, f"{p.kind} {p.name} ranges over arrays of different sizes")
+
+
+def symmetry_of(spec: Spec) -> Symmetry:
+    """Which arrays of a spec may be permuted, as far as the spec itself tells."""
+    ties = _Ties(spec)
+    directing = {
+        rule.name: slot for rule in spec.rules if (slot := _of_rule(ties, rule)) is not None
+    }
+    views = {v.name: v for v in spec.views}
+    for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.views):
+        if not isinstance(p, StepInvariant):
+            _of_predicate(ties, p, views)
+    for p in spec.constraints:
+        ties.refuse(ties.arrays, f"constraint {p.name} may tell indexes apart")
+    walked = {ties.find(n) for r in spec.rules if r.name in directing for n in r.slots
+              if n in ties.root}  # fmt: skip
+    if len(walked) > 1:
+        ties.refuse(walked, "walks go over several groups of arrays")
+    for group in [g for g in ties.groups() if ties.find(g[0]) in walked]:
+        size = spec.slots[group[0]].size or 0
+        if size > MOST_IN_ORDER:
+            what = f"walks over {size} elements have too many orders (at most {MOST_IN_ORDER})"
+            ties.refuse(group, what)
+    _not_too_many(ties)
+    _initially(ties)
+    groups = [g for g in ties.groups() if ties.find(g[0]) not in ties.against]
+    reasons = dict.fromkeys(
+        f"{', '.join(g)}: {ties.against[ties.find(g[0])]}"
+        for g in ties.groups()
+        if ties.find(g[0]) in ties.against
+    )
+    if not ties.arrays:
+        reasons = {"there is no array with two elements or more": None}
+    return Symmetry(
+        tuple(Group(g, spec.slots[g[0]].size or 0) for g in groups),
+        tuple(reasons),
+        tuple(dict.fromkeys(directing.values())) if walked & {ties.find(g[0]) for g in groups}
+        else (),
+    )  # fmt: skip
+
+
+def _not_too_many(ties: _Ties) -> None:
+    """Refuses the largest groups until few enough permutations are left."""
+    left = sorted(ties.groups(), key=lambda g: ties.spec.slots[g[0]].size or 0)
+    total = 1
+    for group in left:
+        if ties.find(group[0]) in ties.against:
+            continue
+        size = ties.spec.slots[group[0]].size or 0
+        if size > 20 or total * factorial(size) > MOST_PERMUTATIONS:
+            ties.refuse(group, f"{size} elements have too many permutations to count")
+        else:
+            total *= factorial(size)
+
+
+def _initially(ties: _Ties) -> None:
+    """Refuses arrays whose elements may not be exchanged in the initial states."""
+    see = Semantics(ties.spec)
+    starts = {rest for _, _, rest in see.starts()}
+    for group in ties.groups():
+        if ties.find(group[0]) not in ties.against:
+            orbits = Orbits(see, (Group(group, ties.spec.slots[group[0]].size or 0),))
+            if any(swap(state) not in starts for swap in orbits.swaps for state in starts):
+                ties.refuse(group, "initial states tell their elements apart")
+
+
+Move = Callable[[State], State]
+
+
+@frozen
+class Orbits:
+    """The orbits of the states of a spec under permutations of some groups of arrays."""
+
+    see: Semantics
+    groups: tuple[Group, ...]
+    # Of each group the places of each index; and the places of all else.
+    blocks: tuple[tuple[tuple[int, ...], ...], ...] = field(init=False)
+    others: tuple[int, ...] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        blocks = tuple(
+            tuple(tuple(self.see.at[name, i] for name in g.arrays) for i in range(g.size))
+            for g in self.groups
+        )
+        moving = {k for group in blocks for block in group for k in block}
+        others = tuple(k for k in range(len(self.see.places)) if k not in moving)
+        object.__setattr__(self, "blocks", blocks)
+        object.__setattr__(self, "others", others)
+
+    def _move(self, orders: Sequence[Sequence[int]]) -> Move:
+        """The permutation that puts at index i of group g the element orders[g][i]."""
+        source = list(range(len(self.see.places)))
+        for blocks, order in zip(self.blocks, orders, strict=True):
+            for i, j in enumerate(order):
+                for to, at in zip(blocks[i], blocks[j], strict=True):
+                    source[to] = at
+        return itemgetter(*source) if len(source) > 1 else lambda state: state
+
+    @property
+    def moves(self) -> Iterator[Move]:
+        """All permutations, the one that changes nothing first."""
+        for orders in product(*(permutations(range(g.size)) for g in self.groups)):
+            yield self._move(orders)
+
+    @property
+    def swaps(self) -> Iterator[Move]:
+        """Exchanges of neighbours: every permutation is a sequence of these."""
+        for k, group in enumerate(self.groups):
+            for i in range(group.size - 1):
+                orders = [list(range(g.size)) for g in self.groups]
+                orders[k][i], orders[k][i + 1] = i + 1, i
+                yield self._move(orders)
+
+    def _counted(self, state: State) -> Iterator[Counter[tuple[Any, ...]]]:
+        for blocks in self.blocks:
+            yield Counter(tuple(state[k] for k in block) for block in blocks)
+
+    def key(self, state: State) -> Any:
+        """Equal for two states if and only if they are in one orbit."""
+        alike = tuple(frozenset(counted.items()) for counted in self._counted(state))
+        return tuple(state[k] for k in self.others), alike
+
+    def size(self, state: State) -> int:
+        """How many states there are in the orbit of a state."""
+        return prod(
+            factorial(group.size) // prod(factorial(n) for n in counted.values())
+            for group, counted in zip(self.groups, self._counted(state), strict=True)
+        )
+
+    def images(self, state: State) -> tuple[State, ...]:
+        """The states of an orbit, this one first."""
+        return tuple(dict.fromkeys(move(state) for move in self.moves))
+
+
+def takes_permuted_steps(orbits: Orbits, state: State) -> None:
+    """Raises `AsymmetryError` unless each permutation of a state takes the permuted steps of the
+    state, with the same outcomes of rules: what symmetry means.
+    """
+
+    def steps(of: State, move: Move) -> Counter[tuple[State, tuple[tuple[str, int], ...]]]:
+        found: Counter[tuple[State, tuple[tuple[str, int], ...]]] = Counter()
+        for step, _ in orbits.see.steps(of):
+            fired = Counter(f.name for f in (step.firing, *step.urgent))
+            found[move(step.state), tuple(sorted(fired.items()))] += 1
+        return found
+
+    for move in orbits.moves:
+        here, there = steps(state, move), steps(move(state), lambda after: after)
+        if here != there:
+            (_, fired), *_ = (here - there) or (there - here)
+            names = ", ".join(name for name, _ in fired)
+            raise AsymmetryError(f"a permuted state takes other steps ({names})")

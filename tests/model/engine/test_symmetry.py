@@ -1,0 +1,278 @@
+"""Symmetry: which arrays may be permuted, and that a search with one state for each orbit answers
+what a search of all states answers.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from judge import TooLargeError, judge
+from judged import answer
+from random_specs import random_spec
+
+from groupcheck.model.engine import (
+    Spec,
+    Verdict,
+    array,
+    end,
+    goal,
+    invariant,
+    reference,
+    rule,
+    single,
+    urgent,
+)
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.engine.symmetry import Orbits, symmetry_of
+
+Engine = Callable[..., Verdict]
+ENGINES = [reference.explore]
+
+
+@rule(when=lambda client: client < 2)
+def use(client: int, lock: int) -> Any:
+    if client == 0 and lock == 0:
+        yield 1, 1
+    elif client == 1:
+        yield 2, 0
+
+
+@end
+def anything(lock: int) -> bool:
+    return True
+
+
+def spec_of(*rules: Any, n: int = 3, initial: Any = ({},), **more: Any) -> Spec:
+    slots = {"lock": single(0), "client": array(n, 0), "link": array(n, 0), "part": array(2, 0)}
+    return Spec("locks", slots, rules, ends=[anything], initial=initial, **more)
+
+
+def numbers(verdict: Verdict) -> dict[str, Any]:
+    return {**answer(verdict), "verdict": verdict.verdict, "reason": verdict.reason}
+
+
+# -- what may be permuted
+
+
+def test_arrays_of_one_rule_are_permuted_together():
+    @rule
+    def send(client: int, link: int) -> Any:
+        yield client, 1 - link
+
+    groups = symmetry_of(spec_of(use, send)).groups
+    assert [(g.arrays, g.size) for g in groups] == [(("client", "link"), 3), (("part",), 2)]
+
+
+def test_a_predicate_over_two_indexes_ties_their_arrays_together():
+    @invariant
+    def differ(a: "client[i]", b: "link[j]") -> bool:
+        return True
+
+    assert symmetry_of(spec_of(use)).groups[0].arrays == ("client",)
+    assert symmetry_of(spec_of(use, invariants=[differ])).groups[0].arrays == ("client", "link")
+
+
+@rule
+def knows(me: int, client: int) -> Any:
+    yield me if client == 0 else client
+
+
+@rule(when=lambda me, client: client == me)
+def asks(client: int) -> Any:
+    yield 1
+
+
+@urgent(when=lambda me, client: client == me + 1)
+def asks_itself(client: int) -> Any:
+    yield 0
+
+
+@invariant
+def unequal(a: "client[i]", b: "part[j]") -> bool:
+    return True
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (spec_of(use, knows), "client: rule knows takes me"),
+        (spec_of(use, asks), "client: the guard of rule asks takes me"),
+        (
+            spec_of(use, asks_itself),
+            "client: the guard of rule asks_itself takes me together with client",
+        ),
+        (
+            spec_of(use, invariants=[unequal]),
+            "client, part: invariant unequal ranges over arrays of different sizes",
+        ),
+        (
+            spec_of(use, initial=[{"client": (0, 0, 1)}]),
+            "client: initial states tell their elements apart",
+        ),
+        (spec_of(use, n=11), "client: 11 elements have too many permutations to count"),
+    ],
+)
+def test_what_tells_indexes_apart_is_named(spec: Spec, why: str):
+    symmetry = symmetry_of(spec)
+    assert why in symmetry.reasons
+    assert "client" not in symmetry.arrays
+
+
+def test_initial_states_may_differ_if_every_permutation_is_among_them():
+    starts = [{"client": tuple(int(i == k) for i in range(3))} for k in range(3)]
+    assert "client" in symmetry_of(spec_of(use, initial=starts)).arrays
+    assert "client" not in symmetry_of(spec_of(use, initial=starts[:2])).arrays
+
+
+def test_an_orbit_has_a_state_for_each_order_of_its_blocks():
+    spec = spec_of(use)
+    orbits = Orbits(Semantics(spec), symmetry_of(spec).groups)
+    state = Semantics(spec).state({"client": (0, 1, 1), "part": (0, 1)})
+    assert orbits.size(state) == len(orbits.images(state)) == 3 * 2
+    assert {orbits.key(image) for image in orbits.images(state)} == {orbits.key(state)}
+    assert orbits.key(state) != orbits.key(Semantics(spec).state({"client": (0, 0, 1)}))
+
+
+# -- the answers
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_the_numbers_are_those_of_all_states(explore: Engine):
+    for n in (2, 3, 4):
+        spec = spec_of(use, n=n)
+        plain, reduced = explore(spec), explore(spec, symmetry=True)
+        assert numbers(reduced) == numbers(plain)
+        assert not plain.symmetry.used
+        assert reduced.symmetry.used
+        assert 0 < reduced.symmetry.representatives < plain.states
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_a_step_to_a_permutation_of_a_state_is_no_rest(explore: Engine):
+    @rule
+    def swap(left: int, right: int) -> Any:
+        yield right, left
+
+    spec = Spec("swap", {"left": array(2, 0), "right": array(2, 0)}, [swap, lift], initial=[{}])
+    plain, reduced = explore(spec), explore(spec, symmetry=True)
+    assert numbers(reduced) == numbers(plain)
+
+
+@rule
+def lift(left: int) -> Any:
+    if left == 0:
+        yield 1
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_a_predicate_of_the_whole_state_may_tell_indexes_apart(explore: Engine):
+    @invariant
+    def last_is_never_first(state: Any) -> bool:
+        return bool(state.client != (0, 0, 2))
+
+    @goal
+    def middle(state: Any) -> bool:
+        return bool(state.client == (0, 1, 0))
+
+    spec = spec_of(use, invariants=[last_is_never_first], goals=[middle])
+    plain, reduced = explore(spec), explore(spec, symmetry=True)
+    assert numbers(reduced) == numbers(plain)
+    assert reduced.symmetry.used
+    violation = reduced.violations[0]
+    assert Semantics(spec).named(violation.path.states[-1])["client"] == (0, 0, 2)
+    assert Semantics(spec).follow(violation.key) == violation.path
+
+
+# -- urgent rules
+
+
+@rule
+def wait(client: int) -> Any:
+    if client == 0:
+        yield 5
+        yield 6
+
+
+@rule
+def open_up(lock: int) -> Any:
+    if lock == 0:
+        yield 1
+
+
+@urgent(when=lambda client: client in (5, 6))
+def first_come(client: int, lock: int) -> Any:
+    if lock == 1:
+        yield client + 10, 2
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_two_urgent_indexes_at_once_are_refused(explore: Engine):
+    spec = spec_of(wait, open_up, first_come)
+    plain, reduced = explore(spec), explore(spec, symmetry=True)
+    assert numbers(reduced) == numbers(plain)
+    assert not reduced.symmetry.used
+    assert "first_come" in reduced.symmetry.reason
+
+
+def walk_spec(visited: Callable[[int, int], int]) -> Spec:
+    """Clients that are visited one after the other when one of them rings: `lock` is 100 * (next
+    index + 1) + what the visits have found.
+    """
+
+    @rule(when=lambda lock: lock < 100)
+    def ring(client: int, lock: int) -> Any:
+        if client < 2:
+            yield client + 1, 100 + lock % 7
+
+    @urgent(when=lambda me, lock: lock // 100 == me + 1)
+    def visit(client: int, lock: int) -> Any:
+        found = visited(lock % 100, client) % 7
+        after = lock // 100 + 1
+        yield client, (after * 100 if after < 4 else 0) + found
+
+    return spec_of(ring, visit)
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_a_walk_is_allowed_if_every_order_of_its_visits_comes_to_the_same(explore: Engine):
+    commutes, keeps_the_last = walk_spec(lambda n, c: n + c), walk_spec(lambda n, c: 2 * n + c)
+    assert symmetry_of(commutes).directing == ("lock",)
+    assert explore(commutes, symmetry=True).symmetry.used
+    for spec in (commutes, keeps_the_last):
+        assert numbers(explore(spec, symmetry=True)) == numbers(explore(spec))
+    assert not explore(keeps_the_last, symmetry=True).symmetry.used
+
+
+# -- random specs
+
+
+def blind_specs(first: int, count: int) -> Any:
+    seed = first - 1
+    while count:
+        seed += 1
+        spec = random_spec(seed, is_blind=True)
+        try:
+            said = judge(spec, 80)
+        except TooLargeError:
+            continue
+        if said["states"] >= 8:
+            count -= 1
+            yield seed, spec, said
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_random_specs_have_the_numbers_that_the_judge_gives_without_symmetry(explore: Engine):
+    used = 0
+    for seed, spec, said in blind_specs(1, 10):
+        verdict = explore(spec, symmetry=True)
+        assert answer(verdict) == said, seed
+        used += verdict.symmetry.used
+        for violation in verdict.violations:
+            assert Semantics(spec).follow(violation.key) == violation.path, seed
+    assert used >= 3
+
+
+def test_a_wrong_orbit_is_noticed(monkeypatch: pytest.MonkeyPatch):
+    spec = spec_of(use)
+    monkeypatch.setattr(Orbits, "size", lambda self, state: 1)
+    assert reference.explore(spec, symmetry=True).states != reference.explore(spec).states
