@@ -26,6 +26,7 @@ from groupcheck.model.engine.verdict import (
     DEADLOCK,
     EXPLORED,
     HOLDS,
+    NOT_ASKED,
     UNKNOWN,
     VIOLATED,
     Kind,
@@ -39,7 +40,7 @@ from groupcheck.model.engine.verdict import (
 )
 
 __all__ = ["explore"]
-NO_SYMMETRY = Symmetry((), ("not asked for",))
+NO_SYMMETRY = Symmetry((), (NOT_ASKED,))
 
 
 def explore(

@@ -15,6 +15,7 @@ HOLDS: Literal["holds"] = "holds"
 VIOLATED: Literal["violated"] = "violated"
 UNKNOWN: Literal["unknown"] = "unknown"
 DEADLOCK = "deadlock"
+NOT_ASKED = "not asked for"  # why a search did without symmetry
 EXPLORED = "every state of the scope was explored"  # how the reason of a whole search begins
 
 Kind = Literal["holds", "violated", "unknown"]
@@ -164,7 +165,7 @@ class Verdict:
     # States beyond a constraint: checked, but not expanded, and not among `states`.
     border: int = 0
     # How symmetry was used.
-    symmetry: Reduction = Reduction(False)
+    symmetry: Reduction = Reduction(False, NOT_ASKED)
 
     @property
     def complete(self) -> bool:
