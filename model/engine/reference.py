@@ -74,7 +74,6 @@ def _explored(
     orbits = Orbits(see, symmetry.groups)
     # Orbit -> the state that stands for it: the one that was met first.
     standing: dict[Any, State] = {}
-    state_invariants = [p for p in spec.invariants if isinstance(p, Predicate)]
     parent: dict[State, State | None] = {}
     fired = {name: 0 for r in spec.rules for name in r.names}
     goals: dict[str, int | None] = {g.name: None for g in spec.goals}
@@ -97,12 +96,7 @@ def _explored(
         parent[state] = before
         states += orbits.size(state)
         for image in orbits.images(state):
-            for p in state_invariants:
-                if p.name not in wrong and not see.holds(p, image):
-                    wrong[p.name] = (image, None, depth)
-            for g in spec.goals:
-                if goals[g.name] is None and see.met(g, image):
-                    goals[g.name] = depth
+            look_at(see, image, depth, wrong, goals)
         return True
 
     for chain, _, state in see.starts():
@@ -157,6 +151,22 @@ def _explored(
         fired, goals, tuple(violations), border=border,
         symmetry=reduction(symmetry, len(parent)),
     )  # fmt: skip
+
+
+def look_at(
+    see: Semantics,
+    state: State,
+    depth: int,
+    wrong: dict[str, tuple[State, Step | None, int]],
+    goals: dict[str, int | None],
+) -> None:
+    """Notes the invariants that a state breaks, and the goals that it meets, where they are new."""
+    for p in see.spec.invariants:
+        if isinstance(p, Predicate) and p.name not in wrong and not see.holds(p, state):
+            wrong[p.name] = (state, None, depth)
+    for g in see.spec.goals:
+        if goals[g.name] is None and see.met(g, state):
+            goals[g.name] = depth
 
 
 def inside(see: Semantics, found: list[State], begins: bool = False) -> tuple[list[State], int]:

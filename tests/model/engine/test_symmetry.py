@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from judge import TooLargeError, judge
+from judge import NothingWithinError, TooLargeError, judge
 from judged import answer
 from random_specs import random_spec
 
@@ -253,7 +253,7 @@ def blind_specs(first: int, count: int) -> Any:
         spec = random_spec(seed, is_blind=True)
         try:
             said = judge(spec, 80)
-        except TooLargeError:
+        except (TooLargeError, NothingWithinError):
             continue
         if said["states"] >= 8:
             count -= 1
