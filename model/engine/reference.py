@@ -40,6 +40,7 @@ from groupcheck.model.engine.verdict import (
 )
 
 __all__ = ["explore"]
+Listener = Callable[[Progress], None]
 NO_SYMMETRY = Symmetry((), (NOT_ASKED,))
 
 
@@ -63,12 +64,7 @@ def explore(
         return _explored(spec, limits, progress, Symmetry((), (str(error),)))
 
 
-def _explored(
-    spec: Spec,
-    limits: Limits,
-    progress: Callable[[Progress], None] | None,
-    symmetry: Symmetry,
-) -> Verdict:
+def _explored(spec: Spec, limits: Limits, hear: Listener | None, symmetry: Symmetry) -> Verdict:
     began = time.perf_counter()
     see = Semantics(spec)
     orbits = Orbits(see, symmetry.groups)
@@ -138,9 +134,9 @@ def _explored(
         border += more
         if frontier and not wrong:
             reason = reason or limits.reached_depth(depth)
-        if progress:
+        if hear:
             seconds = time.perf_counter() - began
-            progress(Progress(states, transitions, depth, len(frontier), seconds, 0))
+            hear(Progress(states, transitions, depth, len(frontier), seconds, 0))
     violations = [
         violation(see, name, at, path_to(state, last))
         for name, (state, last, at) in sorted(wrong.items(), key=lambda w: (w[1][2], w[0]))
