@@ -86,6 +86,24 @@ def bound_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="N",
             help="Stop (unknown) after paths of N steps, if there are longer ones to new states.",
         ),
+        click.option(
+            "--random-walks",
+            type=POSITIVE,
+            metavar="N",
+            help="Go N random walks in place of a search: for what is too large to explore.",
+        ),
+        click.option(
+            "--walk-length",
+            type=POSITIVE,
+            metavar="L",
+            help="The most steps of a random walk. Default: 100.",
+        ),
+        click.option(
+            "--seed",
+            type=COUNT,
+            metavar="S",
+            help="Another seed gives other random walks. Default: 0.",
+        ),
     ]
     function = no_deadlock_option(function)
     for option in reversed(options):

@@ -10,13 +10,14 @@ from typing import Any
 
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.oracles.check.run import CheckResult, Spreading, run, walk
+from groupcheck.oracles.check.walks import walks_of
 from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.files import not_read, written
 from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import answer, say
 
-KEPT = ("checkpoint", "resume", "spark", "conformed")  # what only the fast engine can do
+NOT_FIRST = ("checkpoint", "resume", "spark", "conformed", "random_walks", "walk_length", "seed")
 SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
 OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
 
@@ -41,7 +42,7 @@ def check(**options: Any) -> int:
     if options["engine"] != "reference":
         limits = bounded(limits)
     result = None
-    if options["engine"] is None and not any(options[name] for name in KEPT):
+    if options["engine"] is None and all(options[name] in (None, False) for name in NOT_FIRST):
         result = first_answer(about, limits)
     if result is None:
         announce_compiling()
@@ -68,6 +69,7 @@ def _explored(about: Subject, limits: Limits, options: Mapping[str, Any]) -> Che
             resume=options["resume"],
             spread=spread,
             conformed=options["conformed"],
+            walks=walks_of(options["random_walks"], options["walk_length"], options["seed"]),
         )
 
 

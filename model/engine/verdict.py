@@ -119,6 +119,9 @@ class Progress:
     memory: int
     # Are kernels being compiled now?
     compiling: bool = False
+    # Are these random walks? Then `level` is the number of the one in hand, and `frontier` how many
+    # are left.
+    walks: bool = False
 
 
 @frozen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,13 @@ import attrs
 from groupcheck.model.engine import Limits, Predicate, Spec, UserError
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Verdict, Violation
+from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_of
 from groupcheck.oracles.explain.answer import Answer, Walked
 from groupcheck.oracles.explain.subject import Promise, Subject, one_of, subject
 from groupcheck.oracles.explain.zeros import judged
 
 if TYPE_CHECKING:
+    from groupcheck.model.engine.fast.walks import Walks
     from groupcheck.oracles.check.conformed import Looker
     from groupcheck.oracles.show.report import Report
 
@@ -171,6 +173,9 @@ def check(
     max_seconds: float | None = None,
     max_memory: int | None = None,
     max_depth: int | None = None,
+    random_walks: int | None = None,
+    walk_length: int | None = None,
+    seed: int | None = None,
     checkpoint: str | FilePath | None = None,
     resume: str | FilePath | None = None,
     spark: str | None = None,
@@ -196,6 +201,8 @@ def check(
     own. A name may be FILE.py:NAME.
     `constraints`: your own; states beyond one are checked, but not expanded. `deadlock`: is a state
     in which nothing can happen a violation? `max_depth`: the most steps of a path.
+    `random_walks`: go so many walks of at most `walk_length` steps (100) in place of a search; the
+    same `seed` (0) gives the same walks.
     `faults` (name -> budget) and `goals`: if one of them never happens, the verdict is `unknown`.
     `max_memory`: bytes of resident memory that this process may use (with `spark`: including the
     processes that it starts). `checkpoint` and `resume`: directories.
@@ -209,17 +216,12 @@ def check(
 
     Raises `UserError` (`groupcheck.UserError`) for anything that does not exist or does not fit.
     """
+    about = subject(
+        what, mutation=mutation, invariants=invariants, goals=goals, constraints=constraints,
+        deadlock=deadlock, faults=faults, **scope,
+    )  # fmt: skip
     return run(
-        subject(
-            what,
-            mutation=mutation,
-            invariants=invariants,
-            goals=goals,
-            constraints=constraints,
-            deadlock=deadlock,
-            faults=faults,
-            **scope,
-        ),
+        about,
         Limits(max_states, max_seconds, max_memory, depth=max_depth),
         progress,
         engine=engine,
@@ -228,6 +230,7 @@ def check(
         resume=resume,
         spread=Spreading(spark, store, shards, hand_over),
         conformed=conformed,
+        walks=walks_of(random_walks, walk_length, seed),
     )
 
 
@@ -242,13 +245,18 @@ def run(
     resume: str | FilePath | None = None,
     spread: Spreading = Spreading(),
     conformed: bool = False,
+    walks: Walks | None = None,
 ) -> CheckResult:
-    """Explores a subject with one of the two engines, in this process or on a cluster. Raises
-    `UserError` for options that do not fit each other.
+    """Explores a subject with one of the two engines, in this process or on a cluster, or goes
+    random walks. Raises `UserError` for options that do not fit each other.
     """
     if engine not in ENGINES:
         raise one_of("engine", engine, ENGINES)
     _must_be_positive(limits, workers, spread)
+    if walks is not None:
+        searching = (engine != "fast", workers != 1, checkpoint, resume, spread.master, conformed)
+        verdict = walked(about.spec, walks, limits, progress, any(searching))
+        return CheckResult(about, judged(about, verdict), "walks", walks=walks)
     looker = _looker(about, spread, engine) if conformed else None
     if spread.master is not None:
         verdict = _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
@@ -316,9 +324,7 @@ def _must_be_positive(limits: Limits, workers: int, spread: Spreading) -> None:
         ("shards", spread.shards, 1),
         ("hand over", spread.hand_over, 0),
     ):
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if value is not None and not (whole and value >= least):
-            raise UserError(f"{name} is {value!r}, not {least} or more")
+        must_be_at_least(name, value, least)
     seconds: object = limits.seconds
     real = isinstance(seconds, Real) and not isinstance(seconds, bool)
     if seconds is not None and not (real and seconds > 0):  # type: ignore[operator]

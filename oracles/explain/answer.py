@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Path, Verdict
 from groupcheck.oracles.explain.explanation import Explanation, explain, retell
 from groupcheck.oracles.explain.subject import Subject
+
+if TYPE_CHECKING:
+    from groupcheck.model.engine.fast.walks import Walks
 
 
 @attrs.frozen
@@ -59,6 +62,8 @@ class Answer:
     engine: str = "fast"
     # None if nobody asked.
     conformed: Conformed | None = None
+    # The random walks that took the place of a search.
+    walks: Walks | None = None
 
     def __bool__(self) -> bool:
         return self.holds

@@ -53,6 +53,7 @@ def verdict_document(result: Answer) -> dict[str, Any]:
         "deadlock": about.spec.deadlock,
         "violations": [violation_document(e) for e in result.explanations],
         "notes": list(v.notes),
+        **({"random_walks": attrs.asdict(result.walks)} if result.walks is not None else {}),
         **({"conformed": result.conformed.document()} if result.conformed is not None else {}),
         **({"distribution": dict(v.distribution)} if v.distribution is not None else {}),
     }

@@ -57,8 +57,8 @@ def line(progress: Progress, limits: Limits, left: float | None) -> str:
     parts = [
         f"{progress.states:,} states",
         f"{rate:,.0f} states/s" if rate else "",
-        f"level {progress.level}",
-        f"frontier {progress.frontier:,}",
+        f"walk {progress.level:,}" if progress.walks else f"level {progress.level}",
+        f"{'left' if progress.walks else 'frontier'} {progress.frontier:,}",
         f"{progress.memory / 2**20:,.0f} MiB" if progress.memory else "",
         f"{progress.seconds:.0f} s",
     ]
@@ -77,6 +77,8 @@ def meter(limits: Limits) -> Iterator[Callable[[Progress], None] | None]:
     estimate = Estimate()
 
     def told(progress: Progress, seconds: float) -> str:
+        if progress.walks:
+            return line(progress, limits, None)
         estimate.see(progress)
         return line(progress, limits, estimate.seconds_left(progress))
 

@@ -245,3 +245,23 @@ def test_a_search_is_bounded_from_the_command_line(mine, capsys: pytest.CaptureF
         assert json.loads(capsys.readouterr().out)["broken"] == broken
     assert cli.run(["check", spec, "--constraint", f"{mine.name}:small"]) == 2
     assert "decorated with @invariant, not with @constraint" in capsys.readouterr().err
+
+
+def test_random_walks_from_the_command_line(mine, capsys: pytest.CaptureFixture[str]):
+    walks = ["--random-walks", "3", "--walk-length", "9", "--seed", "5"]
+    two_phases = str(Path(__file__).parents[2] / TWO_PHASES)
+    assert cli.run(["check", two_phases, "--set", "managers=3", *walks, "--json"]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert told["random_walks"] == {"number": 3, "length": 9, "seed": 5}
+    assert (told["engine"], told["verdict"], told["transitions"]) == ("walks", "unknown", 23)
+    assert cli.run(["check", f"{mine.name}:counting", *walks, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["violations"][0]["depth"] == 3
+    for wrong in (
+        ["--walk-length", "3"],
+        ["--seed", "0"],
+        [*walks, "--max-depth", "3"],
+        [*walks, "--workers", "2"],
+        [*walks, "--engine", "reference"],
+    ):
+        assert cli.run(["check", two_phases, "--set", "managers=2", *wrong]) == 2
+        assert "random-walks" in capsys.readouterr().err
