@@ -9,6 +9,17 @@ from groupcheck.model.engine.errors import (
     SpecError,
     UserError,
 )
+from groupcheck.model.engine.progress import (
+    Fairness,
+    Liveness,
+    always_possible,
+    eventually,
+    infinitely_often,
+    leads_to,
+    settles,
+    weak,
+    weak_any,
+)
 from groupcheck.model.engine.promises import (
     Predicate,
     StepInvariant,
@@ -26,8 +37,10 @@ from groupcheck.model.engine.verdict import Firing, Limits, Path, Progress, Step
 
 __all__ = [
     "CheckpointError",
+    "Fairness",
     "Firing",
     "Limits",
+    "Liveness",
     "Path",
     "Predicate",
     "Progress",
@@ -42,15 +55,22 @@ __all__ = [
     "UserError",
     "Verdict",
     "Violation",
+    "always_possible",
     "array",
     "but",
     "constraint",
     "end",
+    "eventually",
     "goal",
+    "infinitely_often",
     "invariant",
+    "leads_to",
     "rule",
+    "settles",
     "single",
     "step_invariant",
     "urgent",
     "view",
+    "weak",
+    "weak_any",
 ]

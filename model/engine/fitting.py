@@ -10,10 +10,12 @@ from typing import Any
 
 from groupcheck.model.engine.errors import SpecError, shown
 from groupcheck.model.engine.pools import flaw
+from groupcheck.model.engine.progress import PROMISE, Fairness, Liveness
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.rule import Rule, Slot
 from groupcheck.model.engine.verdict import DEADLOCK
 
+PROGRESS = "@eventually, @infinitely_often, @settles, @leads_to or @always_possible"
 RESERVED = ("me", "scope", "state")  # parameters with a meaning of their own
 
 
@@ -34,7 +36,13 @@ def fit(spec: Parts) -> None:
         for p in getattr(spec, what):
             _must_be(p, Predicate, "predicate", what, decorators)
     known = {*spec.slots, *(v.name for v in spec.views), "state"}
-    for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.constraints, *spec.views):
+    for f in spec.fair:
+        _must_be(f, Fairness, "fairness", "fair", "weak(rule) or weak_any(rule)", "write")
+        _fair(spec, f)
+    for p in spec.progress:
+        _must_be(p, Liveness, PROMISE, "progress", PROGRESS)
+    of_runs = [p for promise in spec.progress for p in promise.predicates]
+    for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.constraints, *spec.views, *of_runs):
         if isinstance(p, StepInvariant):
             _step_invariant(spec, p)
             continue
@@ -48,13 +56,13 @@ def fit(spec: Parts) -> None:
     _names(spec)
 
 
-def _must_be(p: Any, kinds: Any, what: str, where: str, decorators: str) -> None:
+def _must_be(
+    p: Any, kinds: Any, what: str, where: str, made: str, do: str = "decorate the function with"
+) -> None:
     if not isinstance(p, kinds):
-        is_named = isinstance(p, (Rule, Predicate, StepInvariant))
+        is_named = isinstance(p, (Rule, Predicate, StepInvariant, Liveness))
         text = f"{type(p).__name__} {p.name}" if is_named else shown(p)
-        raise SpecError(
-            f"{text} is not a {what}", where=where, do=f"decorate the function with {decorators}"
-        )
+        raise SpecError(f"{text} is not a {what}", where=where, do=f"{do} {made}")
 
 
 def _must_be_slots(names: Iterable[str], spec: Parts, where: str) -> None:
@@ -161,6 +169,27 @@ def _step_invariant(spec: Parts, p: StepInvariant) -> None:
         )
 
 
+def _fair(spec: Parts, f: Fairness) -> None:
+    """Each name must be of an ordinary rule, or of one of its labels."""
+    ordinary = {r.name: r for r in spec.rules if not r.urgent}
+    for name in f.names:
+        rule, _, label = name.partition(":")
+        if rule not in ordinary:
+            is_urgent = any(r.name == rule for r in spec.rules)
+            raise SpecError(
+                f"{shown(name)} is urgent: it happens inside other steps"
+                if is_urgent
+                else f"{shown(name)} is not a rule; rules are {', '.join(ordinary)}",
+                where="fair",
+                do="name the rules whose steps make it possible" if is_urgent else "",
+            )
+        if label and label not in ordinary[rule].labels:
+            labels = ", ".join(ordinary[rule].labels) or "none"
+            raise SpecError(
+                f"rule {rule} has no label {shown(label)}, it has {labels}", where="fair"
+            )
+
+
 def _views(spec: Parts) -> None:
     views = {v.name: v for v in spec.views}
 
@@ -179,9 +208,12 @@ def _views(spec: Parts) -> None:
             raise SpecError(
                 "reads itself", where=where, do="a view reads slots, and views that do not read it"
             )
-    for p in (*spec.views, *spec.invariants, *spec.goals, *spec.ends, *spec.constraints):
+    of_runs = [p for promise in spec.progress for p in promise.predicates]
+    for p in (*spec.views, *spec.invariants, *spec.goals, *spec.ends, *spec.constraints, *of_runs):
         if isinstance(p, Predicate):
             _indexes(spec, p)
+    for promise in spec.progress:
+        _sizes(f"{PROMISE} {promise.name}", _reads(spec, promise.bound))
 
 
 def _arrays(spec: Parts, name: str) -> dict[str, int]:
@@ -197,7 +229,7 @@ def _indexes(spec: Parts, p: Predicate) -> None:
     """Each index variable must stand for one element at a time, of arrays of one size."""
     is_view = any(p is v for v in spec.views)
     where = f"{'view' if is_view else 'predicate'} {p.name}"
-    reads: dict[str, dict[str, int]] = {}  # index variable -> arrays with their sizes
+    reads = _reads(spec, p)
     named = set()
     for name, var in p.places:
         arrays = _arrays(spec, name)
@@ -216,14 +248,25 @@ def _indexes(spec: Parts, p: Predicate) -> None:
                 else "leave one of them out",
             )
         named.add(text)
-        if index:
-            reads.setdefault(index, {}).update(arrays)
     if is_view and len(reads) > 1:
         raise SpecError(
             "has more than one index variable",
             where=where,
             do="a view is of one index: use the same letter",
         )
+    _sizes(where, reads)
+
+
+def _reads(spec: Parts, p: Predicate) -> dict[str, dict[str, int]]:
+    """The arrays that each index variable ranges over, with their sizes."""
+    reads: dict[str, dict[str, int]] = {}
+    for name, var in p.places:
+        if arrays := _arrays(spec, name):
+            reads.setdefault(var or "i", {}).update(arrays)
+    return reads
+
+
+def _sizes(where: str, reads: Mapping[str, Mapping[str, int]]) -> None:
     for index, arrays in reads.items():
         if len(set(arrays.values())) > 1:
             sizes = " and ".join(f"{name} has {size}" for name, size in arrays.items())
@@ -242,13 +285,21 @@ def _names(spec: Parts) -> None:
         ("end", spec.ends),
         ("constraint", spec.constraints),
         ("view", spec.views),
+        (PROMISE, spec.progress),
     ):
         names = [p.name for p in given]
         twice = {n for n in names if names.count(n) > 1}
         if twice:
             raise SpecError(f"two {what}s are called {min(twice)!r}")
-    if DEADLOCK in [p.name for p in spec.invariants]:
-        raise SpecError(
-            f"no invariant is called {DEADLOCK!r}: states in which nothing can happen are",
-            do="give it another name",
-        )
+    shared = {p.name for p in spec.invariants} & {p.name for p in spec.progress}
+    if shared:
+        raise SpecError(f"an invariant and a {PROMISE} are called {min(shared)!r}")
+    for what, names in (
+        ("invariant", [p.name for p in spec.invariants]),
+        (PROMISE, [p.name for p in spec.progress]),
+    ):
+        if DEADLOCK in names:
+            raise SpecError(
+                f"no {what} is called {DEADLOCK!r}: states in which nothing can happen are",
+                do="give it another name",
+            )

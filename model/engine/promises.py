@@ -64,7 +64,8 @@ def _place(p: inspect.Parameter, hints: dict[str, Any]) -> str:
     return p.name
 
 
-def _predicate(function: Callable[..., Any], source: str, what: str) -> Predicate:
+def predicate_of(function: Callable[..., Any], source: str, what: str) -> Predicate:
+    """The predicate that a function of slots and views stands for. `what`: how it is decorated."""
     places = []
     parameters = parameters_of(function, what)
     where = f"{what} {function.__name__}"
@@ -104,9 +105,9 @@ def invariant(*function: Test, source: str = "") -> Any:
     promise stands.
     """
     return (
-        _predicate(function[0], source, "invariant")
+        predicate_of(function[0], source, "invariant")
         if function
-        else lambda f: _predicate(f, source, "invariant")
+        else lambda f: predicate_of(f, source, "invariant")
     )
 
 
@@ -117,9 +118,9 @@ def goal(*, source: str) -> Callable[[Test], Predicate]: ...
 def goal(*function: Test, source: str = "") -> Any:
     """A situation that some state must show; a run in which it never does is not green."""
     return (
-        _predicate(function[0], source, "goal")
+        predicate_of(function[0], source, "goal")
         if function
-        else lambda f: _predicate(f, source, "goal")
+        else lambda f: predicate_of(f, source, "goal")
     )
 
 
@@ -127,21 +128,21 @@ def end(function: Test) -> Predicate:
     """States in which the protocol may rest. A state without a successor other than itself is a
     deadlock if it is not an end.
     """
-    return _predicate(function, "", "end")
+    return predicate_of(function, "", "end")
 
 
 def constraint(function: Test) -> Predicate:
     """Bounds the search: a state in which it is false is a border state. Invariants and goals look
     at border states; what follows them is not explored.
     """
-    return _predicate(function, "", "constraint")
+    return predicate_of(function, "", "constraint")
 
 
 def view(function: Callable[..., Any]) -> Predicate:
     """A derived value (any hashable) that invariants may name like a slot; over slots of at most
     one index variable.
     """
-    return _predicate(function, "", "view")
+    return predicate_of(function, "", "view")
 
 
 @frozen

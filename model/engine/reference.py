@@ -5,12 +5,13 @@ judge of the fast one.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from attrs import evolve
 
 from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.liveness import Graph
 from groupcheck.model.engine.paths import unwound
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.spec import Spec
@@ -50,13 +51,18 @@ def explore(
     progress: Callable[[Progress], None] | None = None,
     *,
     symmetry: bool = False,
+    liveness: bool = False,
 ) -> Verdict:
     """Explores every state. The first violations stop the run at the end of their level, so that
     paths are shortest.
 
     `symmetry`: expands one state of each orbit where the spec allows it, after looking that its
-    permutations take the permuted steps. The numbers stay those of all states.
+    permutations take the permuted steps. The numbers stay those of all states. `liveness`: judges
+    the progress promises, too, among all states.
     """
+    if liveness:
+        see, verdict = Semantics(spec), _explored(spec, limits, progress, NO_SYMMETRY)
+        return with_progress(see, verdict, Graph(see, verdict.states + verdict.border))
     found = symmetry_of(spec) if symmetry else NO_SYMMETRY
     try:
         return _explored(spec, limits, progress, found)
@@ -181,9 +187,32 @@ def reduction(symmetry: Symmetry, stored: int) -> Reduction:
     return Reduction(bool(arrays), "; ".join(symmetry.reasons), arrays, stored if arrays else 0)
 
 
+class Judge(Protocol):
+    """What judges progress promises."""
+
+    def answers(self) -> Mapping[str, tuple[Kind, Path | None]]:
+        """Of each promise: does it hold, and a counterexample."""
+
+
+def with_progress(see: Semantics, verdict: Verdict, judge: Judge) -> Verdict:
+    """The verdict with that on the progress promises of a spec."""
+    answers = judge.answers()
+    found = [violation(see, n, len(path.steps), path) for n, (_, path) in answers.items() if path]
+    found.sort(key=lambda v: (v.depth, v.invariant))
+    kinds = {name: kind for name, (kind, _) in answers.items()}
+    kind, reason = verdict.verdict, verdict.reason
+    open_ = [name for name, kind in kinds.items() if kind == UNKNOWN]
+    if found:
+        kind = VIOLATED
+    elif kind == HOLDS and open_:
+        kind, reason = UNKNOWN, f"{reason}; it is not known whether {', '.join(open_)} can be kept"
+    violations = (*verdict.violations, *found)
+    return evolve(verdict, verdict=kind, reason=reason, violations=violations, progress=kinds)
+
+
 def violation(see: Semantics, name: str, depth: int, path: Path) -> Violation:
     """A violation, with its statement and key."""
-    statements = {p.name: p.statement for p in see.spec.invariants}
+    statements = {p.name: p.statement for p in (*see.spec.invariants, *see.spec.progress)}
     statement = statements.get(
         name, "Every state has a successor other than itself, or is a declared end."
     )

@@ -41,6 +41,8 @@ A `@constraint` is such a predicate, too. A state in which one is false, for som
 border state: invariants and goals look at it, it is not expanded and never a deadlock, and it does
 not count among the states of the verdict. Steps that lead to it count as transitions. (TLC's
 CONSTRAINT does the same.)
+
+Promises about whole runs, and the fairness that they assume, are in `progress`.
 """
 
 from __future__ import annotations
@@ -52,13 +54,15 @@ from attrs import field, frozen
 
 from groupcheck.model.engine.errors import SpecError
 from groupcheck.model.engine.fitting import fit
+from groupcheck.model.engine.progress import Fairness, Liveness
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.rule import Rule, Slot, Value
 
 
 def _named(values: Iterable[Any]) -> tuple[Any, ...]:
     if not isinstance(values, Iterable) or isinstance(values, (str, Mapping)):
-        one = values.name if isinstance(values, (Rule, Predicate, StepInvariant)) else "..."
+        kinds = (Rule, Predicate, StepInvariant, Liveness)
+        one = values.name if isinstance(values, kinds) else "..."
         raise SpecError(
             f"a {type(values).__name__} is given where a list belongs", do=f"write [{one}]"
         )
@@ -86,6 +90,9 @@ class Spec:
     constraints: tuple[Predicate, ...] = field(default=(), converter=_named)
     # Is a state without successors a violation where it is no end?
     deadlock: bool = True
+    # What runs must not leave undone for ever, and what they promise: see `progress`.
+    fair: tuple[Fairness, ...] = field(default=(), converter=_named)
+    progress: tuple[Liveness, ...] = field(default=(), converter=_named)
 
     def __attrs_post_init__(self) -> None:
         fit(self)

@@ -15,6 +15,7 @@ from typing import Any
 from groupcheck.model.engine.errors import RuleError, SpecError, UserError, shown
 from groupcheck.model.engine.functions import AnswerError, outcomes, truth
 from groupcheck.model.engine.pools import flaw
+from groupcheck.model.engine.progress import PROMISE
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.spec import Spec
@@ -309,6 +310,7 @@ class Semantics:
     def _fault(self, p: Predicate, problem: str, args: list[Any]) -> RuleError:
         s = self.spec
         roles = {"view": s.views, "goal": s.goals, "end": s.ends, "constraint": s.constraints}
+        roles[PROMISE] = tuple(q for promise in s.progress for q in promise.predicates)
         kind = next(
             (what for what, given in roles.items() if any(p is q for q in given)), "invariant"
         )
@@ -342,7 +344,7 @@ class Semantics:
 
     def key(self, path: Path) -> str:
         """A short text that replays a path with `follow`: the number of the start and of each step
-        among its alternatives.
+        among its alternatives, and where the loop of a lasso begins.
         """
         numbers = [[rest for _, _, rest in self.starts()].index(path.initial)]
         state = path.initial
@@ -363,15 +365,19 @@ class Semantics:
                 )
             numbers.append(number)
             state = step.state
-        return "gc1-" + ".".join(map(str, numbers))
+        loop = "" if path.loop_from is None else f"+{path.loop_from}"
+        return "gc1-" + ".".join(map(str, numbers)) + loop
 
     def follow(self, key: str) -> Path:
         """The path that a key stands for. Raises `UserError` where the key does not fit this spec
         and scope.
         """
-        if not re.fullmatch(r"gc1-[0-9]{1,8}(\.[0-9]{1,8})*", key):
-            raise UserError(f"{key[:60]!r} is not a key", do="a key looks like gc1-0.3.12")
-        start, *numbers = map(int, key[4:].split("."))
+        if not re.fullmatch(r"gc1-[0-9]{1,8}(\.[0-9]{1,8})*(\+[0-9]{1,8})?", key):
+            raise UserError(
+                f"{key[:60]!r} is not a key", do="a key looks like gc1-0.3.12 or gc1-0.3.12+1"
+            )
+        choices, _, loop = key[4:].partition("+")
+        start, *numbers = map(int, choices.split("."))
         starts = self.starts()
         if start >= len(starts):
             raise UserError(
@@ -391,4 +397,11 @@ class Semantics:
                 )
             steps.append(step[0])
             state = step[0].state
-        return Path(self.places, initial, chain, tuple(steps))
+        path = Path(self.places, initial, chain, tuple(steps), int(loop) if loop else None)
+        if loop and path.states[int(loop) :][:1] != (state,):
+            raise UserError(
+                f"the last step does not return to state {loop}, where the key's loop begins",
+                where=self.spec.name,
+                do="use the variant, scope and mutation that gave it",
+            )
+        return path

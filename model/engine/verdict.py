@@ -56,6 +56,10 @@ class Path:
     # The urgent outcomes that brought it to rest.
     settled: tuple[Firing, ...]
     steps: tuple[Step, ...]
+    # Of a lasso the number of the state at which its loop begins: the last step returns to it.
+    # Equal to the number of steps: the loop is empty, the run stays in the last state for ever.
+    # None: the path ends.
+    loop_from: int | None = None
 
     @property
     def states(self) -> tuple[tuple[Any, ...], ...]:
@@ -64,7 +68,7 @@ class Path:
 
 @frozen
 class Violation:
-    """A broken invariant, with a shortest path that shows it."""
+    """A broken promise, with a path that shows it: a shortest one, or a lasso."""
 
     # Its name, or `deadlock`.
     invariant: str
@@ -160,6 +164,8 @@ class Verdict:
     rules: Mapping[str, int] = field(factory=dict)
     # Every goal, and after how many steps it was first met; None: never.
     goals: Mapping[str, int | None] = field(factory=dict)
+    # Every progress promise that was looked at, and whether it holds.
+    progress: Mapping[str, Kind] = field(factory=dict, kw_only=True)
     violations: tuple[Violation, ...] = ()
     # What the user should know about the search.
     notes: tuple[str, ...] = ()

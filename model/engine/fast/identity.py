@@ -91,6 +91,7 @@ def identity(spec: Spec) -> Identity:
     modules = [getattr(part.call, "__module__", None) or "" for part in parts.values()]
     values = _Values({"groupcheck", *(module.partition(".")[0] for module in modules)})
     told = {what: _digest(values.told(part)) for what, part in parts.items()}
+    told["fairness"] = _digest(spec.fair)
     told["scope"] = _digest(values.told(spec.scope))
     told["deadlock"] = _digest(spec.deadlock)
     told["initial states"] = _digest(values.told((spec.slots, spec.initial, list(parts))))

@@ -1,0 +1,133 @@
+"""The meaning of progress: which actions are fair, and which promises a run breaks.
+
+A run that never ends is told as a lasso: a path to a state, and a loop from there back to it, which
+is repeated for ever. An empty loop stays in its state for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attrs import frozen
+
+from groupcheck.model.engine.progress import Liveness
+from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.verdict import Firing, Path
+
+LOOKED_AT = 20_000  # states that `is_out_of_reach` visits before it gives up
+Binding = dict[str, int]
+
+
+@frozen
+class Action:
+    """A fair action: steps of which a run may not leave all undone while some stay possible."""
+
+    name: str
+    # (`rule` or `rule:label`, index) of the outcomes that begin its steps.
+    firings: frozenset[tuple[str, int | None]]
+
+    def has(self, firing: Firing) -> bool:
+        return (firing.name, firing.me) in self.firings
+
+
+def actions_of(see: Semantics) -> tuple[Action, ...]:
+    """The fair actions of a spec, in the order in which it names them."""
+    found = []
+    for f in see.spec.fair:
+        by_index: dict[int | None, set[tuple[str, int | None]]] = {}
+        for rule, index, _ in see.ordinary:
+            me = index if rule.name in see.indexed else None
+            names = {n for n in rule.names if not f.names or {n, rule.name} & {*f.names}}
+            if names:
+                by_index.setdefault(None if f.together else me, set()).update(
+                    (n, me) for n in names
+                )
+        for me, firings in by_index.items():
+            found.append(Action(f.name if me is None else f"{f.name}[{me}]", frozenset(firings)))
+    return tuple(found)
+
+
+def enabled(see: Semantics, actions: Sequence[Action], state: State) -> frozenset[Action]:
+    """The actions of which a step leads from this state to another one."""
+    moves = {step.firing for step, _ in see.steps(state) if step.state != state}
+    return frozenset(a for a in actions if any(a.has(firing) for firing in moves))
+
+
+def unfair_to(see: Semantics, path: Path) -> tuple[Action, ...]:
+    """The fair actions that are enabled all along the loop of a lasso and never taken in it; none:
+    the run is fair.
+    """
+    assert path.loop_from is not None
+    states, steps = path.states[path.loop_from :], path.steps[path.loop_from :]
+    left = set(actions_of(see))
+    for state in states:
+        left &= enabled(see, tuple(left), state)
+    for before, step in zip(states, steps):
+        if step.state != before:
+            left -= {a for a in left if a.has(step.firing)}
+    return tuple(a for a in actions_of(see) if a in left)
+
+
+def breaks(see: Semantics, promise: Liveness, binding: Binding, path: Path) -> bool:
+    """Does the run of a lasso break a promise for this binding? (Whether the run is fair is another
+    question.)
+    """
+    assert path.loop_from is not None
+    states = path.states
+    good = [bool(see.evaluate(promise.goal, binding, state)) for state in states]
+    loop = good[path.loop_from :]
+    if promise.kind == "settles":
+        return not all(loop)
+    if any(loop):
+        return False
+    last = max((k for k, holds in enumerate(good) if holds), default=-1)
+    if promise.kind == "eventually":
+        return last < 0
+    if promise.kind == "infinitely_often":
+        return True
+    assert promise.when is not None, f"{promise.kind} is no promise about lassos"
+    return any(see.evaluate(promise.when, binding, state) for state in states[last + 1 :])
+
+
+def is_out_of_reach(see: Semantics, goal: Liveness, binding: Binding, state: State) -> bool | None:
+    """Does no path from this state lead to the goal of an `always_possible`? None: there are too
+    many states to tell.
+    """
+    seen, todo = {state}, [state]
+    while todo:
+        now = todo.pop()
+        if see.evaluate(goal.goal, binding, now):
+            return False
+        for step, _ in see.steps(now):
+            if step.state not in seen:
+                seen.add(step.state)
+                todo.append(step.state)
+        if len(seen) > LOOKED_AT:
+            return None
+    return True
+
+
+def broken_by(see: Semantics, path: Path) -> dict[str, Binding]:
+    """The progress promises that a path breaks, each with the first binding for which it does. A
+    lasso breaks promises if it is fair, another path if its last state has something out of reach.
+    """
+    broken: dict[str, Binding] = {}
+    if path.loop_from is not None and unfair_to(see, path):
+        return broken
+    for promise in see.spec.progress:
+        is_about_lassos = promise.kind != "always_possible"
+        if is_about_lassos == (path.loop_from is not None):
+            for binding in see.instances(promise.bound):
+                if (
+                    breaks(see, promise, binding, path)
+                    if is_about_lassos
+                    else is_out_of_reach(see, promise, binding, path.states[-1])
+                ):
+                    broken[promise.name] = binding
+                    break
+    return broken
+
+
+def named(promises: Iterable[Liveness], name: str) -> Liveness | None:
+    """The progress promise of a name."""
+    return next((p for p in promises if p.name == name), None)

@@ -1,0 +1,172 @@
+"""A judge of progress: what the docstring of `progress.py` says, by another algorithm than the
+engines use (fixpoints over sets of states, Emerson and Lei 1986), and random specs with fairness
+and promises.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from random import Random
+
+import attrs
+from judge import TooLargeError, asked, at_rest, firings, indexes, initial_states, size
+from random_specs import Writer
+
+from groupcheck.model.engine import Liveness, Predicate, Spec, SpecError, weak, weak_any
+
+
+def moves(spec, state):
+    """Every step: (name of the outcome that begins it, index or None, state at rest)."""
+    for rule in spec.rules:
+        for index in () if rule.urgent else indexes(spec, rule):
+            for name, after, _ in firings(spec, rule, index, state):
+                for _, rest, _ in at_rest(spec, after):
+                    yield name, index, rest
+
+
+def graph_of(spec, most):
+    """The initial states at rest, and the steps of every reachable state."""
+    starts = [rest for raw in initial_states(spec) for _, rest, _ in at_rest(spec, raw)]
+    graph, todo = {}, list(starts)
+    while todo:
+        state = todo.pop()
+        if state not in graph:
+            graph[state] = list(moves(spec, state))
+            todo += [after for _, _, after in graph[state]]
+        if len(graph) > most:
+            raise TooLargeError
+    return starts, graph
+
+
+def actions(spec):
+    """For each fair action a test of (name, index)."""
+    for f in spec.fair:
+        rules = [r for r in spec.rules if not r.urgent]
+        names = {
+            n
+            for r in rules
+            for n in ([f"{r.name}:{label}" for label in r.labels] or [r.name])
+            if not f.names or n in f.names or r.name in f.names
+        }
+        concerned = [r for r in rules if any(n.partition(":")[0] == r.name for n in names)]
+        every = {index for r in concerned for index in indexes(spec, r)}
+        for one in [every] if f.together else [{index} for index in every]:
+            yield lambda name, index, names=names, one=one: name in names and index in one
+
+
+def bindings(spec, promise):
+    sizes = {}
+    for p in promise.predicates:
+        for name, v in p.places:
+            if (n := size(spec, name)) is not None:
+                sizes[v or "i"] = n
+    for chosen in permutations(range(max(sizes.values(), default=0)), len(sizes)):
+        if all(i < n for i, n in zip(chosen, sizes.values())):
+            yield dict(zip(sizes, chosen))
+
+
+def staying(graph, region, wanted):
+    """The states from which some run stays in a region for ever and meets each of the conditions
+    again and again. A condition says whether a state meets it, given the states that may follow.
+    """
+    left = set(region)
+    while True:
+        before = len(left)
+        for condition in wanted:
+            reach = {s for s in left if condition(s, left)}
+            grown = -1
+            while grown != len(reach):
+                grown = len(reach)
+                reach |= {s for s in left if any(after in reach for _, _, after in graph[s])}
+            left = reach
+        if len(left) == before:
+            return left
+
+
+def fairly(graph, has):
+    """The condition that a run is fair to an action."""
+
+    def condition(state, left):
+        taken = [after for name, index, after in graph[state] if has(name, index)]
+        taken = [after for after in taken if after != state]
+        return not taken or any(after in left for after in taken)
+
+    return condition
+
+
+def breaks(spec, promise, binding, starts, graph):
+    good = {s for s in graph if asked(spec, promise.goal, binding.get, s)}
+    if promise.kind == "always_possible":
+        return len(staying_reach(graph, good)) < len(graph)
+    fair = [fairly(graph, has) for has in actions(spec)]
+    if promise.kind == "settles":
+        return bool(staying(graph, graph, [*fair, lambda s, left: s not in good]))
+    lost = staying(graph, {s for s in graph if s not in good}, fair)
+    if promise.kind == "eventually":
+        return any(s in lost for s in starts)
+    if promise.kind == "infinitely_often":
+        return bool(lost)
+    return any(asked(spec, promise.when, binding.get, s) for s in lost)
+
+
+def staying_reach(graph, good):
+    """The states from which a path leads to one of these."""
+    reach, grown = set(good), -1
+    while grown != len(reach):
+        grown = len(reach)
+        reach |= {s for s in graph if any(after in reach for _, _, after in graph[s])}
+    return reach
+
+
+def judge_progress(spec, most=60):
+    """Of each promise: is it broken?"""
+    starts, graph = graph_of(spec, most)
+    return {
+        p.name: any(breaks(spec, p, b, starts, graph) for b in bindings(spec, p))
+        for p in spec.progress
+    }
+
+
+def live_spec(seed):
+    """A random spec with fairness and promises about runs; it rests wherever it likes."""
+    writer = Writer(seed)
+    spec = writer.spec()
+    rng = Random(seed)
+    writer.fond_of_views = bool(spec.views) and rng.random() < 0.3
+    ordinary = [r for r in spec.rules if not r.urgent]
+    fair = []
+    for _ in range(rng.randint(0, 5) if ordinary else 0):
+        chosen = [
+            f"{r.name}:{rng.choice(r.labels)}" if r.labels and rng.random() < 0.5 else r
+            for r in rng.sample(ordinary, rng.randint(1, min(2, len(ordinary))))
+        ]
+        fair.append(rng.choice([weak, weak, weak_any])(*chosen))
+    if rng.random() < 0.3:
+        fair.append(weak_any())
+    views = list(spec.views)
+    promises: list[Liveness] = []
+    kinds = ("eventually", "infinitely_often", "settles", "leads_to", "always_possible")
+    for k in range(30):
+        kind, chance = rng.choice(kinds), rng.choice([100, 400, 700, 950])
+        goal, when = (
+            writer.predicate(f"{what}{k}", views, chance, lambda die, n: die < n)
+            for what in ("p", "q")
+        )
+        promise = Liveness(goal.name, kind, goal, when if kind == "leads_to" else None, "")
+        if fits(spec, promise):
+            promises.append(promise)
+        if len(promises) == 8:
+            break
+    rests = Predicate("rests", lambda: True, (), False, "", kind="end")
+    return attrs.evolve(
+        spec, invariants=(), ends=[rests], constraints=(), fair=fair, progress=promises
+    )
+
+
+def fits(spec: Spec, promise: Liveness) -> bool:
+    """Do index variables of the same letter range over arrays of one size?"""
+    try:
+        attrs.evolve(spec, progress=[promise])
+    except SpecError:
+        return False
+    return True
