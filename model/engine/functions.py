@@ -59,11 +59,14 @@ def outcomes(given: Any) -> Iterator[Any]:
         raise AnswerError(f"returned {shown(given)} (a rule yields its outcomes: use yield)")
 
 
-def _answers_nothing(function: Callable[..., Any]) -> bool:
-    """Does a function return None wherever it returns, so that its author forgot something?"""
+_RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
+
+
+def answers_nothing(function: Callable[..., Any]) -> bool:
+    """Does a function return None wherever it returns?"""
     code = getattr(function, "__code__", None)
     steps = list(dis.get_instructions(code)) if code else []
-    returns = [pair for pair in pairwise(steps) if pair[1].opname.startswith("RETURN_")]
+    returns = [pair for pair in pairwise(steps) if pair[1].opname in _RETURNS]
     return bool(returns) and all(_gives_none(*pair) for pair in returns)
 
 
@@ -102,7 +105,7 @@ def parameters_of(function: Callable[..., Any], what: str) -> list[inspect.Param
             if is_generator
             else "write def in place of async def",
         )
-    if what != "rule" and _answers_nothing(function):
+    if what != "rule" and answers_nothing(function):
         raise SpecError("returns nothing", where=f"{what} {name}", do="did you forget return?")
     try:
         return list(inspect.signature(function).parameters.values())

@@ -57,7 +57,7 @@ class Numbers:
 def numbers_of(search: Search) -> Numbers:
     return Numbers(
         search.findings.depth,
-        search.log.states,
+        search.states,
         search.transitions,
         search.fired,
         dict(search.findings.goals),

@@ -85,7 +85,7 @@ class Run:
     def report(self, frontier: int, is_compiling: bool = False) -> None:
         if self.progress:
             s = self.search
-            done = s.log.states, s.transitions, s.findings.depth
+            done = s.states, s.transitions, s.findings.depth
             self.progress(Progress(*done, frontier, self.seconds, resident_bytes(), is_compiling))
             self.reported = time.perf_counter()
 
@@ -107,11 +107,11 @@ class Run:
         level = s.findings.depth + 1
         if self.interrupted:
             return f"interrupted in level {level}"
-        reason = limits.reached(0 if filling else s.log.states, self.seconds, level)
+        reason = limits.reached(0 if filling else s.states, self.seconds, level)
         if not reason and limits.memory is not None and self.watch.needed() > limits.memory:
             reason = reached(limits, level)
         if not reason and s.log.is_full:
-            most = f"{s.log.states:,} states, the most that the index can hold"
+            most = f"{s.states:,} states, the most that the index can hold"
             reason = f"stopped at {most}, in level {level}"
         return reason
 
@@ -129,15 +129,15 @@ class Run:
         """
         s = self.search
         s.pulse = self.pulse
-        first, end = s.open_level(s.log.levels[-1], s.log.states)
+        first, end = s.open_level(s.log.levels[-1], s.states)
         if first == end and not s.findings.depth:
             raise s.see.nothing_within()
         while first < end and end - first < widest and not s.findings.wrong and not self.reason:
             s.findings.depth += 1
-            s.log.levels.append(s.log.states)
+            s.log.levels.append(s.states)
             with contextlib.suppress(StoppedError):
                 self._level(first, end)
-            opened = s.open_level(s.log.levels[-1], s.log.states)
+            opened = s.open_level(s.log.levels[-1], s.states)
             if not self.reason:
                 first, end = opened
                 self.left = end - first
@@ -147,13 +147,15 @@ class Run:
                 self.reason, self.left = self.limits.reached_depth(s.findings.depth), 0
 
     def _level(self, first: int, end: int) -> None:
+        """Expands a level; where levels are narrow, some after it, too."""
         s = self.search
         while first < end and not self.reason:
             self.left = end - first
             stretch = STRETCH * s.threads.workers
             if self.limits.states is not None:
-                stretch = max(256, min(stretch, self.limits.states - s.log.states))
+                stretch = max(256, min(stretch, self.limits.states - s.states))
             first = s.stretch(first, min(end, first + stretch))
+            end = s.end_of_level(end)
             self.left = end - first
             self.reason = self.limit()
             if time.perf_counter() - self.reported > BETWEEN:
@@ -161,9 +163,10 @@ class Run:
         s.look_at_whole_states(s.log.levels[-1])
 
     def _at_boundary(self) -> None:
-        self.boundary = checkpoints.numbers_of(self.search)
-        if self.saver and time.perf_counter() - self.saved > PATIENCE * self.saving:
-            self.save()
+        if self.saver:
+            self.boundary = checkpoints.numbers_of(self.search)
+            if time.perf_counter() - self.saved > PATIENCE * self.saving:
+                self.save()
 
     def save(self) -> None:
         """A checkpoint of the last complete level. None where something is wrong: it would hold
@@ -181,9 +184,7 @@ class Run:
         """
         s = self.search
         s.give_up()
-        self.reason = no_room(
-            f"for more than {s.log.states:,} states in level {s.findings.depth + 1}"
-        )
+        self.reason = no_room(f"for more than {s.states:,} states in level {s.findings.depth + 1}")
         try:
             self.save()
         except MemoryError:
@@ -192,7 +193,7 @@ class Run:
     def outlook(self) -> str:
         """What was left, and how much more it would take, as far as that can be told."""
         s = self.search
-        left = self.left + max(0, s.log.states - s.log.levels[-1])
+        left = self.left + max(0, s.states - s.log.levels[-1])
         sizes = [b - a for a, b in pairwise(s.log.levels)]
         text = f"{left:,} states were not expanded yet"
         if len(sizes) < 4:
@@ -203,7 +204,7 @@ class Run:
                 f"{text}, and each level is {growth:.2f} times as large as the one before, so the"
                 " total cannot be estimated"
             )
-        whole = s.log.states + int(left * growth / (1 - growth))
+        whole = s.states + int(left * growth / (1 - growth))
         return (
             f"{text}; each level is {growth:.2f} times as large as the one before, which would make"
             f" about {whole:,} states and {whole * 16 * s.packed.words:,} bytes"
@@ -296,6 +297,8 @@ def explore(
         run = Run(search, limits, progress, saver, began, numbers, Watch(search, peak))
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
             run.report(0, is_compiling=True)
+        is_plain = not spec.constraints and limits.depth is None
+        search.may_leave = is_plain and saver is None and resume is None and look is None
         run.begin(resumed=resume is not None)
         run.boundary = checkpoints.numbers_of(search)  # with the goals that initial states meet
         with interrupts(run):
@@ -338,7 +341,7 @@ def verdict_of(run: Run) -> Verdict:
         else:
             violations.append(violation(s.see, name, at, path))
     reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
-    states = s.log.states
+    states = s.states
     per_state = max(s.peak, s.bytes) / states
     return answer(s, reason, violations, states - s.outside, run.seconds, per_state, s.notes)
 

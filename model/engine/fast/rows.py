@@ -19,7 +19,7 @@ from groupcheck.model.engine.fast.tables import Instance, Table, Tables
 from groupcheck.model.engine.functions import outcomes
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.promises import StepInvariant
-from groupcheck.model.engine.rule import Guard
+from groupcheck.model.engine.rule import Guard, Rule
 from groupcheck.model.engine.step import MOST_OUTCOMES, Semantics, fault, too_many
 
 Numbers = Sequence[int]
@@ -160,6 +160,10 @@ class Rows:
                 member.rule.slots,
                 None if labelled else self._good.setdefault(shared, set()),
             )
+
+    def watched(self, rule: Rule) -> int:
+        """Calls of a rule that were made twice, to see whether it is deterministic."""
+        return self._watched[rule.name]
 
     def extend_guards(self) -> None:
         for guard in self.guards.values():

@@ -6,8 +6,11 @@ successor.
 from __future__ import annotations
 
 from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.fast.direct import Direct
 from groupcheck.model.engine.fast.exploration import Exploration, Work
+from groupcheck.model.engine.fast.factoring import Factoring, by_table
 from groupcheck.model.engine.fast.forked import Forks, evaluate
+from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.threads import Threads
 from groupcheck.model.engine.paths import path_through
@@ -21,11 +24,19 @@ class Search(Exploration):
     def __init__(self, spec: Spec) -> None:
         self.forks = Forks(1)
         self.threads = Threads(1)
+        # May it go on as a search over values, which leaves the log behind?
+        self.may_leave = False
+        self.direct: Direct | None = None
+        self.factoring = Factoring()
         super().__init__(spec)
         self.key_to = self.key_of
 
     def stretch(self, first: int, end: int) -> int:
         """Expands states from `first` on, at most to `end`, completely; returns the next one."""
+        if self.direct is None and self.may_leave and self._does_not_factor(first):
+            self._leave()
+        if self.direct is not None:
+            return self.direct.stretch(first, end)
         if self.threads.are_worth(end - first):
             return self.threads.stretch(self, first, end)
         return self.stretch_alone(first, end)
@@ -34,12 +45,81 @@ class Search(Exploration):
         """Appends the rows of a batch that are of rules."""
         evaluate(self, work, self.forks, tape)
 
+    def end_of_level(self, end: int) -> int:
+        """The end of the level in hand, which ended at `end` before the last stretch."""
+        return end if self.direct is None else self.log.levels[-1]
+
+    def _does_not_factor(self, expanded: int) -> bool:
+        """Would a search over values be quicker from here on? There its rules are not watched any
+        more, so all values must be of kinds that no rule changes by mistake.
+        """
+        if expanded < self.factoring.next:
+            return False
+        t, p = self.tables, self.packed
+        moves = by_table(t, p.arrays[r.FIRED].tolist())
+        instances = len(t.see.ordinary) + len(t.see.urgent)
+        fails = self.factoring.fails(p.filled[: t.urgent], moves, expanded, instances)
+        return fails and all(pool.is_frozen for pool in self.pools)
+
+    def _leave(self) -> None:
+        """Goes on as a search over values."""
+        columns = self.packed.ids(self.log.packed_states(0, self.log.states))
+        values = [[pool.values[n] for n in ids] for pool, ids in zip(self.pools, columns)]
+        self.direct = Direct(
+            self.tables,
+            list(zip(*values)),
+            self.rows,
+            self.predicates,
+            self.log.levels,
+            self.key_of,
+        )
+        super().give_up()
+
+    def free(self) -> None:
+        """Gives the states and outcomes back; the search cannot be used any more."""
+        super().free()
+        if self.direct is not None:
+            self.direct.free()
+
+    @property
+    def states(self) -> int:
+        """States found so far."""
+        return len(self.direct.states) if self.direct is not None else self.log.states
+
+    def state(self, place: int) -> State:
+        """The values of the state at a place."""
+        return self.direct.states[place] if self.direct is not None else super().state(place)
+
+    @property
+    def notes(self) -> list[str]:
+        if self.direct is None:
+            return super().notes
+        told = (
+            f"nearly every state asked the rules anew, so from {self.log.states:,} states on they"
+            " were called for each state: a rule that touches fewer slots would be quicker"
+        )
+        return [*super().notes, told]
+
+    @property
+    def transitions(self) -> int:
+        return super().transitions + (
+            self.direct.found.transitions if self.direct is not None else 0
+        )
+
+    @property
+    def fired(self) -> dict[str, int]:
+        out = super().fired
+        for name, n in self.direct.found.fired.items() if self.direct is not None else ():
+            out[name] += n
+        return out
+
     def path_to(self, place: int) -> Path:
         """A shortest path to the state at a place, its values replayed through the rules. Raises
         `RuleError` if they do not give it again.
         """
-        places = [place]
-        for level in range(self.log.level_of(place) - 1, -1, -1):
+        later = self.direct.way_to(place) if self.direct is not None else [place]
+        places = [later[0]]
+        for level in range(self.log.level_of(places[0]) - 1, -1, -1):
             first, end = self.log.levels[level], self.log.levels[level + 1]
             found = self.predecessor(first, end, places[-1])
             while found is not None and not self.see.within(self.state(found)):
@@ -48,7 +128,7 @@ class Search(Exploration):
                 what = f"no state leads to state {places[-1]} of the log"
                 raise RuleError("?", f"{what}: a rule is not deterministic", {})
             places.append(found)
-        return path_through(self.see, [self.state(k) for k in reversed(places)])
+        return path_through(self.see, [self.state(k) for k in (*reversed(places), *later[1:])])
 
     def key_of(self, place: int) -> str:
         """The key of a shortest path to the state at a place; empty if the rules do not give it
@@ -67,12 +147,15 @@ class Search(Exploration):
     @property
     def bytes(self) -> int:
         """Memory of log, index, tables, outcomes and queues; not the Python values."""
-        return super().bytes + self.threads.bytes
+        direct = self.direct.bytes if self.direct is not None else 0
+        return super().bytes + self.threads.bytes + direct
 
     @property
     def bytes_soon(self) -> int:
         """What the next stretch may take at once: a larger index, and what threads need for
         themselves.
         """
+        if self.direct is not None:
+            return self.direct.bytes_soon
         room = self.threads.room(self, STRETCH)
         return self.log.bytes_soon(room) + self.threads.bytes_soon(self, STRETCH)

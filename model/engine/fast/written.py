@@ -1,0 +1,285 @@
+"""The loop of a search over values, written as Python source for one spec: what a person would
+write by hand for it. The source holds numbers of places and rules alone, nothing that a spec says.
+"""
+
+from __future__ import annotations
+
+import inspect
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from attrs import define, field
+
+from groupcheck.model.engine.fast.predicates import Findings
+from groupcheck.model.engine.fast.tables import Instance, Tables
+from groupcheck.model.engine.functions import answers_nothing, outcomes, truth
+from groupcheck.model.engine.promises import Predicate
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.step import LONGEST_CHAIN, MOST_OUTCOMES, State
+
+Call = Callable[..., Any]
+
+
+class OddError(Exception):
+    """An outcome is not what it must be; the plain semantics says what is wrong with it."""
+
+
+@define(eq=False)
+class Found:
+    """What the loop reads and writes."""
+
+    # All states in order of discovery, and the same as a set.
+    states: list[State]
+    known: set[State]
+    # Of each outcome's name how often it fired.
+    fired: dict[str, int]
+    # Of each state that the loop found the place of one before it.
+    parents: array[int] = field(factory=lambda: array("I"))
+    # Places of states without successors but themselves.
+    quiet: list[int] = field(factory=list)
+    # The place in hand, where the loop raises.
+    at: int = 0
+    # Is it looking at predicates there, not at steps?
+    looks: bool = False
+    transitions: int = 0
+    calls: int = 0
+
+
+class Listener(Protocol):
+    """Who hears of what the loop finds."""
+
+    def note(self, p: Predicate, answer: Any, place: int) -> None:
+        """A predicate gave another answer than the one that is of no interest."""
+
+    def check(
+        self, rule: Rule, place: int, name: str, before: Sequence[Any], after: Sequence[Any]
+    ) -> None:
+        """An outcome of a rule that step invariants concern."""
+
+
+def gives_outcomes(call: Call) -> bool:
+    """Is it a generator function that returns nothing, so that its calls can be iterated as they
+    are?
+    """
+    return inspect.isgeneratorfunction(call) and answers_nothing(call)
+
+
+class Writer:
+    """Lines of source, and the objects that they name."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        calls: Mapping[str, Call],
+        found: Found,
+        findings: Findings,
+        levels: list[int],
+        listener: Listener,
+    ) -> None:
+        """`calls`: what to call for each rule."""
+        self.tables, self.see, self.calls = tables, tables.see, calls
+        self.lines: list[str] = []
+        self.given: dict[str, Any] = {
+            "truth": truth,
+            "outcomes": outcomes,
+            "OddError": OddError,
+            "scope": tables.see.spec.scope,
+            "found": found,
+            "fired": found.fired,
+            "findings": findings,
+            "levels": levels,
+            "note": listener.note,
+            "check": listener.check,
+        }
+        self._views: dict[tuple[str, int | None], str] = {}
+
+    def add(self, indent: int, *lines: str) -> None:
+        self.lines += [" " * indent + line for line in lines]
+
+    @property
+    def taken_apart(self) -> str:
+        """The places of a state as names to assign to."""
+        return "".join(f"s{k}, " for k in range(len(self.see.places)))
+
+    def made(self, name: str) -> Call:
+        """The function of this name."""
+        there: dict[str, Any] = {}
+        exec(compile("\n".join(self.lines), f"<groupcheck {name}>", "exec"), self.given, there)
+        function: Call = there[name]
+        return function
+
+    # -- rules
+
+    def outcomes(self, k: str, one: Instance, indent: int) -> int:
+        """A loop over the outcomes `o` of a rule instance, which `x{k}` counts; `c` counts the
+        calls. Returns the indent for its body.
+        """
+        rule, me, where = one
+        if rule.guard:
+            self.given[f"g{k}"] = rule.guard.call
+            place = where[rule.slots.index(rule.guard.slot)]
+            asked = f"{me}, s{place}" if rule.guard.takes_me else f"s{place}"
+            self.add(indent, f"a = g{k}({asked})", "if a is True or a is not False and truth(a):")
+            indent += 1
+        call = self.given[f"r{k}"] = self.calls[rule.name]
+        args = [str(me)] * rule.takes_me + [f"s{p}" for p in where] + ["scope"] * rule.takes_scope
+        called = f"r{k}({', '.join(args)})"
+        if not gives_outcomes(call):
+            called = f"outcomes({called})"
+        self.add(indent, "c += 1", f"most = x{k} + {MOST_OUTCOMES}", f"for o in {called}:")
+        self.add(indent + 1, f"x{k} += 1", f"if x{k} > most: raise OddError")
+        return indent + 1
+
+    def after(self, k: str, one: Instance, indent: int) -> str:
+        """Takes the outcome `o` apart and asks for step invariants. Returns how the state after it
+        reads; `name` is what the outcome counts under.
+        """
+        rule, _, where = one
+        new = [f"v{p}" for p in where]
+        if rule.labels or len(where) > 1:
+            label = ["label"] if rule.labels else []
+            self.add(
+                indent,
+                "if o.__class__ is not tuple and not isinstance(o, tuple): raise OddError",
+                f"{', '.join([*label, *new])}, = o",
+            )
+        else:
+            self.add(indent, f"{new[0]} = o")
+        for p in where:
+            self.add(
+                indent,
+                f"if v{p} is not s{p} and v{p}.__class__ is not s{p}.__class__: raise OddError",
+            )
+        names = dict(zip(rule.labels, rule.names)) if rule.labels else rule.names[0]
+        self.given[f"n{k}"] = names
+        checks = self.see.checks[rule.name]
+        if rule.labels or checks or self.see.urgent:
+            self.add(indent, f"name = n{k}[label]" if rule.labels else f"name = n{k}")
+        if checks:
+            self.given[f"rule{k}"] = rule
+            before, after = ("".join(f"{x}{p}, " for p in where) for x in "sv")
+            self.add(indent, f"check(rule{k}, place, name, ({before}), ({after}))")
+        every = range(len(self.see.places))
+        return "(" + "".join(f"v{p}, " if p in where else f"s{p}, " for p in every) + ")"
+
+    # -- predicates
+
+    def asked(self, wanted: Sequence[Predicate], is_goal: Call, indent: int) -> None:
+        """Evaluates predicates on a state, for each of their bindings."""
+        known: set[str] = set()
+        for k, p in enumerate(wanted):
+            self.given[f"q{k}"] = p
+            for binding in self.see.instances(p):
+                only = next(iter(binding.values())) if len(binding) == 1 else None
+                args = [
+                    self._value(name, binding.get(var or "i", only), known, indent)
+                    for name, var in p.places
+                ]
+                self._call(f"p{k}", "a", p, args, indent)
+                self.add(indent, f"if a is not {not is_goal(p)}: note(q{k}, a, place)")
+
+    def _value(self, name: str, index: int | None, known: set[str], indent: int) -> str:
+        """The name that holds the value of a slot or view; that of a view is found first."""
+        at = index if self.see.size(name) is not None else None
+        if name not in self.see.views:
+            return f"s{self.see.at[name, at]}"
+        view = self.see.views[name]
+        variable = self._views.setdefault((name, at), f"w{len(self._views)}")
+        if variable not in known:
+            args = [self._value(inner, at, known, indent) for inner, _ in view.places]
+            self._call(f"f{variable}", variable, view, args, indent)
+            known.add(variable)
+        return variable
+
+    def _call(
+        self, function: str, variable: str, p: Predicate, args: Sequence[str], indent: int
+    ) -> None:
+        self.given[function] = p.call
+        every = [*args, "scope"] if p.takes_scope else args
+        self.add(indent, f"{variable} = {function}({', '.join(every)})")
+
+
+def search_loop(w: Writer, wanted: Sequence[Predicate], is_goal: Call) -> Call:
+    """`go(first, end, stop)`: expands the states from place `first` on, of a level that ends at
+    `end`, and those of the levels after it, as far as place `stop`; returns how far it came. All
+    new states are looked at, by the predicates that are wanted.
+    """
+    counters = [f"xo{n}" for n in range(len(w.see.ordinary))]
+    if w.see.urgent:
+        w.given["settled"] = settling(w)
+        w.lines.clear()
+    w.add(
+        0,
+        "def go(first, end, stop):",
+        " states, known, quiet = found.states, found.known, found.quiet",
+        " add, append, parent = known.add, states.append, found.parents.append",
+        f" c = moves = {' = '.join(counters)} = 0",
+        " place = first - 1",
+        " try:",
+        "  while first < end and first < stop:",
+        "   new = len(states)",
+        "   for s in states[first:end if end < stop else stop]:",
+        "    place += 1",
+        f"    {w.taken_apart}= s",
+        "    moved = False",
+    )
+    for n, one in enumerate(w.see.ordinary):
+        inner = w.outcomes(f"o{n}", one, 4)
+        after = w.after(f"o{n}", one, inner)
+        if w.see.urgent:
+            w.add(inner, f"for t in settled({after}, name, place):")
+            inner += 1
+            w.add(inner, "moves += 1")
+        else:
+            w.add(inner, f"t = {after}", *["fired[name] += 1"] * bool(one[0].labels))
+        w.add(
+            inner,
+            "if t not in known: add(t); append(t); parent(place); moved = True",
+            "elif not moved: moved = t != s",
+        )
+    w.add(4, "if not moved: quiet.append(place)")
+    w.add(3, "first = place + 1", "found.looks, place = True, new - 1", "for s in states[new:]:")
+    w.add(4, "place += 1", f"{w.taken_apart}= s")
+    w.asked(wanted, is_goal, 4)
+    w.add(3, "found.looks, place = False, first - 1")
+    if not w.tables.constant:
+        w.add(3, "if first == end and end != len(states) and not quiet and not findings.wrong:")
+        w.add(4, "findings.depth += 1", "end = len(states)", "levels.append(end)")
+    w.add(1, "finally:", " found.at = place", " found.calls += c")
+    if w.see.urgent:
+        w.add(2, "found.transitions += moves")
+    else:
+        w.add(2, f"found.transitions += {' + '.join(counters)}")
+        for x, (rule, _, _) in zip(counters, w.see.ordinary):
+            if not rule.labels:
+                w.add(2, f"fired[n{x[1:]}] += {x}")
+    w.add(1, "return first")
+    return w.made("go")
+
+
+def settling(w: Writer) -> Call:
+    """`settled(state, name, place)`: the states at rest to which urgent rules bring a state, as a
+    list. `name` is what the outcome before it counts under; all that fires is counted once for each
+    of them.
+    """
+    w.add(
+        0,
+        "def settled(state, name, place):",
+        " rested, stack = [], [(state, (name,))]",
+        f" c = {' = '.join(f'xu{n}' for n in range(len(w.see.urgent)))} = 0",
+        " while stack:",
+        "  s, chain = stack.pop()",
+        f"  if len(chain) > {LONGEST_CHAIN + 1}: raise OddError",
+        f"  {w.taken_apart}= s",
+        "  after = []",
+    )
+    for n, one in enumerate(w.see.urgent):
+        w.add(2, "if not after:")
+        inner = w.outcomes(f"u{n}", one, 3)
+        after = w.after(f"u{n}", one, inner)
+        w.add(inner, f"after.append(({after}, (*chain, name)))")
+    w.add(2, "if after: stack += reversed(after)", "else:")
+    w.add(3, "rested.append(s)", "for n in chain: fired[n] += 1")
+    w.add(1, "found.calls += c", "return rested")
+    return w.made("settled")
