@@ -15,6 +15,7 @@ from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.threads import Threads
 from groupcheck.model.engine.paths import path_through
 from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.step import State
 from groupcheck.model.engine.verdict import Path
 
 
