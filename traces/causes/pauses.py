@@ -39,6 +39,9 @@ def _lasted(said: Said) -> int:
     told = said.fields.get("lasted")
     if isinstance(told, int | float):
         return int(told)
+    seconds = said.fields.get("seconds")
+    if isinstance(seconds, int | float):
+        return int(seconds * 1_000)
     parts = _PART.finditer(str(said.fields.get("delta", "")))
     return sum(int(part["number"]) * _UNITS[part["unit"]] for part in parts)
 

@@ -160,7 +160,7 @@ def single_failures(group: GroupEvidence) -> Iterator[Said]:
     others = ("coordinator_found", "session_timed_out", "coordinator_lost", *AT_WORK)
     for some in group.of_each("disconnected", *others).values():
         failed = [s for s in some if s.fields.get("failed")]
-        if len(some) == 1 and failed:
+        if len({(s.log, s.line) for s in some}) == 1 and failed:
             kind = "address_unreachable" if _was_handed_out(failed[0]) else "single_failure"
             yield fact(failed[0], kind, **{**failed[0].fields, "node": _shown(failed[0])})
 
