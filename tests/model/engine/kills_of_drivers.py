@@ -64,7 +64,8 @@ def answer(process: subprocess.Popen[str]) -> str:
 
 def left_over(folder: Path) -> list[Path]:
     """Halves of files, and segments that no checkpoint lists."""
-    listed = {x.name for file in folder.rglob(FILE) for x in read_manifest(file.parent)[1]}
+    saved = [read_manifest(file.parent) for file in folder.rglob(FILE)]
+    listed = {segment["name"] for one in saved for segment in one["segments"]}
     unlisted = [x for x in folder.rglob(f"{FOLDER}/*") if x.name not in listed]
     return [*folder.rglob("*.new"), *unlisted]
 
