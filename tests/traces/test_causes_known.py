@@ -166,6 +166,7 @@ ALWAYS = {
     "delayed_rebalance": ("delay",),
     "coordinator_absent": ("lasted", "failed"),
     "long_pause": ("lasted",),
+    "old_end": ("repeats", "wait"),
     "broker_cut_off": ("from",),
     **dict.fromkeys(
         ("never_connected", "address_unreachable", "broker_unreachable", "coordinator_given_up"),

@@ -15,6 +15,8 @@ SHORT_MS = 2_000
 """A connection that ends so soon was closed by a listener that could not use it."""
 IDLE_MS = range(590_000, 640_001)
 """connections.max.idle.ms of the broker is 600000, and it looks only now and then."""
+OLD_MS = 590_000
+"""A connection that was up for so long was of use, and ends in the course of things."""
 MINUTES_MS, NEAR_MS = 300_000, 3_000
 """Idle connections end with the clients' refresh of metadata, every five minutes."""
 TOGETHER_MS = 2_000
@@ -50,6 +52,13 @@ def idle_ends(group: GroupEvidence) -> Iterator[Said]:
             yield fact(limited[0], "idle_end", repeats=len(limited), wait=limited[0].fields["wait"])
         elif len(gaps) >= 3 and all(_near_multiple(gap) for gap in gaps):
             yield from (fact(s, "idle_end", repeats=len(gaps) + 1, period="yes") for s in ended)
+        elif ended and all(_is_old(s) for s in ended):
+            lines = {(s.log, s.line) for s in ended}
+            yield fact(ended[0], "old_end", repeats=len(lines), wait=ended[0].fields["wait"])
+
+
+def _is_old(said: Said) -> bool:
+    return said.fields.get("state") == "UP" and said.fields["wait"] >= OLD_MS
 
 
 def _near_multiple(ms: int) -> bool:

@@ -153,6 +153,22 @@ def _soon(before: Said, after: Said) -> bool:
     return ms is None or ms < PAUSE_MS
 
 
+def unreachable_by_several(group: GroupEvidence) -> Iterator[Said]:
+    """An address that several clients of a log cannot connect to, each only once in these lines."""
+    others = ("coordinator_found", "session_timed_out", "coordinator_lost", *AT_WORK)
+    if group.all(*others):
+        return
+    each = group.of_each("disconnected")
+    single = [s for some in each.values() for s in some[:1] if len(some) == 1 and _failed(s)]
+    by_node: dict[str, list[Said]] = {}
+    for said in single:
+        by_node.setdefault(_shown(said) or "", []).append(said)
+    for node, some in by_node.items():
+        if node and len(some) >= 3:
+            kind = "address_unreachable" if _was_handed_out(some[-1]) else "never_connected"
+            yield fact(some[-1], kind, repeats=len(some), reason="could not connect", node=node)
+
+
 def single_failures(group: GroupEvidence) -> Iterator[Said]:
     """An attempt to connect that failed, in a log that shows nothing else of its member: neither
     that it works, nor that it tried again.
@@ -198,6 +214,7 @@ REACH = (
     unreachable,
     given_up,
     without_brokers,
+    unreachable_by_several,
     single_failures,
     blocked_closes,
     lonely_commits,

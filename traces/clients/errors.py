@@ -55,7 +55,7 @@ class KnownError:
 SMALL = 13
 """Numbers up to this one are also exit codes of other programs."""
 _NUMBERED = re.compile(
-    r"(?:\[Error |\bval=|\b[Ee]rror[ _]?[Cc]ode\"?\s?[=: ]\s?)(?P<number>-?\d{1,3})\b"
+    r"(?:\[Error |\bval=|\b[Ee]rror[ _]?[Cc]odes?\"?\s?[=: ]\s?\[?)(?P<number>-?\d{1,3})\b"
 )
 
 
