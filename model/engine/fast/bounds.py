@@ -45,6 +45,7 @@ SEARCH: Sizes = {
     r.DONE: lambda n: n[r.DONE_SIZE],
     r.VIEW_VALUES: lambda n: n[r.VIEW_WORDS],
     r.LATE: lambda n: n[r.CROWDED_ROOM] * (n[r.WORDS] + 1),
+    r.LEVELS: lambda n: n[r.LEVEL_SIZE],
 }
 WRITTEN = frozenset({*SEARCH, r.CELLS, r.FIRED, r.TAPE, r.MOVED_TO})
 COUNTS = {
@@ -55,6 +56,7 @@ COUNTS = {
     r.PUT_OFF_COUNT: r.PUT_OFF_SIZE,
     r.CROWDED: r.CROWDED_ROOM,
     r.HASH_COUNT: r.HASH_SIZE,
+    r.LEVEL_COUNT: r.LEVEL_SIZE,
 }
 
 

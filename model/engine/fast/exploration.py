@@ -161,12 +161,18 @@ class Exploration(Loop):
         self.registers[r.LIST] = address(self.frontier)
         return r.LISTED
 
-    def stretch_alone(self, first: int, end: int) -> int:
+    def stretch_alone(self, first: int, end: int, below: int = 0) -> int:
         """Expands states from `first` on, at most to `end`, completely, in this thread; returns the
-        next one. Where there is a `frontier`, these are numbers in it.
+        next one. Where there is a `frontier`, these are numbers in it. Levels that end before place
+        `below` and ask for nothing follow at once.
         """
+        self.registers[r.LEVEL_STOP] = below
         self.run(self.begin_stretch(), first, end)
+        self.registers[r.LEVEL_STOP] = 0
         reached = int(self.registers[r.FROM])
+        begun = self.taken(r.LEVELS, r.LEVEL_COUNT).tolist()
+        self.log.levels += begun
+        self.findings.depth += len(begun)
         quiet = self.taken(r.QUIET, r.QUIET_COUNT)
         unsure = self.taken(r.UNSURE, r.UNSURE_COUNT)
         self.settle()

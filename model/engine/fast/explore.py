@@ -22,6 +22,7 @@ from groupcheck.model.engine.fast import checkpoint as checkpoints
 from groupcheck.model.engine.fast import threads
 from groupcheck.model.engine.fast.identity import identity
 from groupcheck.model.engine.fast.kernels.compiled import PACKING, compiling, is_ready
+from groupcheck.model.engine.fast.log import MOST_STATES
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.memory import (
     Spare,
@@ -299,6 +300,8 @@ def explore(
             run.report(0, is_compiling=True)
         is_plain = not spec.constraints and limits.depth is None
         search.may_leave = is_plain and saver is None and resume is None and look is None
+        if limits.depth is None and not search.tables.constant:
+            search.may_go_down_below = MOST_STATES if limits.states is None else limits.states
         run.begin(resumed=resume is not None)
         run.boundary = checkpoints.numbers_of(search)  # with the goals that initial states meet
         with interrupts(run):

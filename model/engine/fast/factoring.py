@@ -14,7 +14,7 @@ from attrs import define
 from groupcheck.model.engine.fast.shape import CHANGE_BITS
 from groupcheck.model.engine.fast.tables import Tables
 
-LEAST = 500  # states of the first window; each later one is as long as all before
+LEAST = 1000  # states of the first window; each later one is as long as all before
 NEARLY_ALL = 0.7  # rows of one table for each state from which on it is taken as not factoring
 STEADY = 0.85  # a rate that falls to less than this from one window to the next will fall further
 # What is done once, in microseconds (measured, all within a factor of 2): a row of a table, its

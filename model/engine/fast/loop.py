@@ -16,6 +16,7 @@ from groupcheck.model.engine.fast.store import Words, address, joined
 
 BLOCK = 512  # successors expanded before they are inserted: what the cache can load ahead
 QUEUE = 1 << 16
+LEVELS = 1 << 12  # levels that the kernel begins by itself before it returns
 STRETCH = 1 << 16  # states for each call of the kernel: then limits and interrupts are looked at
 APPENDING = frozenset({r.EXPAND, r.LISTED, r.RETRY, r.TAKE_IN})  # modes that add states to the log
 SIEVE_BITS = 15  # as many recent states as fit into the inner caches
@@ -39,7 +40,9 @@ class Loop:
     def _queues(self) -> None:
         self.deferred_room(QUEUE)
         self.packed.hold(r.QUIET, np.zeros(QUEUE, np.uint64))
+        self.packed.hold(r.LEVELS, np.zeros(LEVELS, np.uint64))
         self.packed.set({r.QUIET_SIZE: QUEUE, r.ASKED_SIZE: QUEUE // 4, r.BLOCK: BLOCK})
+        self.registers[r.LEVEL_SIZE] = LEVELS
         self._chain_memory(1 << 10)
         self._buffers(8192)
 

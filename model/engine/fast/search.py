@@ -28,6 +28,8 @@ class Search(Exploration):
         # May it go on as a search over values, which leaves the log behind?
         self.may_leave = False
         self.direct: Direct | None = None
+        # May it begin a level by itself? Only before this place.
+        self.may_go_down_below = 0
         self.factoring = Factoring()
         super().__init__(spec)
         self.key_to = self.key_of
@@ -40,7 +42,9 @@ class Search(Exploration):
             return self.direct.stretch(first, end)
         if self.threads.are_worth(end - first):
             return self.threads.stretch(self, first, end)
-        return self.stretch_alone(first, end)
+        is_whole = end == self.log.levels[-1] and self.frontier is None
+        below = min(self.may_go_down_below, first + STRETCH) if is_whole else 0
+        return self.stretch_alone(first, end, below)
 
     def evaluate_rules(self, work: Work, tape: list[int]) -> None:
         """Appends the rows of a batch that are of rules."""
@@ -48,7 +52,7 @@ class Search(Exploration):
 
     def end_of_level(self, end: int) -> int:
         """The end of the level in hand, which ended at `end` before the last stretch."""
-        return end if self.direct is None else self.log.levels[-1]
+        return end if self.frontier is not None else self.log.levels[-1]
 
     def _does_not_factor(self, expanded: int) -> bool:
         """Would a search over values be quicker from here on? There its rules are not watched any

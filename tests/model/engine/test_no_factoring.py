@@ -40,7 +40,7 @@ def left():
         yield found
 
 
-def walk(size=12, invariants=(), goals=(), extra=(), steps=(), views=()):
+def walk(size=16, invariants=(), goals=(), extra=(), steps=(), views=()):
     """A walk in a cube: one rule that reads all three coordinates."""
 
     @rule
@@ -82,12 +82,12 @@ def same(one, other):
 def test_a_rule_that_reads_every_slot_is_searched_over_values(left):
     @goal
     def corner(x, y, z):
-        return x == y == z == 11
+        return x == y == z == 15
 
     spec = walk(goals=[corner])
     verdict = explore(spec)
     same(verdict, reference.explore(spec))
-    assert verdict.goals == {"corner": 33}
+    assert verdict.goals == {"corner": 45}
     assert left and left[0] < verdict.states
 
 
@@ -146,12 +146,12 @@ def test_a_state_without_successors_is_a_deadlock_there_too(left):
 def test_step_invariants_are_asked_for_every_step(left):
     @step_invariant("x", "y", "z")
     def not_that(before, after):
-        return (after.x, after.y, after.z) != (9, 9, 9)
+        return (after.x, after.y, after.z) != (10, 10, 10)
 
     spec = walk(steps=[not_that])
     verdict = explore(spec)
     same(verdict, reference.explore(spec))
-    assert verdict.violations[0].path.states[-1] == (9, 9, 9)
+    assert verdict.violations[0].path.states[-1] == (10, 10, 10)
     assert left
 
 
@@ -262,3 +262,59 @@ def test_arrays_and_guards_mean_the_same(left):
     with patch.object(Search, "_does_not_factor", lambda search, expanded: expanded >= 100):
         same(explore(spec), reference.explore(spec))
     assert left
+
+
+def clock(most, broken_at=None, quiet_at=None):
+    """Two hands of a clock: levels of one state, and few rows."""
+
+    @rule
+    def small(low, flag):
+        if not flag:
+            yield (low + 1, 0) if low < most - 1 else (0, 1)
+
+    @rule
+    def large(flag, high):
+        if flag and high < most - 1 and high != quiet_at:
+            yield 0, high + 1
+
+    @invariant
+    def whole(high):
+        return high != broken_at
+
+    @goal
+    def third(high):
+        return high == 3
+
+    @end
+    def over(high):
+        return high == most - 1
+
+    slots = {"low": single(0), "flag": single(0), "high": single(0)}
+    promises = {"invariants": [whole], "goals": [third], "ends": [over]}
+    return Spec(name="clock", slots=slots, rules=[small, large], **promises)
+
+
+@pytest.mark.parametrize("settings", [{}, {"broken_at": 40}, {"quiet_at": 40}])
+def test_narrow_levels_that_ask_for_nothing_pass_in_the_kernel(left, settings):
+    spec, calls = clock(60, **settings), 0
+    run = Search.stretch
+
+    def counted(*given):
+        nonlocal calls
+        calls += 1
+        return run(*given)
+
+    with patch.object(Search, "stretch", counted):
+        verdict = explore(spec)
+    same(verdict, reference.explore(spec))
+    assert verdict.goals == {"third": 3 * 61}
+    assert calls < verdict.depth / 5
+    assert left == []
+
+
+def test_a_limit_of_states_holds_in_narrow_levels():
+    stopped = explore(clock(100), Limits(states=7_000))
+    assert stopped.verdict == "unknown"
+    assert 7_000 < stopped.states < 7_300
+    assert stopped.depth in (stopped.states - 1, stopped.states)
+    assert explore(clock(100), Limits(depth=5_000)).depth == 5_000

@@ -40,8 +40,11 @@ code is on disk never imports numba.
     OLD_CELLS, OLD_BASES, OLD_INPUTS, OLD_HASH, OLD_HASH_SIZE, OLD_KEY_WORDS,
     # for each state of the log the predicates that must be looked at, where that is kept
     NEED_LOG,
+    # narrow levels: the first place of each level that the kernel has begun by itself, how many it
+    # has begun, how many it may begin, and the place of the log behind which it begins none
+    LEVELS, LEVEL_COUNT, LEVEL_SIZE, LEVEL_STOP,
     COUNT,
-) = range(104)  # fmt: skip
+) = range(108)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state
 # reaches the target; predicates put off; a new index; states from elsewhere into log and index; a

@@ -342,6 +342,21 @@ def received(wide, ctx, s, hi):
 
 
 @alone
+def level_after(ctx, s, hi, n):
+    """The end of the level in hand. Where all its states are expanded, nothing was asked, and every
+    state has a successor, the next level is begun: it ends at n, the states of the log.
+    """
+    noted = ctx[r.DEFERRED_COUNT] | ctx[r.ASKED_COUNT] | ctx[r.PUT_OFF_COUNT]
+    noted |= ctx[r.QUIET_COUNT] | ctx[r.UNSURE_COUNT] | ctx[r.OVERFLOW] | ctx[r.ENDLESS]
+    count = ctx[r.LEVEL_COUNT]
+    if s < hi or n == hi or noted != ZERO or n > ctx[r.LEVEL_STOP] or count == ctx[r.LEVEL_SIZE]:
+        return hi
+    words(ctx[r.LEVELS])[count] = n
+    ctx[r.LEVEL_COUNT] = count + ONE
+    return n
+
+
+@alone
 def search(wide, chained, ctx):
     log = words(ctx[r.LOG])
     buffer, hashes, needs = words(ctx[r.BUFFER]), words(ctx[r.HASHES]), words(ctx[r.NEEDS])
@@ -384,5 +399,6 @@ def search(wide, chained, ctx):
                 if len(wide) > 1 or ctx[r.BUCKETS] == ZERO:
                     k = sift(wide, ctx, buffer, hashes, needs, k)
             n = insert(wide, ctx, log, buffer, hashes, needs, k, n)
+            hi = level_after(ctx, s, hi, n)
     ctx[r.STATES] = n
     ctx[r.FROM] = s
