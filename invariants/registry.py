@@ -1,5 +1,5 @@
 """The promises of a variant. Every module of this package lists those of a family in `INVARIANTS`,
-`GOALS` and `VIEWS` (family -> predicates).
+`GOALS`, `VIEWS` and `PROGRESS` (family -> predicates).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from attrs import frozen
 
 import groupcheck.invariants
+from groupcheck.model.engine import Liveness
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.protocol.family import Family
 
@@ -27,6 +28,8 @@ class Promises:
     goals: tuple[Predicate, ...] = ()
     # Derived values that invariants and goals use.
     views: tuple[Predicate, ...] = ()
+    # What must happen in the end.
+    progress: tuple[Liveness, ...] = ()
     # Where a run may end, beside the ends that the spec itself names.
     ends: tuple[Predicate, ...] = ()
 
@@ -51,4 +54,6 @@ def for_families(families: Iterable[Family]) -> Promises:
             for p in getattr(module, what, {}).get(family, ())
         )
 
-    return Promises(gathered("INVARIANTS"), gathered("GOALS"), gathered("VIEWS"))
+    return Promises(
+        gathered("INVARIANTS"), gathered("GOALS"), gathered("VIEWS"), gathered("PROGRESS")
+    )

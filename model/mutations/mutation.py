@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import attrs
-from attrs import frozen
+from attrs import field, frozen
 
 from groupcheck.model.engine import Spec, SpecError
 from groupcheck.model.engine.rule import Rule
@@ -44,6 +44,10 @@ class Mutation:
     # The smallest scope of the family's base variant that shows the bug.
     scope: Mapping[str, Any]
     seeds: tuple[Seeded, ...]
+    # The promise about progress that falls in the scope of `progress_scope`, and that scope, the
+    # smallest that shows it; empty if none is known to fall.
+    progress: str = ""
+    progress_scope: Mapping[str, Any] = field(factory=dict)
 
     @property
     def replaced(self) -> tuple[Rule, ...]:

@@ -96,6 +96,8 @@ MUTATIONS = (
         ),
         scope={"members": 1, "generations": 1, "faults": {"new_member_timeout": 1}},
         seeds=(_newcomer_without_timer,),
+        progress="group_settles",
+        progress_scope={"members": 1, "two_step": False, "faults": {"crash": 1}},
     ),
     Mutation(
         id="newcomer_timer_kept",
@@ -119,6 +121,8 @@ MUTATIONS = (
         ),
         scope={"members": 1, "generations": 1},
         seeds=(_no_deadline,),
+        progress="assignment_arrives",
+        progress_scope={"members": 2, "faults": {"hang": 1}},
     ),
     Mutation(
         id="id_without_timer",

@@ -56,6 +56,16 @@ CLASSIC_FAULTS = {
 }
 
 
+# Faults that only a check with --progress has: without one of them a member that does nothing more
+# is bound to nothing.
+PROGRESS_FAULTS = {
+    "hang": (
+        "The application stops polling for good, while the heartbeat thread goes on (only with"
+        " --progress)."
+    ),
+}
+
+
 # Fault -> the outcomes each of which always spends one of it. In a scope in which a fault can be
 # spent, at least one of these fires.
 SPENT_BY = {

@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.engine.verdict import Path, Step
 from groupcheck.model.protocol.family import Family
+from groupcheck.model.protocol.feature import Feature
 
 
 @frozen
@@ -42,6 +43,11 @@ class Variant:
     faults: Mapping[str, str] = field(factory=dict)
     # Assignor -> what it does.
     assignors: Mapping[str, str] = field(factory=dict)
+    # What a check with --progress changes: the spec without a bound on its runs and with the steps
+    # that are fair. None: the variant cannot be checked for progress.
+    progress: Feature | None = None
+    # Faults that it has only then -> what happens.
+    progress_faults: Mapping[str, str] = field(factory=dict)
     # The families whose promises it owes, and whose known bugs it may have.
     families: tuple[Family, ...] = ()
     # Fault that others of its families have -> why this variant lacks it.
@@ -82,6 +88,13 @@ class Variant:
     real_member: str = ""
     # Outcome of the members' rules that no row executes on the real member -> why.
     member_apart: Mapping[str, str] = field(factory=dict)
+
+    @property
+    def for_progress(self) -> Variant:
+        """The variant with the faults that it has only in a check with --progress."""
+        faults = {**self.faults, **self.progress_faults}
+        spent_by = {**{fault: (fault,) for fault in self.progress_faults}, **self.spent_by}
+        return evolve(self, faults=faults, spent_by=spent_by)
 
     @property
     def coordinator_faults(self) -> tuple[str, ...]:

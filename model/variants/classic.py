@@ -16,12 +16,13 @@ from groupcheck.model.protocol.classic.covers import (
     MEMBER_APART,
     UNREACHED,
 )
+from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.rules import COORDINATOR, spec
 from groupcheck.model.protocol.classic.scope import ASSIGNORS, Scope
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS
-from groupcheck.model.protocol.faults import CLASSIC_FAULTS, SPENT_BY
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS, SPENT_BY
 from groupcheck.model.protocol.variant import Variant
 
 WORDS = Words()
@@ -35,6 +36,8 @@ VARIANT = Variant(
     scope_type=Scope,
     spec=spec,
     faults=CLASSIC_FAULTS,
+    progress=progress,
+    progress_faults=PROGRESS_FAULTS,
     families=(CLASSIC_GROUP, OFFSETS),
     assignors=ASSIGNORS,
     coordinator=COORDINATOR,

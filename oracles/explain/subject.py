@@ -176,6 +176,7 @@ def subject(
     goals: Sequence[str | Predicate] = (),
     constraints: Sequence[str | Predicate] = (),
     deadlock: bool = True,
+    progress: bool = False,
     faults: Mapping[str, int] | None = None,
     settings: Mapping[str, str] | None = None,
     **fields: Any,
@@ -187,9 +188,10 @@ def subject(
     of the function; None means the default. `settings` are more of them, as text (`--set`).
     `invariants` and `goals` are names, the user's own promises, or FILE.py:NAME of one. `goals`,
     and `faults` with a budget above 0, must happen, or the verdict is `unknown`. `constraints` are
-    the user's own or FILE.py:NAME, beside those of the spec. `deadlock`: is one a violation? A
-    `mutation` changes the defaults to the smallest scope that shows it. Raises `UserError` for any
-    name that does not exist.
+    the user's own or FILE.py:NAME, beside those of the spec. `deadlock`: is one a violation?
+    `progress`: are the promises about progress judged? (Of a variant they alone are.) A `mutation`
+    changes the defaults to the smallest scope that shows it. Raises `UserError` for any name that
+    does not exist.
     """
     _must_fit(what, mutation, invariants, goals, constraints, faults, settings)
     given = {name: value for name, value in fields.items() if value is not None}
@@ -202,7 +204,7 @@ def subject(
             )
     found = own.named(str(what), OWN, WANTED) if own.is_own(what) else what
     if isinstance(found, Variant | str):
-        about = _of_variant(_variant(str(what)), mutation, faults, given, settings or {})
+        about = _of_variant(_variant(str(what)), mutation, faults, given, settings or {}, progress)
     else:
         more = {"faults": faults or None, "mutation": mutation}
         given |= {name: value for name, value in more.items() if value is not None}
@@ -245,18 +247,41 @@ def _of_variant(
     faults: Mapping[str, int] | None,
     given: dict[str, Any],
     settings: Mapping[str, str],
+    progress: bool,
 ) -> Subject:
+    if progress:
+        variant = _for_progress(variant, {*given, *settings})
     bug = _mutation(mutation, variant) if mutation is not None else None
     if bug is not None and bug.family not in variant.families:
         raise UserError(
             f"mutation {bug.id} belongs to the {bug.family.name}, not to {variant.name}"
         )
+    if progress and bug is not None and bug.progress:
+        bug = attrs.evolve(bug, scope=bug.progress_scope)
     scope = _scope(variant, bug, faults, {**given, **_parsed(variant, settings)})
     spec = _promised(variant, variant.spec(scope))
     if bug is not None:
         spec = bug.apply(spec)
+    if progress and variant.progress is not None:
+        spec = variant.progress(spec)
     named = tuple(name for name, count in (faults or {}).items() if count)
     return Subject(spec, variant, mutation=bug, faults=named)
+
+
+def _for_progress(variant: Variant, given: Collection[str]) -> Variant:
+    """The variant as `--progress` checks it. `given`: fields of the scope that the user sets."""
+    if variant.progress is None:
+        raise UserError(
+            f"{variant.name} does not say which of its steps are fair, so --progress cannot check"
+            " it",
+            do="take the variant classic, or leave out --progress",
+        )
+    if "generations" in given:
+        raise UserError(
+            "--progress has no bound on generations: they are relative to one another",
+            do="leave out --generations",
+        )
+    return variant.for_progress
 
 
 def _asked(
@@ -404,6 +429,7 @@ def _promised(variant: Variant, spec: Spec) -> Spec:
         spec,
         invariants=(*spec.invariants, *more.invariants),
         goals=(*spec.goals, *more.goals),
+        progress=(*spec.progress, *more.progress),
         ends=(*spec.ends, *more.ends),
         views=(*spec.views, *more.views),
     )

@@ -12,7 +12,7 @@ from attrs.validators import optional
 
 from groupcheck.model.engine import ScopeError
 from groupcheck.model.engine.step import MOST_OUTCOMES
-from groupcheck.model.protocol.faults import CLASSIC_FAULTS, Budget
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS, Budget
 
 ASSIGNORS = {
     "range": (
@@ -126,7 +126,8 @@ class Scope:
         for name, count in self.faults:
             if why := self.LACKS.get(name):
                 raise ScopeError(f"there is no fault {name!r} here: {why}", where="scope")
-            there = [fault for fault in CLASSIC_FAULTS if fault not in self.LACKS]
+            every = (*CLASSIC_FAULTS, *PROGRESS_FAULTS)
+            there = [fault for fault in every if fault not in self.LACKS]
             if name not in there:
                 near = get_close_matches(name, there, 1)
                 hint = f"did you mean {near[0]}?" if near else "one of " + ", ".join(there)

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from groupcheck.model.engine.verdict import Firing, Path, Step
 from groupcheck.model.protocol.classic.group import is_member
+from groupcheck.model.protocol.classic.progress.generations import absolute
 from groupcheck.model.protocol.classic.telling import (
     COORDINATOR,
     REQUESTS,
@@ -39,6 +40,7 @@ ANSWERS = {
 
 def story(path: Path, words: Words) -> Story:
     """The story of a path, without the promise that breaks at its end."""
+    path = absolute(path)
     states = [_named(path, s) for s in path.states]
     members = range(len(states[0]["client"]))
     lanes = (Lane(COORDINATOR, "coordinator"), *(Lane(member(i), member(i), i) for i in members))

@@ -31,6 +31,8 @@ def member(me: int | None) -> str:
 
 # What the first rule of a step does: rule (or rule:label) -> words after the subject.
 DOES = {
+    "start": "starts and sends JoinGroup",
+    "hang": "stops polling for good, while its heartbeat thread goes on",
     "send_join:committed_first": "commits before it gives up its partitions to join again",
     "send_join:sent": "sends JoinGroup",
     "send_sync": "sends SyncGroup",
@@ -68,12 +70,17 @@ DOES = {
         "stops waiting for the member that it has rejected because of the group's size"
     ),
     "sync_timeout": "stops waiting for members that have not sent SyncGroup, and removes them",
+    "nobody_will_join": "stops waiting for members that will never join, and removes them",
+    "nobody_will_sync": "stops waiting for members that will never sync, and removes them",
 }
 # The same for rules of the coordinator that concern one member.
 TO_MEMBER = {
     "session_timeout:member": "hears nothing from {who} for session.timeout.ms and removes {who}",
     "session_timeout:pending": "forgets an id that it gave to {who} and that was never used",
     "new_member_timeout": "removes {who}, a new member that has waited for five minutes",
+    "session_over:member": "removes an id of {who} under which nobody lives any more",
+    "session_over:pending": "forgets an id that it gave to {who} and that nobody will use",
+    "newcomer_gone": "removes a new id of {who} for which nobody waits any more",
     "read_next": "reads the next request of {who}",
     "late_request": "receives a request that {who} sent over an earlier connection",
 }
@@ -139,8 +146,8 @@ HEARS = {
         commit_answer:dropped commit_answer:ignored commit_answer:rebalancing commit_answer:retry
         elect end_walk forget
         heartbeat_answer:ignored heartbeat_answer:well join_answer:id_given join_answer:ignored
-        join_answer:retry leave_answer record_plan reload send_back sync_answer:ignored
-        sync_answer:retry vote
+        join_answer:retry leave_answer look_for_owners record_plan reload renumber send_back
+        sync_answer:ignored sync_answer:retry vote
         """.split(),
         "",
     ),
@@ -153,6 +160,12 @@ NOTES: dict[str, Literal["event", "timer", "fault"]] = {
     "session_timeout": "timer",
     "new_member_timeout": "timer",
     "request_timeout": "timer",
+    "nobody_will_join": "timer",
+    "nobody_will_sync": "timer",
+    "session_over": "timer",
+    "newcomer_gone": "timer",
+    "start": "event",
+    "hang": "fault",
     "crash": "fault",
     "close": "fault",
     "poll_timeout": "fault",

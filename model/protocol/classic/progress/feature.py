@@ -7,6 +7,7 @@ from __future__ import annotations
 import attrs
 
 from groupcheck.model.engine import Spec
+from groupcheck.model.protocol.classic.progress.fairness import FAIR
 from groupcheck.model.protocol.classic.progress.generations import relative_generations
 from groupcheck.model.protocol.classic.progress.processes import processes_told_apart
 from groupcheck.model.protocol.classic.progress.timers import timers_split
@@ -14,6 +15,19 @@ from groupcheck.model.protocol.feature import composed
 
 
 def progress(spec: Spec) -> Spec:
-    """The feature: the group goes on for ever, and what has to happen in it is fair."""
-    endless = attrs.evolve(spec, scope=attrs.evolve(spec.scope, generations=None), ends=())
-    return composed(endless, [processes_told_apart, timers_split, relative_generations])
+    """The feature: the group goes on for ever, and what has to happen in it is fair.
+
+    Only the promises about progress are judged. Invariants are the business of an ordinary check,
+    and would end the search before a loop is found; a state from which nothing leads on is the
+    simplest loop.
+    """
+    endless = attrs.evolve(
+        spec,
+        scope=attrs.evolve(spec.scope, generations=None),
+        invariants=(),
+        ends=(),
+        deadlock=False,
+    )
+    spec = composed(endless, [processes_told_apart, timers_split, relative_generations])
+    outcomes = {name for r in spec.rules for name in (r.name, *r.names)}
+    return attrs.evolve(spec, fair=[f for f in FAIR if outcomes.issuperset(f.names)])

@@ -17,11 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import attrs
 from attrs import define, field, frozen
 
-from groupcheck.model.engine import Spec, but, urgent
+from groupcheck.model.engine import Path, Spec, but, urgent
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.group import REST, Core, Errand, Seats, Walk
+from groupcheck.model.protocol.classic.rounds import answer_joins
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.walks import end_walk
 from groupcheck.model.protocol.feature import inserted, own, rebuilt, rewritten
@@ -146,3 +148,31 @@ def _renumbering(usual: Callable[..., Iterable[Any]]) -> Callable[..., Iterable[
             yield (after if after.errands else renumbered(after)), rest
 
     return end_walk
+
+
+# -- back to absolute numbers, for stories
+
+
+def absolute(path: Path) -> Path:
+    """The path with the generations of the group and of its clients written from the first one on.
+    (What is below the base keeps its relative number; no story tells it.)
+    """
+    past = 0
+    steps = []
+    before = path.initial
+    at = {place: k for k, place in enumerate(path.places)}
+    core = at["core", None]
+    clients = [k for (name, _), k in at.items() if name == "client"]
+    for step in path.steps:
+        names = [firing.name for firing in step.urgent]
+        if renumber.name in names:
+            begun = names.count(answer_joins.name) // len(clients)
+            past += before[core].generation + begun - step.state[core].generation
+        before = step.state
+        values = list(step.state)
+        values[core] = but(values[core], generation=values[core].generation + past)
+        for k in clients:
+            own = values[k].generation
+            values[k] = but(values[k], generation=own + past if own >= BASE else own)
+        steps.append(attrs.evolve(step, state=tuple(values)))
+    return attrs.evolve(path, steps=tuple(steps))
