@@ -70,7 +70,7 @@ def compile_kernels() -> None:
     """Compiles what most tests need, where it is not in the cache yet. A process that finds no
     kernels announces that it compiles them, which no test of an output expects.
     """
-    from groupcheck.model.engine.fast.kernels.compiled import PACKING, Unit, load
+    from groupcheck.model.engine.fast.kernels.compiled import GRAPH, PACKING, Unit, load
 
-    for unit in (PACKING, Unit(1), Unit(1, True), Unit(2, True), Unit(3, True)):
+    for unit in (PACKING, GRAPH, Unit(1), Unit(1, True), Unit(2, True), Unit(3, True)):
         load(unit)

@@ -6,13 +6,14 @@ is repeated for ever. An empty loop stays in its state for ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
 
 from groupcheck.model.engine.progress import Liveness
+from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics, State
-from groupcheck.model.engine.verdict import Firing, Path
+from groupcheck.model.engine.verdict import UNKNOWN, Firing, Kind, Path
 
 LOOKED_AT = 20_000  # states that `is_out_of_reach` visits before it gives up
 Binding = dict[str, int]
@@ -28,6 +29,21 @@ class Action:
 
     def has(self, firing: Firing) -> bool:
         return (firing.name, firing.me) in self.firings
+
+
+@frozen
+class Answers:
+    """What is known of the progress promises of a spec."""
+
+    # Of each promise: does it hold, and a counterexample.
+    found: Mapping[str, tuple[Kind, Path | None]]
+    # Why not all of them were looked at; empty: they were.
+    why: str = ""
+
+    @classmethod
+    def unknown(cls, spec: Spec, why: str) -> Answers:
+        """Nothing."""
+        return cls({p.name: (UNKNOWN, None) for p in spec.progress}, why)
 
 
 def actions_of(see: Semantics) -> tuple[Action, ...]:

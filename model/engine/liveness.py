@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from groupcheck.model.engine.lasso import Action, Binding, actions_of
+from groupcheck.model.engine.lasso import Action, Answers, Binding, actions_of
 from groupcheck.model.engine.progress import Liveness
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind, Path, Step
@@ -58,7 +58,7 @@ class Graph:
                     self.depth[step.state] = self.depth[state] + 1
                     todo.append(step.state)
 
-    def answers(self) -> dict[str, tuple[Kind, Path | None]]:
+    def answers(self) -> Answers:
         """Of each progress promise: does it hold, and a shortest counterexample found."""
         found: dict[str, tuple[Kind, Path | None]] = {}
         for promise in self.see.spec.progress:
@@ -67,7 +67,7 @@ class Graph:
             is_open = self.is_cut or (self.has_border and promise.kind == "always_possible")
             kept: Kind = UNKNOWN if is_open else HOLDS
             found[promise.name] = (VIOLATED if path else kept, path)
-        return found
+        return Answers(found)
 
     def _counterexample(self, promise: Liveness, binding: Binding) -> Path | None:
         see, there = self.see, list(self.steps)

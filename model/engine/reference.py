@@ -5,12 +5,13 @@ judge of the fast one.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from attrs import evolve
 
 from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.lasso import Answers
 from groupcheck.model.engine.liveness import Graph
 from groupcheck.model.engine.paths import unwound
 from groupcheck.model.engine.promises import Predicate
@@ -62,7 +63,7 @@ def explore(
     """
     if liveness:
         see, verdict = Semantics(spec), _explored(spec, limits, progress, NO_SYMMETRY)
-        return with_progress(see, verdict, Graph(see, verdict.states + verdict.border))
+        return with_progress(see, verdict, Graph(see, verdict.states + verdict.border).answers())
     found = symmetry_of(spec) if symmetry else NO_SYMMETRY
     try:
         return _explored(spec, limits, progress, found)
@@ -187,25 +188,19 @@ def reduction(symmetry: Symmetry, stored: int) -> Reduction:
     return Reduction(bool(arrays), "; ".join(symmetry.reasons), arrays, stored if arrays else 0)
 
 
-class Judge(Protocol):
-    """What judges progress promises."""
-
-    def answers(self) -> Mapping[str, tuple[Kind, Path | None]]:
-        """Of each promise: does it hold, and a counterexample."""
-
-
-def with_progress(see: Semantics, verdict: Verdict, judge: Judge) -> Verdict:
+def with_progress(see: Semantics, verdict: Verdict, answers: Answers) -> Verdict:
     """The verdict with that on the progress promises of a spec."""
-    answers = judge.answers()
-    found = [violation(see, n, len(path.steps), path) for n, (_, path) in answers.items() if path]
+    paths = {name: path for name, (_, path) in answers.found.items() if path}
+    found = [violation(see, name, len(path.steps), path) for name, path in paths.items()]
     found.sort(key=lambda v: (v.depth, v.invariant))
-    kinds = {name: kind for name, (kind, _) in answers.items()}
+    kinds = {name: kind for name, (kind, _) in answers.found.items()}
     kind, reason = verdict.verdict, verdict.reason
     open_ = [name for name, kind in kinds.items() if kind == UNKNOWN]
     if found:
         kind = VIOLATED
     elif kind == HOLDS and open_:
-        kind, reason = UNKNOWN, f"{reason}; it is not known whether {', '.join(open_)} can be kept"
+        why = f" ({answers.why})" if answers.why else ""
+        kind, reason = UNKNOWN, f"{reason}; not known{why}: {', '.join(open_)}"
     violations = (*verdict.violations, *found)
     return evolve(verdict, verdict=kind, reason=reason, violations=violations, progress=kinds)
 

@@ -36,11 +36,11 @@ def keep_untouched(beginning: str) -> None:
     before the names of today.
     """
     from groupcheck.model.engine.fast.cache import cache_directory
-    from groupcheck.model.engine.fast.kernels.compiled import Unit, _file
+    from groupcheck.model.engine.fast.kernels.compiled import PACKING, Unit, _file
 
     for old in [*cache_directory().glob(f"{beginning}*-*.o")]:
         found = re.match(r"search(\d+)(u?)-", old.name)
-        new = _file(Unit(int(found[1]), bool(found[2])) if found else Unit(0))
+        new = _file(Unit(int(found[1]), bool(found[2])) if found else PACKING)
         assert new
         if not new.exists():
             os.link(old, new)

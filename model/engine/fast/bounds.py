@@ -44,6 +44,7 @@ SEARCH: Sizes = {
     r.CHAIN: lambda n: r.LONGEST_CHAIN + 1,
     r.DONE: lambda n: n[r.DONE_SIZE],
     r.VIEW_VALUES: lambda n: n[r.VIEW_WORDS],
+    r.DEGREES: lambda n: n[r.STATES],
     r.LATE: lambda n: n[r.CROWDED_ROOM] * (n[r.WORDS] + 1),
     r.LEVELS: lambda n: n[r.LEVEL_SIZE],
 }
@@ -57,6 +58,7 @@ COUNTS = {
     r.CROWDED: r.CROWDED_ROOM,
     r.HASH_COUNT: r.HASH_SIZE,
     r.LEVEL_COUNT: r.LEVEL_SIZE,
+    r.EDGE_COUNT: r.EDGE_ROOM,
 }
 
 
@@ -109,6 +111,8 @@ def check_after(
         r.LOG: n[r.STATES] * n[r.WORDS],
         r.NEED_LOG: n[r.STATES],
         r.OUTCOMES: n[r.OUTCOMES_USED],
+        r.EDGES: n[r.EDGE_COUNT] // 2,
+        r.EDGE_CLASSES: n[r.EDGE_COUNT] // 4,
     }
     whole = {
         k: _is_whole(arrays[k])

@@ -39,15 +39,15 @@ class Bulk:
         for number, (binding, read) in enumerate(bindings):
             if len(left):
                 some = ids[list(read)][:, left]
-                left = left[self._holding(p, number, binding, some, places[left])]
+                left = left[self.holding_for(p, number, binding, some, places[left])]
         holds = np.zeros(len(places), bool)
         holds[left] = True
         return holds
 
-    def _holding(
+    def holding_for(
         self, p: Predicate, number: int, binding: dict[str, int], ids: Numbers, places: Words
     ) -> NDArray[np.bool_]:
-        """The same for one binding. `ids`: the places that it reads x states."""
+        """The same for one binding, with its number. `ids`: the places that it reads x states."""
         firsts, which = different(ids)
         answers = []
         for k in firsts.tolist():

@@ -78,6 +78,7 @@ class Exploration(Loop):
         )
         bulk = Bulk(self.tables, self.packed, self.state)
         bulk.key_to = lambda place: self.key_to(place)
+        self.bulk = bulk
         self.ends, self.border = Ends(self.tables, bulk), Border(self.tables, bulk)
         # Where there are constraints: the places of the states to expand, and how many states of
         # the levels so far are border states.

@@ -20,8 +20,10 @@ from attrs import define, field
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast import checkpoint as checkpoints
 from groupcheck.model.engine.fast import threads
+from groupcheck.model.engine.fast.graph import bytes_of
 from groupcheck.model.engine.fast.identity import identity
 from groupcheck.model.engine.fast.kernels.compiled import PACKING, compiling, is_ready
+from groupcheck.model.engine.fast.lassos import answers
 from groupcheck.model.engine.fast.log import MOST_STATES
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.memory import (
@@ -34,8 +36,9 @@ from groupcheck.model.engine.fast.memory import (
     resident_bytes,
 )
 from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.lasso import Answers
 from groupcheck.model.engine.paths import path_of
-from groupcheck.model.engine.reference import conclude, violation
+from groupcheck.model.engine.reference import conclude, violation, with_progress
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Verdict, Violation
 
@@ -75,6 +78,8 @@ class Run:
     saving: float = 0.0
     # States of the level that are not expanded yet.
     left: int = 0
+    # What is known of progress promises.
+    answers: Answers | None = None
     # Seconds that this process had spent on compiling before.
     compiled: float = field(factory=lambda: compiling.seconds)
 
@@ -191,6 +196,30 @@ class Run:
         except MemoryError:
             self.reason += ", nor for a newer checkpoint"
 
+    def judge_progress(self) -> None:
+        """Looks at the promises about runs, on the graph of what was found."""
+        s = self.search
+        more = bytes_of(s.log.states, s.transitions)
+        why = self.halt(more)
+        if not why:
+            try:
+                self.answers = answers(s, self.halt)
+            except MemoryError:
+                why = no_room("for the graph of the states")
+        if why:
+            self.answers = Answers.unknown(s.spec, why)
+
+    def halt(self, more: int = 0) -> str:
+        """Why nothing that takes so many bytes more may be begun; empty: it may."""
+        limits = self.limits
+        if self.interrupted:
+            return "interrupted"
+        if limits.seconds is not None and self.seconds > limits.seconds:
+            return f"stopped at the limit of {limits.seconds:g} seconds"
+        if limits.memory is not None and resident_bytes() + more > limits.memory:
+            return f"stopped: its graph of {more:,} bytes goes beyond the limit of memory"
+        return ""
+
     def outlook(self) -> str:
         """What was left, and how much more it would take, as far as that can be told."""
         s = self.search
@@ -269,6 +298,7 @@ def explore(
     checkpoint: str | FilePath | None = None,
     resume: str | FilePath | None = None,
     look: Callable[[Search], None] | None = None,
+    liveness: bool = False,
 ) -> Verdict:
     """Explores every state of a spec; first violations stop it at the end of their level, so that
     paths are shortest.
@@ -279,7 +309,8 @@ def explore(
     too. `progress` hears of it a few times a second.
     `workers`: threads that explore (no more than there are cores), and processes that call rules
     where there is enough to call. Counts do not depend on it; which of several shortest paths is
-    told does. `look` is called with the search before its memory is given back.
+    told does. `look` is called with the search before its memory is given back. `liveness`: judges
+    the progress promises, too, when the search has ended.
     Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint
     that is torn or of another model, scope or version.
     """
@@ -298,7 +329,7 @@ def explore(
         run = Run(search, limits, progress, saver, began, numbers, Watch(search, peak))
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
             run.report(0, is_compiling=True)
-        is_plain = not spec.constraints and limits.depth is None
+        is_plain = not (spec.constraints or liveness) and limits.depth is None
         search.may_leave = is_plain and saver is None and resume is None and look is None
         if limits.depth is None and not search.tables.constant:
             search.may_go_down_below = MOST_STATES if limits.states is None else limits.states
@@ -309,6 +340,8 @@ def explore(
                 run.levels()
                 if run.reason:
                     run.save()
+                if liveness:
+                    run.judge_progress()
             except KeyboardInterrupt:
                 run.reason = f"interrupted in level {search.findings.depth + 1}"
             except (MemoryError, RuleError) as error:
@@ -317,6 +350,9 @@ def explore(
                 spare.give_back()
                 run.ran_out()
         verdict = verdict_of(run)
+        if liveness:
+            known = run.answers or Answers.unknown(spec, "the search was stopped")
+            verdict = with_progress(search.see, verdict, known)
         if look is not None:
             look(search)
         return verdict

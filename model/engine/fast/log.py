@@ -62,6 +62,7 @@ class Log:
         )
         # where memory is limited, an index is no larger than it must be
         self.is_thrifty, self._is_short = False, has_limited_address_space()
+        self.holds_places = False  # in any case, so that the index tells where a state is
         self.index_room = 0  # states that the index has room for
         packed.point(r.LOG, self.memory)
 
@@ -123,6 +124,8 @@ class Log:
         """Can the slots of an index of this size hold remainders: what is left of a state's bits
         when its bucket is known?
         """
+        if self.holds_places:
+            return False
         bits = self.packed.state_bits - (slots // BUCKET).bit_length() + 1
         return self.packed.words == 1 and LEAST_REMAINDER <= bits <= MOST_REMAINDER
 
@@ -173,6 +176,13 @@ class Log:
             self.packed.set({r.MODE: r.REINDEX, r.FROM: 0, r.TO: self.states})
             self.packed.run_search()
             is_complete = int(registers[r.FROM]) == self.states and not self.is_crowded
+
+    def hold_places(self) -> None:
+        """From now on the index holds places, for states of one word, too."""
+        if not self.holds_places:
+            self.holds_places = True
+            if int(self.registers[r.BUCKETS]):
+                self.reindex(self.slots_for(self.states))
 
     def use_index(self, index: Slots, slots: int, crowded: int = 0) -> None:
         """Takes an array, empty or filled for this log, as the index: `slots` of it, and, where

@@ -135,7 +135,7 @@ class Loop:
         return self.packed.arrays[register][: n * width].copy()
 
     @contextlib.contextmanager
-    def _uncounted(self) -> Iterator[None]:
+    def uncounted(self) -> Iterator[None]:
         """What fires meanwhile does not count."""
         fired = self.packed.arrays[r.FIRED]
         self.packed.hold(r.FIRED, np.zeros_like(fired))
@@ -148,7 +148,7 @@ class Loop:
         """Which of these states, whose rows are all there now, have no successor but themselves."""
         found = []
         done = 0
-        with self._uncounted():
+        with self.uncounted():
             while done < len(places):
                 self.run(r.CHECK, done, len(places), places)
                 if int(self.registers[r.OVERFLOW]):
@@ -166,7 +166,7 @@ class Loop:
         block, self.registers[r.BLOCK] = int(self.registers[r.BLOCK]), 1
         self.registers[r.TARGET] = target
         try:
-            with self._uncounted():
+            with self.uncounted():
                 while first < end:
                     self.run(r.BACKWARD, first, end)
                     found = int(self.registers[r.FOUND_AT])

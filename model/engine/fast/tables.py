@@ -84,11 +84,15 @@ class Tables:
         return frozenset(place for places in through for place in places)
 
 
-def _by_inputs(instances: Iterable[Instance]) -> list[Table]:
-    groups: dict[tuple[int, ...], list[Instance]] = {}
+def _by_inputs(instances: Iterable[Instance], apart: bool) -> list[Table]:
+    """`apart`: instances of one rule never share a table, so that table and label tell them."""
+    groups: dict[tuple[tuple[int, ...], int], list[Instance]] = {}
     for instance in instances:
-        groups.setdefault(tuple(sorted(instance[2])), []).append(instance)
-    return [Table(inputs, tuple(members)) for inputs, members in groups.items()]
+        key = tuple(sorted(instance[2])), 0
+        while apart and any(other[0] is instance[0] for other in groups.get(key, ())):
+            key = key[0], key[1] + 1
+        groups.setdefault(key, []).append(instance)
+    return [Table(inputs, tuple(members)) for (inputs, _), members in groups.items()]
 
 
 def _in_order(instances: Iterable[Instance]) -> list[Table]:
@@ -179,7 +183,7 @@ def tables_of(spec: Spec) -> Tables:
     of_predicates = [Table(inputs, bound=tuple(members)) for inputs, members in bound.items()]
     plain = [t for t in of_predicates if all(k < len(see.places) for k in t.inputs)]
     viewed = [t for t in of_predicates if t not in plain]
-    ordinary, urgent = _by_inputs(see.ordinary), _in_order(see.urgent)
+    ordinary, urgent = _by_inputs(see.ordinary, bool(spec.fair)), _in_order(see.urgent)
     of_views = [Table(v.places, view=v) for v in views.instances]
     to_urgent = len(ordinary) + len(urgent)
     to_views = to_urgent + len(of_views)
@@ -209,3 +213,8 @@ def group_of(number: int, total: int) -> int:
     a bit shared with its neighbours.
     """
     return number if total <= BITS else number * BITS // total
+
+
+def read_by(see: Semantics, p: Predicate, binding: dict[str, int]) -> tuple[int, ...]:
+    """The places that a predicate reads in the end, for one binding."""
+    return _Views(see).reads(p, binding)

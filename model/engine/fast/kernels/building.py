@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from numba import types
 from numpy import uint64 as U
 
-from groupcheck.model.engine.fast.kernels import packing
+from groupcheck.model.engine.fast.kernels import graph, packing
 from groupcheck.model.engine.fast.kernels.intrinsics import alone_for
 from groupcheck.model.engine.fast.kernels.search import search
 
@@ -26,6 +26,7 @@ def build_search(n_words: int, urgent: bool) -> list[tuple[str, bytes]]:
     return [alone_for(_SIGNATURE, search_kernel)]
 
 
-def build_packing(names: Sequence[str]) -> list[tuple[str, bytes]]:
-    """Symbols and object code of packing kernels."""
-    return [alone_for(_SIGNATURE, getattr(packing, name)) for name in names]
+def build(what: str, names: Sequence[str]) -> list[tuple[str, bytes]]:
+    """Symbols and object code of kernels of packing, or of graphs."""
+    of = {"packing": packing, "graph": graph}[what]
+    return [alone_for(_SIGNATURE, getattr(of, name)) for name in names]

@@ -43,6 +43,7 @@ _SOURCES = (
     "building.py",
     "compiled.py",
     "firing.py",
+    "graph.py",
     "index.py",
     "intrinsics.py",
     "lookup.py",
@@ -51,25 +52,30 @@ _SOURCES = (
     "search.py",
 )
 _PACKING = ("write_rows", "dump_rows", "repack_log", "repack_outcomes", "respread", "deal")
+_GRAPH = ("components",)
 _loaded: dict[str, dict[str, Kernel]] = {}
 _engines: list[Any] = []  # they own the code that kernels point to
 
 
 @frozen
 class Unit:
-    """What is compiled together: a search kernel, or all packing kernels."""
+    """What is compiled together: a search kernel, all packing kernels, or those of graphs."""
 
-    # Words of a state; 0: the packing kernels.
+    # Words of a state; 0: no search kernel.
     words: int
     # Does the search kernel run urgent rules?
     urgent: bool = False
+    # The kernels, if they are others than that of a search, and what they are called together.
+    kernels: tuple[str, ...] = ("search",)
+    what: str = "search"
 
     @property
     def name(self) -> str:
-        return f"search{self.words}{'u' * self.urgent}" if self.words else "packing"
+        return f"search{self.words}{'u' * self.urgent}" if self.words else self.what
 
 
-PACKING = Unit(0)
+PACKING = Unit(0, kernels=_PACKING, what="packing")
+GRAPH = Unit(0, kernels=_GRAPH, what="graph")
 
 
 def _sources() -> bytes:
@@ -138,11 +144,9 @@ def _compile(unit: Unit) -> Objects:
     expect_space(TO_COMPILE)
     from groupcheck.model.engine.fast.kernels import building
 
-    return (
-        building.build_search(unit.words, unit.urgent)
-        if unit.words
-        else building.build_packing(_PACKING)
-    )
+    if unit.words:
+        return building.build_search(unit.words, unit.urgent)
+    return building.build(unit.what, unit.kernels)
 
 
 def _link(objects: Objects) -> list[Kernel]:
@@ -205,9 +209,7 @@ def is_ready(unit: Unit) -> bool:
 
 
 def load(unit: Unit) -> dict[str, Kernel]:
-    """The kernels of a unit by name (`search`, or those of packing), from this process, the cache,
-    or the compiler.
-    """
+    """The kernels of a unit by name, from this process, the cache, or the compiler."""
     if unit.name not in _loaded:
         file = _file(unit)
         objects = _read(file) if file else None
@@ -218,7 +220,5 @@ def load(unit: Unit) -> dict[str, Kernel]:
             compiling.seconds += time.perf_counter() - began
             if file and _sources() == _SOURCES_AT_START:  # else this code is of neither version
                 _write(file, objects)
-        _loaded[unit.name] = dict(
-            zip(("search",) if unit.words else _PACKING, _link(objects), strict=True)
-        )
+        _loaded[unit.name] = dict(zip(unit.kernels, _link(objects), strict=True))
     return _loaded[unit.name]

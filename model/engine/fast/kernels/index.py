@@ -27,6 +27,7 @@ from groupcheck.model.engine.fast.kernels.intrinsics import (
     lanes_with,
     mix,
     prefetch,
+    quarters,
     scattered,
     trailing_zeros,
     words,
@@ -34,6 +35,7 @@ from groupcheck.model.engine.fast.kernels.intrinsics import (
 
 ZERO, FIVE, HALF, WORD, WORD_BYTES, INDEX_BYTES = U(0), U(5), U(32), U(64), U(8), U(4)
 KNOWN, ENTERED, FULL_BUCKET = U(0), U(1), U(2)
+NOWHERE = U(r.NOWHERE)
 
 
 @inside
@@ -140,6 +142,49 @@ def free_slot(wide, ctx, log, buffer, h, i):
         at += ONE
         if at == slots:
             at = ZERO
+
+
+@inside
+def place_of(wide, ctx, log, buffer, h, i):
+    """The place of the state at i of the buffer, with hash h, by the index of places; NOWHERE if it
+    is not in the log.
+    """
+    W = U(len(wide))
+    index, slots, low = halves(ctx[r.INDEX]), ctx[r.INDEX_SLOTS], (ONE << ctx[r.TAG_BITS]) - ONE
+    tag = h & FULL & ~low
+    at = home(h, slots)
+    while True:
+        t = U(index[at])
+        if t == ZERO:
+            return NOWHERE
+        if t & FULL & ~low == tag:
+            p = ((t & low) - ONE) * W
+            same = True
+            for w in range(len(wide)):
+                same = same and log[p + U(w)] == buffer[i * W + U(w)]
+            if same:
+                return (t & low) - ONE
+        at += ONE
+        if at == slots:
+            at = ZERO
+
+
+@alone
+def link(wide, ctx, log, buffer, hashes, needs, k):
+    """Notes the k successors in the buffer as edges: their places, and what stands in `needs`."""
+    targets, classes, n = halves(ctx[r.EDGES]), quarters(ctx[r.EDGE_CLASSES]), ctx[r.EDGE_COUNT]
+    i = ZERO
+    while i < k:
+        load_place(ctx, hashes[i])
+        i += ONE
+    load_compared(wide, ctx, hashes, k)
+    i = ZERO
+    while i < k:
+        targets[n] = place_of(wide, ctx, log, buffer, hashes[i], i)
+        classes[n] = needs[i]
+        n += ONE
+        i += ONE
+    ctx[r.EDGE_COUNT] = n
 
 
 @inside

@@ -43,13 +43,16 @@ code is on disk never imports numba.
     # narrow levels: the first place of each level that the kernel has begun by itself, how many it
     # has begun, how many it may begin, and the place of the log behind which it begins none
     LEVELS, LEVEL_COUNT, LEVEL_SIZE, LEVEL_STOP,
+    # the graph of states: of each state how many successors it has, of each edge its target and the
+    # class of its outcome
+    DEGREES, EDGES, EDGE_CLASSES, EDGE_COUNT, EDGE_ROOM,
     COUNT,
-) = range(108)  # fmt: skip
+) = range(113)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state
 # reaches the target; predicates put off; a new index; states from elsewhere into log and index; a
-# stretch of a list of places
-EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED = range(8)
+# stretch of a list of places; the edges of a stretch of the log
+EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK = range(9)
 
 # Values of a cell: unknown, asked for, a row without outcomes; from OUTCOMES_START on, where the
 # row's outcomes begin
@@ -57,3 +60,20 @@ UNKNOWN, ASKED_FOR, NOTHING, OUTCOMES_START = range(4)
 
 HASHED = (1 << 64) - 1  # the base of a table whose rows are found by hash
 LONGEST_CHAIN = 10_000
+
+OPEN = 1 << 31  # in the degree of a state: rows of its successors are missing
+NOWHERE = (1 << 32) - 1  # the target of an edge to a state that is not in the log
+
+# The registers of the kernel that looks for strongly connected components. Of each state: where its
+# edges begin; flags; its number in the search, which ends as CLOSED; and, where its component is
+# fair, the place of some state of it, from 1 on. Of each class of edges the fair actions that it is
+# of, as bits in a number of words. Then memory of the search: the stack of states, and frames of
+# state, next edge, and lowest number met.
+(
+    G_STATES, G_OFFSETS, G_TARGETS, G_CLASSES, G_FLAGS, G_NUMBERS, G_FAIR, G_MASKS, G_MASK_WORDS,
+    G_ALL, G_STACK, G_FRAME_STATES, G_FRAME_EDGES, G_FRAME_LOWS, G_COUNT,
+) = range(15)  # fmt: skip
+
+# Flags of a state: the component with it is of interest; it has, or leads to, what is looked for
+WANTED, REACHES = 1, 2
+CLOSED = (1 << 32) - 1

@@ -21,6 +21,7 @@ from groupcheck.model.engine.fast.kernels.index import (
     enter_bucket,
     free_slot,
     hashed_ahead,
+    link,
     list_late,
     load_compared,
     load_place,
@@ -42,7 +43,8 @@ from groupcheck.model.engine.fast.kernels.lookup import look, look_viewed, open_
 
 ZERO, TWO, SIX, SIXTY_THREE = U(0), U(2), U(6), U(63)
 NOTHING = U(r.NOTHING)
-RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED = (
+OPEN = U(r.OPEN)
+RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK = (
     U(r.RETRY),
     U(r.CHECK),
     U(r.BACKWARD),
@@ -50,6 +52,7 @@ RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED = (
     U(r.REINDEX),
     U(r.TAKE_IN),
     U(r.LISTED),
+    U(r.LINK),
 )
 
 
@@ -293,7 +296,10 @@ def block(wide, chained, ctx, s, hi, mode):
                 )
                 put_off += more
                 chunk += ONE
-            if not differs(wide, log, place * W, buffer, begun, k) and mode != BACKWARD:
+            if mode == LINK:
+                halves(ctx[r.DEGREES])[place] = k - begun if put_off == ZERO else OPEN
+                k = k if put_off == ZERO else begun
+            elif not differs(wide, log, place * W, buffer, begun, k) and mode != BACKWARD:
                 rests(wide, ctx, mode, place, put_off)
         s += ONE
         if mode == CHECK:
@@ -372,7 +378,7 @@ def search(wide, chained, ctx):
         return
     size = ctx[r.BUFFER_SIZE]
     room, crowded_room, put_off_room = ctx[r.ROOM], ctx[r.CROWDED_ROOM], ctx[r.PUT_OFF_SIZE]
-    if mode in (BACKWARD, CHECK):  # they append nothing
+    if mode in (BACKWARD, CHECK, LINK):  # they append nothing
         room, crowded_room, put_off_room = ALL, ALL, ALL
     ctx[r.FOUND_AT] = ALL
     while (
@@ -381,6 +387,7 @@ def search(wide, chained, ctx):
         and ctx[r.CROWDED] + size < crowded_room
         and ctx[r.PUT_OFF_COUNT] + size < put_off_room
         and ctx[r.ENDLESS] == ZERO
+        and (mode != LINK or ctx[r.EDGE_COUNT] + size <= ctx[r.EDGE_ROOM])
     ):
         before = s
         if mode == TAKE_IN:
@@ -393,6 +400,8 @@ def search(wide, chained, ctx):
             if reaches(wide, ctx, k):
                 ctx[r.FOUND_AT] = s - ONE
                 break
+        elif mode == LINK:
+            link(wide, ctx, log, buffer, hashes, needs, k)
         elif mode != CHECK:
             if mode != TAKE_IN:
                 ctx[r.TRANSITIONS] += k
