@@ -30,6 +30,7 @@ from groupcheck.model.engine.promises import (
     step_invariant,
     view,
 )
+from groupcheck.model.engine.refinement import Refinement, refines
 from groupcheck.model.engine.rule import Rule, Slot, array, rule, single, urgent
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.values import but
@@ -44,6 +45,7 @@ __all__ = [
     "Path",
     "Predicate",
     "Progress",
+    "Refinement",
     "Rule",
     "RuleError",
     "ScopeError",
@@ -65,6 +67,7 @@ __all__ = [
     "infinitely_often",
     "invariant",
     "leads_to",
+    "refines",
     "rule",
     "settles",
     "single",

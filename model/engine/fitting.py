@@ -12,6 +12,7 @@ from groupcheck.model.engine.errors import SpecError, shown
 from groupcheck.model.engine.pools import flaw
 from groupcheck.model.engine.progress import PROMISE, Fairness, Liveness
 from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.engine.refinement import Refinement
 from groupcheck.model.engine.rule import Rule, Slot
 from groupcheck.model.engine.verdict import DEADLOCK
 
@@ -53,6 +54,7 @@ def fit(spec: Parts) -> None:
                     where=f"predicate {p.name}",
                 )
     _views(spec)
+    _refinements(spec, known)
     _names(spec)
 
 
@@ -216,6 +218,19 @@ def _views(spec: Parts) -> None:
         _sizes(f"{PROMISE} {promise.name}", _reads(spec, promise.bound))
 
 
+def _refinements(spec: Parts, known: set[str]) -> None:
+    for given in spec.refinements:
+        _must_be(given, Refinement, "refinement", "refinements", "refines(...)")
+        for p in given.mapping.values():
+            for name, _ in p.places:
+                if name not in known:
+                    raise SpecError(
+                        f"{name!r} is not a slot or view; there are {', '.join(sorted(known))}",
+                        where=f"view {p.name}",
+                    )
+            _indexes(spec, p)
+
+
 def _arrays(spec: Parts, name: str) -> dict[str, int]:
     """The arrays that a slot or view reads, with their sizes."""
     views = {v.name: v for v in spec.views}
@@ -227,7 +242,7 @@ def _arrays(spec: Parts, name: str) -> dict[str, int]:
 
 def _indexes(spec: Parts, p: Predicate) -> None:
     """Each index variable must stand for one element at a time, of arrays of one size."""
-    is_view = any(p is v for v in spec.views)
+    is_view = p.kind == "view" or any(p is v for v in spec.views)
     where = f"{'view' if is_view else 'predicate'} {p.name}"
     reads = _reads(spec, p)
     named = set()
@@ -285,12 +300,16 @@ def _names(spec: Parts) -> None:
         ("end", spec.ends),
         ("constraint", spec.constraints),
         ("view", spec.views),
+        ("refinement", spec.refinements),
         (PROMISE, spec.progress),
     ):
         names = [p.name for p in given]
         twice = {n for n in names if names.count(n) > 1}
         if twice:
             raise SpecError(f"two {what}s are called {min(twice)!r}")
+    refined = {p.name for p in spec.invariants} & {r.name for r in spec.refinements}
+    if refined:
+        raise SpecError(f"an invariant and a refinement are called {min(refined)!r}")
     shared = {p.name for p in spec.invariants} & {p.name for p in spec.progress}
     if shared:
         raise SpecError(f"an invariant and a {PROMISE} are called {min(shared)!r}")

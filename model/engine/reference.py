@@ -207,7 +207,8 @@ def with_progress(see: Semantics, verdict: Verdict, answers: Answers) -> Verdict
 
 def violation(see: Semantics, name: str, depth: int, path: Path) -> Violation:
     """A violation, with its statement and key."""
-    statements = {p.name: p.statement for p in (*see.spec.invariants, *see.spec.progress)}
+    s = see.spec
+    statements = {p.name: p.statement for p in (*s.invariants, *s.refinements, *s.progress)}
     statement = statements.get(
         name, "Every state has a successor other than itself, or is a declared end."
     )

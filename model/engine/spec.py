@@ -56,6 +56,7 @@ from groupcheck.model.engine.errors import SpecError
 from groupcheck.model.engine.fitting import fit
 from groupcheck.model.engine.progress import Fairness, Liveness
 from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.engine.refinement import Refinement
 from groupcheck.model.engine.rule import Rule, Slot, Value
 
 
@@ -90,6 +91,8 @@ class Spec:
     constraints: tuple[Predicate, ...] = field(default=(), converter=_named)
     # Is a state without successors a violation where it is no end?
     deadlock: bool = True
+    # Smaller specs whose steps the steps of this one must be.
+    refinements: tuple[Refinement, ...] = field(default=(), converter=_named)
     # What runs must not leave undone for ever, and what they promise: see `progress`.
     fair: tuple[Fairness, ...] = field(default=(), converter=_named)
     progress: tuple[Liveness, ...] = field(default=(), converter=_named)
@@ -130,15 +133,17 @@ class Spec:
         return attrs.evolve(self, rules=tuple(new.get(r.name, r) for r in self.rules))
 
     def only(self, invariants: Sequence[str]) -> Spec:
-        """The same spec with these invariants alone."""
+        """The same spec with these invariants and refinements alone."""
         import attrs
 
-        there = [p.name for p in self.invariants]
+        there = [p.name for p in (*self.invariants, *self.refinements)]
         for name in invariants:
             if name not in there:
                 raise SpecError(
                     f"no invariant {name!r} in {self.name}", do=f"one of {', '.join(there)}"
                 )
         return attrs.evolve(
-            self, invariants=tuple(p for p in self.invariants if p.name in invariants)
+            self,
+            invariants=tuple(p for p in self.invariants if p.name in invariants),
+            refinements=tuple(r for r in self.refinements if r.name in invariants),
         )

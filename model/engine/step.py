@@ -17,6 +17,7 @@ from groupcheck.model.engine.functions import AnswerError, outcomes, truth
 from groupcheck.model.engine.pools import flaw
 from groupcheck.model.engine.progress import PROMISE
 from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.engine.refinement import Refined, Refinement
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.verdict import Firing, Path, Step
@@ -60,6 +61,8 @@ class Semantics:
             for r in spec.rules
         }
         self.views = {v.name: v for v in spec.views}
+        self.views |= {p.name: p for r in spec.refinements for p in r.mapping.values()}
+        self.refined = [Refined(r, self, Semantics(r.spec)) for r in spec.refinements]
         self.indexed = {
             r.name
             for r in spec.rules
@@ -239,19 +242,33 @@ class Semantics:
         ]
 
     def broken_at_starts(self) -> dict[str, State]:
-        """The step invariants that urgent rules break in initial states, each with such a state at
-        rest.
+        """The step invariants that urgent rules break in initial states, and the refinements that
+        begin otherwise, each with such a state at rest.
         """
         raw = [self.state(dict(values)) for values in self.spec.initial]
         settled = [x for state in raw for x in self.settle(state)]
-        return {p.name: rest for _, rest, broken in reversed(settled) for p in broken}
+        wrong = {p.name: rest for _, rest, broken in reversed(settled) for p in broken}
+        for r in self.refined:
+            late = next((rest for _, rest, _ in settled if not r.begins(rest)), None)
+            wrong |= {} if late is None else {r.of.name: late}
+        return wrong
 
-    def steps(self, state: State) -> Iterator[tuple[Step, tuple[StepInvariant, ...]]]:
-        """Every transition out of a state, with the step invariants that it breaks."""
+    def steps(self, state: State) -> Iterator[tuple[Step, tuple[StepInvariant | Refinement, ...]]]:
+        """Every transition out of a state, with the step invariants and refinements that it
+        breaks.
+        """
+        images = [r.image(state) for r in self.refined]
         for instance in self.ordinary:
             for firing, after, broken in self.firings(instance, state):
                 for chain, rest, more in self.settle(after):
-                    yield Step(firing, chain, rest), (*broken, *more)
+                    step = Step(firing, chain, rest)
+                    yield step, (*broken, *more, *self._unrefined(images, rest))
+
+    def _unrefined(self, images: list[State], after: State) -> list[Refinement]:
+        """The refinements that a step breaks. `images`: of the state before it, one for each."""
+        return [
+            r.of for r, image in zip(self.refined, images) if not r.takes(image, r.image(after))
+        ]
 
     # -- predicates
 

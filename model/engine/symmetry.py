@@ -148,6 +148,8 @@ def symmetry_of(spec: Spec) -> Symmetry:
             _of_predicate(ties, p, views)
     for p in spec.constraints:
         ties.refuse(ties.arrays, f"constraint {p.name} may tell indexes apart")
+    for refinement in spec.refinements:
+        ties.refuse(ties.arrays, f"{refinement.name} may tell indexes apart")
     walked = {ties.find(n) for r in spec.rules if r.name in directing for n in r.slots
               if n in ties.root}  # fmt: skip
     if len(walked) > 1:

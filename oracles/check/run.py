@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from groupcheck.model.engine import Limits, Predicate, Spec, UserError
+from groupcheck.model.engine import Limits, Predicate, Refinement, Spec, UserError
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Verdict, Violation
 from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_of
@@ -189,6 +189,7 @@ def check(
     goals: Sequence[str | Predicate] = (),
     constraints: Sequence[str | Predicate] = (),
     deadlock: bool = True,
+    refines: Sequence[Refinement] | Refinement = (),
     faults: Mapping[str, int] | None = None,
     **scope: Any,
 ) -> CheckResult:
@@ -199,10 +200,10 @@ def check(
     that makes one, or a `Variant`. `scope`: fields of the variant's scope, or arguments of that
     function. `invariants`: those to check, names or your own (default: all). `goals`: names or your
     own. A name may be FILE.py:NAME.
-    `constraints`: your own; states beyond one are checked, but not expanded. `deadlock`: is a state
-    in which nothing can happen a violation? `max_depth`: the most steps of a path.
-    `random_walks`: go so many walks of at most `walk_length` steps (100) in place of a search; the
-    same `seed` (0) gives the same walks.
+    `constraints`: your own; states beyond one are checked, but not expanded. `deadlock`: is one a
+    violation? `refines`: smaller specs that this one must refine. `max_depth`: the most steps of a
+    path. `random_walks`: go so many walks of at most `walk_length` steps (100) in place of a
+    search; the same `seed` (0) gives the same walks.
     `faults` (name -> budget) and `goals`: if one of them never happens, the verdict is `unknown`.
     `max_memory`: bytes of resident memory that this process may use (with `spark`: including the
     processes that it starts). `checkpoint` and `resume`: directories.
@@ -218,7 +219,7 @@ def check(
     """
     about = subject(
         what, mutation=mutation, invariants=invariants, goals=goals, constraints=constraints,
-        deadlock=deadlock, faults=faults, **scope,
+        deadlock=deadlock, refines=refines, faults=faults, **scope,
     )  # fmt: skip
     return run(
         about,

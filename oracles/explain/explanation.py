@@ -135,7 +135,7 @@ def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:
     """A path told once for each promise that it breaks, each time up to the step that breaks it;
     once as it is if it breaks none.
     """
-    statements = {p.name: p.statement for p in about.spec.invariants}
+    statements = {p.name: p.statement for p in (*about.spec.invariants, *about.spec.refinements)}
     see = Semantics(about.spec)
     told = []
     for name, step in sorted(
@@ -157,6 +157,9 @@ def broken_along(spec: Spec, path: Path) -> dict[str, int]:
     see = Semantics(spec)
     broken: dict[str, int] = {}
     states = path.states
+    for name, rest in see.broken_at_starts().items():
+        if rest == states[0]:
+            broken[name] = 0
     for number, state in enumerate(states):
         if number:
             fallen = next(

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from groupcheck.invariants.registry import Promises, for_families
-from groupcheck.model.engine import Predicate, Rule, ScopeError, Spec, StepInvariant, UserError
+from groupcheck.model.engine import (
+    Predicate,
+    Refinement,
+    Rule,
+    ScopeError,
+    Spec,
+    StepInvariant,
+    UserError,
+)
 from groupcheck.model.engine.verdict import Path
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import load, names
@@ -177,6 +185,7 @@ def subject(
     constraints: Sequence[str | Predicate] = (),
     deadlock: bool = True,
     progress: bool = False,
+    refines: Sequence[Refinement] | Refinement = (),
     faults: Mapping[str, int] | None = None,
     settings: Mapping[str, str] | None = None,
     **fields: Any,
@@ -188,10 +197,10 @@ def subject(
     of the function; None means the default. `settings` are more of them, as text (`--set`).
     `invariants` and `goals` are names, the user's own promises, or FILE.py:NAME of one. `goals`,
     and `faults` with a budget above 0, must happen, or the verdict is `unknown`. `constraints` are
-    the user's own or FILE.py:NAME, beside those of the spec. `deadlock`: is one a violation?
-    `progress`: are the promises about progress judged? (Of a variant they alone are.) A `mutation`
-    changes the defaults to the smallest scope that shows it. Raises `UserError` for any name that
-    does not exist.
+    the user's own or FILE.py:NAME, beside those of the spec, as `refines` is. `deadlock`: is one a
+    violation? `progress`: are the promises about progress judged? (Of a variant they alone are.) A
+    `mutation` changes the defaults to the smallest scope that shows it. Raises `UserError` for any
+    name that does not exist.
     """
     _must_fit(what, mutation, invariants, goals, constraints, faults, settings)
     given = {name: value for name, value in fields.items() if value is not None}
@@ -209,19 +218,30 @@ def subject(
         more = {"faults": faults or None, "mutation": mutation}
         given |= {name: value for name, value in more.items() if value is not None}
         about = _of_spec(what, found, given, settings or {})
-    about = attrs.evolve(about, spec=_bounded(about.spec, constraints, deadlock))
+    about = attrs.evolve(about, spec=_bounded(about.spec, constraints, deadlock, refines))
     return _asked(about, invariants, goals)
 
 
-def _bounded(spec: Spec, constraints: Sequence[str | Predicate], deadlock: bool) -> Spec:
-    """The spec with these constraints, too, and perhaps without looking for deadlocks."""
+def _bounded(
+    spec: Spec,
+    constraints: Sequence[str | Predicate],
+    deadlock: bool,
+    refines: Sequence[Refinement] | Refinement,
+) -> Spec:
+    """The spec with these constraints and refinements, too, and perhaps without looking for
+    deadlocks.
+    """
+    smaller = (refines,) if isinstance(refines, Refinement) else tuple(refines)
     given = [_promise(c, (Predicate,), "a constraint") for c in constraints]
     for name in given:
         if isinstance(name, str):
             raise one_of("constraint", name, [c.name for c in spec.constraints])
     more = tuple(_added(given, spec.constraints))
     return attrs.evolve(
-        spec, constraints=(*spec.constraints, *more), deadlock=spec.deadlock and deadlock
+        spec,
+        constraints=(*spec.constraints, *more),
+        deadlock=spec.deadlock and deadlock,
+        refinements=(*spec.refinements, *smaller),
     )
 
 
@@ -436,7 +456,7 @@ def _promised(variant: Variant, spec: Spec) -> Spec:
 
 
 def _only(spec: Spec, invariants: Sequence[str]) -> Spec:
-    known = [p.name for p in spec.invariants]
+    known = [p.name for p in (*spec.invariants, *spec.refinements)]
     for name in invariants:
         if name not in known:
             raise one_of("invariant", name, known)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from groupcheck.model.engine import Predicate, Spec, StepInvariant
+from groupcheck.model.engine.refinement import Refined
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing, Step, Violation
 from groupcheck.oracles.printable import brief, changes, place
@@ -41,7 +42,19 @@ def witness(spec: Spec, violation: Violation) -> Witness:
         return _of_state(see, promise, before, after)
     if isinstance(promise, StepInvariant):
         return _of_step(see, promise, before, violation.path.steps[-1])
+    refined = next((r for r in see.refined if r.of.name == violation.invariant), None)
+    if refined is not None:
+        return Witness(before, after, (), tuple(_images(refined, before, after)))
     return Witness(before, after)
+
+
+def _images(refined: Refined, before: State, after: State) -> Iterator[str]:
+    """The states of the smaller spec before and after a step, slot by slot."""
+    places = refined.abstract.places
+    for where, old, new in zip(places, refined.image(before), refined.image(after), strict=True):
+        value = brief(old, LONGEST)
+        told = f" = {value}" if old == new else f": {value} -> {brief(new, LONGEST)}"
+        yield f"{refined.of.spec.name} {place(*where)}{told}"
 
 
 def _of_state(see: Semantics, promise: Predicate, before: State, state: State) -> Witness:

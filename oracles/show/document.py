@@ -50,6 +50,7 @@ def verdict_document(result: Answer) -> dict[str, Any]:
         "goals_not_met": [attrs.asdict(zero) for zero in zeros(about.variant, v.goals_not_met)],
         "invariants": [p.name for p in about.spec.invariants],
         "constraints": [c.name for c in about.spec.constraints],
+        "refinements": [r.name for r in about.spec.refinements],
         "deadlock": about.spec.deadlock,
         "violations": [violation_document(e) for e in result.explanations],
         "notes": list(v.notes),

@@ -100,13 +100,14 @@ def facts(result: Answer) -> Iterator[tuple[str, str]]:
         else ""
     )
     yield "run", f"{v.seconds:.2f} s{rate}{calls}{memory}"
-    if spec.invariants:
+    promises = (*spec.invariants, *spec.refinements)
+    if promises:
         fallen = {violation.invariant for violation in v.violations}
-        kept = sum(p.name not in fallen for p in spec.invariants)
+        kept = sum(p.name not in fallen for p in promises)
         state = (
             "unbroken" if v.verdict == VIOLATED else "unbroken so far" if not v.complete else "hold"
         )
-        yield "invariants", f"{kept} of {len(spec.invariants)} {state}"
+        yield "invariants", f"{kept} of {len(promises)} {state}"
     if not spec.deadlock:
         yield "deadlocks", "not looked for"
     fired = sum(1 for count in v.rules.values() if count)

@@ -25,7 +25,8 @@ def verdict_suite(result: Answer) -> Suite:
 def _cases(result: Answer) -> Iterator[tuple[str, str, str, str]]:
     v = result.verdict
     told = {e.invariant: e for e in result.explanations}
-    names = dict.fromkeys([*(p.name for p in result.subject.spec.invariants), *told])
+    spec = result.subject.spec
+    names = dict.fromkeys([*(p.name for p in (*spec.invariants, *spec.refinements)), *told])
     for name in names:
         if name in told:
             e = told[name]

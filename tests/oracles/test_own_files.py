@@ -265,3 +265,31 @@ def test_random_walks_from_the_command_line(mine, capsys: pytest.CaptureFixture[
     ):
         assert cli.run(["check", two_phases, "--set", "managers=2", *wrong]) == 2
         assert "random-walks" in capsys.readouterr().err
+
+
+def test_a_refinement_is_told_with_the_states_of_the_smaller_spec():
+    from groupcheck.model.engine import Spec, refines, rule, single
+
+    @rule
+    def by_one(n):
+        if n < 3:
+            yield n + 1
+
+    @rule
+    def leap(n):
+        if n == 2:
+            yield 4
+
+    smaller = Spec("by one", {"n": single(0)}, [by_one], deadlock=False)
+    spec = Spec("leaps", {"n": single(0)}, [by_one, leap], deadlock=False)
+    claim = refines(smaller, {"n": lambda n: n})
+    told = groupcheck.check(spec, refines=claim, engine="reference").document()
+    assert (told["refinements"], told["verdict"]) == (["refines by one"], "violated")
+    (broken,) = told["violations"]
+    assert (broken["invariant"], broken["depth"]) == ("refines by one", 3)
+    assert broken["evidence"] == ["by one n: 2 -> 4"]
+    assert broken["path"][-1]["rule"] == "leap"
+    late = Spec("late", {"n": single(1)}, [by_one], deadlock=False, refinements=[claim])
+    found = groupcheck.follow(late, "gc1-0")
+    assert found.broken == {"refines by one": 0}
+    assert groupcheck.check(late, invariants=["refines by one"], engine="reference").violated

@@ -45,6 +45,7 @@ SEARCH: Sizes = {
     r.DONE: lambda n: n[r.DONE_SIZE],
     r.VIEW_VALUES: lambda n: n[r.VIEW_WORDS],
     r.DEGREES: lambda n: n[r.STATES],
+    r.FOLLOWED: lambda n: n[r.FOLLOWED_SIZE] * (n[r.WORDS] + 1),
     r.LATE: lambda n: n[r.CROWDED_ROOM] * (n[r.WORDS] + 1),
     r.LEVELS: lambda n: n[r.LEVEL_SIZE],
 }
@@ -59,6 +60,7 @@ COUNTS = {
     r.HASH_COUNT: r.HASH_SIZE,
     r.LEVEL_COUNT: r.LEVEL_SIZE,
     r.EDGE_COUNT: r.EDGE_ROOM,
+    r.FOLLOWED_COUNT: r.FOLLOWED_SIZE,
 }
 
 

@@ -149,6 +149,12 @@ class Exploration(Loop):
         self.outside += end - first - len(self.frontier)
         return 0, len(self.frontier)
 
+    def opened(self, first: int, end: int) -> Words:
+        """The places of the states that `stretch` counts from `first` to before `end`."""
+        if self.frontier is not None:
+            return self.frontier[first:end]
+        return np.arange(first, end, dtype=np.uint64)
+
     def within(self, first: int, end: int) -> Words:
         """The places of states from `first` to before `end` that are no border states."""
         return self.border.within(np.arange(first, end, dtype=np.uint64), self.log.chosen)

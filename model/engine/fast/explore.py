@@ -143,6 +143,8 @@ class Run:
             s.log.levels.append(s.states)
             with contextlib.suppress(StoppedError):
                 self._level(first, end)
+            if s.see.refined and not self.reason:
+                s.refinements.look_at(s.opened(first, end))
             opened = s.open_level(s.log.levels[-1], s.states)
             if not self.reason:
                 first, end = opened
@@ -329,9 +331,10 @@ def explore(
         run = Run(search, limits, progress, saver, began, numbers, Watch(search, peak))
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
             run.report(0, is_compiling=True)
-        is_plain = not (spec.constraints or liveness) and limits.depth is None
+        has_parts = spec.constraints or spec.refinements or liveness
+        is_plain = not has_parts and limits.depth is None
         search.may_leave = is_plain and saver is None and resume is None and look is None
-        if limits.depth is None and not search.tables.constant:
+        if limits.depth is None and not (search.tables.constant or spec.refinements):
             search.may_go_down_below = MOST_STATES if limits.states is None else limits.states
         run.begin(resumed=resume is not None)
         run.boundary = checkpoints.numbers_of(search)  # with the goals that initial states meet

@@ -88,11 +88,17 @@ def identity(spec: Spec) -> Identity:
         for kind in ("rule", "invariant", "goal", "end", "view", "constraint")
         for part in getattr(spec, f"{kind}s")
     }
+    for refinement in spec.refinements:
+        parts |= {f"view {p.name}": p for p in refinement.mapping.values()}
+        parts |= {f"rule {r.name} of {refinement.name}": r for r in refinement.spec.rules}
     modules = [getattr(part.call, "__module__", None) or "" for part in parts.values()]
     values = _Values({"groupcheck", *(module.partition(".")[0] for module in modules)})
     told = {what: _digest(values.told(part)) for what, part in parts.items()}
     told["fairness"] = _digest(spec.fair)
     told["scope"] = _digest(values.told(spec.scope))
+    told["refinements"] = _digest(
+        [values.told((r.spec.slots, r.spec.initial, r.spec.scope)) for r in spec.refinements]
+    )
     told["deadlock"] = _digest(spec.deadlock)
     told["initial states"] = _digest(values.told((spec.slots, spec.initial, list(parts))))
     python = ".".join(map(str, sys.version_info[:2]))

@@ -17,6 +17,7 @@ from groupcheck.model.engine.fast.store import Words, address, joined
 BLOCK = 512  # successors expanded before they are inserted: what the cache can load ahead
 QUEUE = 1 << 16
 LEVELS = 1 << 12  # levels that the kernel begins by itself before it returns
+STEPS_AT_ONCE = 1 << 18  # steps listed by one call of the kernel
 STRETCH = 1 << 16  # states for each call of the kernel: then limits and interrupts are looked at
 APPENDING = frozenset({r.EXPAND, r.LISTED, r.RETRY, r.TAKE_IN})  # modes that add states to the log
 SIEVE_BITS = 15  # as many recent states as fit into the inner caches
@@ -183,6 +184,36 @@ class Loop:
         finally:
             self.registers[r.BLOCK] = block
         return None
+
+    def steps_of(self, places: Words) -> Iterator[tuple[Words, Words]]:
+        """The steps of states that have been expanded, in pieces: (successors x words, the place
+        of the state that each follows). `places`: of these states.
+        """
+        w = self.packed.words
+        size = max(STEPS_AT_ONCE, 2 * self.packed.out_degree)
+        block, done = int(self.registers[r.BLOCK]), 0
+        try:
+            while done < len(places):
+                self.packed.set({r.FOLLOWED_COUNT: 0, r.FOLLOWED_SIZE: size, r.BLOCK: 1})
+                held = self.packed.arrays.get(r.FOLLOWED)
+                if held is None or len(held) < size * (w + 1):
+                    self.packed.hold(r.FOLLOWED, np.zeros(size * (w + 1), np.uint64))
+                with self.uncounted():
+                    self.run(r.FOLLOW, done, len(places), places)
+                if int(self.registers[r.OVERFLOW]):
+                    self.registers[r.DEFERRED_COUNT] = 0
+                    self.more_chain_memory()
+                    continue
+                assert not int(self.registers[r.DEFERRED_COUNT]), "a state that was not expanded"
+                if int(self.registers[r.FROM]) == done:
+                    size *= 2
+                    continue
+                done = int(self.registers[r.FROM])
+                found = self.taken(r.FOLLOWED, r.FOLLOWED_COUNT, w + 1).reshape(-1, w + 1)
+                if len(found):
+                    yield np.ascontiguousarray(found[:, :-1]), found[:, -1]
+        finally:
+            self.packed.set({r.FOLLOWED_COUNT: 0, r.FOLLOWED_SIZE: 0, r.BLOCK: block})
 
     def drop_asked(self) -> None:
         """Forgets which rows were asked for."""

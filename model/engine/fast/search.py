@@ -12,6 +12,7 @@ from groupcheck.model.engine.fast.factoring import Factoring, by_table
 from groupcheck.model.engine.fast.forked import Forks, evaluate
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.loop import STRETCH
+from groupcheck.model.engine.fast.refined import Refinements
 from groupcheck.model.engine.fast.threads import Threads
 from groupcheck.model.engine.paths import path_through
 from groupcheck.model.engine.spec import Spec
@@ -32,6 +33,7 @@ class Search(Exploration):
         self.may_go_down_below = 0
         self.factoring = Factoring()
         super().__init__(spec)
+        self.refinements = Refinements(self)
         self.key_to = self.key_of
 
     def stretch(self, first: int, end: int) -> int:

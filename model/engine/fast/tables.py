@@ -7,7 +7,7 @@ slots, predicates over views.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from attrs import frozen
 
@@ -206,6 +206,11 @@ def tables_of(spec: Spec) -> Tables:
         asked(spec.ends),
         asked(spec.constraints),
     )
+
+
+def reads_of(see: Semantics) -> Callable[[Predicate, dict[str, int]], tuple[int, ...]]:
+    """What tells the places that a predicate reads in the end, for one binding."""
+    return _Views(see).reads
 
 
 def group_of(number: int, total: int) -> int:

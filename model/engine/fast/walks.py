@@ -287,9 +287,18 @@ class Walker:
             chain += 1
             if chain > LONGEST_CHAIN:
                 list(self.see.steps(self.model.state(self.path[-1])))  # says which rules
+        if self.see.refined:
+            names |= dict.fromkeys(self._unrefined(self.path[-1], state))
         if names:
             raise WrongError(sorted(names), "step")
         return state
+
+    def _unrefined(self, before: Numbers, after: Numbers) -> Iterator[str]:
+        """The refinements that a step breaks."""
+        for r in self.see.refined:
+            a, b = (r.image(self.model.state(numbers)) for numbers in (before, after))
+            if not r.takes(a, b):
+                yield r.of.name
 
     def _must_move(self, state: Numbers) -> None:
         """Raises `WrongError` for a state without a successor other than itself that is no end."""

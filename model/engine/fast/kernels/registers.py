@@ -46,13 +46,15 @@ code is on disk never imports numba.
     # the graph of states: of each state how many successors it has, of each edge its target and the
     # class of its outcome
     DEGREES, EDGES, EDGE_CLASSES, EDGE_COUNT, EDGE_ROOM,
+    # steps of states, as (words of the successor, place of the state), and how many there are
+    FOLLOWED, FOLLOWED_COUNT, FOLLOWED_SIZE,
     COUNT,
-) = range(113)  # fmt: skip
+) = range(116)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state
 # reaches the target; predicates put off; a new index; states from elsewhere into log and index; a
-# stretch of a list of places; the edges of a stretch of the log
-EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK = range(9)
+# stretch of a list of places; the edges of a stretch of the log; the steps of a list of places
+EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW = range(10)
 
 # Values of a cell: unknown, asked for, a row without outcomes; from OUTCOMES_START on, where the
 # row's outcomes begin

@@ -44,7 +44,7 @@ from groupcheck.model.engine.fast.kernels.lookup import look, look_viewed, open_
 ZERO, TWO, SIX, SIXTY_THREE = U(0), U(2), U(6), U(63)
 NOTHING = U(r.NOTHING)
 OPEN = U(r.OPEN)
-RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK = (
+RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW = (
     U(r.RETRY),
     U(r.CHECK),
     U(r.BACKWARD),
@@ -53,6 +53,7 @@ RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK = (
     U(r.TAKE_IN),
     U(r.LISTED),
     U(r.LINK),
+    U(r.FOLLOW),
 )
 
 
@@ -283,7 +284,7 @@ def block(wide, chained, ctx, s, hi, mode):
                 k,
             )
         else:
-            place = listed[s] if mode in (CHECK, LISTED) else s
+            place = listed[s] if mode in (CHECK, LISTED, FOLLOW) else s
             begun = k
             put_off = ZERO
             chunk = ZERO
@@ -299,7 +300,9 @@ def block(wide, chained, ctx, s, hi, mode):
             if mode == LINK:
                 halves(ctx[r.DEGREES])[place] = k - begun if put_off == ZERO else OPEN
                 k = k if put_off == ZERO else begun
-            elif not differs(wide, log, place * W, buffer, begun, k) and mode != BACKWARD:
+            elif mode in (BACKWARD, FOLLOW):
+                pass
+            elif not differs(wide, log, place * W, buffer, begun, k):
                 rests(wide, ctx, mode, place, put_off)
         s += ONE
         if mode == CHECK:
@@ -321,6 +324,25 @@ def reaches(wide, ctx, k):
             return True
         i += ONE
     return False
+
+
+@alone
+def list_steps(wide, ctx, k, place):
+    """Lists the k successors in the buffer with the place of the state that they follow; False if
+    there is no room.
+    """
+    W = U(len(wide))
+    buffer, listed, n = words(ctx[r.BUFFER]), words(ctx[r.FOLLOWED]), ctx[r.FOLLOWED_COUNT]
+    if n + k > ctx[r.FOLLOWED_SIZE]:
+        return False
+    i = ZERO
+    while i < k:
+        for w in range(len(wide)):
+            listed[(n + i) * (W + ONE) + U(w)] = buffer[i * W + U(w)]
+        listed[(n + i) * (W + ONE) + W] = place
+        i += ONE
+    ctx[r.FOLLOWED_COUNT] = n + k
+    return True
 
 
 @alone
@@ -378,7 +400,7 @@ def search(wide, chained, ctx):
         return
     size = ctx[r.BUFFER_SIZE]
     room, crowded_room, put_off_room = ctx[r.ROOM], ctx[r.CROWDED_ROOM], ctx[r.PUT_OFF_SIZE]
-    if mode in (BACKWARD, CHECK, LINK):  # they append nothing
+    if mode in (BACKWARD, CHECK, LINK, FOLLOW):  # they append nothing
         room, crowded_room, put_off_room = ALL, ALL, ALL
     ctx[r.FOUND_AT] = ALL
     while (
@@ -402,6 +424,10 @@ def search(wide, chained, ctx):
                 break
         elif mode == LINK:
             link(wide, ctx, log, buffer, hashes, needs, k)
+        elif mode == FOLLOW:
+            if not list_steps(wide, ctx, k, words(ctx[r.LIST])[s - ONE]):
+                s = before
+                break
         elif mode != CHECK:
             if mode != TAKE_IN:
                 ctx[r.TRANSITIONS] += k

@@ -108,6 +108,12 @@ def _must_be_spreadable(spec: Spec, limits: Limits) -> None:
             where="--spark",
             do="leave out --spark or the constraint",
         )
+    if spec.refinements:
+        raise UserError(
+            f"cannot spread a search with a refinement ({spec.refinements[0].name})",
+            where="--spark",
+            do="leave out --spark or the refinement",
+        )
     if limits.depth is not None:
         raise UserError(
             "cannot spread a search with a depth bound",
