@@ -25,6 +25,7 @@ from groupcheck.oracles.cli_scope import (
     bound_options,
     invariant_option,
     no_deadlock_option,
+    progress_option,
     scope_options,
 )
 from groupcheck.oracles.help_page import Command, examples, names_of
@@ -138,6 +139,7 @@ def command(debug: bool) -> None:
     metavar="N",
     help="Spread the search once a level has N states. Default: 100000.",
 )
+@progress_option
 @click.option(
     "--engine",
     type=click.Choice(["fast", "reference"]),
@@ -205,6 +207,7 @@ def check(**options: Any) -> int:
 @scope_options
 @invariant_option("Only this invariant, as you gave it to `check`.")
 @no_deadlock_option
+@progress_option
 @click.option("--json", "as_json", is_flag=True, help="Print the path as one JSON document.")
 @click.option(
     "--html", type=OUTPUT, metavar="FILE", help="Write a page with the swim-lane diagram."

@@ -111,6 +111,16 @@ def bound_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def progress_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--progress`."""
+    return click.option(
+        "--progress",
+        is_flag=True,
+        help="Judge the promises about progress: what has to happen in the end"
+        " (docs/howto/progress.md). Of a variant these alone.",
+    )(function)
+
+
 def no_deadlock_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """`--no-deadlock`."""
     return click.option(

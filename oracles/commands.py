@@ -264,6 +264,7 @@ def _subject(options: Mapping[str, Any]) -> Subject:
         goals=options.get("goals", ()),
         constraints=options.get("constraints", ()),
         deadlock=not options["no_deadlock"],
+        progress=options["progress"],
         faults=dict(options["faults"]) or None,
         settings=dict(options["settings"]),
         **{name: options[name] for name in SCOPE},

@@ -183,7 +183,7 @@ def check(
     shards: int | None = None,
     hand_over: int | None = None,
     conformed: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: bool | Callable[[Progress], None] | None = None,
     mutation: str | None = None,
     invariants: Sequence[str | Promise] = (),
     goals: Sequence[str | Predicate] = (),
@@ -196,14 +196,14 @@ def check(
     """Explores a variant (`check("classic", members=3, faults={"crash": 1})`) or your own spec, and
     returns the verdict.
 
-    `what`: the name of a variant, a `Spec`, or FILE.py:NAME, which stands for a `Spec`, a function
-    that makes one, or a `Variant`. `scope`: fields of the variant's scope, or arguments of that
-    function. `invariants`: those to check, names or your own (default: all). `goals`: names or your
-    own. A name may be FILE.py:NAME.
-    `constraints`: your own; states beyond one are checked, but not expanded. `deadlock`: is one a
-    violation? `refines`: smaller specs that this one must refine. `max_depth`: the most steps of a
-    path. `random_walks`: go so many walks of at most `walk_length` steps (100) in place of a
-    search; the same `seed` (0) gives the same walks.
+    `what`: the name of a variant, a `Spec`, or FILE.py:NAME (a `Spec`, a function that makes one,
+    or a `Variant`). `scope`: fields of the variant's scope, or arguments of that function.
+    `invariants`: those to check, names or your own (default: all). `goals`: names or your own. A
+    name may be FILE.py:NAME. `constraints`: your own; states beyond one are checked, but not
+    expanded. `deadlock`: is one a violation? `refines`: smaller specs that this one must refine.
+    `max_depth`: the most steps of a path. `random_walks`: go so many walks of at most `walk_length`
+    steps (100) in place of a search; the same `seed` (0) gives the same walks. `progress=True`:
+    judge promises about progress, of a variant these alone (a callable hears how far it has come).
     `faults` (name -> budget) and `goals`: if one of them never happens, the verdict is `unknown`.
     `max_memory`: bytes of resident memory that this process may use (with `spark`: including the
     processes that it starts). `checkpoint` and `resume`: directories.
@@ -219,12 +219,12 @@ def check(
     """
     about = subject(
         what, mutation=mutation, invariants=invariants, goals=goals, constraints=constraints,
-        deadlock=deadlock, refines=refines, faults=faults, **scope,
+        deadlock=deadlock, progress=progress is True, refines=refines, faults=faults, **scope,
     )  # fmt: skip
     return run(
         about,
         Limits(max_states, max_seconds, max_memory, depth=max_depth),
-        progress,
+        progress if callable(progress) else None,
         engine=engine,
         workers=workers,
         checkpoint=checkpoint,
@@ -254,6 +254,8 @@ def run(
     if engine not in ENGINES:
         raise one_of("engine", engine, ENGINES)
     _must_be_positive(limits, workers, spread)
+    if about.progress:
+        _must_be_one_search(spread, walks, conformed)
     if walks is not None:
         searching = (engine != "fast", workers != 1, checkpoint, resume, spread.master, conformed)
         verdict = walked(about.spec, walks, limits, progress, any(searching))
@@ -286,7 +288,7 @@ def run(
             )
         from groupcheck.model.engine.reference import explore
 
-        verdict = explore(about.spec, limits, progress)
+        verdict = explore(about.spec, limits, progress, liveness=about.progress)
     else:
         from groupcheck.model.engine.fast.explore import explore as explore_fast
 
@@ -298,6 +300,7 @@ def run(
             checkpoint=checkpoint,
             resume=resume,
             look=looker,
+            liveness=about.progress,
         )
     return CheckResult(about, judged(about, verdict), engine, looker.found if looker else None)
 
@@ -313,6 +316,24 @@ def _looker(about: Subject, spread: Spreading, engine: str) -> Looker:
     from groupcheck.oracles.check.conformed import Looker
 
     return Looker(about)
+
+
+def _must_be_one_search(spread: Spreading, walks: Walks | None, conformed: bool) -> None:
+    """Raises `UserError` for what cannot judge promises about progress: that takes the whole graph
+    of the states, in this process.
+    """
+    for name, given in (
+        ("--spark", spread.master is not None),
+        ("--random-walks", walks is not None),
+        ("--conformed", conformed),
+    ):
+        if given:
+            raise UserError(
+                "cannot be combined with --progress, which needs the graph of all states in one"
+                " process",
+                where=name,
+                do="leave one of them out",
+            )
 
 
 def _must_be_positive(limits: Limits, workers: int, spread: Spreading) -> None:
@@ -371,13 +392,21 @@ def follow(
     *,
     mutation: str | None = None,
     invariants: Sequence[str | Promise] = (),
+    progress: bool = False,
     faults: Mapping[str, int] | None = None,
     **scope: Any,
 ) -> Followed:
     """Replays the key of a counterexample; the other arguments are those of `check`. Raises
     `UserError` if the key does not fit the variant, scope and mutation.
     """
-    about = subject(what, mutation=mutation, invariants=invariants, faults=faults, **scope)
+    about = subject(
+        what,
+        mutation=mutation,
+        invariants=invariants,
+        progress=progress,
+        faults=faults,
+        **scope,
+    )
     return walk(about, key)
 
 

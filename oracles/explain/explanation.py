@@ -11,9 +11,10 @@ import attrs
 
 from groupcheck.invariants.sentences import SENTENCES, Broken, sentence_of
 from groupcheck.model.engine import Spec, StepInvariant
+from groupcheck.model.engine.lasso import broken_by, named
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import DEADLOCK, Path, Violation
-from groupcheck.model.protocol.story import Line, Mark, Story
+from groupcheck.model.protocol.story import Era, Line, Mark, Story
 from groupcheck.oracles.explain.subject import Subject
 from groupcheck.oracles.explain.witness import Witness, witness
 
@@ -21,6 +22,7 @@ __all__ = ["Explanation", "Row", "broken_along", "explain", "paragraph", "retell
 
 WHY = " Why: "  # what follows it in a statement is the reason
 STUCK = "Nothing can happen any more."
+FOR_EVER = "from here on, for ever"
 
 
 @attrs.frozen
@@ -88,7 +90,8 @@ def explain(about: Subject, violation: Violation) -> Explanation:
     """The story of a violation. Its last line is the step that breaks the invariant."""
     path = violation.path
     story, trouble = about.story(path)
-    promise = next((p for p in about.spec.invariants if p.name == violation.invariant), None)
+    every = (*about.spec.invariants, *about.spec.progress)
+    promise = next((p for p in every if p.name == violation.invariant), None)
     seen = witness(about.spec, violation)
     lanes = tuple(
         lane.name for lane in story.lanes if lane.me is not None and lane.me in seen.indexes
@@ -98,8 +101,12 @@ def explain(about: Subject, violation: Violation) -> Explanation:
     who = " and ".join(story.lane(name).title for name in lanes)
     fact = sentence or f"{violation.invariant} is broken" + (f" by {who}" if who else "")
     told = sentence or (f"{fact}: {statement.partition(WHY)[0]}" if statement else f"{fact}.")
+    if ending := _for_ever(about, violation):
+        told = f"{ending} {told}"
+    eras = [] if path.loop_from is None else [Era(path.loop_from, FOR_EVER)]
+    marks = (*story.marks, Mark(len(path.steps), lanes, fact))
     return Explanation(
-        attrs.evolve(story, marks=(*story.marks, Mark(len(path.steps), lanes, fact))),
+        attrs.evolve(story, marks=marks, eras=(*story.eras, *eras)),
         f"{paragraph(story)} {told}".strip(),
         path,
         violation.key,
@@ -112,6 +119,19 @@ def explain(about: Subject, violation: Violation) -> Explanation:
         "\n".join(filter(None, [trouble, failed])),
         not sentence,
     )
+
+
+def _for_ever(about: Subject, violation: Violation) -> str:
+    """How a run that breaks a promise about progress goes on; empty for an invariant."""
+    path, last = violation.path, len(violation.path.steps)
+    if path.loop_from is None:
+        promise = named(about.spec.progress, violation.invariant)
+        return "From here no way leads to what is promised." if promise else ""
+    if path.loop_from == last:
+        return f"After step {last} the run may stay as it is for ever: no fair step changes it."
+    if path.loop_from == last - 1:
+        return f"Step {last} repeats for ever."
+    return f"Steps {path.loop_from + 1} to {last} repeat for ever."
 
 
 def _sentence(about: Subject, violation: Violation, seen: Witness) -> tuple[str, str]:
@@ -135,13 +155,15 @@ def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:
     """A path told once for each promise that it breaks, each time up to the step that breaks it;
     once as it is if it breaks none.
     """
-    statements = {p.name: p.statement for p in (*about.spec.invariants, *about.spec.refinements)}
+    spec = about.spec
+    promised = (*spec.invariants, *spec.refinements, *spec.progress)
+    statements = {p.name: p.statement for p in promised}
     see = Semantics(about.spec)
     told = []
     for name, step in sorted(
         broken_along(about.spec, path).items(), key=lambda item: (item[1], item[0])
     ):
-        part = attrs.evolve(path, steps=path.steps[:step])
+        part = path if step == len(path.steps) else beginning(path, step)
         broken = Violation(name, statements.get(name, ""), step, part, see.key(part))
         told.append(explain(about, broken))
     if told:
@@ -151,7 +173,7 @@ def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:
 
 
 def broken_along(spec: Spec, path: Path) -> dict[str, int]:
-    """Every invariant (and `deadlock`) that breaks along a path -> the first step that breaks it
+    """Every promise (and `deadlock`) that breaks along a path -> the first step that breaks it
     (0: the initial state).
     """
     see = Semantics(spec)
@@ -178,7 +200,12 @@ def broken_along(spec: Spec, path: Path) -> dict[str, int]:
     is_stuck = all(step.state == last for step, _ in see.steps(last)) and not see.rests(last)
     if is_stuck and spec.deadlock and see.within(last):
         broken.setdefault(DEADLOCK, len(path.steps))
-    return broken
+    return broken | dict.fromkeys(broken_by(see, path), len(path.steps))
+
+
+def beginning(path: Path, steps: int) -> Path:
+    """The first steps of a path, without a loop."""
+    return attrs.evolve(path, steps=path.steps[:steps], loop_from=None)
 
 
 def paragraph(story: Story) -> str:

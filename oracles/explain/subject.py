@@ -62,6 +62,8 @@ class Subject:
     # The names that the user asked for. If one of them never happens, the verdict is `unknown`.
     faults: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
+    # Are the promises about progress judged?
+    progress: bool = False
 
     @property
     def title(self) -> str:
@@ -218,7 +220,14 @@ def subject(
         more = {"faults": faults or None, "mutation": mutation}
         given |= {name: value for name, value in more.items() if value is not None}
         about = _of_spec(what, found, given, settings or {})
-    about = attrs.evolve(about, spec=_bounded(about.spec, constraints, deadlock, refines))
+    if progress and not about.spec.progress:
+        raise UserError(
+            f"{about.spec.name} promises nothing about progress",
+            where="--progress",
+            do="give its Spec progress=[...], see groupcheck.model.engine.progress",
+        )
+    bounded = _bounded(about.spec, constraints, deadlock, refines)
+    about = attrs.evolve(about, spec=bounded, progress=progress)
     return _asked(about, invariants, goals)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from groupcheck.model.engine import Predicate, Spec, StepInvariant
+from groupcheck.model.engine.lasso import broken_by
+from groupcheck.model.engine.lasso import named as live_named
 from groupcheck.model.engine.refinement import Refined
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing, Step, Violation
@@ -38,6 +40,10 @@ def witness(spec: Spec, violation: Violation) -> Witness:
     see = Semantics(spec)
     states = violation.path.states
     before, after = states[-2:] if len(states) > 1 else (*states, *states)
+    live = live_named(spec.progress, violation.invariant)
+    if live is not None:
+        binding = broken_by(see, violation.path).get(live.name, {})
+        return Witness(before, after, tuple(binding.values()))
     if isinstance(promise, Predicate):
         return _of_state(see, promise, before, after)
     if isinstance(promise, StepInvariant):

@@ -26,6 +26,7 @@ def trace(about: Subject, violation: Violation) -> dict[str, Any]:
     it and the index it stood for.
     """
     named = Semantics(about.spec).named
+    loop = violation.path.loop_from
     steps: tuple[Step | None, ...] = (None, *violation.path.steps)
     return {
         "#meta": {
@@ -39,6 +40,7 @@ def trace(about: Subject, violation: Violation) -> dict[str, Any]:
             "status": "violation",
         },
         "vars": list(about.spec.slots),
+        **({} if loop is None else {"loop": loop}),
         "states": [
             {
                 "#meta": _about(number, step),

@@ -82,6 +82,8 @@ def arguments(about: Subject) -> dict[str, Any]:
     differs from the scope's defaults.
     """
     given: dict[str, Any] = {"mutation": about.mutation.id} if about.mutation else {}
+    if about.progress:
+        given["progress"] = True
     if about.own_invariants:
         given["invariants"] = about.own_invariants
     if about.variant is None:
@@ -90,7 +92,7 @@ def arguments(about: Subject) -> dict[str, Any]:
     for f in attrs.fields(type(scope)):
         value = getattr(scope, f.name)
         start = dict(about.mutation.scope).get(f.name, f.default) if about.mutation else f.default
-        if value != start and f.name != "faults":
+        if value not in (None, start) and f.name != "faults":
             given[f.name] = value
     faults = dict(getattr(scope, "faults", ()))
     if faults or (

@@ -4,13 +4,14 @@ paths.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine.verdict import VIOLATED
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
 from groupcheck.oracles.explain.zeros import Zero, zeros
 from groupcheck.oracles.printable import brief
 
@@ -108,7 +109,9 @@ def facts(result: Answer) -> Iterator[tuple[str, str]]:
             "unbroken" if v.verdict == VIOLATED else "unbroken so far" if not v.complete else "hold"
         )
         yield "invariants", f"{kept} of {len(promises)} {state}"
-    if not spec.deadlock:
+    if result.subject.progress:
+        yield "progress", _kept(v.progress)
+    elif not spec.deadlock:
         yield "deadlocks", "not looked for"
     fired = sum(1 for count in v.rules.values() if count)
     yield "rules", f"{fired} of {len(v.rules)} fired"
@@ -123,6 +126,17 @@ def facts(result: Answer) -> Iterator[tuple[str, str]]:
         yield "conformed", _conformed(result.conformed)
     for note in v.notes:
         yield "note", note
+
+
+def _kept(progress: Mapping[str, str]) -> str:
+    """`6 of 8 promises hold, 2 are violated`."""
+    counts = Counter(progress.values())
+    others = [
+        f"{counts[kind]} {'is' if counts[kind] == 1 else 'are'} {kind}"
+        for kind in (VIOLATED, UNKNOWN)
+        if counts[kind]
+    ]
+    return ", ".join([f"{counts[HOLDS]} of {len(progress)} promises hold", *others])
 
 
 def _conformed(found: Conformed) -> str:

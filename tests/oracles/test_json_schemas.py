@@ -38,6 +38,7 @@ expect = "violated"
 COMMANDS = {
     "a verdict that holds": "check classic --members 1 --generations 1 --engine reference",
     "a violation": "check classic --mutation size_cap_off_by_one --engine reference",
+    "progress": "check classic --progress --mutation no_sync_deadline",
     "a path": "explain classic gc1-0.0.1",
     "an assignment": f"assign {DATA}/assign/sticky.json",
     "a wrong assignment": f"assign {DATA}/assign/printed-range-after.json",
@@ -146,7 +147,7 @@ def test_a_field_too_many_is_refused_and_so_is_each_field_that_is_missing(one: D
     by_side = {name for case in top.get("allOf", ()) for name in case["then"]["required"]}
     assert one.name in ("list", "event") or set(top["properties"]) - missing - by_side <= {
         "distribution", "answers_judged", "facts", "asked", "findings", "coverage",
-        "situations", "conformed", "scopes", "group_steps", "random_walks",
+        "situations", "conformed", "scopes", "group_steps", "random_walks", "progress",
     }  # fmt: skip
 
 
