@@ -1,8 +1,5 @@
-"""The five group APIs as data: the fields of each request and answer, and a whole request or answer
-as bytes.
-
-Source: the message definitions of Apache Kafka (clients/src/main/resources/common/message,
-JoinGroupRequest.json and so on).
+"""The five group APIs as they are spoken here, and a whole request or answer as bytes. Their fields
+are those of traces/captures/apis.py, with our words for them.
 """
 
 from __future__ import annotations
@@ -11,8 +8,9 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from groupcheck.traces.captures.apis import APIS as KNOWN
 from groupcheck.traces.message_bytes import Field, Malformed, Reader, written
 
 
@@ -29,8 +27,6 @@ class Api:
     response: tuple[Field, ...]
 
 
-_INSTANCE = "nullable_string"
-_THROTTLE = "throttle_time_ms"
 _HEADER = (
     Field("key", "int16"),
     Field("version", "int16"),
@@ -38,146 +34,58 @@ _HEADER = (
     Field("client", "string"),
 )
 
-JOIN_GROUP = Api(
-    key=11,
-    name="JoinGroup",
-    flexible=6,
-    oldest=4,
-    newest=9,
-    request=(
-        Field("group", "string"),
-        Field("session_timeout_ms", "int32"),
-        Field("rebalance_timeout_ms", "int32", 1),
-        Field("member", "string"),
-        Field("instance", _INSTANCE, 5),
-        Field("protocol_type", "string"),
-        Field("protocols", (Field("name", "string"), Field("metadata", "bytes"))),
-        Field("reason", "nullable_string", 8),
-    ),
-    response=(
-        Field(_THROTTLE, "int32", 2),
-        Field("error", "int16"),
-        Field("generation", "int32"),
-        Field("protocol_type", "nullable_string", 7),
-        Field("protocol", "nullable_string"),
-        Field("leader", "string"),
-        Field("skip_assignment", "int8", 9),
-        Field("member", "string"),
-        Field(
-            "members",
-            (
-                Field("member", "string"),
-                Field("instance", _INSTANCE, 5),
-                Field("metadata", "bytes"),
-            ),
-        ),
-    ),
-)
-SYNC_GROUP = Api(
-    key=14,
-    name="SyncGroup",
-    flexible=4,
-    oldest=0,
-    newest=5,
-    request=(
-        Field("group", "string"),
-        Field("generation", "int32"),
-        Field("member", "string"),
-        Field("instance", _INSTANCE, 3),
-        Field("protocol_type", "nullable_string", 5),
-        Field("protocol", "nullable_string", 5),
-        Field("assignments", (Field("member", "string"), Field("assignment", "bytes"))),
-    ),
-    response=(
-        Field(_THROTTLE, "int32", 1),
-        Field("error", "int16"),
-        Field("protocol_type", "nullable_string", 5),
-        Field("protocol", "nullable_string", 5),
-        Field("assignment", "bytes"),
-    ),
-)
-HEARTBEAT = Api(
-    key=12,
-    name="Heartbeat",
-    flexible=4,
-    oldest=0,
-    newest=4,
-    request=(
-        Field("group", "string"),
-        Field("generation", "int32"),
-        Field("member", "string"),
-        Field("instance", _INSTANCE, 3),
-    ),
-    response=(Field(_THROTTLE, "int32", 1), Field("error", "int16")),
-)
-LEAVE_GROUP = Api(
-    key=13,
-    name="LeaveGroup",
-    flexible=4,
-    oldest=0,
-    newest=5,
-    request=(
-        Field("group", "string"),
-        Field("member", "string", 0, 2),
-        Field(
-            "members",
-            (
-                Field("member", "string"),
-                Field("instance", _INSTANCE),
-                Field("reason", "nullable_string", 5),
-            ),
-            3,
-        ),
-    ),
-    response=(
-        Field(_THROTTLE, "int32", 1),
-        Field("error", "int16"),
-        Field(
-            "members",
-            (Field("member", "string"), Field("instance", _INSTANCE), Field("error", "int16")),
-            3,
-        ),
-    ),
-)
-OFFSET_COMMIT = Api(
-    key=8,
-    name="OffsetCommit",
-    flexible=8,
-    oldest=2,
-    newest=9,
-    request=(
-        Field("group", "string"),
-        Field("generation", "int32"),
-        Field("member", "string"),
-        Field("instance", _INSTANCE, 7),
-        Field("retention_ms", "int64", 2, 4),
-        Field(
-            "topics",
-            (
-                Field("topic", "string"),
-                Field(
-                    "partitions",
-                    (
-                        Field("partition", "int32"),
-                        Field("offset", "int64"),
-                        Field("leader_epoch", "int32", 6),
-                        Field("metadata", "nullable_string"),
-                    ),
-                ),
-            ),
-        ),
-    ),
-    response=(
-        Field(_THROTTLE, "int32", 3),
-        Field(
-            "topics",
-            (
-                Field("topic", "string"),
-                Field("partitions", (Field("partition", "int32"), Field("error", "int16"))),
-            ),
-        ),
-    ),
-)
+# Kafka's name of a field -> the word for it here, as the model has it. The name of a topic is its
+# topic; that of a protocol stays a name.
+_WORDS = {
+    "groupId": "group",
+    "memberId": "member",
+    "groupInstanceId": "instance",
+    "generationId": "generation",
+    "generationIdOrMemberEpoch": "generation",
+    "sessionTimeoutMs": "session_timeout_ms",
+    "rebalanceTimeoutMs": "rebalance_timeout_ms",
+    "protocolType": "protocol_type",
+    "protocolName": "protocol",
+    "skipAssignment": "skip_assignment",
+    "retentionTimeMs": "retention_ms",
+    "partitionIndex": "partition",
+    "committedOffset": "offset",
+    "committedLeaderEpoch": "leader_epoch",
+    "committedMetadata": "metadata",
+    "errorCode": "error",
+    "throttleTimeMs": "throttle_time_ms",
+}
+
+
+def _ours(fields: tuple[Field, ...], array: str = "") -> tuple[Field, ...]:
+    """The fields with our words for them; `array`: what they are the fields of an entry of."""
+    return tuple(
+        evolve(
+            field,
+            name="topic" if (array, field.name) == ("topics", "name") else _word(field.name),
+            kind=_ours(field.kind, field.name) if isinstance(field.kind, tuple) else field.kind,
+        )
+        for field in fields
+    )
+
+
+def _word(name: str) -> str:
+    return _WORDS.get(name, name)
+
+
+def _api(key: int, oldest: int, newest: int) -> Api:
+    """The API with this key, in the versions that are spoken here."""
+    known = KNOWN[key]
+    name = known.name.title().replace("_", "")
+    request, response = _ours(known.request), _ours(known.response)
+    return Api(key, name, known.flexible, oldest, newest, request, response)
+
+
+JOIN_GROUP = _api(11, oldest=4, newest=9)
+SYNC_GROUP = _api(14, oldest=0, newest=5)
+HEARTBEAT = _api(12, oldest=0, newest=4)
+LEAVE_GROUP = _api(13, oldest=0, newest=5)
+OFFSET_COMMIT = _api(8, oldest=2, newest=9)
 APIS = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT)
 
 
