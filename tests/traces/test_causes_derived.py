@@ -120,10 +120,24 @@ def test_lines_without_names_belong_to_the_one_of_their_log() -> None:
         group.add(said)
     for said in (one("c", 1, "x", "java"), one("c", 2, "y", "java"), one("c", 3)):
         group.add(said)
-    told = {who: [(s.log, s.line) for s in some] for who, some in group.of_each().items()}
+    told = {
+        group.writer(some[0]): [(s.log, s.line) for s in some] for some in group.of_each_process()
+    }
     assert told["app"] == [("a", 1), ("a", 2), ("a", 3)]
     assert told["b"] == [("b", 1), ("b", 2)]
     assert (told["x"], told["y"], told["c"]) == ([("c", 1)], [("c", 2)], [("c", 3)])
+
+
+def test_two_processes_of_one_name_are_not_mixed() -> None:
+    """Each of two logs has a member c-1 that polls late once; taken together, the second would look
+    like the return of the first.
+    """
+    group = GroupEvidence("g")
+    told = (("a", 0, "poll_expired"), ("b", 40, "joining"), ("b", 200, "joined"))
+    for line, (log, second, kind) in enumerate((*told, ("a", 300, "heartbeat")), 1):
+        time = BEGIN + second * 1000
+        group.add(Said(kind=kind, line=line, text="", time=time, client="c-1", log=log))
+    assert "poll_returned" not in {said.kind for said in derived(group)}
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def poll_returns(group: GroupEvidence) -> Iterator[Said]:
     if "poll_expired" not in group.tallies:
         return
     times = sorted(s.time for s in group.all() if s.time is not None)
-    for some in group.of_each().values():
+    for some in group.of_each_process():
         for at, said in enumerate(some):
             if said.kind != "poll_expired":
                 continue
@@ -109,7 +109,7 @@ def _expired_again(first: Said, later: Said) -> bool:
 
 def changed_topics(group: GroupEvidence) -> Iterator[Said]:
     """What a client sees of its topics, if it is not at its start or its end."""
-    for some in group.of_each("subscription_changed", "partitions_changed", "closed").values():
+    for some in group.of_each_process("subscription_changed", "partitions_changed", "closed"):
         for at, said in enumerate(some):
             before, topics = said.fields.get("before"), said.fields.get("topics")
             recent = some[max(at - 3, 0) : at]
@@ -155,7 +155,7 @@ def callbacks(group: GroupEvidence) -> Iterator[Said]:
     """
     if "revoked" not in group.tallies:
         return
-    for some in group.of_each().values():
+    for some in group.of_each_process():
         begun: Said | None = None
         heard: list[Said] = []
         for said in some:
@@ -184,7 +184,7 @@ def cycles(group: GroupEvidence) -> Iterator[Said]:
     """Something that the same member says with an even period."""
     for kind in ("poll_expired", "session_timed_out", "member_unknown", "request_timed_out",
                  "instance_fenced", "subscription_changed", "disconnected"):  # fmt: skip
-        for some in group.of_each(kind).values():
+        for some in group.of_each_process(kind):
             gaps = [
                 g for a, b in pairwise(some) if (g := ms_between(a, b)) is not None and g > 1_000
             ]
@@ -232,7 +232,7 @@ def commits_in_rounds(group: GroupEvidence) -> Iterator[Said]:
     """Commits that were refused after the member had heard of a rebalance and before it had its
     share, although it had not lost its membership.
     """
-    for some in group.of_each().values():
+    for some in group.of_each_process():
         in_round = out = False
         for said in some:
             if said.kind in _LOSSES or (said.kind == "left" and "step" not in said.fields):
@@ -256,7 +256,8 @@ def heartbeat_gaps(group: GroupEvidence) -> Iterator[Said]:
     """A silence between heartbeats that is far longer than usual, and ends with a refusal. `quiet`:
     the member said nothing else either, although it usually says much.
     """
-    for who, every in group.of_each().items():
+    for every in group.of_each_process():
+        who = group.writer(every[0])
         some = [s for s in every if s.kind in ("heartbeat", "member_unknown", "heartbeat_failed")]
         usual = [
             g
@@ -292,7 +293,7 @@ def starved_heartbeats(group: GroupEvidence) -> Iterator[Said]:
     """Silences of a client that sends its heartbeats between two records, from the thread that
     handles them: the next line comes later than a session usually lasts, and is no heartbeat.
     """
-    for some in group.of_each().values():
+    for some in group.of_each_process():
         last: Said | None = None
         for before, said in pairwise(some):
             last = before if before.kind == "heartbeat" else last
@@ -304,7 +305,7 @@ def starved_heartbeats(group: GroupEvidence) -> Iterator[Said]:
 
 def join_loops(group: GroupEvidence) -> Iterator[Said]:
     """Members that join ten times a minute or more often."""
-    for some in group.of_each("joining").values():
+    for some in group.of_each_process("joining"):
         span = ms_between(some[0], some[-1])
         if len(some) >= 5 and span is not None and span <= 6_000 * (len(some) - 1):
             rate = round(60_000 * (len(some) - 1) / max(span, 1))
@@ -348,7 +349,7 @@ def expiries(group: GroupEvidence) -> Iterator[Said]:
 def settings_clash(group: GroupEvidence) -> Iterator[Said]:
     """A session timeout that leaves no room for three heartbeats."""
     session, heartbeat = "setting_session__timeout__ms", "setting_heartbeat__interval__ms"
-    for some in group.of_each().values():
+    for some in group.of_each_process():
         told: dict[str, float] = {}
         for said in some:
             for name in (session, heartbeat):

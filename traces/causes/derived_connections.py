@@ -30,7 +30,7 @@ _ADDRESS = re.compile(
 
 def lost_connections(group: GroupEvidence) -> Iterator[Said]:
     """Connections that ended shortly before a session timed out."""
-    for some in group.of_each("disconnected", "session_timed_out").values():
+    for some in group.of_each_process("disconnected", "session_timed_out"):
         for at, said in enumerate(some):
             if said.kind != "session_timed_out":
                 continue
@@ -47,7 +47,7 @@ def missing_coordinators(group: GroupEvidence) -> Iterator[Said]:
     """Members that were told that there is no coordinator, and were told none for a minute or for
     the rest of the log.
     """
-    for some in group.of_each("coordinator_unavailable", "coordinator_found", *AT_WORK).values():
+    for some in group.of_each_process("coordinator_unavailable", "coordinator_found", *AT_WORK):
         asked: list[Said] = []
         for said in (*some, None):
             if said is not None and said.kind == "coordinator_unavailable":
@@ -65,9 +65,9 @@ def away_coordinators(group: GroupEvidence) -> Iterator[Said]:
     """Members that lost their coordinator and failed to connect until they found one again, or the
     log ends.
     """
-    for some in group.of_each(
+    for some in group.of_each_process(
         "coordinator_lost", "coordinator_found", "disconnected", "joined", "closed"
-    ).values():
+    ):
         gone: Said | None = None
         failed: list[Said] = []
         for said in (*some, None):
@@ -86,7 +86,7 @@ def cut_waits(group: GroupEvidence) -> Iterator[Said]:
     """Requests to join whose connection ended before the answer came, how long that took, and
     whether the client itself gave up.
     """
-    for some in group.of_each(*_ASKED, *_ANSWERED, *_ENDED).values():
+    for some in group.of_each_process(*_ASKED, *_ANSWERED, *_ENDED):
         cuts = list(_cuts(some))
         by_others = [after for said, after in cuts if not _gave_up(said)]
         for said, after in cuts:
@@ -146,9 +146,9 @@ def _idle_limit(ms: int, others: list[int]) -> str | None:
 
 def searches(group: GroupEvidence) -> Iterator[Said]:
     """Members that ask for the coordinator again and again and are never told one."""
-    for some in group.of_each(
+    for some in group.of_each_process(
         "coordinator_query", "coordinator_found", "coordinator_unavailable", "joined"
-    ).values():
+    ):
         if any(s.kind in ("coordinator_found", "joined") for s in some):
             continue
         if len(some) >= 5:
@@ -162,7 +162,7 @@ def searches(group: GroupEvidence) -> Iterator[Said]:
 
 def changed_coordinators(group: GroupEvidence) -> Iterator[Said]:
     """Members that were told that their broker is not the coordinator, and then found another."""
-    for some in group.of_each("not_coordinator", "coordinator_found", "coordinator_lost").values():
+    for some in group.of_each_process("not_coordinator", "coordinator_found", "coordinator_lost"):
         known: str | None = None
         refused: Said | None = None
         for said in some:
@@ -182,7 +182,7 @@ def denying_coordinators(group: GroupEvidence) -> Iterator[Said]:
     """Members that are told the same coordinator again after that one had refused the group, and
     that do not get to work any more.
     """
-    for some in group.of_each("not_coordinator", "coordinator_found", *AT_WORK).values():
+    for some in group.of_each_process("not_coordinator", "coordinator_found", *AT_WORK):
         found: Said | None = None
         refused, same = 0, 0
         for said in some:

@@ -27,7 +27,7 @@ def short_connections(group: GroupEvidence) -> Iterator[Said]:
     """Connections that are closed right after they were made, in a log that shows no work of the
     member: how a listener behaves that expects another security.protocol.
     """
-    for some in group.of_each("disconnected", "coordinator_found", *AT_WORK).values():
+    for some in group.of_each_process("disconnected", "coordinator_found", *AT_WORK):
         if any(s.kind != "disconnected" for s in some):
             continue
         short = [s for s in some if s.fields.get("state") == "UP" and s.fields["wait"] <= SHORT_MS]
@@ -40,7 +40,7 @@ def idle_ends(group: GroupEvidence) -> Iterator[Said]:
     """Connections that ended because they were idle: at the broker's limit, or all of them whole
     multiples of five minutes apart. A client that fails to connect has another problem.
     """
-    for some in group.of_each("disconnected", "session_timed_out").values():
+    for some in group.of_each_process("disconnected", "session_timed_out"):
         if any(s.kind != "disconnected" or _is_failure(s) for s in some):
             continue
         ended = [s for s in some if s.library == "librdkafka"]
@@ -92,7 +92,7 @@ def all_down(group: GroupEvidence) -> Iterator[Said]:
     """Clients that say that all their brokers are down. librdkafka also counts connections so that
     ended idle: then it says so again and again, and no attempt to connect fails.
     """
-    for some in group.of_each("disconnected").values():
+    for some in group.of_each_process("disconnected"):
         down = [s for s in some if "down" in s.fields]
         span = ms_between(down[0], down[-1]) if down else None
         often = len(down) >= 3 and (span or 0) >= LONG_MS
@@ -104,7 +104,7 @@ def all_down(group: GroupEvidence) -> Iterator[Said]:
 
 def unanswered(group: GroupEvidence) -> Iterator[Said]:
     """Requests that time out, other than JoinGroup, whose answer the coordinator holds back."""
-    for some in group.of_each("request_timed_out").values():
+    for some in group.of_each_process("request_timed_out"):
         late = [s for s in some if s.library == "librdkafka" and "Join" not in _api(s)]
         if late and len(late) == len(some):
             api = next((a for s in late if (a := _api(s))), None)

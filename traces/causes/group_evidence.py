@@ -109,15 +109,10 @@ class GroupEvidence:
             out.setdefault(self.writer(said), []).append(said)
         return {who: some for who, some in out.items() if len(some) >= need.at_least}
 
-    def of_each(self, *some: str) -> dict[str, list[Said]]:
-        """The statements of these kinds that were kept, in order, by who said them."""
-        out: dict[str, list[Said]] = {}
-        for said in self.all(*some):
-            out.setdefault(self.writer(said), []).append(said)
-        return out
-
     def of_each_process(self, *some: str) -> list[list[Said]]:
-        """The same, by process: one that comes back under its name has another log or process."""
+        """The statements of these kinds that were kept, in order, by who said them, each process by
+        itself: one that comes back under its name has another log or process.
+        """
         out: dict[tuple[str, str, str], list[Said]] = {}
         for said in self.all(*some):
             out.setdefault((self.writer(said), said.log, said.process), []).append(said)

@@ -29,7 +29,7 @@ def late_joins(group: GroupEvidence) -> Iterator[Said]:
     """Members whose heartbeats learn again and again that the group rebalances, and that do not
     join: their poll loop is busy. A member that waits for the answer to its JoinGroup is not told.
     """
-    for some in group.of_each().values():
+    for some in group.of_each_process():
         heard: list[Said] = []
         for said in some:
             if said.kind == "rebalancing" and said.fields.get("api") == "Heartbeat":
@@ -52,7 +52,7 @@ def _late(heard: list[Said], joined: Said | None) -> Iterator[Said]:
 
 def repeated_rounds(group: GroupEvidence) -> Iterator[Said]:
     """Members that go through generations faster than any deployment does."""
-    for some in group.of_each("joined").values():
+    for some in group.of_each_process("joined"):
         rounds = _generations(some)
         best: Said | None = None
         for span, least in ROUND_LIMITS:
@@ -140,7 +140,7 @@ def missed_rounds(group: GroupEvidence) -> Iterator[Said]:
     """Members that were told of a rebalance, did not join, and were unknown at last. `seen`: the
     log would show a join; `alive`: the member says other things meanwhile.
     """
-    for some in group.of_each().values():
+    for some in group.of_each_process():
         seen = "yes" if any(s.kind in ("joined", "joining", "assigned") for s in some) else None
         heard: Said | None = None
         between = 0

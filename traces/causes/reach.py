@@ -30,15 +30,16 @@ def unreachable(group: GroupEvidence) -> Iterator[Said]:
     """
     good = ("coordinator_found", *AT_WORK)
     answered = {"leader_missing", "topic_unknown", "unassigned_topics", "not_authorized"}
-    metadata = group.of_each(*answered, "started")
-    for who, some in group.of_each("disconnected", "session_timed_out", *good).items():
+    attempts = ("disconnected", "session_timed_out", *good)
+    for every in group.of_each_process(*attempts, *answered, "started"):
+        some = [s for s in every if s.kind in attempts]
         lines = {(s.log, s.line) for s in some}
         if len(lines) < 2 or any(s.kind != "disconnected" for s in some) or _only_ended(some):
             continue
         reason = next((r for s in some if (r := s.fields.get("reason"))), None)
         failed = [s for s in some if _failed(s)]
         handed_out = [s for s in failed if _was_handed_out(s)]
-        seen = any(s.kind in answered or "cluster" in s.fields for s in metadata.get(who, ()))
+        seen = any(s.kind in answered or "cluster" in s.fields for s in every)
         kind = "never_connected"
         if handed_out:
             kind, failed = "address_unreachable", handed_out
@@ -98,9 +99,9 @@ def given_up(group: GroupEvidence) -> Iterator[Said]:
     """Coordinators that are found and given up again and again by the same member, without a join.
     A broker that restarts shows that, too, but then the member joins in the end.
     """
-    for some in group.of_each(
+    for some in group.of_each_process(
         "coordinator_found", "coordinator_lost", "disconnected", *AT_WORK
-    ).values():
+    ):
         found: Said | None = None
         lost: list[Said] = []
         for said in some:
@@ -158,8 +159,8 @@ def unreachable_by_several(group: GroupEvidence) -> Iterator[Said]:
     others = ("coordinator_found", "session_timed_out", "coordinator_lost", *AT_WORK)
     if group.all(*others):
         return
-    each = group.of_each("disconnected")
-    single = [s for some in each.values() for s in some[:1] if len(some) == 1 and _failed(s)]
+    each = group.of_each_process("disconnected")
+    single = [some[0] for some in each if len(some) == 1 and _failed(some[0])]
     by_node: dict[str, list[Said]] = {}
     for said in single:
         by_node.setdefault(_shown(said) or "", []).append(said)
@@ -174,7 +175,7 @@ def single_failures(group: GroupEvidence) -> Iterator[Said]:
     that it works, nor that it tried again.
     """
     others = ("coordinator_found", "session_timed_out", "coordinator_lost", *AT_WORK)
-    for some in group.of_each("disconnected", *others).values():
+    for some in group.of_each_process("disconnected", *others):
         failed = [s for s in some if s.fields.get("failed")]
         if len({(s.log, s.line) for s in some}) == 1 and failed:
             kind = "address_unreachable" if _was_handed_out(failed[0]) else "single_failure"
@@ -199,7 +200,7 @@ def lonely_commits(group: GroupEvidence) -> Iterator[Said]:
     client subscribes: with assign() it is no member, and may not commit while others are.
     """
     alive = (*AT_WORK, "joining", "heartbeat_failed", "rejoin_requested", "lost", "revoked")
-    for some in group.of_each("commit_refused", *alive).values():
+    for some in group.of_each_process("commit_refused", *alive):
         if all(
             s.kind == "commit_refused"
             and s.library == "librdkafka"
