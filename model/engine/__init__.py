@@ -31,12 +31,14 @@ from groupcheck.model.engine.promises import (
     view,
 )
 from groupcheck.model.engine.refinement import Refinement, refines
-from groupcheck.model.engine.rule import Rule, Slot, array, rule, single, urgent
+from groupcheck.model.engine.rule import Rule, rule, urgent
+from groupcheck.model.engine.slot import AnyOf, Slot, any_of, array, single
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.values import but
 from groupcheck.model.engine.verdict import Firing, Limits, Path, Progress, Step, Verdict, Violation
 
 __all__ = [
+    "AnyOf",
     "CheckpointError",
     "Fairness",
     "Firing",
@@ -58,6 +60,7 @@ __all__ = [
     "Verdict",
     "Violation",
     "always_possible",
+    "any_of",
     "array",
     "but",
     "constraint",

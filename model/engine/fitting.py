@@ -4,20 +4,25 @@ for true, is a `SpecError`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any
 
+from groupcheck.model.engine.binding import arrays_of, indexing, instances, looks
 from groupcheck.model.engine.errors import SpecError, shown
 from groupcheck.model.engine.pools import flaw
 from groupcheck.model.engine.progress import PROMISE, Fairness, Liveness
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.refinement import Refinement
-from groupcheck.model.engine.rule import Rule, Slot
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.signature import EVERY, parted
+from groupcheck.model.engine.slot import Slot, choices, told
 from groupcheck.model.engine.verdict import DEADLOCK
 
 PROGRESS = "@eventually, @infinitely_often, @settles, @leads_to or @always_possible"
 RESERVED = ("me", "scope", "state")  # parameters with a meaning of their own
+MOST_STARTS = 1_000_000  # initial states
 
 
 Parts = Any  # a `Spec`: its own file imports this one
@@ -29,7 +34,6 @@ def fit(spec: Parts) -> None:
     _initial(spec)
     for r in spec.rules:
         _must_be(r, Rule, "rule", spec.name, "@rule or @urgent")
-        _rule(spec, r)
     decorators = "@invariant, @goal, @end, @constraint or @view"
     for p in spec.invariants:
         _must_be(p, (Predicate, StepInvariant), "predicate", "invariants", decorators)
@@ -43,10 +47,12 @@ def fit(spec: Parts) -> None:
     for p in spec.progress:
         _must_be(p, Liveness, PROMISE, "progress", PROGRESS)
     of_runs = [p for promise in spec.progress for p in promise.predicates]
-    for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.constraints, *spec.views, *of_runs):
-        if isinstance(p, StepInvariant):
-            _step_invariant(spec, p)
-            continue
+    predicates = [
+        p
+        for p in (*spec.views, *spec.invariants, *spec.goals, *spec.ends, *spec.constraints)
+        if isinstance(p, Predicate)
+    ] + of_runs
+    for p in predicates:
         for name, _ in p.places:
             if name not in known:
                 raise SpecError(
@@ -54,6 +60,22 @@ def fit(spec: Parts) -> None:
                     where=f"predicate {p.name}",
                 )
     _views(spec)
+    for r in spec.rules:
+        _rule(spec, r)
+    for p in predicates:
+        _predicate(spec, p)
+    for promise in spec.progress:
+        where = f"{PROMISE} {promise.name}"
+        if len({p.own for p in promise.predicates if _reads(spec, p)}) > 1:
+            raise SpecError(
+                "one of its functions calls its own index me, the other i",
+                where=where,
+                do="use one name in both",
+            )
+        _sizes(where, _reads(spec, promise.bound), "use different names for their indexes")
+    for p in spec.invariants:
+        if isinstance(p, StepInvariant):
+            _step_invariant(spec, p)
     _refinements(spec, known)
     _names(spec)
 
@@ -103,10 +125,32 @@ def _slots(spec: Parts) -> None:
                 where=where,
                 do="use a whole number from 1 on",
             )
-        _value(slot.initial, where)
+        _kinds(slot, where)
+        for value in choices(slot.initial):
+            _value(value, where, slot)
 
 
-def _value(value: Any, where: str) -> None:
+# What is equal although its type is another one, as 1 and 1.0, or a tuple and a named tuple.
+_EQUAL = (Number, str, bytes, tuple, frozenset)
+
+
+def _kinds(slot: Slot, where: str) -> None:
+    for alike in _EQUAL:
+        same = [kind for kind in slot.kinds if issubclass(kind, alike)]
+        if len(same) > 1:
+            raise SpecError(
+                f"may hold {told(same)}, whose values can be equal",
+                where=where,
+                do="use one of them",
+            )
+
+
+def _value(value: Any, where: str, slot: Slot) -> None:
+    if slot.kinds and type(value) not in slot.kinds:
+        raise SpecError(
+            f"the initial value is a {type(value).__name__}, the slot holds {told(slot.kinds)}",
+            where=where,
+        )
     if problem := flaw(value, value):
         raise SpecError(
             f"the initial value is a {type(value).__name__}, which {problem}",
@@ -130,23 +174,140 @@ def _initial(spec: Parts) -> None:
             )
         _must_be_slots(values, spec, f"initial of spec {spec.name}")
         for name, value in values.items():
-            _value(value, f"initial slot {name}")
+            slot, where = spec.slots[name], f"initial slot {name}"
+            for chosen in choices(value):
+                if slot.size is not None and (
+                    not isinstance(chosen, tuple) or len(chosen) != slot.size
+                ):
+                    raise SpecError(
+                        f"the initial value of array {name!r} is a tuple of {slot.size} values",
+                        where=spec.name,
+                    )
+                for element in chosen if slot.size is not None else (chosen,):
+                    for one in choices(element):
+                        _value(one, where, slot)
+    most = sum(
+        math.prod(_ways(slot, name, values) for name, slot in spec.slots.items())
+        for values in spec.initial
+    )
+    if most > MOST_STARTS:
+        raise SpecError(
+            f"there are {most:,} initial states, {MOST_STARTS:,} are possible",
+            where=f"spec {spec.name}",
+            do="let a rule choose, step by step",
+        )
+
+
+def _ways(slot: Slot, name: str, values: Mapping[str, Any]) -> int:
+    """How many initial values a slot has, if an initial state gives these values."""
+    if name not in values:
+        return int(len(choices(slot.initial)) ** (slot.size or 1))
+    if slot.size is None:
+        return len(choices(values[name]))
+    return sum(math.prod(len(choices(e)) for e in chosen) for chosen in choices(values[name]))
 
 
 def _rule(spec: Parts, r: Rule) -> None:
-    _must_be_slots(r.slots, spec, f"rule {r.name}")
-    sizes = {slot.size for slot in spec.slots.values() if slot.size is not None}
-    if r.takes_me and not sizes & {spec.slots[n].size for n in r.slots} and len(sizes) != 1:
-        raise SpecError("me has no array to range over", where=f"rule {r.name}")
-    touched = {spec.slots[n].size for n in r.slots} - {None}
-    if len(touched) > 1:
-        raise SpecError("arrays of different sizes", where=f"rule {r.name}")
-    if r.guard and r.guard.takes_me and not r.takes_me and not touched:
+    where = f"rule {r.name}"
+    _must_be_slots(r.slots, spec, where)
+    _own_names(spec, r, where)
+    _places(spec, r, where)
+    found = indexing(spec, r).sizes
+    for variable in r.takes:
+        if not found[variable]:
+            raise SpecError(f"{variable} has no array to range over", where=where)
+    for variable in r.guard.takes if r.guard else ():
+        if variable not in found:
+            raise SpecError(
+                f"its guard takes {variable}, but the rule has no index{_why(r, variable)}",
+                where=where,
+                do=f"let the rule take {variable}, too",
+            )
+
+
+def _why(r: Rule, variable: str) -> str:
+    is_plain = not r.takes and not r.written
+    return ": it touches single slots alone" if is_plain else f" {variable}"
+
+
+def _own_names(spec: Parts, part: Rule | Predicate, where: str) -> None:
+    """An index is not named like a slot or view."""
+    variables = {*part.takes} | {
+        parted(index)[0] for _, index in part.places if index is not None and index != EVERY
+    }
+    for name in variables & {*spec.slots, *(v.name for v in spec.views)}:
+        raise SpecError(f"{name!r} is an index here, and a slot or view", where=where)
+
+
+def _places(spec: Parts, part: Rule | Predicate, where: str) -> None:
+    """Each parameter stands for something of its own, and each index variable for one element at a
+    time, of arrays of one size.
+    """
+    is_rule = isinstance(part, Rule)
+    named: set[str] = set()
+    whole = {name for name, index in part.places if index == EVERY}
+    for name, index in part.places:
+        arrays = arrays_of(spec, name)
+        if index and name != "state" and not arrays:
+            raise SpecError(
+                f"{name!r} is single, it has no index {index!r}", where=where, do=f"write {name}"
+            )
+        at = (index or part.own) if arrays else None
+        text = f"{name}[{at}]" if arrays else name
+        if text in named:
+            other = "other" if is_rule else "j" if at == "i" else "i"
+            raise SpecError(
+                f"two parameters stand for {text}, so it would be"
+                f" {'written twice' if is_rule else 'compared with itself'}",
+                where=where,
+                do=f'write b: "{name}[{other}]" for another element'
+                if arrays and at != EVERY and not _is_view(spec, part)
+                else "leave one of them out",
+            )
+        named.add(text)
+        if is_rule and name in whole and at != EVERY:
+            raise SpecError(
+                f"{text} is a part of {name}[*]", where=where, do=f"take it from {name}[*]"
+            )
+    reads = _reads(spec, part)
+    if _is_view(spec, part) and len({*reads, *part.takes}) > 1:
         raise SpecError(
-            "its guard takes me, but the rule has no index: it touches single slots alone",
-            where=f"rule {r.name}",
-            do="let the rule take me, too",
+            "has more than one index variable",
+            where=where,
+            do="a view is of one index: use the same letter",
         )
+    _sizes(
+        where,
+        reads,
+        "give each array an index of its own"
+        if is_rule
+        else "give each array a predicate of its own, or read state, where arrays are tuples",
+    )
+
+
+def _reads(spec: Parts, part: Rule | Predicate) -> dict[str, dict[str, int]]:
+    """The arrays that each index variable ranges over, with their sizes."""
+    reads: dict[str, dict[str, int]] = {}
+    for name, index in part.places:
+        if index != EVERY and (arrays := arrays_of(spec, name)):
+            reads.setdefault(parted(index or part.own)[0], {}).update(arrays)
+    return reads
+
+
+def _sizes(where: str, reads: Mapping[str, Mapping[str, int]], do: str) -> None:
+    for variable, arrays in reads.items():
+        if len(set(arrays.values())) > 1:
+            sizes = " and ".join(f"{name} has {size}" for name, size in arrays.items())
+            raise SpecError(
+                f"the index {variable} ranges over arrays of different sizes: {sizes} elements",
+                where=where,
+                do=do,
+            )
+
+
+def _is_view(spec: Parts, part: Rule | Predicate) -> bool:
+    mapped = [p for r in spec.refinements for p in r.mapping.values()]
+    return any(part is v for v in (*spec.views, *mapped))
 
 
 def _step_invariant(spec: Parts, p: StepInvariant) -> None:
@@ -157,13 +318,13 @@ def _step_invariant(spec: Parts, p: StepInvariant) -> None:
     for name in p.rules:
         if name not in rules:
             raise SpecError(f"{name!r} is not a rule; rules are {', '.join(rules)}", where=where)
-        if not p.concerns(rules[name]):
+        if not _is_seen(spec, p, rules[name]):
             raise SpecError(
                 f"rule {name} does not touch all of {', '.join(p.slots)}",
                 where=where,
                 do="it would never be evaluated there",
             )
-    if not any(p.concerns(r) for r in spec.rules):
+    if not any(_is_seen(spec, p, r) for r in spec.rules):
         raise SpecError(
             f"no rule touches all of {', '.join(p.slots)}",
             where=where,
@@ -192,6 +353,13 @@ def _fair(spec: Parts, f: Fairness) -> None:
             )
 
 
+def _is_seen(spec: Parts, p: StepInvariant, r: Rule) -> bool:
+    """Does a rule touch the slots of a step invariant, those of arrays at one index?"""
+    at = {place: k for k, place in enumerate(spec.places)}
+    found = [*instances(spec, r, at)] if r.written else []
+    return p.concerns(r) and (not found or any(any(looks(spec, p, i, at)) for i in found))
+
+
 def _views(spec: Parts) -> None:
     views = {v.name: v for v in spec.views}
 
@@ -210,12 +378,6 @@ def _views(spec: Parts) -> None:
             raise SpecError(
                 "reads itself", where=where, do="a view reads slots, and views that do not read it"
             )
-    of_runs = [p for promise in spec.progress for p in promise.predicates]
-    for p in (*spec.views, *spec.invariants, *spec.goals, *spec.ends, *spec.constraints, *of_runs):
-        if isinstance(p, Predicate):
-            _indexes(spec, p)
-    for promise in spec.progress:
-        _sizes(f"{PROMISE} {promise.name}", _reads(spec, promise.bound))
 
 
 def _refinements(spec: Parts, known: set[str]) -> None:
@@ -228,67 +390,23 @@ def _refinements(spec: Parts, known: set[str]) -> None:
                         f"{name!r} is not a slot or view; there are {', '.join(sorted(known))}",
                         where=f"view {p.name}",
                     )
-            _indexes(spec, p)
+            _predicate(spec, p)
 
 
-def _arrays(spec: Parts, name: str) -> dict[str, int]:
-    """The arrays that a slot or view reads, with their sizes."""
-    views = {v.name: v for v in spec.views}
-    if name in views:
-        return {n: s for inner, _ in views[name].places for n, s in _arrays(spec, inner).items()}
-    size = None if name == "state" else spec.slots[name].size
-    return {} if size is None else {name: size}
-
-
-def _indexes(spec: Parts, p: Predicate) -> None:
-    """Each index variable must stand for one element at a time, of arrays of one size."""
-    is_view = p.kind == "view" or any(p is v for v in spec.views)
-    where = f"{'view' if is_view else 'predicate'} {p.name}"
-    reads = _reads(spec, p)
-    named = set()
-    for name, var in p.places:
-        arrays = _arrays(spec, name)
-        if var and name != "state" and not arrays:
+def _predicate(spec: Parts, p: Predicate) -> None:
+    where = f"{'view' if _is_view(spec, p) else 'predicate'} {p.name}"
+    _own_names(spec, p, where)
+    _places(spec, p, where)
+    sizes = indexing(spec, p).sizes
+    for variable in p.takes:
+        if not sizes[variable]:
+            raise SpecError(f"{variable} has no array to range over", where=where)
+    said = [variable for _, variable in p.quantifiers]
+    for variable in said:
+        if variable not in sizes or said.count(variable) > 1:
+            problem = "is quantified twice" if variable in sizes else "is not an index of it"
             raise SpecError(
-                f"{name!r} is single, it has no index {var!r}", where=where, do=f"write {name}"
-            )
-        index = (var or "i") if arrays else None
-        text = f"{name}[{index}]" if arrays else name
-        if text in named:
-            raise SpecError(
-                f"two parameters stand for {text}, so it would be compared with itself",
-                where=where,
-                do=f'write b: "{name}[{"j" if index == "i" else "i"}]" for another element'
-                if arrays and not is_view
-                else "leave one of them out",
-            )
-        named.add(text)
-    if is_view and len(reads) > 1:
-        raise SpecError(
-            "has more than one index variable",
-            where=where,
-            do="a view is of one index: use the same letter",
-        )
-    _sizes(where, reads)
-
-
-def _reads(spec: Parts, p: Predicate) -> dict[str, dict[str, int]]:
-    """The arrays that each index variable ranges over, with their sizes."""
-    reads: dict[str, dict[str, int]] = {}
-    for name, var in p.places:
-        if arrays := _arrays(spec, name):
-            reads.setdefault(var or "i", {}).update(arrays)
-    return reads
-
-
-def _sizes(where: str, reads: Mapping[str, Mapping[str, int]]) -> None:
-    for index, arrays in reads.items():
-        if len(set(arrays.values())) > 1:
-            sizes = " and ".join(f"{name} has {size}" for name, size in arrays.items())
-            raise SpecError(
-                f"the index {index} ranges over arrays of different sizes: {sizes} elements",
-                where=where,
-                do="give each array a predicate of its own, or read state, where arrays are tuples",
+                f"{variable!r} {problem}; its indexes are {', '.join(sizes) or 'none'}", where=where
             )
 
 

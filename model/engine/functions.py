@@ -113,3 +113,18 @@ def parameters_of(function: Callable[..., Any], what: str) -> list[inspect.Param
         raise SpecError(
             "its parameters are not known", where=f"{what} {name}", do="write a function with def"
         ) from None
+
+
+def name_of(function: Callable[..., Any], given: Any, what: str) -> str:
+    """The name of a rule or predicate: the function's own if none is given. Raises `SpecError` for
+    one that no function could have: it stands in reports, and other parts may name it.
+    """
+    if given == "":
+        return str(getattr(function, "__name__", ""))
+    if not isinstance(given, str) or not given.isidentifier():
+        raise SpecError(
+            f"{shown(given)} cannot be a name",
+            where=f"{what} {getattr(function, '__name__', '')}",
+            do="use letters, digits and underscores, such as name=f'pass_{k}'",
+        )
+    return given

@@ -24,11 +24,11 @@ class Action:
     """A fair action: steps of which a run may not leave all undone while some stay possible."""
 
     name: str
-    # (`rule` or `rule:label`, index) of the outcomes that begin its steps.
-    firings: frozenset[tuple[str, int | None]]
+    # (`rule` or `rule:label`, indexes) of the outcomes that begin its steps.
+    firings: frozenset[tuple[str | int | None, ...]]
 
     def has(self, firing: Firing) -> bool:
-        return (firing.name, firing.me) in self.firings
+        return (firing.name, firing.me, *firing.others) in self.firings
 
 
 @frozen
@@ -50,16 +50,16 @@ def actions_of(see: Semantics) -> tuple[Action, ...]:
     """The fair actions of a spec, in the order in which it names them."""
     found = []
     for f in see.spec.fair:
-        by_index: dict[int | None, set[tuple[str, int | None]]] = {}
-        for rule, index, _ in see.ordinary:
-            me = index if rule.name in see.indexed else None
-            names = {n for n in rule.names if not f.names or {n, rule.name} & {*f.names}}
+        by_index: dict[tuple[int, ...], set[tuple[str | int | None, ...]]] = {}
+        for i in see.ordinary:
+            names = {n for n in i.rule.names if not f.names or {n, i.rule.name} & {*f.names}}
             if names:
-                by_index.setdefault(None if f.together else me, set()).update(
-                    (n, me) for n in names
+                by_index.setdefault(() if f.together else i.index, set()).update(
+                    (n, i.me, *i.index[1:]) for n in names
                 )
-        for me, firings in by_index.items():
-            found.append(Action(f.name if me is None else f"{f.name}[{me}]", frozenset(firings)))
+        for index, firings in by_index.items():
+            told = f"[{', '.join(map(str, index))}]" if index else ""
+            found.append(Action(f.name + told, frozenset(firings)))
     return tuple(found)
 
 

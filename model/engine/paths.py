@@ -32,7 +32,7 @@ def _suspect(see: Semantics, before: State, after: State) -> str:
     changed.
     """
     changed = {k for k, (old, new) in enumerate(zip(before, after)) if old != new}
-    names = {rule.name for rule, _, where in see.ordinary if changed <= set(where)}
+    names = {i.rule.name for i in see.ordinary if changed <= set(i.where)}
     return names.pop() if len(names) == 1 and not see.urgent else "?"
 
 

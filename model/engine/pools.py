@@ -67,8 +67,10 @@ class Pool:
     its own); `number` any value.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, is_mixed: bool = False) -> None:
         self.name = name
+        # Was it declared that values may have several types?
+        self.is_mixed = is_mixed
         self.values: list[Any] = []
         self.by_id: dict[int, int] = {}
         self.is_uniform = True  # values of one type alone

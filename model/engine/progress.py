@@ -9,7 +9,8 @@ on takes it again. An action is enabled in a state if one of its steps leads to 
 
     Spec(..., fair=[weak(pass_token), weak_any(send, receive, name="Network")], progress=[served])
 
-- `weak(a, b)`: for each index, the steps of these rules at that index are one action.
+- `weak(a, b)`: for each index, the steps of these rules at that index are one action (of rules with
+  several indexes: for each choice of them).
 - `weak_any(a, b)`: their steps at all indexes are one action; without rules: every step.
 
 A rule is given as the rule, by its name, or as `rule:label` for the outcomes with one label alone.
@@ -107,12 +108,13 @@ class Liveness:
         promise's.
         """
         places = tuple(place for p in self.predicates for place in p.places)
-        return Predicate(self.name, self.goal.call, places, False, "")
+        takes = tuple(dict.fromkeys(v for p in self.predicates for v in p.takes))
+        return Predicate(self.name, self.goal.call, places, False, "", takes=takes)
 
 
 def _liveness(function: Test, kind: Kind, when: Test | None, source: str) -> Liveness:
-    goal = predicate_of(function, source, PROMISE)
-    trigger = None if when is None else predicate_of(when, source, PROMISE)
+    goal = predicate_of(function, PROMISE, source=source)
+    trigger = None if when is None else predicate_of(when, PROMISE, source=source)
     return Liveness(goal.name, kind, goal, trigger, goal.statement, source)
 
 

@@ -4,19 +4,18 @@ invariants, which look at the outcomes of rules.
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
+from typing import Any, overload
 
 from attrs import frozen
 
-from groupcheck.model.engine.errors import SpecError
-from groupcheck.model.engine.functions import parameters_of, told
+from groupcheck.model.engine.errors import SpecError, shown
+from groupcheck.model.engine.functions import name_of, parameters_of, told
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.signature import Place, own_index, signature
 
-_PLACE = re.compile(r"^(\w+)(?:\[([^\W\d]\w*)\])?$")
-_INDEXED = re.compile(r"^\w+\[([a-z]|\d+)\]$")
+Quantifier = tuple[str, str]  # "all" or "some", and an index variable
+ALL, SOME = "all", "some"
 
 
 @frozen
@@ -25,9 +24,9 @@ class Predicate:
 
     name: str
     call: Callable[..., Any]
-    # What each parameter stands for: (slot or view, index variable or None), or ("state", None)
-    # for all slots.
-    places: tuple[tuple[str, str | None], ...]
+    # What each parameter stands for: (slot or view, index as it is written or None), or
+    # ("state", None) for all slots.
+    places: tuple[Place, ...]
     # Does it take the scope as its last parameter?
     takes_scope: bool
     # What it promises: the docstring.
@@ -36,61 +35,53 @@ class Predicate:
     source: str = ""
     # How it was decorated: invariant, goal, end, constraint or view.
     kind: str = "invariant"
+    # The index variables that it takes before the slots.
+    takes: tuple[str, ...] = ()
+    # Index variables with another quantifier than the usual one, or another order, from the outside
+    # in; those that it does not name stand before them.
+    quantifiers: tuple[Quantifier, ...] = ()
 
     @property
     def whole(self) -> bool:
         """Does it need the whole state, so that it cannot be tabulated?"""
         return ("state", None) in self.places
 
-
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return get_type_hints(function, include_extras=True)
-    except (
-        Exception
-    ):  # names such as "client[i]" are no types: then the annotations stay as they are written
-        return {}
+    @property
+    def own(self) -> str:
+        """The index of a plain parameter that stands for an array."""
+        return own_index(self.takes, self.places, "i")
 
 
-def _place(p: inspect.Parameter, hints: dict[str, Any]) -> str:
-    """The slot that a parameter stands for: `a: "client[i]"` and `a: Annotated[Client,
-    "client[i]"]` name it, other annotations are types.
+def predicate_of(
+    function: Callable[..., Any], what: str, name: str = "", source: str = "", quantified: Any = ()
+) -> Predicate:
+    """The predicate that a function of slots and views stands for. `what`: how it is decorated;
+    `quantified`: "some i" or "all i", in their order.
     """
-    if get_origin(hints.get(p.name)) is Annotated:
-        return next((m for m in get_args(hints[p.name])[1:] if isinstance(m, str)), p.name)
-    text = p.annotation if isinstance(p.annotation, str) else p.name
-    if text[:1] in "\"'" or _INDEXED.match(text):
-        return text.strip("\"'")
-    return p.name
-
-
-def predicate_of(function: Callable[..., Any], source: str, what: str) -> Predicate:
-    """The predicate that a function of slots and views stands for. `what`: how it is decorated."""
-    places = []
-    parameters = parameters_of(function, what)
-    where = f"{what} {function.__name__}"
-    hints = _hints(function)
-    takes_scope = "scope" in [p.name for p in parameters]
-    if takes_scope and parameters.pop().name != "scope":
-        raise SpecError("parameters are: the slots or views, scope (optional) last", where=where)
-    for p in parameters:
-        text = _place(p, hints)
-        match = _PLACE.match(text)
-        if not match:
-            raise SpecError(
-                f"{text!r} is not a slot such as 'core' or 'client[i]' (an index is a letter)",
-                where=where,
-            )
-        places.append((match[1], match[2]))
+    said = signature(function, what)
+    name = name_of(function, name, what)
     return Predicate(
-        function.__name__,
+        name,
         function,
-        tuple(places),
-        takes_scope,
+        said.places,
+        said.takes_scope,
         told(function),
         source,
         what,
+        said.takes,
+        tuple(_quantifier(text, f"{what} {name}") for text in quantified),
     )
+
+
+def _quantifier(text: Any, where: str) -> Quantifier:
+    words = text.split() if isinstance(text, str) else []
+    if len(words) != 2 or words[0] not in (ALL, SOME) or not words[1].isidentifier():
+        raise SpecError(
+            f"{shown(text)} does not say how an index is meant",
+            where=where,
+            do='write "some i" or "all i"',
+        )
+    return words[0], words[1]
 
 
 Test = Callable[..., bool]
@@ -99,50 +90,69 @@ Test = Callable[..., bool]
 @overload
 def invariant(function: Test, /) -> Predicate: ...
 @overload
-def invariant(*, source: str) -> Callable[[Test], Predicate]: ...
-def invariant(*function: Test, source: str = "") -> Any:
+def invariant(
+    *quantified: str, source: str = "", name: str = ""
+) -> Callable[[Test], Predicate]: ...
+def invariant(*given: Any, source: str = "", name: str = "") -> Any:
     """What must be true in every state. The docstring is its statement; `source` says where the
-    promise stands.
+    promise stands. It must hold for all indexes; `@invariant("some i")` for some index i at
+    least, `@invariant("all i", "some j")` for some j to each i. `name`: in place of the function's
+    own.
     """
-    return (
-        predicate_of(function[0], source, "invariant")
-        if function
-        else lambda f: predicate_of(f, source, "invariant")
-    )
+    return _decorated(given, "invariant", name, source)
 
 
 @overload
 def goal(function: Test, /) -> Predicate: ...
 @overload
-def goal(*, source: str) -> Callable[[Test], Predicate]: ...
-def goal(*function: Test, source: str = "") -> Any:
-    """A situation that some state must show; a run in which it never does is not green."""
-    return (
-        predicate_of(function[0], source, "goal")
-        if function
-        else lambda f: predicate_of(f, source, "goal")
-    )
+def goal(*quantified: str, source: str = "", name: str = "") -> Callable[[Test], Predicate]: ...
+def goal(*given: Any, source: str = "", name: str = "") -> Any:
+    """A situation that some state must show; a run in which it never does is not green. It is met
+    by some index; `@goal("all i")` when it is true of all.
+    """
+    return _decorated(given, "goal", name, source)
 
 
-def end(function: Test) -> Predicate:
+@overload
+def end(function: Test, /) -> Predicate: ...
+@overload
+def end(*quantified: str, name: str = "") -> Callable[[Test], Predicate]: ...
+def end(*given: Any, name: str = "") -> Any:
     """States in which the protocol may rest. A state without a successor other than itself is a
-    deadlock if it is not an end.
+    deadlock if it is not an end. It must be true of all indexes; `@end("some i")` of some.
     """
-    return predicate_of(function, "", "end")
+    return _decorated(given, "end", name)
 
 
-def constraint(function: Test) -> Predicate:
+@overload
+def constraint(function: Test, /) -> Predicate: ...
+@overload
+def constraint(*quantified: str, name: str = "") -> Callable[[Test], Predicate]: ...
+def constraint(*given: Any, name: str = "") -> Any:
     """Bounds the search: a state in which it is false is a border state. Invariants and goals look
-    at border states; what follows them is not explored.
+    at border states; what follows them is not explored. It must be true of all indexes;
+    `@constraint("some i")` of some.
     """
-    return predicate_of(function, "", "constraint")
+    return _decorated(given, "constraint", name)
 
 
-def view(function: Callable[..., Any]) -> Predicate:
-    """A derived value (any hashable) that invariants may name like a slot; over slots of at most
+@overload
+def view(function: Callable[..., Any], /) -> Predicate: ...
+@overload
+def view(*, name: str) -> Callable[[Callable[..., Any]], Predicate]: ...
+def view(*function: Callable[..., Any], name: str = "") -> Any:
+    """A derived value (any hashable) that predicates may name like a slot; over slots of at most
     one index variable.
     """
-    return predicate_of(function, "", "view")
+    if function:
+        return predicate_of(function[0], "view", name)
+    return lambda f: predicate_of(f, "view", name)
+
+
+def _decorated(given: tuple[Any, ...], what: str, name: str, source: str = "") -> Any:
+    if len(given) == 1 and callable(given[0]):
+        return predicate_of(given[0], what, name, source)
+    return lambda f: predicate_of(f, what, name, source, given)
 
 
 @frozen
@@ -169,7 +179,7 @@ class StepInvariant:
 
 
 def step_invariant(
-    *slots: str, rules: Sequence[str] = (), source: str = ""
+    *slots: str, rules: Sequence[str] = (), source: str = "", name: str = ""
 ) -> Callable[[Callable[..., Any]], StepInvariant]:
     """Makes a `StepInvariant`: `@step_invariant("core") def grows(before, after): ...`."""
 
@@ -193,7 +203,7 @@ def step_invariant(
                 where=f"step invariant {function.__name__}",
             )
         return StepInvariant(
-            function.__name__,
+            name_of(function, name, "step invariant"),
             function,
             slots,
             tuple(rules),

@@ -71,10 +71,11 @@ class Refined:
 
     def __init__(self, of: Refinement, see: Semantics, abstract: Semantics) -> None:
         self.of, self.see, self.abstract = of, see, abstract
-        # Each slot of the smaller spec, its view, and the indexes to ask it for; None: once.
-        self.parts: list[tuple[str, Predicate, range | None]] = []
+        # Each slot of the smaller spec, its view, and the bindings to ask it for; None: once.
+        self.parts: list[tuple[str, Predicate, list[dict[str, int]] | None]] = []
         for slot, p in of.mapping.items():
-            size, wanted = self._size(p), of.spec.slots[slot].size
+            sizes, wanted = see.indexing(p).sizes, of.spec.slots[slot].size
+            size = next(iter(sizes.values()), None)
             if size is not None and size != wanted:
                 has = "no elements" if wanted is None else f"{wanted} elements"
                 raise SpecError(
@@ -82,23 +83,18 @@ class Refined:
                     where=f"view {p.name}",
                     do="map an array to an array of the same size, or read it as a whole",
                 )
-            self.parts.append((slot, p, None if size is None else range(size)))
+            self.parts.append((slot, p, see.instances(p) if sizes else None))
         self._starts = {rest for _, _, rest in abstract.starts()}
         self._after: dict[State, frozenset[State]] = {}
-
-    def _size(self, p: Predicate) -> int | None:
-        """How many values a view gives; None: one."""
-        sizes = [self.see.size(name) for name, _ in p.places]
-        return next((size for size in sizes if size is not None), None)
 
     def image(self, state: State) -> State:
         """The state of the smaller spec that a state of the larger one stands for."""
         values: dict[str, Any] = {}
-        for slot, p, indexes in self.parts:
-            if indexes is None:
+        for slot, p, bindings in self.parts:
+            if bindings is None:
                 values[slot] = self.see.evaluate(p, {}, state)
             else:
-                values[slot] = tuple([self.see.evaluate(p, {"i": i}, state) for i in indexes])
+                values[slot] = tuple([self.see.evaluate(p, b, state) for b in bindings])
         image: State = self.abstract.state(values)
         return image
 

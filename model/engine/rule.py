@@ -1,4 +1,4 @@
-"""Slots, and the rules that read and write them; `spec` says how a rule is written."""
+"""Rules, which read and write slots; `spec` says how a rule is written."""
 
 from __future__ import annotations
 
@@ -8,46 +8,35 @@ from typing import Any, overload
 from attrs import frozen
 
 from groupcheck.model.engine.errors import SpecError
-from groupcheck.model.engine.functions import AnswerError, parameters_of, told, truth
+from groupcheck.model.engine.functions import AnswerError, name_of, parameters_of, told, truth
+from groupcheck.model.engine.signature import (
+    EVERY,
+    Place,
+    Signature,
+    own_index,
+    parted,
+    signature,
+)
 
 Value = Any
-_CONSTANTS = ("me", "scope")
-
-
-@frozen
-class Slot:
-    """A single slot, or an array of equal ones."""
-
-    # The value in the initial state, of each element.
-    initial: Value
-    # How many elements an array has; None: the slot is single.
-    size: int | None = None
-
-
-def single(initial: Value) -> Slot:
-    """A slot with one value."""
-    return Slot(initial)
-
-
-def array(size: int, initial: Value) -> Slot:
-    """`size` slots of one kind, indexed 0 .. size-1, all starting with `initial`."""
-    return Slot(initial, size)
 
 
 @frozen
 class Guard:
     """A predicate over one slot that must hold for the rule to be called."""
 
-    # The slot that it reads.
+    # The parameter of the rule that it reads.
     slot: str
     call: Callable[..., bool]
-    # Does it take its index before the slot's value?
-    takes_me: bool
+    # The index variables that it takes before the value.
+    takes: tuple[str, ...] = ()
 
-    def allows(self, me: int, value: Value) -> bool:
-        """Does it hold? Raises `AnswerError` for an answer that is neither true nor false."""
+    def allows(self, given: tuple[int, ...], value: Value) -> bool:
+        """Does it hold? `given`: the values of the index variables that it takes. Raises
+        `AnswerError` for an answer that is neither true nor false.
+        """
         try:
-            return truth(self.call(me, value) if self.takes_me else self.call(value))
+            return truth(self.call(*given, value))
         except AnswerError as error:
             raise AnswerError(f"has a guard that {error}") from error
 
@@ -58,16 +47,21 @@ class Rule:
 
     name: str
     call: Callable[..., Iterable[Any]]
-    # The slots that it reads and writes, in the order of its parameters.
+    # The slots that it reads and writes, one for each parameter, in their order.
     slots: tuple[str, ...]
-    # Does it take its index, and the scope?
-    takes_me: bool
+    # The index variables that it takes before the slots.
+    takes: tuple[str, ...]
+    # Does it take the scope, after the slots?
     takes_scope: bool
     # The kinds of its outcomes; without labels all are of one kind.
     labels: tuple[str, ...]
     guard: Guard | None
     # Does it run inside the step that makes it possible?
     urgent: bool
+    # The index of each parameter as it is written, None for a plain one; empty: all are plain.
+    written: tuple[str | None, ...] = ()
+    # The names of the parameters; empty: they are those of the slots.
+    parameters: tuple[str, ...] = ()
 
     @property
     def doc(self) -> str:
@@ -80,76 +74,115 @@ class Rule:
         """
         return tuple(f"{self.name}:{label}" for label in self.labels) or (self.name,)
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The names of the parameters that stand for slots."""
+        return self.parameters or self.slots
 
-def _guard(when: Callable[..., bool], rule_name: str) -> Guard:
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """What each parameter stands for: a slot, and the index as it is written."""
+        return tuple(zip(self.slots, self.written or (None,) * len(self.slots)))
+
+    @property
+    def takes_me(self) -> bool:
+        """Does it know an index?"""
+        return bool(self.takes)
+
+    @property
+    def own(self) -> str:
+        """The index of a plain parameter that stands for an array."""
+        return own_index(
+            (*self.takes, *(self.guard.takes if self.guard else ())), self.places, "me"
+        )
+
+
+def _guard(when: Callable[..., bool], of: Signature, rule_name: str) -> Guard:
     names = [p.name for p in parameters_of(when, "guard")]
-    slots = [name for name in names if name != "me"]
-    if len(slots) != 1 or names not in (slots, ["me", *slots]):
+    variables = {"me", "i", *of.takes} | {
+        parted(index)[0] for _, index in of.places if index not in (None, EVERY)
+    }
+    *takes, slot = names or [""]
+    if not slot or slot in {*variables} - {*of.names} or not {*takes} <= variables:
         raise SpecError(
             "a guard reads exactly one slot",
             where=f"rule {rule_name}",
             do="write when=lambda slot: ... or when=lambda me, slot: ...",
         )
-    return Guard(slots[0], when, "me" in names)
+    if slot not in of.names:
+        raise SpecError(
+            f"the guard reads {slot!r}, which the rule does not touch", where=f"rule {rule_name}"
+        )
+    if of.places[of.names.index(slot)][1] == EVERY:
+        raise SpecError(
+            f"the guard reads {slot!r}, which is a whole array; a guard reads one element",
+            where=f"rule {rule_name}",
+            do="ask in the rule",
+        )
+    return Guard(slot, when, tuple(takes))
 
 
 Body = Callable[..., Iterable[Any]]
 
 
 def _rule(
-    function: Body, urgent: bool, labels: tuple[str, ...], when: Callable[..., bool] | None
+    function: Body,
+    urgent: bool,
+    labels: tuple[str, ...],
+    when: Callable[..., bool] | None,
+    name: str,
 ) -> Rule:
-    names = [p.name for p in parameters_of(function, "rule")]
-    slots = tuple(name for name in names if name not in _CONSTANTS)
-    if (
-        names
-        != [
-            *(["me"] if "me" in names else []),
-            *slots,
-            *(["scope"] if "scope" in names else []),
-        ]
-        or not slots
-    ):
+    said = signature(function, "rule")
+    name = name_of(function, name, "rule")
+    where = f"rule {name}"
+    if not said.names:
         raise SpecError(
-            "parameters are: me (optional), the slots, scope (optional)",
-            where=f"rule {function.__name__}",
+            "touches no slot",
+            where=where,
+            do="name the slots that it reads and writes as its parameters",
         )
     if not all(isinstance(label, str) for label in labels):
-        raise SpecError(
-            "labels are texts",
-            where=f"rule {function.__name__}",
-            do='write @rule("granted", "refused")',
-        )
-    guard = _guard(when, function.__name__) if when else None
-    if guard and guard.slot not in slots:
-        raise SpecError(
-            f"the guard reads {guard.slot!r}, which the rule does not touch",
-            where=f"rule {function.__name__}",
-        )
+        raise SpecError("labels are texts", where=where, do='write @rule("granted", "refused")')
+    slots = tuple(slot for slot, _ in said.places)
+    written = tuple(index for _, index in said.places)
     return Rule(
-        function.__name__, function, slots, "me" in names, "scope" in names, labels, guard, urgent
+        name,
+        function,
+        slots,
+        said.takes,
+        said.takes_scope,
+        labels,
+        _guard(when, said, name) if when else None,
+        urgent,
+        written if any(written) else (),
+        said.names if said.names != slots else (),
     )
 
 
 @overload
 def rule(function: Body, /) -> Rule: ...
 @overload
-def rule(*labels: str, when: Callable[..., bool] | None = None) -> Callable[[Body], Rule]: ...
-def rule(*labels: Any, when: Callable[..., bool] | None = None) -> Any:
-    """Makes a `Rule` of a generator function; see the module's docstring. `labels`: names of its
-    kinds of outcome.
+def rule(
+    *labels: str, when: Callable[..., bool] | None = None, name: str = ""
+) -> Callable[[Body], Rule]: ...
+def rule(*labels: Any, when: Callable[..., bool] | None = None, name: str = "") -> Any:
+    """Makes a `Rule` of a generator function; see the module `spec`. `labels`: names of its kinds
+    of outcome. `when`: its guard. `name`: in place of the function's own, where several rules are
+    made of one function.
     """
     if len(labels) == 1 and callable(labels[0]):
-        return _rule(labels[0], False, (), when)
-    return lambda function: _rule(function, False, labels, when)
+        return _rule(labels[0], False, (), when, name)
+    return lambda function: _rule(function, False, labels, when, name)
 
 
 @overload
 def urgent(function: Body, /) -> Rule: ...
 @overload
-def urgent(*labels: str, when: Callable[..., bool] | None = None) -> Callable[[Body], Rule]: ...
-def urgent(*labels: Any, when: Callable[..., bool] | None = None) -> Any:
+def urgent(
+    *labels: str, when: Callable[..., bool] | None = None, name: str = ""
+) -> Callable[[Body], Rule]: ...
+def urgent(*labels: Any, when: Callable[..., bool] | None = None, name: str = "") -> Any:
     """Like `rule`, for steps that happen inside the step that made them possible."""
     if len(labels) == 1 and callable(labels[0]):
-        return _rule(labels[0], True, (), when)
-    return lambda function: _rule(function, True, labels, when)
+        return _rule(labels[0], True, (), when, name)
+    return lambda function: _rule(function, True, labels, when, name)

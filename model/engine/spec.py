@@ -11,34 +11,54 @@ and write:
             yield but(manager, phase=PREPARED), but(network, prepared=network.prepared | {me})
 
 - A parameter names a slot; for an array it is the element of the rule's own index. `me` is that
-  index, `scope` the spec's scope.
-  A rule that does not take `me` cannot know its index: its table is shared by all indexes.
+  index, `scope` the spec's scope. The parameters stand in this order: indexes, slots, scope.
+  A rule that does not take its index cannot know it: its table is shared by all indexes.
+- A rule may stand for several indexes: `def pass_on(me, other, mine: "node[me]", theirs:
+  "node[other]")`. It is tried for every choice of values, but two different indexes into one array
+  never have equal values: `me` is never `other` here. Indexes into different arrays are
+  independent. An index that is not taken as a parameter is tried all the same.
+- `"node[me+1]"` and `"node[me-1]"` are the neighbours in a ring: after the last element comes the
+  first. `"node[*]"` is the whole array, as a tuple that is read and yielded.
 - An outcome is a tuple of new values, one for each slot parameter in order (for one slot: the bare
   value).
   With `@rule("granted", "refused")` each outcome starts with one of these labels, and each label is
   counted by itself.
 - A rule may also return a list of outcomes, or another generator; a tuple or any other value is an
   error, because it was meant to be yielded.
-- `when` is a guard over one slot, by signature again: `@rule(when=lambda budget: budget.crash >
-  0)`. Where it is false the rule is not called.
+- `when` is a guard over one slot parameter, by its name: `@rule(when=lambda budget: budget.crash >
+  0)`; it may take indexes of the rule before it. Where it is false the rule is not called.
 - An `@urgent` rule runs inside the step that made it possible: after every outcome (and in initial
-  states), as long as some urgent rule
-  yields an outcome, the first such rule (in the order of declaration, then of index) is applied;
-  its outcomes branch. A state in which an urgent rule is enabled is never stored; a chain counts as
-  one transition.
+  states), as long as some urgent rule yields an outcome, the first such rule is applied (in the
+  order of declaration, then of its indexes, ascending: the one that the signature names first
+  counts most); its outcomes branch. A state in which an urgent rule is enabled is never stored; a
+  chain counts as one transition.
 
-Invariants, goals and ends are predicates with signatures of the same kind; `a: "client[i]"` and `b:
-"client[j]"` range over all ordered pairs of different indexes, a plain parameter over the slot it
-names (every index of an array, `i`). One index variable ranges over arrays of one size, and two
-parameters never stand for the same element. A predicate or guard returns True, False or a number;
-None, a tuple or a generator is an error. A `@view` is a derived value that predicates may name like
-a slot: `def standing(core, client: "client[i]")`. A predicate over `state` sees every slot by name
-(arrays as tuples) and is evaluated in Python for each state: slow, and reported as such. A
-`@step_invariant` sees the named slots before and after an outcome of a rule, urgent outcomes in
-initial states included: `def grows(before, after): ...`.
+A slot begins with one value, `single(any_of(A, B))` with any of several: every combination is an
+initial state. It holds values of the type that it has; `single(None, of=Leader | None)` may hold
+both.
 
-A `@constraint` is such a predicate, too. A state in which one is false, for some binding, is a
-border state: invariants and goals look at it, it is not expanded and never a deadlock, and it does
+Invariants, goals and ends are predicates with signatures of the same kind: they may take their
+indexes, then slots or views, then the scope. A plain parameter is the element at the function's own
+index, which is called `me` or `i`, whichever the function names. An invariant and an end must hold
+for every choice of values for the indexes, a goal is met by some choice; `@invariant("some i")`,
+`@goal("all i")`, `@end("some i")` say otherwise, several from the outside in (`@invariant("all i",
+"some j")`), after the indexes that they do not name. Choices are the same as of rules: `a:
+"client[i]"` and `b: "client[j]"` are never the same client; an index that leads into an array
+through a view counts, too.
+
+One index variable ranges over arrays of one size. A predicate or guard returns True, False or a
+number; None, a tuple or a generator is an error. A `@view` is a derived value that predicates may
+name like a slot: `def standing(core, client: "client[i]")`; it has at most one index variable. A
+predicate over `state` sees every slot by name (arrays as tuples) and is evaluated in Python for
+each state: slow, and reported as such. A `@step_invariant` sees the named slots before and after an
+outcome of a rule, urgent outcomes in initial states included: `def grows(before, after): ...`. It
+looks at each index at which the rule touches all of its slots.
+
+`name=` gives a rule, a promise or a view another name than its function's, where several are made
+by one function.
+
+A `@constraint` is such a predicate, too. A state in which one is false is a border
+state: invariants and goals look at it, it is not expanded and never a deadlock, and it does
 not count among the states of the verdict. Steps that lead to it count as transitions. (TLC's
 CONSTRAINT does the same.)
 
@@ -57,7 +77,8 @@ from groupcheck.model.engine.fitting import fit
 from groupcheck.model.engine.progress import Fairness, Liveness
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.refinement import Refinement
-from groupcheck.model.engine.rule import Rule, Slot, Value
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.slot import Slot, Value
 
 
 def _named(values: Iterable[Any]) -> tuple[Any, ...]:
@@ -112,15 +133,6 @@ class Spec:
             if s.size is not None and i < s.size
         ]
         return (*singles, *arrays)
-
-    def indexes(self, r: Rule) -> range:
-        """The indexes for which a rule stands: one if it touches single slots only and does not
-        take `me`.
-        """
-        sizes = {self.slots[n].size for n in r.slots} - {None}
-        if not sizes and r.takes_me:
-            sizes = {s.size for s in self.slots.values()} - {None}
-        return range(min(s for s in sizes if s is not None)) if sizes else range(1)
 
     def replaced(self, changed: Rule | Iterable[Rule]) -> Spec:
         """The same spec with rules of the same names replaced: how a mutation is applied."""

@@ -8,17 +8,28 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from groupcheck.model.engine.binding import (
+    Binding,
+    Indexing,
+    Instance,
+    Look,
+    element,
+    indexing,
+    instances,
+    looks,
+)
 from groupcheck.model.engine.errors import RuleError, SpecError, UserError, shown
 from groupcheck.model.engine.functions import AnswerError, outcomes, truth
 from groupcheck.model.engine.pools import flaw
 from groupcheck.model.engine.progress import PROMISE
-from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.engine.promises import ALL, SOME, Predicate, Quantifier, StepInvariant
 from groupcheck.model.engine.refinement import Refined, Refinement
-from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.signature import EVERY, Place
+from groupcheck.model.engine.slot import choices, unfit
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.verdict import Firing, Path, Step
 
@@ -52,25 +63,32 @@ class Semantics:
         self.spec = spec
         self.places = spec.places
         self.at = {place: k for k, place in enumerate(self.places)}
-        instances = [(r, i, self._where(r, i)) for r in spec.rules for i in spec.indexes(r)]
-        self.ordinary = [x for x in instances if not x[0].urgent]
-        self.urgent = [x for x in instances if x[0].urgent]
-        self.by_name = {(r.name, i): (r, i, w) for r, i, w in instances}
-        self.checks = {
-            r.name: [p for p in spec.invariants if isinstance(p, StepInvariant) and p.concerns(r)]
-            for r in spec.rules
-        }
+        every = [i for r in spec.rules for i in instances(spec, r, self.at)]
+        # The rules at every choice of their indexes, in the order in which they apply.
+        self.ordinary = [i for i in every if not i.rule.urgent]
+        self.urgent = [i for i in every if i.rule.urgent]
+        self._instances = {(i.rule.name, *i.index): i for i in every}
+        self._checks: dict[tuple[Any, ...], list[Look]] = {}
         self.views = {v.name: v for v in spec.views}
         self.views |= {p.name: p for r in spec.refinements for p in r.mapping.values()}
+        # By the id of a predicate, which is kept so that no other one takes its id.
+        self._indexing: dict[int, tuple[Predicate, Indexing]] = {}
         self.refined = [Refined(r, self, Semantics(r.spec)) for r in spec.refinements]
-        self.indexed = {
-            r.name
-            for r in spec.rules
-            if r.takes_me or any(spec.slots[n].size is not None for n in r.slots)
-        }
 
-    def _where(self, r: Rule, i: int) -> tuple[int, ...]:
-        return tuple(self.at[n, None if self.spec.slots[n].size is None else i] for n in r.slots)
+    def instance(self, rule: str, me: int | None = None, others: tuple[int, ...] = ()) -> Instance:
+        """A rule at its indexes. `me`: the first one, which a rule without an index ignores."""
+        index = () if (rule,) in self._instances or me is None else (me, *others)
+        return self._instances[rule, *index]
+
+    def checks(self, instance: Instance) -> list[Look]:
+        """What step invariants look at in the outcomes of a rule at its indexes."""
+        key = (instance.rule.name, *instance.index)
+        if key not in self._checks:
+            promises = [p for p in self.spec.invariants if isinstance(p, StepInvariant)]
+            self._checks[key] = [
+                look for p in promises for look in looks(self.spec, p, instance, self.at)
+            ]
+        return self._checks[key]
 
     def state(self, values: dict[str, Any]) -> State:
         """A state from a mapping of slot to value (arrays: tuples of values, or one
@@ -100,27 +118,30 @@ class Semantics:
 
     # -- rules
 
-    def call(self, r: Rule, me: int, args: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]]:
-        """The outcomes of one rule on one combination of values: (name it counts under, new
-        values). Raises `RuleError`.
+    def call(self, i: Instance, args: Sequence[Any]) -> list[tuple[str, tuple[Any, ...]]]:
+        """The outcomes of one rule on one combination of values, one for each place that it
+        touches: (name it counts under, new values). Raises `RuleError`.
         """
-        called = dict(zip(r.slots, args))
-        given = ((me,) if r.takes_me else ()) + args + ((self.spec.scope,) if r.takes_scope else ())
+        r = i.rule
+        scope = (self.spec.scope,) if r.takes_scope else ()
         try:
-            if r.guard and not r.guard.allows(me, args[r.slots.index(r.guard.slot)]):
+            if not i.allows(args[i.guard_at]):
                 return []
-            yielded = list(itertools.islice(outcomes(r.call(*given)), MOST_OUTCOMES + 1))
+            given = r.call(*i.given, *i.grouped(args), *scope)
+            yielded = list(itertools.islice(outcomes(given), MOST_OUTCOMES + 1))
         except UserError:
             raise
         except (Exception, SystemExit) as error:
-            raise RuleError(r.name, fault(error), called) from error
+            raise RuleError(r.name, fault(error), i.called(args)) from error
         if len(yielded) > MOST_OUTCOMES:
             raise too_many(r.name)
-        return [self.outcome(r, y, called) for y in yielded]
+        return [self.outcome(i, y, args) for y in yielded]
 
-    @staticmethod
-    def outcome(r: Rule, yielded: Any, called: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
-        """One yielded value, checked and taken apart."""
+    def outcome(
+        self, i: Instance, yielded: Any, args: Sequence[Any]
+    ) -> tuple[str, tuple[Any, ...]]:
+        """One yielded value, checked and taken apart: one value for each place."""
+        r = i.rule
         name = r.name
         values = yielded
         if r.labels:
@@ -129,7 +150,7 @@ class Semantics:
                     r.name,
                     f"yielded {shown(yielded)}, which does not start with one of its labels"
                     f" {r.labels}",
-                    called,
+                    i.called(args),
                 )
             name, values = f"{r.name}:{yielded[0]}", yielded[1:]
         elif len(r.slots) == 1:
@@ -137,58 +158,59 @@ class Semantics:
         if not isinstance(values, tuple) or len(values) != len(r.slots):
             raise RuleError(
                 r.name,
-                f"yielded {shown(yielded)}, not one value for each of {', '.join(r.slots)}",
-                called,
+                f"yielded {shown(yielded)}, not one value for each of {', '.join(r.named)}",
+                i.called(args),
             )
-        for slot, value in zip(r.slots, values):
-            if problem := flaw(value, called[slot]):
-                raise RuleError(
-                    r.name,
-                    f"yielded a {type(value).__name__} for {slot}, which {problem} (use frozen"
-                    " values)",
-                    called,
-                )
-            if type(value) is not type(called[slot]):
-                raise RuleError(
-                    r.name,
-                    f"yielded a {type(value).__name__} for {slot}, which holds"
-                    f" {type(called[slot]).__name__}",
-                    called,
-                )
-        return name, values
+        flat: list[Any] = []
+        for parameter, width, value in zip(r.named, i.widths, values):
+            if width is None:
+                flat.append(value)
+            elif isinstance(value, tuple) and len(value) == width:
+                flat += value
+            else:
+                problem = f"yielded {shown(value)} for {parameter}, not a tuple of {width} values"
+                raise RuleError(r.name, problem, i.called(args))
+        parameters = [p for p, n in zip(r.named, i.widths) for _ in range(n or 1)]
+        for parameter, place, old, new in zip(parameters, i.where, args, flat):
+            slot = self.spec.slots[self.places[place][0]]
+            if problem := unfit(slot, parameter, old, new):
+                raise RuleError(r.name, problem, i.called(args))
+        return name, tuple(flat)
 
     def firings(
-        self, instance: tuple[Rule, int, tuple[int, ...]], state: State
+        self, i: Instance, state: State
     ) -> Iterator[tuple[Firing, State, tuple[StepInvariant, ...]]]:
         """The outcomes of one rule instance in a state, each with the step invariants that it
         breaks.
         """
-        r, me, where = instance
-        args = tuple(state[k] for k in where)
-        for choice, (name, values) in enumerate(self.call(r, me, args)):
+        args = tuple(state[k] for k in i.where)
+        for choice, (name, values) in enumerate(self.call(i, args)):
             after = list(state)
-            for k, v in zip(where, values):
+            for k, v in zip(i.where, values):
                 after[k] = v
             broken = tuple(
-                p
-                for p in self.checks[r.name]
-                if not self.promise_holds(p, r, name, args, self.sides(p, r, args, values))
+                dict.fromkeys(
+                    p
+                    for p, at in self.checks(i)
+                    if not self.promise_holds(p, i, name, args, self.sides(p, at, args, values))
+                )
             )
-            yield Firing(name, me if r.name in self.indexed else None, choice), tuple(after), broken
+            yield Firing(name, i.me, choice, i.index[1:]), tuple(after), broken
 
     @staticmethod
     def sides(
-        p: StepInvariant, r: Rule, before: Sequence[Any], after: Sequence[Any]
+        p: StepInvariant, at: Sequence[int], before: Sequence[Any], after: Sequence[Any]
     ) -> tuple[SimpleNamespace, SimpleNamespace]:
-        """What a step invariant sees of one outcome: its slots before and after, as attributes."""
-        at = [(s, r.slots.index(s)) for s in p.slots]
-        then, now = ({s: side[k] for s, k in at} for side in (before, after))
+        """What a step invariant sees of one outcome: its slots before and after, as attributes.
+        `at`: where they are among the values.
+        """
+        then, now = ({s: side[k] for s, k in zip(p.slots, at)} for side in (before, after))
         return SimpleNamespace(**then), SimpleNamespace(**now)
 
     def promise_holds(
         self,
         p: StepInvariant,
-        r: Rule,
+        i: Instance,
         name: str,
         before: Sequence[Any],
         sides: tuple[SimpleNamespace, SimpleNamespace],
@@ -204,8 +226,9 @@ class Semantics:
         try:
             return truth(p.call(*args))
         except (Exception, SystemExit) as error:
-            called = dict(zip(r.slots, before))
-            raise RuleError(p.name, fault(error), called, kind="step invariant") from error
+            raise RuleError(
+                p.name, fault(error), i.called(before), kind="step invariant"
+            ) from error
 
     def settle(
         self, state: State
@@ -223,30 +246,35 @@ class Semantics:
                     self.named(state),
                 )
             for instance in self.urgent:
-                outcomes = list(self.firings(instance, now))
-                if outcomes:
+                found = list(self.firings(instance, now))
+                if found:
                     stack += [
-                        ((*chain, f), after, (*broken, *b)) for f, after, b in reversed(outcomes)
+                        ((*chain, f), after, (*broken, *b)) for f, after, b in reversed(found)
                     ]
                     break
             else:
                 yield chain, now, broken
 
+    def declared(self) -> Iterator[State]:
+        """The initial states as they are declared, before urgent rules run: every choice where
+        there are several.
+        """
+        for values in self.spec.initial:
+            names = [*values]
+            for chosen in itertools.product(*map(choices, values.values())):
+                yield from itertools.product(*map(choices, self.state(dict(zip(names, chosen)))))
+
     def starts(self) -> list[tuple[tuple[Firing, ...], State, State]]:
         """Initial states at rest: (urgent firings, state as declared, state at rest)."""
         return [
-            (chain, raw, rest)
-            for values in self.spec.initial
-            for raw in [self.state(dict(values))]
-            for chain, rest, _ in self.settle(raw)
+            (chain, raw, rest) for raw in self.declared() for chain, rest, _ in self.settle(raw)
         ]
 
     def broken_at_starts(self) -> dict[str, State]:
         """The step invariants that urgent rules break in initial states, and the refinements that
         begin otherwise, each with such a state at rest.
         """
-        raw = [self.state(dict(values)) for values in self.spec.initial]
-        settled = [x for state in raw for x in self.settle(state)]
+        settled = [x for state in self.declared() for x in self.settle(state)]
         wrong = {p.name: rest for _, rest, broken in reversed(settled) for p in broken}
         for r in self.refined:
             late = next((rest for _, rest, _ in settled if not r.begins(rest)), None)
@@ -272,43 +300,82 @@ class Semantics:
 
     # -- predicates
 
+    def indexing(self, p: Predicate) -> Indexing:
+        """The index variables of a predicate or view."""
+        if id(p) not in self._indexing:
+            self._indexing[id(p)] = p, indexing(self.spec, p)
+        return self._indexing[id(p)][1]
+
     def instances(self, p: Predicate) -> list[dict[str, int]]:
-        """The values of a predicate's index variables: all tuples of different indexes."""
-        sizes: dict[str, int] = {}
-        for name, var in p.places:
-            size = self.size(name)
-            if size is not None:
-                sizes[var or "i"] = min(sizes.get(var or "i", size), size)
-        bindings: list[dict[str, int]] = [{}]
-        for v, size in sizes.items():
-            bindings = [{**b, v: i} for b in bindings for i in range(size) if i not in b.values()]
-        return bindings
+        """Every choice of values for a predicate's index variables."""
+        return self.indexing(p).bindings()
+
+    def quantified(self, p: Predicate, usual: str) -> list[Quantifier]:
+        """How a predicate's index variables are quantified, from the outside in. `usual`: how those
+        are that it says nothing about.
+        """
+        said = {variable for _, variable in p.quantifiers}
+        rest = [(usual, v) for v in self.indexing(p).sizes if v not in said]
+        return [*rest, *p.quantifiers]
+
+    def cases(self, p: Predicate, usual: str) -> list[dict[str, int]]:
+        """The choices of values for the outermost variables, as far as they are quantified as
+        usual.
+        """
+        outer = itertools.takewhile(lambda q: q[0] == usual, self.quantified(p, usual))
+        return list(self.indexing(p).extended({}, [variable for _, variable in outer]))
+
+    def answer(self, p: Predicate, usual: str, case: Mapping[str, int], state: State) -> bool:
+        """Is a predicate true in one case?"""
+        return self.decided(p, usual, case, lambda b: self.evaluate(p, b, state))
+
+    def decided(
+        self, p: Predicate, usual: str, case: Mapping[str, int], ask: Callable[[Binding], Any]
+    ) -> bool:
+        """The same, where `ask` says whether it is true once all variables have values."""
+        left = [q for q in self.quantified(p, usual) if q[1] not in case]
+        if not left:
+            return bool(ask(case))
+        quantifier, variable = left[0]
+        chosen = self.indexing(p).extended(case, [variable])
+        answers = (self.decided(p, usual, more, ask) for more in chosen)
+        return all(answers) if quantifier == ALL else any(answers)
 
     def size(self, name: str) -> int | None:
         """How many elements a slot or view has; None if it is single."""
         if name in self.views:
-            sizes = [self.size(inner) for inner, _ in self.views[name].places]
-            return next((size for size in sizes if size is not None), None)
+            return next(iter(self.indexing(self.views[name]).sizes.values()), None)
         return None if name == "state" else self.spec.slots[name].size
 
+    def element(self, p: Predicate, place: Place, binding: Binding) -> int | None:
+        """The element for which a parameter stands; None for what is single or a whole array."""
+        name, index = place
+        size = None if index == EVERY else self.size(name)
+        return None if size is None else element(index, p.own, binding, size)
+
     def argument(self, name: str, index: int | None, state: State) -> Any:
-        """The value of a slot, of a view, or of the whole state."""
+        """The value of a slot, of a view, or of the whole state. `index`: None for what is single,
+        and for a whole array.
+        """
         if name == "state":
             return SimpleNamespace(**self.named(state))
+        size = self.size(name)
+        if size is not None and index is None:
+            return tuple(self.argument(name, k, state) for k in range(size))
         if name in self.views:
-            return self.evaluate(self.views[name], {"i": index} if index is not None else {}, state)
-        return state[self.at[name, None if self.spec.slots[name].size is None else index]]
+            view = self.views[name]
+            variables = [] if index is None else [(v, index) for v in self.indexing(view).sizes]
+            return self.evaluate(view, dict(variables), state)
+        return state[self.at[name, index]]
 
-    def evaluate(self, p: Predicate, binding: dict[str, Any], state: State) -> Any:
-        """The value of a predicate or view for one binding of its index variables."""
-        only = next(iter(binding.values())) if len(binding) == 1 else None
-        return self.asked(
-            p, [self.argument(name, binding.get(var or "i", only), state) for name, var in p.places]
-        )
+    def evaluate(self, p: Predicate, binding: Binding, state: State) -> Any:
+        """The value of a predicate or view for one choice of its index variables."""
+        values = [self.argument(x[0], self.element(p, x, binding), state) for x in p.places]
+        return self.asked(p, [*(binding[v] for v in p.takes), *values])
 
     def asked(self, p: Predicate, args: list[Any]) -> Any:
-        """The value of a view, or the answer of another predicate, for these arguments. Raises
-        `RuleError`.
+        """The value of a view, or the answer of another predicate, for these arguments (indexes
+        first, without the scope). Raises `RuleError`.
         """
         is_view = self.views.get(p.name) is p
         try:
@@ -331,15 +398,16 @@ class Semantics:
         kind = next(
             (what for what, given in roles.items() if any(p is q for q in given)), "invariant"
         )
-        return RuleError(p.name, problem, dict(zip((n for n, _ in p.places), args)), kind=kind)
+        names = (f"{n}[{index}]" if index else n for n, index in p.places)
+        return RuleError(p.name, problem, dict(zip((*p.takes, *names), args)), kind=kind)
 
     def holds(self, p: Predicate, state: State) -> bool:
-        """Does it hold for every binding?"""
-        return all(self.evaluate(p, b, state) for b in self.instances(p))
+        """Does it hold for all indexes, if it does not say otherwise?"""
+        return all(self.answer(p, ALL, case, state) for case in self.cases(p, ALL))
 
     def met(self, p: Predicate, state: State) -> bool:
-        """Does it hold for some binding?"""
-        return any(self.evaluate(p, b, state) for b in self.instances(p))
+        """Does it hold for some index, if it does not say otherwise?"""
+        return any(self.answer(p, SOME, case, state) for case in self.cases(p, SOME))
 
     def rests(self, state: State) -> bool:
         """Is the state a declared end?"""

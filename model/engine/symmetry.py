@@ -6,10 +6,11 @@ that permutations make of it) stands for all of them: a search stores one and co
 
 `symmetry_of` derives from a spec which arrays may be permuted, and says why others may not:
 
-- A rule that takes `me` may know its index. So may a guard that takes `me`, unless it belongs to an
-  urgent rule and reads a single slot: such a rule goes from index to index inside a step (a *walk*,
-  directed by the value of that slot), and the engines check that every order of its visits comes to
-  the same end.
+- A rule or predicate that takes an index may know it. One that reads neighbours in a ring
+  (`client[me+1]`) or a whole array (`client[*]`) knows their order. A guard that takes `me` may
+  know it, too, unless it belongs to an urgent rule and reads a single slot: such a rule goes from
+  index to index inside a step (a *walk*, directed by the value of that slot), and the engines check
+  that every order of its visits comes to the same end.
 - A predicate with two index variables excludes equal indexes, so it ties their arrays together.
 - Urgent rules apply first index first. Those that touch one element alone and stand before all
   others may be applied in any order. Of each other rule, the engines check that no two indexes are
@@ -31,8 +32,10 @@ from typing import Any
 
 from attrs import field, frozen
 
+from groupcheck.model.engine.binding import indexing
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.signature import EVERY, parted
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics, State
 
@@ -106,32 +109,54 @@ class _Ties:
 
 def _of_rule(ties: _Ties, rule: Rule) -> str | None:
     """Ties the arrays of a rule together. Returns the slot that directs its walk, if it has one."""
-    touched = [n for n in rule.slots if n in ties.root]
-    ties.tie(touched)
+    touched = _tie(ties, rule, f"rule {rule.name}")
     every = touched or ties.arrays  # a rule of single slots ranges over arrays that it does not see
-    if rule.takes_me:
-        ties.refuse(every, f"rule {rule.name} takes me")
-    elif rule.guard and rule.guard.takes_me:
+    if rule.takes:
+        ties.refuse(every, f"rule {rule.name} takes {' and '.join(rule.takes)}")
+    elif rule.urgent and rule.written and len(indexing(ties.spec, rule).sizes) > 1:
+        ties.refuse(every, f"urgent rule {rule.name} has several indexes")
+    elif rule.guard and rule.guard.takes:
+        slot = rule.slots[rule.named.index(rule.guard.slot)]
         if not rule.urgent:
             ties.refuse(every, f"the guard of rule {rule.name} takes me")
-        elif rule.guard.slot in ties.root:
-            what = f"the guard of rule {rule.name} takes me together with {rule.guard.slot}"
-            ties.refuse(every, what)
+        elif slot in ties.root:
+            ties.refuse(every, f"the guard of rule {rule.name} takes me together with {slot}")
         else:
-            return rule.guard.slot
+            return slot
     return None
 
 
-def _of_predicate(ties: _Ties, p: Predicate, views: dict[str, Predicate]) -> None:
+def _tie(ties: _Ties, part: Rule | Predicate, what: str) -> list[str]:
+    """Ties together the arrays into which an index leads, and refuses those that are read as a ring
+    or whole, where order counts. Returns all of them.
+    """
+    by_index: dict[str, list[str]] = {}
+    for name, index in part.places:
+        arrays = _arrays(ties.spec, name)
+        variable, offset = ("", 0) if index == EVERY else parted(index or part.own)
+        if offset or index == EVERY:
+            ties.refuse(arrays, f"{what} reads {name}[{index}]")
+        by_index.setdefault(variable, []).extend(arrays)
+    for variable, names in by_index.items():
+        if variable:
+            ties.tie(names)
+    return [n for names in by_index.values() for n in names if n in ties.root]
+
+
+def _arrays(spec: Spec, name: str) -> list[str]:
+    """The arrays that a slot or view reads."""
+    view = next((v for v in spec.views if v.name == name), None)
+    if view:
+        return [a for inner, _ in view.places for a in _arrays(spec, inner)]
+    return [] if name == "state" or spec.slots[name].size is None else [name]
+
+
+def _of_predicate(ties: _Ties, p: Predicate) -> None:
     """Ties together what the index variables of a predicate range over."""
-
-    def arrays(name: str) -> list[str]:
-        if name in views:
-            return [a for inner, _ in views[name].places for a in arrays(inner)]
-        return [] if name == "state" or ties.spec.slots[name].size is None else [name]
-
-    names = [a for name, _ in p.places for a in arrays(name)]
+    names = _tie(ties, p, f"{p.kind} {p.name}")
     ties.tie(names)
+    if p.takes:
+        ties.refuse(names or ties.arrays, f"{p.kind} {p.name} takes {' and '.join(p.takes)}")
     if len({ties.spec.slots[n].size for n in names}) > 1:
         ties.refuse(names, f"{p.kind} {p.name} ranges over arrays of different sizes")
 
@@ -142,10 +167,9 @@ def symmetry_of(spec: Spec) -> Symmetry:
     directing = {
         rule.name: slot for rule in spec.rules if (slot := _of_rule(ties, rule)) is not None
     }
-    views = {v.name: v for v in spec.views}
     for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.views):
         if not isinstance(p, StepInvariant):
-            _of_predicate(ties, p, views)
+            _of_predicate(ties, p)
     for p in spec.constraints:
         ties.refuse(ties.arrays, f"constraint {p.name} may tell indexes apart")
     for refinement in spec.refinements:

@@ -27,10 +27,12 @@ class Firing:
 
     # `rule` or `rule:label`.
     name: str
-    # The index; None for a rule without one.
+    # The index, of a rule with several the first one; None for a rule without one.
     me: int | None
     # The number of the outcome among those of the same call, from 0.
     choice: int
+    # The other indexes of a rule with several.
+    others: tuple[int, ...] = ()
 
 
 @frozen

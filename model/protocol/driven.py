@@ -56,10 +56,10 @@ class Driven:
         self.links = [k for (name, _), k in self.see.at.items() if name == "link"]
         self._urgent = []
         for instance in self.see.urgent:
-            rule, me, where = instance
-            assert rule.guard is not None, f"{rule.name} has no guard"
-            at = where[rule.slots.index(rule.guard.slot)]
-            self._urgent.append((instance, rule.guard.call, me, rule.guard.takes_me, at))
+            guard = instance.rule.guard
+            assert guard is not None, f"{instance.rule.name} has no guard"
+            at = instance.where[instance.guard_at]
+            self._urgent.append((instance, guard.call, instance.guard_given, at))
 
     def start(self) -> State:
         """The group before anybody has joined."""
@@ -100,7 +100,7 @@ class Driven:
 
     def fired(self, state: State, rule: str, index: int = 0) -> Iterator[Begun]:
         """Like `fire`, before the urgent rules follow."""
-        for firing, after, _ in self.see.firings(self.see.by_name[rule, index], state):
+        for firing, after, _ in self.see.firings(self.see.instance(rule, index), state):
             yield (firing.name,), after
 
     def react(self, begun: Begun) -> Iterator[Reaction]:
@@ -114,11 +114,11 @@ class Driven:
         shut: list[object] = [self] * len(self._urgent)
         while stack:
             chain, now = stack.pop()
-            for k, (instance, guard, me, takes_me, at) in enumerate(self._urgent):
+            for k, (instance, guard, given, at) in enumerate(self._urgent):
                 value = now[at]
                 if shut[k] is value:
                     continue
-                if not (guard(me, value) if takes_me else guard(value)):
+                if not guard(*given, value):
                     shut[k] = value
                     continue
                 outcomes = list(self.see.firings(instance, now))

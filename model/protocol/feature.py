@@ -14,7 +14,8 @@ from typing import Any
 import attrs
 
 from groupcheck.model.engine import Spec, SpecError
-from groupcheck.model.engine.rule import Rule, Slot
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.slot import Slot
 
 Feature = Callable[[Spec], Spec]
 Outcomes = Iterable[Any]
@@ -71,7 +72,7 @@ def outcomes_changed(original: Rule, change: Change) -> Rule:
     """
 
     def call(*args: Any) -> Iterator[Any]:
-        start = int(original.takes_me)
+        start = len(original.takes)
         before = dict(zip(original.slots, args[start : start + len(original.slots)], strict=True))
         for y in original.call(*args):
             values = y if isinstance(y, tuple) else (y,)

@@ -185,9 +185,9 @@ class Rows:
             for request in self._requests(me, memory):
                 yield Asks(me, request)
         yield from self.armed(memory)
-        for r, me, _ in self._see.ordinary:
-            if r.name not in OF_THE_GROUP:
-                yield Fires(r.name, me if r.name in self._see.indexed else None)
+        for instance in self._see.ordinary:
+            if instance.rule.name not in OF_THE_GROUP:
+                yield Fires(instance.rule.name, instance.me)
 
     def armed(self, memory: Memory) -> Iterator[Fires]:
         """The timers that are armed, the append in flight, and the fail-over, as far as the scope

@@ -102,9 +102,9 @@ class Walked:
     broken: Mapping[str, int]
 
     @property
-    def steps(self) -> tuple[tuple[str, int | None], ...]:
-        """(rule or rule:label, index) of each step."""
-        return tuple((s.firing.name, s.firing.me) for s in self.path.steps)
+    def steps(self) -> tuple[tuple[str | int | None, ...], ...]:
+        """(rule or rule:label, index) of each step; of a rule with several indexes all of them."""
+        return tuple((s.firing.name, s.firing.me, *s.firing.others) for s in self.path.steps)
 
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:

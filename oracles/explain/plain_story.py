@@ -37,7 +37,7 @@ def plain_story(spec: Spec, path: Path, tell: Tell | None = None) -> Story:
         words = (
             tell(step, named(before), named(step.state))
             if tell
-            else f"{lane.title}: {_words(step, docs)}"
+            else f"{lane.title}{_with(step)}: {_words(step, docs)}"
         )
         lines.append(Line(number, lane.name, words, told_changes(path, before, step)))
         notes.append(Note(number, lane.name, step.firing.name.replace("_", " ")))
@@ -60,6 +60,12 @@ def plain_lanes(spec: Spec) -> tuple[Lane, ...]:
             Lane(SHARED, ", ".join(n for n, slot in spec.slots.items() if slot.size is None))
         )
     return tuple(lanes)
+
+
+def _with(step: Step) -> str:
+    """The other indexes of a rule that has several."""
+    others = " and ".join(map(str, step.firing.others))
+    return f" with {others}" if others else ""
 
 
 def _words(step: Step, docs: dict[str, str]) -> str:

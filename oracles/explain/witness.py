@@ -11,6 +11,7 @@ from attrs import frozen
 from groupcheck.model.engine import Predicate, Spec, StepInvariant
 from groupcheck.model.engine.lasso import broken_by
 from groupcheck.model.engine.lasso import named as live_named
+from groupcheck.model.engine.promises import ALL
 from groupcheck.model.engine.refinement import Refined
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing, Step, Violation
@@ -64,17 +65,19 @@ def _images(refined: Refined, before: State, after: State) -> Iterator[str]:
 
 
 def _of_state(see: Semantics, promise: Predicate, before: State, state: State) -> Witness:
-    binding = next((b for b in see.instances(promise) if not see.evaluate(promise, b, state)), {})
+    cases = see.cases(promise, ALL)
+    case = next((c for c in cases if not see.answer(promise, ALL, c, state)), {})
+    left = [v for _, v in see.quantified(promise, ALL) if v not in case]
     evidence = []
-    for name, var in promise.places:
-        index = binding.get(var or "i", next(iter(binding.values())) if len(binding) == 1 else None)
-        if name != "state":
-            array = (name in see.spec.slots and see.spec.slots[name].size is not None) or (
-                name in see.views and var is not None
-            )
-            shown = place(name, index if array else None)
-            evidence.append(f"{shown} = {brief(see.argument(name, index, state), LONGEST)}")
-    return Witness(before, state, tuple(binding.values()), tuple(dict.fromkeys(evidence)))
+    # Where other variables are left, each element that they stand for is shown.
+    for binding in see.indexing(promise).extended(case, left) if left else [case]:
+        for name, index in promise.places:
+            if name != "state":
+                at = see.element(promise, (name, index), binding)
+                is_shown = name in see.spec.slots or index is not None
+                shown = place(name, at if is_shown else None)
+                evidence.append(f"{shown} = {brief(see.argument(name, at, state), LONGEST)}")
+    return Witness(before, state, tuple(case.values()), tuple(dict.fromkeys(evidence)))
 
 
 def _of_step(see: Semantics, promise: StepInvariant, before: State, step: Step) -> Witness:
@@ -86,7 +89,7 @@ def _of_step(see: Semantics, promise: StepInvariant, before: State, step: Step) 
                 if slot in promise.slots
                 for name, a, b in changes(place(slot, index), x, y)
             ]
-            who = () if firing.me is None else (firing.me,)
+            who = () if firing.me is None else (firing.me, *firing.others)
             return Witness(old, new, who, (f"the outcome {firing.name}", *told))
     raise AssertionError(f"{promise.name} is not broken in this step")
 
@@ -98,7 +101,7 @@ def _inside(
     that it breaks).
     """
     for wanted in (step.firing, *step.urgent):
-        instance = see.by_name[wanted.name.partition(":")[0], wanted.me or 0]
+        instance = see.instance(wanted.name.partition(":")[0], wanted.me, wanted.others)
         for firing, after, broken in see.firings(instance, state):
             if firing == wanted:
                 yield firing, state, after, broken

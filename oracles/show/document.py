@@ -120,4 +120,5 @@ def steps_document(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _firing(firing: Firing) -> dict[str, Any]:
-    return {"rule": firing.name, "me": firing.me}
+    others = {"others": list(firing.others)} if firing.others else {}
+    return {"rule": firing.name, "me": firing.me, **others}

@@ -58,6 +58,7 @@ def _about(number: int, step: Step | None) -> dict[str, Any]:
         "index": number,
         "action": step.firing.name,
         "me": step.firing.me,
+        **({"others": list(step.firing.others)} if step.firing.others else {}),
         "urgent": [f.name for f in step.urgent],
     }
 

@@ -70,7 +70,8 @@ def _test(about: Subject, told: Explanation, name: str) -> str:
             f"        {key}={literal(value)},\n" for key, value in arguments(about).items()
         ),
         steps="".join(
-            f"        {literal((s.firing.name, s.firing.me))},\n" for s in told.path.steps
+            f"        {literal((s.firing.name, s.firing.me, *s.firing.others))},\n"
+            for s in told.path.steps
         ),
         invariant=literal(told.invariant),
         depth=len(told.path.steps),

@@ -20,6 +20,7 @@ import attrs
 import numpy as np
 
 from groupcheck.model.engine import Rule, Spec
+from groupcheck.model.engine.binding import instances
 
 Place = tuple[str, int | None]
 Row = tuple[Any, ...]
@@ -31,7 +32,7 @@ class Record:
     """
 
     def __init__(self) -> None:
-        self.rows: dict[tuple[str, int | None], dict[Row, list[Row]]] = {}
+        self.rows: dict[tuple[Any, ...], dict[Row, list[Row]]] = {}
 
     def listening(self, spec: Spec) -> Spec:
         """The same spec with rules that are written down as they are called."""
@@ -44,10 +45,10 @@ class Record:
     def _heard(self, r: Rule) -> Callable[..., Iterator[Any]]:
         def call(*given: Any) -> Iterator[Any]:
             outcomes = list(r.call(*given))
-            me = given[0] if r.takes_me else None
-            args = given[r.takes_me : len(given) - r.takes_scope]
+            taken = len(r.takes)
+            args = given[taken : len(given) - r.takes_scope]
             values = [o[1:] if r.labels else (o,) if len(r.slots) == 1 else o for o in outcomes]
-            self.rows.setdefault((r.name, me), {})[args] = values
+            self.rows.setdefault((r.name, *given[:taken]), {})[args] = values
             yield from outcomes
 
         return call
@@ -64,7 +65,7 @@ class Layout:
             name: {slot.initial: 0} for name, slot in spec.slots.items()
         }
         for r in spec.rules:
-            for (name, _), rows in record.rows.items():
+            for (name, *_), rows in record.rows.items():
                 if name == r.name:
                     for args, outcomes in rows.items():
                         for values in (args, *outcomes):
@@ -91,10 +92,9 @@ def footprints(spec: Spec, record: Record) -> dict[tuple[Place, ...], dict[Row, 
     """
     found: dict[tuple[Place, ...], dict[Row, list[Row]]] = {}
     for r in spec.rules:
-        for i in spec.indexes(r):
-            places = tuple((n, None if spec.slots[n].size is None else i) for n in r.slots)
-            rows = found.setdefault(places, {})
-            for args, outcomes in record.rows.get((r.name, i if r.takes_me else None), {}).items():
+        for i in instances(spec, r, {place: k for k, place in enumerate(spec.places)}):
+            rows = found.setdefault(tuple(spec.places[k] for k in i.where), {})
+            for args, outcomes in record.rows.get((r.name, *i.given), {}).items():
                 rows.setdefault(args, []).extend(outcomes)
     return found
 

@@ -77,7 +77,7 @@ Step = Callable[[World], Iterable[World]]
 
 
 def _fire(rule: Rule, client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
-    for name, (after, then) in _SEE.call(rule, 0, (client, link)):
+    for name, (after, then) in _SEE.call(_SEE.instance(rule.name, 0), (client, link)):
         # What was processed and fetched is no business of a member's life.
         yield name.partition(":")[2], but(after, failed=NONE, position=-1, dirty=False), then
 

@@ -13,7 +13,7 @@ from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.fast.tables import Asked, Tables
-from groupcheck.model.engine.promises import Predicate
+from groupcheck.model.engine.promises import ALL, Predicate
 from groupcheck.model.engine.step import State
 
 Numbers = NDArray[np.int64]
@@ -55,7 +55,7 @@ class Bulk:
             if key not in self._known:
                 place = int(places[k])
                 try:
-                    self._known[key] = bool(self.see.evaluate(p, binding, self.state_of(place)))
+                    self._known[key] = self.see.answer(p, ALL, binding, self.state_of(place))
                 except RuleError as error:
                     raise error.at(self.key_to(place)) from error
             answers.append(self._known[key])

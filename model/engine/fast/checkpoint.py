@@ -11,6 +11,7 @@ or packed again.
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -239,26 +240,25 @@ def _states_again(
 def values_again(search: Search, origins: list[int]) -> None:
     """Makes every value again, from its origin."""
     instances = [*search.see.ordinary, *search.see.urgent]
-    pools = {name: pool for (name, _), pool in zip(search.see.places, search.pools)}
     at, row, outcomes = 0, None, []
     while at < len(origins):
         number, size = origins[at], origins[at + 1]
         ids = tuple(origins[at + 2 : at + 2 + size])
         outcome, position = origins[at + 2 + size], origins[at + 3 + size]
         at += 4 + size
-        rule, me, _ = instances[number]
-        assert min((*ids, number, outcome, position)) >= 0 and size == len(rule.slots), (
+        instance = instances[number]
+        assert min((*ids, number, outcome, position)) >= 0 and size == len(instance.where), (
             "an origin that no rule has"
         )
+        pools = [search.pools[k] for k in instance.where]
         if row != (number, ids):
             row = (number, ids)
-            outcomes = search.see.call(
-                rule, me, tuple(pools[s].values[i] for s, i in zip(rule.slots, ids))
-            )
-        pool = pools[rule.slots[position]]
+            args = [pool.values[n] for pool, n in zip(pools, ids)]
+            outcomes = search.see.call(instance, args)
+        pool = pools[position]
         known = len(pool.values)
         assert pool.number(outcomes[outcome][1][position]) == known, (
-            f"{rule.name} gives other outcomes than when it was written"
+            f"{instance.rule.name} gives other outcomes than when it was written"
         )
     search.rows.origins.extend(origins)
 
@@ -268,7 +268,7 @@ def rows_again(search: Search, tape: list[int]) -> None:
     tables, labels = search.tables, len(search.tables.labels)
     at = rows = 0
     search.rows.extend_guards()
-    names = [{n for rule, _, _ in t.members for n in rule.names} for t in tables.rules]
+    names = [{n for i in t.members for n in i.rule.names} for t in tables.rules]
     allowed = [{tables.labels.index(n) for n in there} for there in names]
     while at < len(tape):
         table, count = tape[at], tape[at + 1]
@@ -296,15 +296,17 @@ def rows_again(search: Search, tape: list[int]) -> None:
 
 def _shared_again(search: Search, table: int, ids: list[int], outcomes: list[list[int]]) -> None:
     """What a row of a table says about rules that share their calls over all indexes, so that they
-    are not called again.
+    are not called again. Where one rule is there at several indexes, the row does not say which of
+    them an outcome belongs to: then it is called again.
     """
+    there = Counter(member.rule.name for member in search.rows.members[table])
     for member in search.rows.members[table]:
         mine = tuple([ids[k] for k in member.order])
         if member.guard is not None and not member.guard.open[mine[member.guard_at]]:
             continue  # not called
         names = {search.tables.labels.index(name) for name in member.rule.names}
         fired = [o for o in outcomes if o[0] in names]
-        if member.shared is not None:
+        if member.shared is not None and (there[member.rule.name] == 1 or not fired):
             member.shared[mine] = [
                 n for o in fired for n in (o[0], *(o[1 + k] for k in member.order))
             ]

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from groupcheck.model.engine.binding import Instance
 from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.fast.predicates import Predicates
 from groupcheck.model.engine.fast.rows import WATCHED, Rows
@@ -39,7 +40,7 @@ class Watched:
         self.left -= 1
         first, again = ([*outcomes(self.rule.call(*args))] for _ in range(2))
         if first != again:
-            given = dict(zip(self.rule.slots, args[self.rule.takes_me :]))
+            given = dict(zip(self.rule.named, args[len(self.rule.takes) :]))
             problem = "gave other outcomes when called again with the same values"
             raise RuleError(self.rule.name, f"{problem}: it is not deterministic", given)
         return first
@@ -73,7 +74,7 @@ class Direct:
         self._write_loop()
 
     def _write_loop(self) -> None:
-        every = dict.fromkeys(p for table in self.tables.predicates for p, _ in table.bound)
+        every = dict.fromkeys(b.predicate for t in self.tables.predicates for b in t.bound)
         wanted = [p for p in every if not self.findings.is_known(p)]
         self.findings.news = False
         for name, call in self._calls.items():
@@ -117,12 +118,12 @@ class Direct:
             self.findings.note(p, place)
 
     def check(
-        self, rule: Rule, place: int, name: str, before: Sequence[Any], after: Sequence[Any]
+        self, i: Instance, place: int, name: str, before: Sequence[Any], after: Sequence[Any]
     ) -> None:
         """The step invariants of an outcome."""
-        for p in self.see.checks[rule.name]:
-            sides = self.see.sides(p, rule, before, after)
-            if not self.see.promise_holds(p, rule, name, before, sides):
+        for p, at in self.see.checks(i):
+            sides = self.see.sides(p, at, before, after)
+            if not self.see.promise_holds(p, i, name, before, sides):
                 self.findings.broken_step(p.name, place)
 
     def _rest(self) -> None:
@@ -140,7 +141,7 @@ class Direct:
             if isinstance(error, (UserError, MemoryError)):
                 raise error
             if self.found.looks:
-                every = [p for t in self.tables.predicates for p, _ in t.bound]
+                every = [b.predicate for t in self.tables.predicates for b in t.bound]
                 self.predicates.arrive(state, place, every)
             else:
                 list(self.see.steps(state))

@@ -57,11 +57,11 @@ class Exploration(Loop):
         self.spec = spec
         self.tables = tables_of(spec)
         self.see = self.tables.see
-        by_name = {name: Pool(name) for name in spec.slots}
+        by_name = {name: Pool(name, bool(slot.kinds)) for name, slot in spec.slots.items()}
         self.pools = [by_name[name] for name, _ in self.see.places]
-        views: dict[str, Pool] = {}
+        views: dict[int, Pool] = {}
         self.view_pools = [
-            views.setdefault(v.view.name, Pool(v.view.name)) for v in self.tables.instances
+            views.setdefault(id(v.view), Pool(v.view.name)) for v in self.tables.instances
         ]
         self.findings = Findings(self.tables)
         self.rows = Rows(self.tables, self.pools, self.findings.broken_step)

@@ -59,7 +59,7 @@ def by_table(t: Tables, of_kinds: Sequence[int]) -> list[int]:
     """Sums over the kinds of outcome of each table of rules; they are numbered in this order."""
     sums, first = [], 0
     for table in t.rules:
-        names = {name for rule, _, _ in table.members for name in rule.names}
+        names = {name for i in table.members for name in i.rule.names}
         end = first + (len(names) << min(CHANGE_BITS, len(table.inputs)))
         sums.append(sum(of_kinds[first:end]))
         first = end

@@ -43,7 +43,7 @@ class _Share:
     wrong: dict[str, tuple[int, int, str]]
     # New in `Rows.shared`: for each rule the numbers of the arguments of each call, how many
     # numbers its row has, and these side by side.
-    shared: dict[str, tuple[Any, Any, Any]]
+    shared: dict[tuple[Any, ...], tuple[Any, Any, Any]]
     # Calls of rules.
     calls: int
     # Of each table the outcomes of its largest row.
@@ -166,7 +166,7 @@ def _entries(search: Exploration, origins: Sequence[int]) -> Iterator[tuple[Pool
     at = 0
     while at < len(origins):
         entry = origins[at : at + origins[at + 1] + 4]
-        yield search.pools[instances[entry[0]][2][entry[-1]]], entry
+        yield search.pools[instances[entry[0]].where[entry[-1]]], entry
         at += len(entry)
 
 
@@ -245,12 +245,11 @@ def _merge_shared(
     else has called too.
     """
     twice = 0
-    places = {
-        instance[0].name: instance[2] for instance in (*search.see.ordinary, *search.see.urgent)
-    }
+    places = {i.rule.name: i.where for i in (*search.see.ordinary, *search.see.urgent)}
     for name, (ids, sizes, flat) in answer.shared.items():
-        outcomes = flat.reshape(-1, len(places[name]) + 1)
-        for k, place in enumerate(places[name]):
+        where = places[name[0]]
+        outcomes = flat.reshape(-1, len(where) + 1)
+        for k, place in enumerate(where):
             pool = search.pools[place]
             _renumber(
                 outcomes[:, k + 1], bases[id(pool)], renumbered.get(search.pools.index(pool), ())

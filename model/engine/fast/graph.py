@@ -237,10 +237,9 @@ def _classes(search: Exploration, actions: Sequence[Action]) -> tuple[Words, Wor
     known = {0: 0}
     for table, bases in zip(tables.all[: tables.ordinary], shape.kind_bases):
         subsets = 1 << min(CHANGE_BITS, len(table.inputs))
-        for rule, index, _ in table.members:
-            me = index if rule.name in tables.see.indexed else None
-            for name in rule.names:
-                base, firing = bases[numbering[name]], Firing(name, me, 0)
+        for i in table.members:
+            for name in i.rule.names:
+                base, firing = bases[numbering[name]], Firing(name, i.me, 0, i.index[1:])
                 bits = sum(1 << k for k, a in enumerate(actions) if a.has(firing))
                 kinds[base : base + subsets] = known.setdefault(bits, len(known))
     if len(known) > MOST_CLASSES:

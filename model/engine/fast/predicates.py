@@ -7,16 +7,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from attrs import frozen
+
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.packed import DIRECT, Packed
-from groupcheck.model.engine.fast.tables import Tables, group_of
+from groupcheck.model.engine.fast.tables import Binding, Bound, Source, Tables, group_of
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.step import Semantics, State
 
-Binding = tuple[tuple[str, int], ...]  # index variables and their values
-Plan = list[tuple[list[Any], int]]  # for each argument its values, and its place among the inputs
+
+@frozen
+class Plan:
+    """How the arguments of a predicate are found."""
+
+    # The indexes that it takes.
+    given: tuple[int, ...]
+    # For each place or view that it reads the values there, and where it is among the inputs.
+    flat: list[tuple[list[Any], int]]
+
+
+def grouped(values: Sequence[Any], sources: tuple[Source, ...]) -> list[Any]:
+    """One argument for each parameter: whole arrays as tuples."""
+    rest = iter(values)
+    return [next(rest) if isinstance(s, int) else tuple([next(rest) for _ in s]) for s in sources]
 
 
 class Findings:
@@ -80,7 +95,7 @@ class Predicates:
         self.see: Semantics = tables.see
         # Answers by predicate and numbers of arguments: one evaluation serves all indexes.
         self.met: dict[tuple[int, ...], Any] = {}
-        self.plans: dict[tuple[int, int, Binding], Plan | None] = {}
+        self.plans: dict[tuple[int, int, Binding], Plan] = {}
         self.refresh()
 
     def refresh(self) -> None:
@@ -92,7 +107,7 @@ class Predicates:
         live = {
             group_of(k, len(every))
             for k, table in enumerate(every)
-            if not all(self.findings.is_known(p) for p, _ in table.bound)
+            if not all(self.findings.is_known(b.predicate) for b in table.bound)
         }
         self.packed.registers[r.LIVE] = sum(1 << bit for bit in live)
 
@@ -101,8 +116,8 @@ class Predicates:
         table = self.tables.all[number]
         cell = r.NOTHING
         if table.view is not None:
-            of: Binding = () if table.view.index is None else (("i", table.view.index),)
-            value = self._once(number, table.view.view, of, ids, place)
+            view = table.view
+            value = self._once(number, view.view, view.binding, view.sources, ids, place)
             try:
                 cell += self.view_pools[number - self.tables.urgent].number(value)
             except Exception as error:
@@ -110,55 +125,66 @@ class Predicates:
                     f"gave a {type(value).__name__} that raises {type(error).__name__} when it is"
                     " compared"
                 )
-                raise RuleError(table.view.view.name, what, {}, kind="view") from error
-        for p, of in table.bound:
-            if not self.findings.is_known(p) and bool(
-                self._once(number, p, of, ids, place)
-            ) == self.findings.is_goal(p):
+                raise RuleError(view.view.name, what, {}, kind="view") from error
+        for bound in table.bound:
+            p, of_interest = bound.predicate, self.findings.is_goal(bound.predicate)
+            if not self.findings.is_known(p) and (
+                self._answer(number, bound, ids, place) == of_interest
+            ):
                 self.findings.note(p, place)
         tape += (number, DIRECT | cell, *ids)
 
-    def _once(self, number: int, p: Predicate, of: Binding, ids: Sequence[int], place: int) -> Any:
+    def _answer(self, number: int, bound: Bound, ids: Sequence[int], place: int) -> bool:
+        """Is a predicate true in a case?"""
+        p = bound.predicate
+        if bound.sources is not None:
+            return bool(self._once(number, p, bound.case, bound.sources, ids, place))
+        inputs, n = self.tables.all[number].inputs, len(self.pools)
+        found = {
+            binding: self.view_pools[source - n].values[ids[inputs.index(source)]]
+            for binding, source in bound.answers
+        }
+        return self.see.decided(p, bound.usual, dict(bound.case), lambda b: found[tuple(b.items())])
+
+    def _once(
+        self,
+        number: int,
+        p: Predicate,
+        of: Binding,
+        sources: tuple[Source, ...] | None,
+        ids: Sequence[int],
+        place: int,
+    ) -> Any:
         """The value of a predicate or view, evaluated once for the same arguments, whatever the
         table and the indexes.
 
-        The key holds the arguments' numbers in the order of the parameters, each of which always
-        takes its values from the same pool. The order of a table's inputs would not do: views are
-        numbered at their first use, so it differs from one binding to the next.
+        The key holds the indexes that it takes and the arguments' numbers in the order of the
+        parameters, each of which always takes its values from the same pool. The order of a table's
+        inputs would not do: views are numbered at their first use, so it differs from one binding
+        to the next.
         """
+        if sources is None:
+            key: tuple[Any, ...] = (id(p), number, *ids)
+            if key not in self.met:
+                self.met[key] = self.see.evaluate(p, dict(of), self.state_of(place))
+            return self.met[key]
         which = (number, id(p), of)
-        if which not in self.plans:
-            self.plans[which] = self._arguments(number, p, dict(of))
-        plan = self.plans[which]
-        key = (id(p), number, *ids) if plan is None else (id(p), *[ids[at] for _, at in plan])
+        plan = self.plans.get(which) or self.plans.setdefault(
+            which, self._plan(number, p, of, sources)
+        )
+        key = (id(p), *plan.given, *[ids[at] for _, at in plan.flat])
         if key not in self.met:
-            self.met[key] = (
-                self.see.evaluate(p, dict(of), self.state_of(place))
-                if plan is None
-                else self.see.asked(p, [values[ids[at]] for values, at in plan])
-            )
+            values = [pool[ids[at]] for pool, at in plan.flat]
+            self.met[key] = self.see.asked(p, [*plan.given, *grouped(values, sources)])
         return self.met[key]
 
-    def _arguments(self, number: int, p: Predicate, binding: dict[str, int]) -> Plan | None:
-        """For each argument of a predicate the values that it takes and its place among the inputs
-        of its table; None for a view of another view, whose table reads slots alone.
-        """
-        only = next(iter(binding.values())) if len(binding) == 1 else None
-        inputs = self.tables.all[number].inputs
-        found = []
-        for name, var in p.places:
-            index = binding.get(var or "i", only)
-            at = next((at for at, k in enumerate(inputs) if self._stands_for(k, name, index)), None)
-            if at is None:
-                return None
-            found.append(([*self.pools, *self.view_pools][inputs[at]].values, at))
-        return found
-
-    def _stands_for(self, k: int, name: str, index: int | None) -> bool:
-        """Is this input of a table that slot or view at that index?"""
-        views = [(v.view.name, v.index) for v in self.tables.instances]
-        there, of = [*self.see.places, *views][k]
-        return there == name and of in (None, index)
+    def _plan(self, number: int, p: Predicate, of: Binding, sources: tuple[Source, ...]) -> Plan:
+        inputs, values = self.tables.all[number].inputs, dict(of)
+        flat = [k for s in sources for k in ((s,) if isinstance(s, int) else s)]
+        pools = [*self.pools, *self.view_pools]
+        return Plan(
+            tuple(values[v] for v in p.takes), [(pools[k].values, inputs.index(k)) for k in flat]
+        )
 
     def arrive(self, state: State, place: int, predicates: Sequence[Predicate]) -> None:
         """Evaluates predicates on one state in Python."""

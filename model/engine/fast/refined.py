@@ -37,8 +37,8 @@ class Seen:
         reads = reads_of(search.see)
         self.parts = [
             Part(p, binding, list(reads(p, binding)))
-            for _, p, indexes in refined.parts
-            for binding in ([{}] if indexes is None else [{"i": i} for i in indexes])
+            for _, p, bindings in refined.parts
+            for binding in ([{}] if bindings is None else bindings)
         ]
         self.images: list[State] = []
         # Numbers of the parts' values -> number of the image; image -> its number.

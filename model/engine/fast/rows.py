@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import functools
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from groupcheck.model.engine.binding import Instance
 from groupcheck.model.engine.errors import RuleError, UserError
-from groupcheck.model.engine.fast.tables import Instance, Table, Tables
+from groupcheck.model.engine.fast.tables import Table, Tables
 from groupcheck.model.engine.functions import outcomes
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.promises import StepInvariant
-from groupcheck.model.engine.rule import Guard, Rule
+from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.step import MOST_OUTCOMES, Semantics, fault, too_many
 
 Numbers = Sequence[int]
@@ -32,8 +34,8 @@ class GuardValues:
     through.
     """
 
-    def __init__(self, guard: Guard, me: int, pool: Pool) -> None:
-        self.guard, self.me, self.pool = guard, me, pool
+    def __init__(self, instance: Instance, pool: Pool) -> None:
+        self.instance, self.pool = instance, pool
         self.open: list[bool] = []
         self.raised: set[int] = set()
 
@@ -43,7 +45,7 @@ class GuardValues:
         """
         for number in range(len(self.open), len(self.pool.values)):
             try:
-                self.open.append(self.guard.allows(self.me, self.pool.values[number]))
+                self.open.append(self.instance.allows(self.pool.values[number]))
             except (Exception, SystemExit):
                 self.open.append(True)
                 self.raised.add(number)
@@ -60,22 +62,24 @@ class Member:
         numbering: dict[str, int],
         see: Semantics,
     ) -> None:
-        self.rule, self.me, self.where = instance
-        r = self.rule
+        self.instance, self.where = instance, instance.where
+        self.rule = r = instance.rule
         self.pools = [pools[k] for k in self.where]
         self.order = [
             table.inputs.index(k) for k in self.where
         ]  # where each of its slots stands among the table's inputs
         self.back = [self.where.index(k) for k in table.inputs]
         self.is_plain = self.order == list(range(len(self.order)))
-        self.call = functools.partial(r.call, self.me) if r.takes_me else r.call
+        self.call = functools.partial(r.call, *instance.given) if r.takes else r.call
+        if not instance.is_flat:
+            self.call = functools.partial(_flat_call, see, instance, self.call)
         self.tail = (see.spec.scope,) if r.takes_scope else ()
         self.labels = {label: numbering[name] for label, name in zip(r.labels, r.names)}
         self.label = None if r.labels else numbering[r.name]
         self.checks: list[Checks] = []
         self.number = 0
         self.guard: GuardValues | None = None
-        self.guard_at = r.slots.index(r.guard.slot) if r.guard else 0
+        self.guard_at = instance.guard_at
 
         self.shared: dict[tuple[int, ...], Sequence[int]] | None = (
             None  # rows of rules that cannot know their index
@@ -86,8 +90,22 @@ class Member:
         """Before a batch: what its pools hold by now, and whether the rule has been watched long
         enough.
         """
-        self.is_uniform = all(pool.is_uniform for pool in self.pools)
+        self.is_uniform = all(pool.is_uniform or pool.is_mixed for pool in self.pools)
         self.is_trusted = watched >= WATCHED and all(pool.is_frozen for pool in self.pools)
+
+
+def _flat_call(
+    see: Semantics, instance: Instance, call: Callable[..., Iterable[Any]], *given: Any
+) -> Iterator[Any]:
+    """Calls a rule that touches a whole array, with one argument and one new value for each of its
+    places. `given`: the arguments, and the scope if it takes that.
+    """
+    args, scope = given[: len(instance.where)], given[len(instance.where) :]
+    label_of = dict(zip(instance.rule.names, instance.rule.labels))
+    for yielded in outcomes(call(*instance.grouped(args), *scope)):
+        name, values = see.outcome(instance, yielded, args)
+        label = (label_of[name],) if label_of else ()
+        yield (*label, *values) if label or len(values) > 1 else values[0]
 
 
 class Checks:
@@ -96,10 +114,11 @@ class Checks:
     """
 
     def __init__(
-        self, promises: list[StepInvariant], slots: tuple[str, ...], good: set[int] | None
+        self, promises: list[StepInvariant], at: tuple[int, ...], good: set[int] | None
     ) -> None:
         self.promises = promises
-        self.at = [slots.index(name) for name in promises[0].slots]
+        # Where their slots are among the values of the rule.
+        self.at = at
         self.good = good
 
     def key(self, before: Numbers, after: Numbers) -> int:
@@ -128,38 +147,42 @@ class Rows:
             [Member(instance, t, pools, numbering, tables.see) for instance in t.members]
             for t in tables.rules
         ]
-        instances = [(rule.name, me) for rule, me, _ in (*tables.see.ordinary, *tables.see.urgent)]
+        every = (*tables.see.ordinary, *tables.see.urgent)
+        numbers = {(i.rule.name, *i.index): n for n, i in enumerate(every)}
+        sharing = Counter((i.rule.name, *i.given) for i in every)
         self._good: dict[Any, set[int]] = {}
         self._watched = {r.name: 0 for r in tables.see.spec.rules}
-        # Rows of rules that cannot know their index, by the numbers of their arguments.
-        self.shared: dict[str, dict[tuple[int, ...], Sequence[int]]] = {}
-        self.guards: dict[tuple[int, int, int], GuardValues] = {}
+        # Rows of rules that cannot tell some of their indexes apart, by the numbers of their
+        # arguments; of each by its name and the indexes that it takes.
+        self.shared: dict[tuple[Any, ...], dict[tuple[int, ...], Sequence[int]]] = {}
+        self.guards: dict[tuple[Any, ...], GuardValues] = {}
         for member in (m for row in self.members for m in row):
             r = member.rule
-            member.number = instances.index((r.name, member.me))
+            i = member.instance
+            member.number = numbers[r.name, *i.index]
             member.checks = list(self._checks(member))
-            if not r.takes_me and len(tables.see.spec.indexes(r)) > 1:
-                member.shared = self.shared.setdefault(r.name, {})
+            known_by = (r.name, *i.given)
+            if sharing[known_by] > 1:
+                member.shared = self.shared.setdefault(known_by, {})
             if r.guard:
                 pool = member.pools[member.guard_at]
-                key = (id(r.guard.call), member.me if r.guard.takes_me else -1, id(pool))
-                values = GuardValues(r.guard, member.me, pool)
-                member.guard = self.guards.setdefault(key, values)
+                key = (id(r.guard.call), i.guard_given, id(pool))
+                member.guard = self.guards.setdefault(key, GuardValues(i, pool))
 
     def _checks(self, member: Member) -> Iterator[Checks]:
         """The step invariants of a rule by what they look at. What was found good is shared by all
         rules with the same promises there.
         """
-        every = self.tables.see.checks[member.rule.name]
-        for slots, labelled in dict.fromkeys((p.slots, p.takes_label) for p in every):
-            promises = [p for p in every if (p.slots, p.takes_label) == (slots, labelled)]
-            pools = tuple(id(member.pools[member.rule.slots.index(name)]) for name in slots)
-            shared = (pools, tuple(p.name for p in promises))
-            yield Checks(
-                promises,
-                member.rule.slots,
-                None if labelled else self._good.setdefault(shared, set()),
+        every = self.tables.see.checks(member.instance)
+        for slots, at, labelled in dict.fromkeys((p.slots, at, p.takes_label) for p, at in every):
+            alike = (slots, at, labelled)
+            promises = [p for p, there in every if (p.slots, there, p.takes_label) == alike]
+            shared = (
+                tuple(id(member.pools[k]) for k in at),
+                slots,
+                tuple(p.name for p in promises),
             )
+            yield Checks(promises, at, None if labelled else self._good.setdefault(shared, set()))
 
     def watched(self, rule: Rule) -> int:
         """Calls of a rule that were made twice, to see whether it is deterministic."""
@@ -231,7 +254,7 @@ class Rows:
         except UserError:
             raise
         except (Exception, SystemExit) as error:
-            raise RuleError(r.name, fault(error), dict(zip(r.slots, args))) from error
+            raise RuleError(r.name, fault(error), member.instance.called(args)) from error
         if len(yielded) > MOST_OUTCOMES:
             raise too_many(r.name)
         return self._numbered(member, ids, args, yielded, place) if yielded else NONE
@@ -262,7 +285,7 @@ class Rows:
             except (TypeError, KeyError, IndexError):
                 ok = False
             if not ok:
-                self.see.outcome(r, outcome, dict(zip(r.slots, args)))
+                self.see.outcome(member.instance, outcome, args)
                 raise AssertionError(f"an outcome of {r.name} that is right and wrong: {outcome!r}")
             for value, arg, number, pool in zip(values, args, ids, pools):
                 if value is not arg:
@@ -278,11 +301,11 @@ class Rows:
                 if checks.good is not None and key in checks.good:
                     continue
                 name = self.tables.labels[flat[-1 - size]]
-                sides = self.see.sides(checks.promises[0], r, args, values)
+                sides = self.see.sides(checks.promises[0], checks.at, args, values)
                 broken = [
                     p.name
                     for p in checks.promises
-                    if not self.see.promise_holds(p, r, name, args, sides)
+                    if not self.see.promise_holds(p, member.instance, name, args, sides)
                 ]
                 for promise in broken:
                     self.broken(promise, place)
@@ -306,18 +329,17 @@ class Rows:
         """
         r = member.rule
         if type(value) is not type(arg):
-            self.see.outcome(r, outcome, dict(zip(r.slots, args)))
+            self._expect_fit(member, args, outcome)
         next_one = len(pool.values)
         try:
             number = pool.number(value)
         except Exception as error:  # its hash or its comparison
-            called = dict(zip(r.slots, args))
-            self.see.outcome(r, outcome, called)
+            self._expect_fit(member, args, outcome)
             raise RuleError(
                 r.name,
                 f"yielded a {type(value).__name__} that raises {type(error).__name__} when"
                 " compared",
-                called,
+                member.instance.called(args),
             ) from error
         if number == next_one:
             width = len(ids) + 1
@@ -325,6 +347,13 @@ class Rows:
                 (member.number, len(ids), *ids, len(flat) // width, len(flat) % width - 1)
             )
         return number
+
+    def _expect_fit(self, member: Member, args: list[Any], outcome: Any) -> None:
+        """Raises `RuleError` for values that do not fit their slots. Outcomes of rules over a whole
+        array were looked at when they were taken apart.
+        """
+        if member.instance.is_flat:
+            self.see.outcome(member.instance, outcome, args)
 
     def _watched_outcomes(
         self, member: Member, ids: tuple[int, ...], args: list[Any], place: int
@@ -335,14 +364,14 @@ class Rows:
         r = member.rule
         self._watched[r.name] += 1
         member.prepare(self._watched[r.name])
-        shown = dict(zip(r.slots, args))
+        shown = member.instance.called(args)
         before = [pool.fingerprint(a) for pool, a in zip(member.pools, args)]
-        first = self.see.call(r, member.me, tuple(args))
+        first = self.see.call(member.instance, args)
         if [pool.fingerprint(a) for pool, a in zip(member.pools, args)] != before:
             raise RuleError(
                 r.name, "changed the values that it was given (yield new ones, with `but`)", shown
             )
-        again = self.see.call(r, member.me, tuple(args))
+        again = self.see.call(member.instance, args)
         try:
             differs = again != first
         except Exception as error:

@@ -116,7 +116,7 @@ def _kinds(t: Tables) -> tuple[list[list[int]], list[int], list[int], list[int]]
         subsets = 1 << min(CHANGE_BITS, len(table.inputs))
         concerned = [_concerned(c, table.inputs, predicates) for c in range(subsets)]
         after = [_concerned(c, table.inputs, possible) for c in range(subsets)]
-        for name in dict.fromkeys(n for rule, _, _ in table.members for n in rule.names):
+        for name in dict.fromkeys(n for i in table.members for n in i.rule.names):
             bases[k][numbering[name]] = len(needs)
             needs += concerned
             chains += after

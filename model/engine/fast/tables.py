@@ -7,32 +7,56 @@ slots, predicates over views.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attrs import frozen
 
-from groupcheck.model.engine.errors import SpecError
-from groupcheck.model.engine.promises import Predicate, StepInvariant
-from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.binding import Instance
+from groupcheck.model.engine.promises import ALL, SOME, Predicate, StepInvariant
+from groupcheck.model.engine.signature import EVERY
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics
 
-Instance = tuple[Rule, int, tuple[int, ...]]  # a rule, its index, its places
-# A predicate with its bindings, and the places that it reads for each of them.
+Binding = tuple[tuple[str, int], ...]  # index variables with their values
+Element = tuple[str, int | None]  # a slot or view, and which element of it
+# A predicate with its cases, and the places that it reads in each of them.
 Asked = tuple[Predicate, tuple[tuple[dict[str, int], tuple[int, ...]], ...]]
 MOST_KINDS = 1 << 16
 BITS = 64  # of the masks that say which urgent tables or predicates an outcome concerns
 
+# What a parameter takes its value from: the number of a place, or from the number of places on that
+# of a view instance; of a whole array all of them.
+Source = int | tuple[int, ...]
+
 
 @frozen
 class ViewInstance:
-    """A view at one index."""
+    """A view at one index. The answer of a predicate for one choice of all its indexes counts as
+    one, where the predicate asks whether it is true of some (or all) of them.
+    """
 
     view: Predicate
-    # None: a view of single slots.
-    index: int | None
+    # Its index variables with their values.
+    binding: Binding
     # The places that it reads in the end, ascending.
     places: tuple[int, ...]
+    # Where its parameters take their values from; None for a view of other views, which is
+    # evaluated from the state.
+    sources: tuple[Source, ...] | None
+
+
+@frozen
+class Bound:
+    """A predicate in one case: with values for the index variables that are quantified as usual."""
+
+    predicate: Predicate
+    case: Binding
+    # How indexes are quantified that it says nothing about: "all" or "some".
+    usual: str
+    # Where its parameters take their values from; None where other variables are left.
+    sources: tuple[Source, ...] | None
+    # Each choice of values for the variables that are left, with the view instance that answers.
+    answers: tuple[tuple[Binding, int], ...] = ()
 
 
 @frozen
@@ -43,8 +67,7 @@ class Table:
     # ascending.
     inputs: tuple[int, ...]
     members: tuple[Instance, ...] = ()
-    # Predicates with the values of their index variables.
-    bound: tuple[tuple[Predicate, tuple[tuple[str, int], ...]], ...] = ()
+    bound: tuple[Bound, ...] = ()
     view: ViewInstance | None = None
 
 
@@ -88,8 +111,8 @@ def _by_inputs(instances: Iterable[Instance], apart: bool) -> list[Table]:
     """`apart`: instances of one rule never share a table, so that table and label tell them."""
     groups: dict[tuple[tuple[int, ...], int], list[Instance]] = {}
     for instance in instances:
-        key = tuple(sorted(instance[2])), 0
-        while apart and any(other[0] is instance[0] for other in groups.get(key, ())):
+        key = tuple(sorted(instance.where)), 0
+        while apart and any(other.rule is instance.rule for other in groups.get(key, ())):
             key = key[0], key[1] + 1
         groups.setdefault(key, []).append(instance)
     return [Table(inputs, tuple(members)) for (inputs, _), members in groups.items()]
@@ -99,7 +122,7 @@ def _in_order(instances: Iterable[Instance]) -> list[Table]:
     """Urgent rules apply in a fixed order: only neighbours may share a table."""
     tables: list[Table] = []
     for instance in instances:
-        inputs = tuple(sorted(instance[2]))
+        inputs = tuple(sorted(instance.where))
         if tables and tables[-1].inputs == inputs:
             tables[-1] = Table(inputs, (*tables[-1].members, instance))
         else:
@@ -112,7 +135,7 @@ class _Views:
 
     def __init__(self, see: Semantics) -> None:
         self.see = see
-        self.numbers: dict[tuple[str, int | None], int] = {}
+        self.numbers: dict[tuple[int, Binding], int] = {}
         self.instances: list[ViewInstance] = []
 
     def is_whole(self, p: Predicate) -> bool:
@@ -121,65 +144,91 @@ class _Views:
             self.is_whole(self.see.views[name]) for name, _ in p.places if name in self.see.views
         )
 
-    def indexes(self, p: Predicate, binding: dict[str, int]) -> list[tuple[str, int | None]]:
-        """The slots and views that a predicate names, each with its index for one binding."""
-        only = next(iter(binding.values())) if len(binding) == 1 else None
-        out = []
-        for name, var in p.places:
-            is_array = self.see.size(name) is not None
-            index = binding.get(var or "i", only) if is_array else None
-            if is_array and index is None:
-                raise SpecError(f"the index of {name!r} is not bound", where=f"predicate {p.name}")
-            out.append((name, index))
-        return out
+    def elements(self, p: Predicate, binding: Mapping[str, int]) -> Iterator[list[Element]]:
+        """The slots and views that each parameter of a predicate stands for, with their indexes."""
+        for place in p.places:
+            name, index = place[0], self.see.element(p, place, binding)
+            size = self.see.size(name)
+            indexes = range(size) if index is None and size is not None else [index]
+            yield [(name, k) for k in indexes]
 
-    def inputs(self, p: Predicate, binding: dict[str, int]) -> set[int]:
-        """The inputs of a predicate or view for one binding: places, or places + number of a view
-        instance.
-        """
-        return {
-            len(self.see.places) + self.number(name, index)
-            if name in self.see.views
-            else self.see.at[name, index]
-            for name, index in self.indexes(p, binding)
-        }
+    def sources(self, p: Predicate, binding: Mapping[str, int]) -> tuple[Source, ...]:
+        """Where the parameters of a predicate or view take their values from."""
+        return tuple(
+            tuple(self.source(*e) for e in elements)
+            if place[1] == EVERY
+            else self.source(*elements[0])
+            for place, elements in zip(p.places, self.elements(p, binding))
+        )
 
-    def reads(self, p: Predicate, binding: dict[str, int]) -> tuple[int, ...]:
-        """The places that a predicate reads in the end, for one binding."""
+    def source(self, name: str, index: int | None) -> int:
+        """The number of a place, or number of places + that of a view instance."""
+        if name not in self.see.views:
+            return self.see.at[name, index]
+        view = self.see.views[name]
+        variables = self.see.indexing(view).sizes if index is not None else {}
+        return self.instance(view, {v: index for v in variables if index is not None})
+
+    def instance(self, view: Predicate, binding: Mapping[str, int]) -> int:
+        """Number of places + the number of a view instance, a new one at its first use."""
+        key = (id(view), tuple(binding.items()))
+        if key not in self.numbers:
+            self.numbers[key] = len(self.instances)
+            places = self.reads(view, binding)
+            is_plain = not any(name in self.see.views for name, _ in view.places)
+            sources = self.sources(view, binding) if is_plain else None
+            self.instances.append(ViewInstance(view, key[1], places, sources))
+        return len(self.see.places) + self.numbers[key]
+
+    def reads(self, p: Predicate, binding: Mapping[str, int]) -> tuple[int, ...]:
+        """The places that a predicate reads in the end, with these values of its variables."""
         if self.is_whole(p):
             return tuple(range(len(self.see.places)))
-        named = self.indexes(p, binding)
-        return tuple(sorted({k for name, index in named for k in self.places(name, index)}))
+        elements = [e for some in self.elements(p, binding) for e in some]
+        return tuple(sorted({k for name, index in elements for k in self.places(name, index)}))
 
-    def number(self, name: str, index: int | None) -> int:
-        """The number of a view instance, a new one at its first use."""
-        if (name, index) not in self.numbers:
-            self.numbers[name, index] = len(self.instances)
-            places = tuple(sorted(self.places(name, index)))
-            self.instances.append(ViewInstance(self.see.views[name], index, places))
-        return self.numbers[name, index]
-
-    def places(self, name: str, index: int | None) -> set[int]:
+    def places(self, name: str, index: int | None) -> tuple[int, ...]:
         """The places that a slot or view reads, those of inner views included."""
-        at = index if self.see.size(name) is not None else None
         if name not in self.see.views:
-            return {self.see.at[name, at]}
-        return {k for inner, _ in self.see.views[name].places for k in self.places(inner, at)}
+            return (self.see.at[name, index],)
+        view = self.see.views[name]
+        variables = self.see.indexing(view).sizes if index is not None else {}
+        return self.reads(view, {v: index for v in variables if index is not None})
+
+    def cases(self, p: Predicate, usual: str) -> Iterator[Bound]:
+        """A predicate in each of its cases."""
+        variables = self.see.indexing(p).sizes
+        for case in self.see.cases(p, usual):
+            of = tuple(case.items())
+            if len(case) == len(variables):
+                yield Bound(p, of, usual, self.sources(p, case))
+                continue
+            left = [v for _, v in self.see.quantified(p, usual) if v not in case]
+            every = [*self.see.indexing(p).extended(case, left)]
+            answers = tuple((tuple(b.items()), self.instance(p, b)) for b in every)
+            yield Bound(p, of, usual, None, answers)
+
+
+def inputs_of(bound: Bound) -> tuple[int, ...]:
+    """The inputs of a predicate in one case, ascending; the first place where it reads nothing."""
+    answers = tuple(number for _, number in bound.answers)
+    sources = answers if bound.sources is None else bound.sources
+    every = {k for s in sources for k in ((s,) if isinstance(s, int) else s)}
+    return tuple(sorted(every or {0}))
 
 
 def tables_of(spec: Spec) -> Tables:
     """The tables of a spec."""
     see = Semantics(spec)
     views = _Views(see)
-    predicates = [p for p in (*spec.invariants, *spec.goals) if not isinstance(p, StepInvariant)]
-    bound: dict[tuple[int, ...], list[tuple[Predicate, tuple[tuple[str, int], ...]]]] = {}
-    constant = tuple(p for p in predicates if not p.places or views.is_whole(p))
-    for p in predicates:
+    given = [(p, ALL) for p in spec.invariants if not isinstance(p, StepInvariant)]
+    given += [(g, SOME) for g in spec.goals]
+    bound: dict[tuple[int, ...], list[Bound]] = {}
+    constant = tuple(p for p, _ in given if not p.places or views.is_whole(p))
+    for p, usual in given:
         if p not in constant:
-            for binding in see.instances(p):
-                bound.setdefault(tuple(sorted(views.inputs(p, binding))), []).append(
-                    (p, tuple(binding.items()))
-                )
+            for case in views.cases(p, usual):
+                bound.setdefault(inputs_of(case), []).append(case)
     of_predicates = [Table(inputs, bound=tuple(members)) for inputs, members in bound.items()]
     plain = [t for t in of_predicates if all(k < len(see.places) for k in t.inputs)]
     viewed = [t for t in of_predicates if t not in plain]
@@ -191,7 +240,7 @@ def tables_of(spec: Spec) -> Tables:
     labels = tuple(name for r in spec.rules for name in r.names)
 
     def asked(given: Iterable[Predicate]) -> tuple[Asked, ...]:
-        return tuple((p, tuple((b, views.reads(p, b)) for b in see.instances(p))) for p in given)
+        return tuple((p, tuple(_reading(views, p))) for p in given)
 
     return Tables(
         see,
@@ -208,9 +257,18 @@ def tables_of(spec: Spec) -> Tables:
     )
 
 
-def reads_of(see: Semantics) -> Callable[[Predicate, dict[str, int]], tuple[int, ...]]:
+def reads_of(see: Semantics) -> Callable[[Predicate, Mapping[str, int]], tuple[int, ...]]:
     """What tells the places that a predicate reads in the end, for one binding."""
     return _Views(see).reads
+
+
+def _reading(views: _Views, p: Predicate) -> Iterator[tuple[dict[str, int], tuple[int, ...]]]:
+    """The cases of an end or constraint, and the places that it reads in each of them."""
+    see = views.see
+    for case in see.cases(p, ALL):
+        left = [v for _, v in see.quantified(p, ALL) if v not in case]
+        reads = [views.reads(p, b) for b in see.indexing(p).extended(case, left)]
+        yield case, tuple(sorted({k for places in reads for k in places}))
 
 
 def group_of(number: int, total: int) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from groupcheck.model.engine.binding import Instance
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.memory import resident_bytes
 from groupcheck.model.engine.fast.tables import Table, tables_of
@@ -23,7 +24,6 @@ from groupcheck.model.engine.paths import path_of, path_through
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.reference import violation
-from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import LONGEST_CHAIN, State
 from groupcheck.model.engine.verdict import (
@@ -126,36 +126,30 @@ class Model:
 
     def _row(self, table: Table, state: Numbers) -> Row:
         row: list[Outcome] = []
-        for rule, me, where in table.members:
-            for name, after, broken in self._call(rule, me, tuple([state[k] for k in where])):
-                pairs = zip(where, after)
+        for i in table.members:
+            for name, after, broken in self._call(i, tuple([state[k] for k in i.where])):
+                pairs = zip(i.where, after)
                 row.append((name, tuple([(k, n) for k, n in pairs if n != state[k]]), broken))
-            if row and rule.urgent:
+            if row and i.rule.urgent:
                 break
         return tuple(row)
 
-    def _call(
-        self, rule: Rule, me: int, ids: Numbers
-    ) -> list[tuple[str, Numbers, tuple[str, ...]]]:
+    def _call(self, i: Instance, ids: Numbers) -> list[tuple[str, Numbers, tuple[str, ...]]]:
         """The outcomes of a rule for these values of its slots."""
-        knows_index = rule.takes_me or (rule.guard is not None and rule.guard.takes_me)
-        which = (rule.name, me if knows_index else None, ids)
+        which = (i.rule.name, i.given, i.guard_given, ids)
         if which not in self.calls:
             see = self.see
-            pools = [self.pools[see.at[n, None if see.spec.slots[n].size is None else me]]
-                     for n in rule.slots]  # fmt: skip
+            pools = [self.pools[k] for k in i.where]
             before = tuple([pool.values[n] for pool, n in zip(pools, ids)])
             found = []
-            for name, after in see.call(rule, me, before):
+            for name, after in see.call(i, before):
                 broken = [
                     p.name
-                    for p in see.checks[rule.name]
-                    if not see.promise_holds(
-                        p, rule, name, before, see.sides(p, rule, before, after)
-                    )
+                    for p, at in see.checks(i)
+                    if not see.promise_holds(p, i, name, before, see.sides(p, at, before, after))
                 ]
                 numbers = tuple([pool.number(value) for pool, value in zip(pools, after)])
-                found.append((name, numbers, tuple(broken)))
+                found.append((name, numbers, tuple(dict.fromkeys(broken))))
             self.calls[which] = found
         return self.calls[which]
 
@@ -202,10 +196,9 @@ class Looks:
             if combination not in known:
                 known.add(combination)
                 values = values or self.model.state(state)
-                for p, binding in table.bound:
-                    self._answered(
-                        p, bool(self.see.evaluate(p, dict(binding), values)), depth, wrong
-                    )
+                for b in table.bound:
+                    answer = self.see.answer(b.predicate, b.usual, dict(b.case), values)
+                    self._answered(b.predicate, answer, depth, wrong)
         for p in self.model.tables.constant:
             values = values or self.model.state(state)
             is_goal = id(p) in self._goals

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 from attrs import define, field
 
+from groupcheck.model.engine.binding import Instance
 from groupcheck.model.engine.fast.predicates import Findings
-from groupcheck.model.engine.fast.tables import Instance, Tables
+from groupcheck.model.engine.fast.tables import Tables
 from groupcheck.model.engine.functions import answers_nothing, outcomes, truth
-from groupcheck.model.engine.promises import Predicate
-from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.promises import ALL, SOME, Predicate
 from groupcheck.model.engine.step import LONGEST_CHAIN, MOST_OUTCOMES, State
 
 Call = Callable[..., Any]
@@ -53,7 +53,7 @@ class Listener(Protocol):
         """A predicate gave another answer than the one that is of no interest."""
 
     def check(
-        self, rule: Rule, place: int, name: str, before: Sequence[Any], after: Sequence[Any]
+        self, i: Instance, place: int, name: str, before: Sequence[Any], after: Sequence[Any]
     ) -> None:
         """An outcome of a rule that step invariants concern."""
 
@@ -115,15 +115,16 @@ class Writer:
         """A loop over the outcomes `o` of a rule instance, which `x{k}` counts; `c` counts the
         calls. Returns the indent for its body.
         """
-        rule, me, where = one
+        rule = one.rule
         if rule.guard:
             self.given[f"g{k}"] = rule.guard.call
-            place = where[rule.slots.index(rule.guard.slot)]
-            asked = f"{me}, s{place}" if rule.guard.takes_me else f"s{place}"
+            asked = ", ".join([*map(str, one.guard_given), f"s{one.guarded}"])
             self.add(indent, f"a = g{k}({asked})", "if a is True or a is not False and truth(a):")
             indent += 1
         call = self.given[f"r{k}"] = self.calls[rule.name]
-        args = [str(me)] * rule.takes_me + [f"s{p}" for p in where] + ["scope"] * rule.takes_scope
+        slots = one.grouped([f"s{p}" for p in one.where])
+        values = [s if isinstance(s, str) else f"({', '.join(s)},)" for s in slots]
+        args = [*map(str, one.given), *values, *["scope"] * rule.takes_scope]
         called = f"r{k}({', '.join(args)})"
         if not gives_outcomes(call):
             called = f"outcomes({called})"
@@ -135,33 +136,39 @@ class Writer:
         """Takes the outcome `o` apart and asks for step invariants. Returns how the state after it
         reads; `name` is what the outcome counts under.
         """
-        rule, _, where = one
-        new = [f"v{p}" for p in where]
-        if rule.labels or len(where) > 1:
+        rule, where = one.rule, one.where
+        new = one.grouped([f"v{p}" for p in where])
+        names = [n if isinstance(n, str) else f"y{at}" for at, n in enumerate(new)]
+        if rule.labels or len(new) > 1:
             label = ["label"] if rule.labels else []
-            self.add(
-                indent,
-                "if o.__class__ is not tuple and not isinstance(o, tuple): raise OddError",
-                f"{', '.join([*label, *new])}, = o",
-            )
+            self._unpack(indent, "o", [*label, *names])
         else:
-            self.add(indent, f"{new[0]} = o")
+            self.add(indent, f"{names[0]} = o")
+        for name, inner in zip(names, new):
+            if not isinstance(inner, str):
+                self._unpack(indent, name, inner)
         for p in where:
-            self.add(
-                indent,
-                f"if v{p} is not s{p} and v{p}.__class__ is not s{p}.__class__: raise OddError",
-            )
-        names = dict(zip(rule.labels, rule.names)) if rule.labels else rule.names[0]
-        self.given[f"n{k}"] = names
-        checks = self.see.checks[rule.name]
+            kinds = self.see.spec.slots[self.see.places[p][0]].kinds
+            self.given[f"k{p}"] = kinds
+            odd = f"not in k{p}" if kinds else f"is not s{p}.__class__"
+            self.add(indent, f"if v{p} is not s{p} and v{p}.__class__ {odd}: raise OddError")
+        self.given[f"n{k}"] = dict(zip(rule.labels, rule.names)) or rule.names[0]
+        checks = self.see.checks(one)
         if rule.labels or checks or self.see.urgent:
             self.add(indent, f"name = n{k}[label]" if rule.labels else f"name = n{k}")
         if checks:
-            self.given[f"rule{k}"] = rule
+            self.given[f"rule{k}"] = one
             before, after = ("".join(f"{x}{p}, " for p in where) for x in "sv")
             self.add(indent, f"check(rule{k}, place, name, ({before}), ({after}))")
         every = range(len(self.see.places))
         return "(" + "".join(f"v{p}, " if p in where else f"s{p}, " for p in every) + ")"
+
+    def _unpack(self, indent: int, name: str, into: Sequence[str]) -> None:
+        self.add(
+            indent,
+            f"if {name}.__class__ is not tuple and not isinstance({name}, tuple): raise OddError",
+            f"{', '.join(into)}, = {name}",
+        )
 
     # -- predicates
 
@@ -169,35 +176,72 @@ class Writer:
         """Evaluates predicates on a state, for each of their bindings."""
         known: set[str] = set()
         for k, p in enumerate(wanted):
-            self.given[f"q{k}"] = p
-            for binding in self.see.instances(p):
-                only = next(iter(binding.values())) if len(binding) == 1 else None
-                args = [
-                    self._value(name, binding.get(var or "i", only), known, indent)
-                    for name, var in p.places
-                ]
-                self._call(f"p{k}", "a", p, args, indent)
+            self.given[f"q{k}"], self.given[f"p{k}"] = p, p.call
+            usual = SOME if is_goal(p) else ALL
+            for case in self.see.cases(p, usual):
+
+                def call(binding: Mapping[str, int], k: int = k, p: Predicate = p) -> str:
+                    return self._call(f"p{k}", p, binding, known, indent)
+
+                answer = self._decided(p, usual, case, call)
+                self.add(indent, f"a = {answer}")
                 self.add(indent, f"if a is not {not is_goal(p)}: note(q{k}, a, place)")
 
+    def _decided(
+        self,
+        p: Predicate,
+        usual: str,
+        case: Mapping[str, int],
+        call: Callable[[Mapping[str, int]], str],
+    ) -> str:
+        """An expression for the answer of a predicate in a case, as `Semantics.decided` has it."""
+        left = [q for q in self.see.quantified(p, usual) if q[1] not in case]
+        if not left:
+            return call(case)
+        quantifier, variable = left[0]
+        answers = [
+            self._decided(p, usual, more, call)
+            for more in self.see.indexing(p).extended(case, [variable])
+        ]
+        if not left[1:]:
+            answers = [f"truth({answer})" for answer in answers]
+        joined = (" and " if quantifier == ALL else " or ").join(answers)
+        return f"({joined})" if answers else str(quantifier == ALL)
+
     def _value(self, name: str, index: int | None, known: set[str], indent: int) -> str:
-        """The name that holds the value of a slot or view; that of a view is found first."""
-        at = index if self.see.size(name) is not None else None
+        """The expression for the value of a slot or view; that of a view is found first."""
+        size = self.see.size(name)
+        if size is not None and index is None:
+            every = [self._value(name, n, known, indent) for n in range(size)]
+            return f"({', '.join(every)},)"
         if name not in self.see.views:
-            return f"s{self.see.at[name, at]}"
+            return f"s{self.see.at[name, index]}"
         view = self.see.views[name]
-        variable = self._views.setdefault((name, at), f"w{len(self._views)}")
+        variable = self._views.setdefault((name, index), f"w{len(self._views)}")
         if variable not in known:
-            args = [self._value(inner, at, known, indent) for inner, _ in view.places]
-            self._call(f"f{variable}", variable, view, args, indent)
+            sizes = self.see.indexing(view).sizes if index is not None else ()
+            self.given[f"f{variable}"] = view.call
+            binding = {v: index for v in sizes if index is not None}
+            called = self._call(f"f{variable}", view, binding, known, indent)
+            self.add(indent, f"{variable} = {called}")
             known.add(variable)
         return variable
 
     def _call(
-        self, function: str, variable: str, p: Predicate, args: Sequence[str], indent: int
-    ) -> None:
-        self.given[function] = p.call
-        every = [*args, "scope"] if p.takes_scope else args
-        self.add(indent, f"{variable} = {function}({', '.join(every)})")
+        self,
+        function: str,
+        p: Predicate,
+        binding: Mapping[str, int],
+        known: set[str],
+        indent: int,
+    ) -> str:
+        """The call of a predicate or view with these values of its index variables."""
+        values = [
+            self._value(place[0], self.see.element(p, place, binding), known, indent)
+            for place in p.places
+        ]
+        args = [*(str(binding[v]) for v in p.takes), *values, *["scope"] * p.takes_scope]
+        return f"{function}({', '.join(args)})"
 
 
 def search_loop(w: Writer, wanted: Sequence[Predicate], is_goal: Call) -> Call:
@@ -214,7 +258,7 @@ def search_loop(w: Writer, wanted: Sequence[Predicate], is_goal: Call) -> Call:
         "def go(first, end, stop):",
         " states, known, quiet = found.states, found.known, found.quiet",
         " add, append, parent = known.add, states.append, found.parents.append",
-        f" c = moves = {' = '.join(counters)} = 0",
+        f" {' = '.join(['c', 'moves', *counters])} = 0",
         " place = first - 1",
         " try:",
         "  while first < end and first < stop:",
@@ -232,7 +276,7 @@ def search_loop(w: Writer, wanted: Sequence[Predicate], is_goal: Call) -> Call:
             inner += 1
             w.add(inner, "moves += 1")
         else:
-            w.add(inner, f"t = {after}", *["fired[name] += 1"] * bool(one[0].labels))
+            w.add(inner, f"t = {after}", *["fired[name] += 1"] * bool(one.rule.labels))
         w.add(
             inner,
             "if t not in known: add(t); append(t); parent(place); moved = True",
@@ -250,9 +294,9 @@ def search_loop(w: Writer, wanted: Sequence[Predicate], is_goal: Call) -> Call:
     if w.see.urgent:
         w.add(2, "found.transitions += moves")
     else:
-        w.add(2, f"found.transitions += {' + '.join(counters)}")
-        for x, (rule, _, _) in zip(counters, w.see.ordinary):
-            if not rule.labels:
+        w.add(2, f"found.transitions += {' + '.join(['0', *counters])}")
+        for x, i in zip(counters, w.see.ordinary):
+            if not i.rule.labels:
                 w.add(2, f"fired[n{x[1:]}] += {x}")
     w.add(1, "return first")
     return w.made("go")
@@ -267,7 +311,7 @@ def settling(w: Writer) -> Call:
         0,
         "def settled(state, name, place):",
         " rested, stack = [], [(state, (name,))]",
-        f" c = {' = '.join(f'xu{n}' for n in range(len(w.see.urgent)))} = 0",
+        f" {' = '.join(['c', *(f'xu{n}' for n in range(len(w.see.urgent)))])} = 0",
         " while stack:",
         "  s, chain = stack.pop()",
         f"  if len(chain) > {LONGEST_CHAIN + 1}: raise OddError",

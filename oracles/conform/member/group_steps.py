@@ -350,8 +350,8 @@ class GroupSteps:
         left = Standing(done.client, NEW, -1, None)
         then = [d.client for d in self._fire(members.join_complete.name, left)]
         before = but(done.client, state=Member.COMPLETING, granted=NOTHING)
-        rule = self._rules[members.sync_answer.name]
-        fired = self._in_one_step.call(rule, 0, (before, link))
+        rule = self._in_one_step.instance(members.sync_answer.name, 0)
+        fired = self._in_one_step.call(rule, (before, link))
         if len(then) != 1 or [client for _, (client, _) in fired] != then:
             yield self._misfit(f"the answer and onJoinComplete lead to {fired}", given)
 
@@ -465,7 +465,9 @@ class GroupSteps:
             "budget": budget,
         }
         found = []
-        for name, values in self._see.call(rule, 0, tuple(slots[s] for s in rule.slots)):
+        for name, values in self._see.call(
+            self._see.instance(rule.name, 0), tuple(slots[s] for s in rule.slots)
+        ):
             now = {**slots, **dict(zip(rule.slots, values))}
             found.append(Fired(name, **now))
         return found

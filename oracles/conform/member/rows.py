@@ -468,7 +468,9 @@ class Rows:
             "offsets": Offsets(committed=offset),
             "budget": self.scope.budget,
         }
-        for name, values in self._see.call(mine, 0, tuple(slots[s] for s in mine.slots)):
+        for name, values in self._see.call(
+            self._see.instance(mine.name, 0), tuple(slots[s] for s in mine.slots)
+        ):
             yield name, {**slots, **dict(zip(mine.slots, values))}
 
 

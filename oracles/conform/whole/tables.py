@@ -26,12 +26,12 @@ class Rows:
 
     def __init__(self, tables: Tables, name: str, index: int) -> None:
         self._tables = tables
-        self._rule, self._me, self.where = tables.see.by_name[name, index]
-        self._pools = [tables.pools[slot] for slot in self._rule.slots]
-        self._rows = tables.shared_rows(name, index if self._rule.takes_me else None)
+        self._instance = tables.see.instance(name, index)
+        self.where = self._instance.where
+        self._pools = [tables.pools[slot] for slot in self._instance.rule.slots]
+        self._rows = tables.shared_rows(name, self._instance.given)
         # The place that the guard reads; number of a value there -> is it open?
-        guard = self._rule.guard
-        self.guarded = None if guard is None else self.where[self._rule.slots.index(guard.slot)]
+        self.guarded = self._instance.guarded
         self._open: dict[int, bool] = {}
 
     def allowed(self, state: Numbers) -> bool:
@@ -46,7 +46,7 @@ class Rows:
 
     def allows(self, value: Any) -> bool:
         """Is the guard open for a value of the place that it reads?"""
-        return self._rule.guard is None or self._rule.guard.allows(self._me, value)
+        return self._instance.allows(value)
 
     def after(self, state: Numbers) -> list[tuple[str, Numbers]]:
         """Each outcome in a state whose guard is open, with the state that it leaves."""
@@ -64,7 +64,7 @@ class Rows:
 
     def _called(self, given: Numbers) -> Row:
         args = tuple(pool.values[n] for pool, n in zip(self._pools, given))
-        called = self._tables.see.call(self._rule, self._me, args)
+        called = self._tables.see.call(self._instance, args)
         return tuple(
             (name, tuple(pool.number(value) for pool, value in zip(self._pools, values)))
             for name, values in called
@@ -80,8 +80,8 @@ class Tables:
         self.pools = {name: Pool(name) for name in spec.slots}
         self._of_place = [self.pools[name] for name, _ in self.see.places]
         self._rows: dict[tuple[str, int], Rows] = {}
-        self._shared: dict[tuple[str, int | None], dict[Numbers, Row]] = {}
-        self._urgent = [self.rows(rule.name, me) for rule, me, _ in self.see.urgent]
+        self._shared: dict[tuple[str, Numbers], dict[Numbers, Row]] = {}
+        self._urgent = [self.rows(i.rule.name, i.me or 0) for i in self.see.urgent]
         # For each place that guards of urgent rules read: the numbers of those rules, the same as a
         # bit mask, and number of a value -> the rules that are open, as a bit mask.
         self._guards: dict[int, tuple[list[int], int, dict[int, int]]] = {}
@@ -110,9 +110,9 @@ class Tables:
             found = self._rows[rule, index] = Rows(self, rule, index)
         return found
 
-    def shared_rows(self, rule: str, index: int | None) -> dict[Numbers, Row]:
-        """The rows of a rule, which is asked about an index only if it takes one."""
-        return self._shared.setdefault((rule, index), {})
+    def shared_rows(self, rule: str, given: Numbers) -> dict[Numbers, Row]:
+        """The rows of a rule. `given`: the index, if it takes one."""
+        return self._shared.setdefault((rule, given), {})
 
     def settled(self, state: Numbers) -> list[Begun]:
         """All ways in which urgent rules bring a state to rest, as `Semantics.settle` has them."""

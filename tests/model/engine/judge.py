@@ -6,10 +6,11 @@ A state is a tuple of (slot, value) pairs; the value of an array is a tuple.
 
 from __future__ import annotations
 
-from itertools import permutations
+import re
+from itertools import combinations, product
 from types import SimpleNamespace
 
-from groupcheck.model.engine import StepInvariant
+from groupcheck.model.engine import AnyOf, StepInvariant
 
 
 class TooLargeError(Exception):
@@ -20,50 +21,142 @@ class NothingWithinError(Exception):
     """No initial state meets the constraints."""
 
 
-def indexes(spec, rule):
-    """A rule stands for every index of the arrays that it touches; if it takes `me` and touches
-    none, for the indexes of the spec's arrays; otherwise once.
+# -- indexes
+
+
+def parted(index):
+    """The variable of an index such as `me-1`, and what is added to it."""
+    variable, _, number = re.fullmatch(r"(\w+?)(([+-]\d+)?)", index).groups()
+    return variable, int(number or 0)
+
+
+def view_of(spec, name):
+    return next((v for v in spec.views if v.name == name), None)
+
+
+def reach(spec, name):
+    """The arrays into which the index of a slot or view leads, with their sizes."""
+    view = view_of(spec, name)
+    if view:
+        inner = [reach(spec, other) for other, index in view.places if index != "*"]
+        found = {array: size for arrays in inner for array, size in arrays.items()}
+        return found or ({name: alike(spec)} if view.takes else {})
+    return {} if name == "state" or not spec.slots[name].size else {name: spec.slots[name].size}
+
+
+def alike(spec):
+    """The size of all arrays."""
+    return next(slot.size for slot in spec.slots.values() if slot.size is not None)
+
+
+def exact(spec, part, usual):
+    """Each parameter with the index that it means: none where it is single or a whole array."""
+    written = {*part.takes} | {parted(i)[0] for _, i in part.places if i not in (None, "*")}
+    if getattr(part, "guard", None):
+        written |= {*part.guard.takes}
+    own = next((name for name in ("me", "i") if name in written), usual)
+    return [
+        (name, None if index == "*" or not reach(spec, name) else parted(index or own))
+        for name, index in part.places
+    ]
+
+
+def variables(spec, part, usual):
+    """The index variables with how many values each takes, and the indexes that lead into each
+    array.
     """
-    touched = [s for s in rule.slots if spec.slots[s].size is not None]
-    arrays = touched or [s for s in spec.slots if spec.slots[s].size is not None and rule.takes_me]
-    return range(spec.slots[arrays[0]].size) if arrays else [None]
+    sizes = {variable: alike(spec) for variable in part.takes}
+    leading = {}
+    for name, index in exact(spec, part, usual):
+        for array, size in reach(spec, name).items() if index else ():
+            sizes[index[0]] = size
+            leading.setdefault((array, size), set()).add(index)
+    return sizes, leading
 
 
-def firings(spec, rule, index, state):
+def differ(leading, chosen):
+    """Do two indexes into one array differ, as far as they are chosen?"""
+    return all(
+        (chosen[a] + m - chosen[b] - n) % size
+        for (_, size), indexes in leading.items()
+        for (a, m), (b, n) in combinations(indexes, 2)
+        if a in chosen and b in chosen
+    )
+
+
+def choices(spec, rule):
+    """Every choice of values for the index variables of a rule."""
+    sizes, leading = variables(spec, rule, "me")
+    for values in product(*map(range, sizes.values())):
+        chosen = dict(zip(sizes, values))
+        if differ(leading, chosen):
+            yield chosen
+
+
+# -- rules
+
+
+def firings(spec, rule, chosen, state):
     """What one rule does: (name that it is counted under, state after, broken step invariants)."""
     now = dict(state)
-    at = {s: None if spec.slots[s].size is None else index for s in rule.slots}
-    given = {s: now[s] if i is None else now[s][i] for s, i in at.items()}
+    wheres, given = [], []
+    for (name, written), (_, index) in zip(rule.places, exact(spec, rule, "me")):
+        element = None if index is None else (chosen[index[0]] + index[1]) % spec.slots[name].size
+        wheres.append((name, "*" if written == "*" else element))
+        given.append(now[name] if element is None else now[name][element])
     if rule.guard:
-        asked = given[rule.guard.slot]
-        if not (rule.guard.call(index, asked) if rule.guard.takes_me else rule.guard.call(asked)):
+        asked = given[(rule.parameters or rule.slots).index(rule.guard.slot)]
+        if not rule.guard.call(*(chosen[v] for v in rule.guard.takes), asked):
             return
-    me, scope = [index] * rule.takes_me, [spec.scope] * rule.takes_scope
-    for outcome in rule.call(*me, *given.values(), *scope):
+    scope = [spec.scope] * rule.takes_scope
+    for outcome in rule.call(*(chosen[v] for v in rule.takes), *given, *scope):
         label, values = (outcome[0], outcome[1:]) if rule.labels else ("", outcome)
         if not rule.labels and len(rule.slots) == 1:
             values = (outcome,)
-        new = dict(zip(rule.slots, values, strict=True))
         after = dict(now)
-        for s, i in at.items():
-            after[s] = new[s] if i is None else (*after[s][:i], new[s], *after[s][i + 1 :])
-        broken = [p.name for p in spec.invariants if breaks(spec, p, rule, label, given, new)]
+        for (name, element), value in zip(wheres, values, strict=True):
+            if element is None or element == "*":
+                after[name] = value
+            else:
+                after[name] = (*after[name][:element], value, *after[name][element + 1 :])
+        broken = [
+            p.name for p in spec.invariants if breaks(spec, p, rule, label, wheres, now, after)
+        ]
         yield f"{rule.name}:{label}" if label else rule.name, tuple(after.items()), broken
 
 
-def breaks(spec, p, rule, label, before, after):
-    if not isinstance(p, StepInvariant) or not {*p.slots} <= {*rule.slots}:
+def breaks(spec, p, rule, label, wheres, before, after):
+    """It looks at its slots at each index at which the rule touches all of them."""
+    if not isinstance(p, StepInvariant) or (p.rules and rule.name not in p.rules):
         return False
-    sides = [SimpleNamespace(**{s: side[s] for s in p.slots}) for side in (before, after)]
+    arrays = [s for s in p.slots if spec.slots[s].size is not None]
+    if not {*p.slots} - {*arrays} <= {*rule.slots}:
+        return False
+    touched = [
+        {
+            k
+            for name, element in wheres
+            if name == s
+            for k in (range(spec.slots[s].size) if element == "*" else [element])
+        }
+        for s in arrays
+    ]
     extra = [label] * p.takes_label + [spec.scope] * p.takes_scope
-    return (not p.rules or rule.name in p.rules) and not p.call(*sides, *extra)
+    for k in set.intersection(*touched) if arrays else [None]:
+        sides = [
+            SimpleNamespace(**{s: side[s][k] if s in arrays else side[s] for s in p.slots})
+            for side in (before, after)
+        ]
+        if not p.call(*sides, *extra):
+            return True
+    return False
 
 
 def at_rest(spec, state, names=(), broken=()):
     """Every way in which urgent rules bring a state to rest."""
     for rule in spec.rules:
-        for index in indexes(spec, rule) if rule.urgent else ():
-            found = list(firings(spec, rule, index, state))
+        for chosen in choices(spec, rule) if rule.urgent else ():
+            found = list(firings(spec, rule, chosen, state))
             for name, after, more in found:
                 yield from at_rest(spec, after, (*names, name), (*broken, *more))
             if found:
@@ -73,49 +166,78 @@ def at_rest(spec, state, names=(), broken=()):
 
 def successors(spec, state):
     for rule in spec.rules:
-        for index in () if rule.urgent else indexes(spec, rule):
-            for name, after, broken in firings(spec, rule, index, state):
+        for chosen in () if rule.urgent else choices(spec, rule):
+            for name, after, broken in firings(spec, rule, chosen, state):
                 yield from at_rest(spec, after, (name,), tuple(broken))
 
 
-def size(spec, name):
-    """Of an array, or of the arrays that a view reads; None for what is single."""
-    view = next((v for v in spec.views if v.name == name), None)
+# -- predicates
+
+
+def value_of(spec, name, element, state):
+    """The value of a slot or view. `element`: None for what is single, "*" for all."""
+    view = view_of(spec, name)
+    if element == "*":
+        every = range(next(iter(reach(spec, name).values())))
+        return tuple(value_of(spec, name, k, state) for k in every)
     if view:
-        return next((n for inner, _ in view.places if (n := size(spec, inner)) is not None), None)
-    return None if name == "state" else spec.slots[name].size
+        return asked(spec, view, dict.fromkeys(variables(spec, view, "i")[0], element), state)
+    if name == "state":
+        return SimpleNamespace(**dict(state))
+    value = dict(state)[name]
+    return value if element is None else value[element]
 
 
-def asked(spec, p, index_of, state):
+def asked(spec, p, chosen, state):
     """The answer of a predicate, or the value of a view."""
     given = []
-    for name, variable in p.places:
-        index = None if size(spec, name) is None else index_of(variable or "i")
-        view = next((v for v in spec.views if v.name == name), None)
-        value = dict(state).get(name)
-        if view:
-            value = asked(spec, view, lambda _, index=index: index, state)
-        elif name == "state":
-            value = SimpleNamespace(**dict(state))
-        given.append(value if view or index is None else value[index])
-    return p.call(*given, *[spec.scope] * p.takes_scope)
+    for (name, written), (_, index) in zip(p.places, exact(spec, p, "i")):
+        element = "*" if written == "*" else None
+        if index:
+            size = next(iter(reach(spec, name).values()))
+            element = (chosen[index[0]] + index[1]) % size
+        given.append(value_of(spec, name, element, state))
+    return p.call(*(chosen[v] for v in p.takes), *given, *[spec.scope] * p.takes_scope)
 
 
-def answers(spec, p, state):
-    """The answers of a predicate for all tuples of different indexes."""
-    sizes = {v or "i": n for name, v in p.places if (n := size(spec, name)) is not None}
-    for chosen in permutations(range(max(sizes.values(), default=0)), len(sizes)):
-        if all(i < n for i, n in zip(chosen, sizes.values())):
-            yield asked(spec, p, dict(zip(sizes, chosen)).get, state)
+def is_true(spec, p, usual, state):
+    """Is a predicate true of the indexes that it asks for? Those that it says nothing about are
+    quantified as usual, and come first.
+    """
+    sizes, leading = variables(spec, p, "i")
+    said = [v for _, v in p.quantifiers]
+    order = [*((usual, v) for v in sizes if v not in said), *p.quantifiers]
+
+    def decided(given, left):
+        if not left:
+            return asked(spec, p, given, state)
+        (quantifier, variable), *rest = left
+        more = [{**given, variable: value} for value in range(sizes[variable])]
+        answers = [decided(each, rest) for each in more if differ(leading, each)]
+        return all(answers) if quantifier == "all" else any(answers)
+
+    return decided({}, order)
+
+
+# -- initial states
+
+
+def any_of(value):
+    return value.values if isinstance(value, AnyOf) else (value,)
 
 
 def initial_states(spec):
     for values in spec.initial:
-        state = []
+        ways = []
         for name, slot in spec.slots.items():
             usual = slot.initial if slot.size is None else (slot.initial,) * slot.size
-            state.append((name, values.get(name, usual)))
-        yield tuple(state)
+            given = any_of(values[name]) if name in values else [usual]
+            if slot.size is not None:
+                given = [x for several in given for x in product(*map(any_of, several))]
+            elif name not in values:
+                given = any_of(usual)
+            ways.append([(name, value) for value in given])
+        yield from product(*ways)
 
 
 def judge(spec, most=10_000):
@@ -139,10 +261,10 @@ def judge(spec, most=10_000):
     def arrive(state):
         seen[state] = depth
         for p in spec.invariants:
-            if not isinstance(p, StepInvariant) and not all(answers(spec, p, state)):
+            if not isinstance(p, StepInvariant) and not is_true(spec, p, "all", state):
                 wrong.setdefault(p.name, depth)
         for g in spec.goals:
-            if goals[g.name] is None and any(answers(spec, g, state)):
+            if goals[g.name] is None and is_true(spec, g, "some", state):
                 goals[g.name] = depth
 
     for start in initial_states(spec):
@@ -152,7 +274,7 @@ def judge(spec, most=10_000):
                 arrive(state)
 
     def within(state):
-        return all(all(answers(spec, c, state)) for c in spec.constraints)
+        return all(is_true(spec, c, "all", state) for c in spec.constraints)
 
     level = list(filter(within, seen))
     if not level:
@@ -168,7 +290,7 @@ def judge(spec, most=10_000):
                 if after not in seen:
                     arrive(after)
             moves = any(after != state for _, after, _ in found) or not spec.deadlock
-            if not moves and not any(all(answers(spec, e, state)) for e in spec.ends):
+            if not moves and not any(is_true(spec, e, "all", state) for e in spec.ends):
                 wrong.setdefault("deadlock", depth - 1)
             if len(seen) > most:
                 raise TooLargeError

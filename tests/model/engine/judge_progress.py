@@ -5,23 +5,33 @@ and promises.
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import product
 from random import Random
+from types import SimpleNamespace
 
 import attrs
-from judge import TooLargeError, asked, at_rest, firings, indexes, initial_states, size
+from judge import (
+    TooLargeError,
+    asked,
+    at_rest,
+    choices,
+    differ,
+    firings,
+    initial_states,
+    variables,
+)
 from random_specs import Writer
 
 from groupcheck.model.engine import Liveness, Predicate, Spec, SpecError, weak, weak_any
 
 
 def moves(spec, state):
-    """Every step: (name of the outcome that begins it, index or None, state at rest)."""
+    """Every step: (name of the outcome that begins it, its indexes, state at rest)."""
     for rule in spec.rules:
-        for index in () if rule.urgent else indexes(spec, rule):
-            for name, after, _ in firings(spec, rule, index, state):
+        for chosen in () if rule.urgent else choices(spec, rule):
+            for name, after, _ in firings(spec, rule, chosen, state):
                 for _, rest, _ in at_rest(spec, after):
-                    yield name, index, rest
+                    yield name, tuple(chosen.values()), rest
 
 
 def graph_of(spec, most):
@@ -39,7 +49,7 @@ def graph_of(spec, most):
 
 
 def actions(spec):
-    """For each fair action a test of (name, index)."""
+    """For each fair action a test of (name, indexes)."""
     for f in spec.fair:
         rules = [r for r in spec.rules if not r.urgent]
         names = {
@@ -49,20 +59,21 @@ def actions(spec):
             if not f.names or n in f.names or r.name in f.names
         }
         concerned = [r for r in rules if any(n.partition(":")[0] == r.name for n in names)]
-        every = {index for r in concerned for index in indexes(spec, r)}
+        every = {tuple(chosen.values()) for r in concerned for chosen in choices(spec, r)}
         for one in [every] if f.together else [{index} for index in every]:
             yield lambda name, index, names=names, one=one: name in names and index in one
 
 
 def bindings(spec, promise):
-    sizes = {}
-    for p in promise.predicates:
-        for name, v in p.places:
-            if (n := size(spec, name)) is not None:
-                sizes[v or "i"] = n
-    for chosen in permutations(range(max(sizes.values(), default=0)), len(sizes)):
-        if all(i < n for i, n in zip(chosen, sizes.values())):
-            yield dict(zip(sizes, chosen))
+    both = SimpleNamespace(
+        takes=[v for p in promise.predicates for v in p.takes],
+        places=[place for p in promise.predicates for place in p.places],
+    )
+    sizes, leading = variables(spec, both, "i")
+    for values in product(*map(range, sizes.values())):
+        chosen = dict(zip(sizes, values))
+        if differ(leading, chosen):
+            yield chosen
 
 
 def staying(graph, region, wanted):
@@ -95,7 +106,7 @@ def fairly(graph, has):
 
 
 def breaks(spec, promise, binding, starts, graph):
-    good = {s for s in graph if asked(spec, promise.goal, binding.get, s)}
+    good = {s for s in graph if asked(spec, promise.goal, binding, s)}
     if promise.kind == "always_possible":
         return len(staying_reach(graph, good)) < len(graph)
     fair = [fairly(graph, has) for has in actions(spec)]
@@ -106,7 +117,7 @@ def breaks(spec, promise, binding, starts, graph):
         return any(s in lost for s in starts)
     if promise.kind == "infinitely_often":
         return bool(lost)
-    return any(asked(spec, promise.when, binding.get, s) for s in lost)
+    return any(asked(spec, promise.when, binding, s) for s in lost)
 
 
 def staying_reach(graph, good):
@@ -149,7 +160,7 @@ def live_spec(seed):
     for k in range(30):
         kind, chance = rng.choice(kinds), rng.choice([100, 400, 700, 950])
         goal, when = (
-            writer.predicate(f"{what}{k}", views, chance, lambda die, n: die < n)
+            writer.predicate(f"{what}{k}", views, chance, lambda die, n: die < n, quantified=False)
             for what in ("p", "q")
         )
         promise = Liveness(goal.name, kind, goal, when if kind == "leads_to" else None, "")

@@ -2,13 +2,15 @@
 pseudo-random but repeatable function of its arguments, so that engines can be compared.
 """
 
+import re
 from random import Random
 from zlib import crc32
 
 from attrs import frozen
 
-from groupcheck.model.engine import Predicate, Rule, Slot, Spec, StepInvariant
+from groupcheck.model.engine import AnyOf, Predicate, Rule, Slot, Spec, StepInvariant, any_of
 from groupcheck.model.engine.rule import Guard
+from groupcheck.model.engine.slot import choices
 
 
 @frozen
@@ -20,14 +22,20 @@ class Cell:
 
 
 def number(value):
-    """The number behind a value: a bare int, a tuple of one, or a `Cell`."""
-    return value.n if isinstance(value, Cell) else value[0] if isinstance(value, tuple) else value
+    """The number behind a value: a bare int, a tuple of one, a `Cell`, or None for 0."""
+    if isinstance(value, Cell):
+        return value.n
+    return value[0] if isinstance(value, tuple) else 0 if value is None else value
 
 
-def like(value, n):
-    return (
-        Cell(n, f"t{n % 3}") if isinstance(value, Cell) else (n,) if isinstance(value, tuple) else n
-    )
+def like(slot, n):
+    """A value of a slot."""
+    if n == 0 and type(None) in slot.kinds:
+        return None
+    first = next(value for value in choices(slot.initial) if value is not None)
+    if isinstance(first, Cell):
+        return Cell(n, f"t{n % 3}")
+    return (n,) if isinstance(first, tuple) else n
 
 
 def plain(value):
@@ -37,6 +45,17 @@ def plain(value):
     if isinstance(value, tuple) and len(value) != 1:
         return [number(v) for v in value]
     return number(value)
+
+
+def many(value, index):
+    """The numbers behind an argument: of a whole array, or of one value."""
+    return [number(v) for v in value] if index == "*" else [number(value)]
+
+
+def used(places, own):
+    """The index variables of places, in their order."""
+    indexes = [i or own for _, i in places if i != "*"]
+    return [*dict.fromkeys(re.sub(r"[+-]\d+", "", i) for i in indexes)]
 
 
 def dice(*what):
@@ -59,11 +78,16 @@ class Writer:
         self.ranges[singles[0]] = rng.choice([3, 9, 40])
         names = list(self.ranges)
         rng.shuffle(names)  # so that arrays may stand before singles
-        self.slots = {
-            name: Slot(rng.choice([Cell(1, "t1"), (1,), 1]), self.arrays.get(name))
-            for name in names
-        }
+        self.slots = {name: self.slot(self.arrays.get(name)) for name in names}
         self.size = dict(self.arrays)  # of arrays and of views
+
+    def slot(self, size):
+        """With one value or any of two, perhaps one that may be None."""
+        initial = self.rng.choice([Cell(1, "t1"), (1,), 1])
+        kinds = (type(initial), type(None)) if self.rng.random() < 0.2 else ()
+        if self.rng.random() < 0.1 and (size or 1) < 4:
+            initial = any_of(initial, like(Slot(initial, size, kinds), 0))
+        return Slot(initial, size, kinds)
 
     def of_one_size(self, names):
         """Some of these names: single ones, and those of one size."""
@@ -75,89 +99,144 @@ class Writer:
 
     # -- rules
 
+    def parameters(self):
+        """Slots with indexes as they are written: plain ones, or several for one array."""
+        rng = self.rng
+        if rng.random() < 0.5 or self.ballast:
+            return [(name, None) for name in self.some(self.of_one_size(list(self.slots)), 3)]
+        found, ways = {}, {}
+        for name in rng.choices(list(self.slots), k=rng.randint(1, 3)):
+            size = self.arrays.get(name)
+            if size is None:
+                found[name, None] = True
+                continue
+            mine = [("me", "other"), ("b", "c"), ("d", "e")][len(ways) if size not in ways else 0]
+            mine = ways.setdefault(size, mine)
+            more = [] if self.is_blind else [f"{mine[0]}+1", f"{mine[1]}-1", "*"]
+            index = rng.choice([*mine, mine[0], *more])
+            if not any(name == n and "*" in (index, i) for n, i in found):
+                found[name, None if index == "me" and rng.random() < 0.5 else index] = True
+        # A plain one is the same as one at `me`.
+        return [(n, i) for n, i in found if (n, "me") != (n, i) or (n, None) not in found]
+
     def rule(self, k):
         """An ordinary rule gives any values in range; an urgent one halves values at least, so that
         it comes to rest soon.
         """
         rng, seed = self.rng, self.seed
-        slots = self.some(self.of_one_size(list(self.slots)), 3)
-        has_index = {*slots} & {*self.arrays}
-        may_take_me = has_index or (len({*self.arrays.values()}) == 1 and not self.ballast)
-        may_take_me = may_take_me and not self.is_blind
-        takes_me, takes_scope = bool(may_take_me and rng.random() < 0.8), rng.random() < 0.2
+        places = self.parameters()
+        slots, written = tuple(n for n, _ in places), tuple(i for _, i in places)
+        variables = bound = used([(n, i) for n, i in places if n in self.arrays], "me")
+        if not variables and not self.ballast and len({*self.arrays.values()}) == 1:
+            variables = ["me"]
+        knows = rng.random() < 0.7 and not self.is_blind
+        takes = tuple(rng.sample(variables, len(variables)) if knows else ())
+        takes = takes[: rng.randint(1, 2)]
+        takes_scope = rng.random() < 0.2
         labels = tuple(f"l{n}" for n in range(rng.randint(0, 2)))
         chance, urgent = rng.randint(30, 90), rng.random() < 0.25
-        alone = rng.randrange(2) if takes_me and rng.random() < 0.6 else None  # as a leader acts
+        alone = rng.randrange(2) if takes and rng.random() < 0.6 else None  # as a leader acts
 
         def call(*given):
-            me = given[0] if takes_me else None
-            values = given[takes_me : takes_me + len(slots)]
-            now = [number(v) for v in values]
-            roll = dice(seed, k, me, now, given[-1] if takes_scope else None)
-            is_idle = alone not in (None, me) or (urgent and not any(now))
+            indexes, values = given[: len(takes)], given[len(takes) : len(takes) + len(slots)]
+            now = [many(v, i) for v, i in zip(values, written)]
+            roll = dice(seed, k, indexes, now, given[-1] if takes_scope else None)
+            is_idle = alone not in (None, *indexes[:1]) or (urgent and not any(map(any, now)))
             if roll % 100 >= chance or is_idle:
                 return
             for choice in range(1 + roll // 100 % 2):
-                new = [dice(seed, k, me, now, choice, s) % self.ranges[s] for s in slots]
+                new = [
+                    [
+                        dice(seed, k, indexes, now, choice, s, n) % self.ranges[s]
+                        for n in range(len(v))
+                    ]
+                    for s, v in zip(slots, now)
+                ]
                 if urgent:
-                    new = [min(a, b // 2) for a, b in zip(new, now)]
+                    new = [[min(a, b // 2) for a, b in zip(*pair)] for pair in zip(new, now)]
                 elif dice(seed, k, choice, now) % 3 == 0:
                     new[0] = now[0]
-                outcome = tuple(like(v, n) for v, n in zip(values, new))
+                values = [[like(self.slots[s], n) for n in v] for s, v in zip(slots, new)]
+                outcome = tuple(tuple(v) if i == "*" else v[0] for v, i in zip(values, written))
                 if labels:
                     yield (labels[dice(choice, now) % len(labels)], *outcome)
                 else:
                     yield outcome if len(outcome) > 1 else outcome[0]
 
-        may_ask = (has_index or takes_me) and not self.is_blind
-        guard = self.guard(k, slots, may_ask) if rng.random() < 0.4 else None
-        return Rule(f"r{k}", call, slots, takes_me, takes_scope, labels, guard, urgent)
+        names = tuple(f"p{n}" for n in range(len(slots)))
+        asked = [n for n, i in zip(names, written) if i != "*"]
+        may = [v for v in variables if v in takes or v in bound][:1]
+        may = [] if self.is_blind else may
+        guard = self.guard(k, asked, may) if asked and rng.random() < 0.4 else None
+        return Rule(f"r{k}", call, slots, takes, takes_scope, labels, guard, urgent, written, names)
 
-    def guard(self, k, slots, may_take_me):
-        seed = self.seed
-        if may_take_me and self.rng.random() < 0.4:
-            return Guard(
-                self.rng.choice(slots), lambda me, v: dice(seed, k, me, number(v)) % 3 > 0, True
-            )
-        return Guard(self.rng.choice(slots), lambda v: dice(seed, k, number(v)) % 3 > 0, False)
+    def guard(self, k, parameters, may_take):
+        seed, slot = self.seed, self.rng.choice(parameters)
+        takes = tuple(may_take) if self.rng.random() < 0.4 else ()
+        return Guard(slot, lambda *given: dice(seed, k, [*map(number, given)]) % 3 > 0, takes)
 
     # -- predicates and views
 
-    def function(self, name, places, per_mille, answer):
+    def function(self, name, places, per_mille, answer, quantified=False):
         """A predicate or view: `answer` of a thousand-sided die, at most `per_mille` or above."""
-        seed, takes_scope = self.seed, self.rng.random() < 0.2
+        seed, rng, takes_scope = self.seed, self.rng, self.rng.random() < 0.2
+        variables = used([(n, i) for n, i in places if n in self.size], "i")
+        knows = rng.random() < 0.3 and not self.is_blind
+        takes = tuple(rng.sample(variables, len(variables)) if knows else ())
+        quantifiers = ()
+        if quantified and rng.random() < 0.4:
+            some = rng.sample(variables, rng.randint(0, len(variables)))
+            quantifiers = tuple((rng.choice(["all", "some"]), v) for v in some)
 
         def call(*values):
             return answer(dice(seed, name, [plain(v) for v in values]) % 1000, per_mille)
 
-        return Predicate(name, call, places, takes_scope, name)
+        return Predicate(
+            name, call, places, takes_scope, name, takes=takes, quantifiers=quantifiers
+        )
 
     def places(self, names, variables, most):
-        """Different (name, variable); each variable ranges over arrays of one size."""
-        sizes = sorted({*self.size.values()})
-        size_of = {v: self.rng.choice(sizes) for v in variables if sizes}
+        """Different (name, index); each variable ranges over arrays of one size."""
+        rng, sizes = self.rng, sorted({*self.size.values()})
+        size_of = {v: rng.choice(sizes) for v in variables if sizes}
         found = {}
-        for name in self.rng.sample(names * 2, min(2 * len(names), most + 2)):
+        unnamed = rng.random() < 0.3  # a plain parameter ranges over `i`, too
+        for name in rng.sample(names * 2, min(2 * len(names), most + 2)):
             fit = [v for v in variables if size_of.get(v) == self.size.get(name, 0)]
-            if name not in self.size or fit:
-                found[name, self.rng.choice(fit) if name in self.size else None] = True
-        unnamed = self.rng.random() < 0.3  # a plain parameter ranges over `i`, too
-        return tuple((n, None if v == "i" and unnamed else v) for n, v in [*found][:most])
+            if name not in self.size:
+                found[name, None] = True
+            elif rng.random() < 0.15 and not self.is_blind:
+                found[name, "*"] = True
+            elif fit:
+                index = rng.choice(fit) + self.way()
+                found[name, None if index == "i" and unnamed else index] = True
+        return tuple([*found][:most])
+
+    def way(self):
+        """To a neighbour, or nowhere."""
+        return "" if self.is_blind else self.rng.choice(["", "", "", "", "+1", "-1"])
 
     def view(self, k, views):
-        names = self.of_one_size([*self.slots, *(v.name for v in views)])
-        if views and self.rng.random() < 0.5:
+        rng, every = self.rng, [*self.slots, *(v.name for v in views)]
+        names = self.of_one_size(every)
+        if views and rng.random() < 0.5:
             names = [n for n in names if n[0] == "v"] or names
-        letter = self.rng.choice("ijk")
-        chosen = self.some(names, 2)
-        size = next((self.size[n] for n in chosen if n in self.size), None)
+        letter = rng.choice("ijk")
+        found = {}
+        for name in self.some(names, 2):
+            found[name, letter + self.way() if name in self.size else None] = True
+        wide = [n for n in every if n in self.size]
+        if wide and rng.random() < 0.2 and not self.is_blind:
+            found[rng.choice(wide), "*"] = True
+        made = self.function(
+            f"v{k}", tuple(found), rng.choice([2, 2, 3]), lambda die, sides: die % sides
+        )
+        size = next((self.size[n] for n, i in found if n in self.size and i != "*"), None)
         if size is not None:
             self.size[f"v{k}"] = size
-        places = tuple((n, letter if n in self.size else None) for n in chosen)
-        sides = self.rng.choice([2, 2, 3])
-        return self.function(f"v{k}", places, sides, lambda die, sides: die % sides)
+        return made
 
-    def predicate(self, name, views, per_mille, answer):
+    def predicate(self, name, views, per_mille, answer, quantified=True):
         names = [*self.slots, *(v.name for v in views)]
         if self.fond_of_views:
             names = [v.name for v in views]
@@ -166,7 +245,7 @@ class Writer:
         variables = self.rng.choice([["i"], ["i", "j"], ["j", "i"], ["k", "i", "j"]])
         most = self.rng.choice([2, 3] if self.fond_of_views else [1, 2, 3])
         places = self.places(names, variables, most)
-        return self.function(name, places or (("s0", None),), per_mille, answer)
+        return self.function(name, places or (("s0", None),), per_mille, answer, quantified)
 
     def pairs(self, views):
         """Goals for each combination of what an element and a single slot show through two views
@@ -181,7 +260,7 @@ class Writer:
             view = Predicate(
                 name,
                 lambda v, seen=seen, slot=slot: (
-                    (number(v) == number(self.slots[slot].initial)) == seen
+                    (number(v) == number(choices(self.slots[slot].initial)[0])) == seen
                 ),
                 ((slot, variable),),
                 False,
@@ -204,7 +283,10 @@ class Writer:
     def step_invariant(self, k, rules):
         rng, seed = self.rng, self.seed
         rule = rng.choice(rules)
-        slots, takes_label = self.some(list(rule.slots), 2), rng.random() < 0.4
+        slots, takes_label = self.some(sorted({*rule.slots}), 2), rng.random() < 0.4
+        arrays = [{i or "me" for s, i in rule.places if s == n} for n in slots if n in self.arrays]
+        if arrays and not set.intersection(*arrays):  # no index at which it sees them all
+            slots = slots[:1]
         takes_scope, rare = rng.random() < 0.2, rng.choice([0, 0, 5, 20])
 
         def call(*given):
@@ -224,13 +306,18 @@ class Writer:
         return several
 
     def value(self, name):
-        slot = self.slots[name]
+        """Values of a slot in an initial state, perhaps any of two."""
+        rng, slot = self.rng, self.slots[name]
         if self.is_blind and slot.size is not None:
-            return (like(slot.initial, self.rng.randrange(self.ranges[name])),) * slot.size
-        values = [
-            like(slot.initial, self.rng.randrange(self.ranges[name])) for _ in range(slot.size or 1)
-        ]
-        return values[0] if slot.size is None else tuple(values)
+            return (like(slot, rng.randrange(self.ranges[name])),) * slot.size
+        values = [like(slot, rng.randrange(self.ranges[name])) for _ in range(slot.size or 1)]
+        if rng.random() < 0.1:
+            values[0] = any_of(values[0], like(slot, rng.randrange(self.ranges[name])))
+        given = values[0] if slot.size is None else tuple(values)
+        is_plain = not any(isinstance(v, AnyOf) for v in values)
+        return (
+            any_of(given, given[::-1]) if is_plain and slot.size and rng.random() < 0.1 else given
+        )
 
     def spec(self):
         rng = self.rng
@@ -290,5 +377,5 @@ def add_ballast(count, slots, rules):
             yield 0
 
     slots["fuse"], slots["ballast"] = Slot(0), Slot(0, count)
-    rules.append(Rule("mark", mark, ("fuse", "ballast"), True, False, (), None, False))
-    rules.append(Rule("clear", clear, ("ballast",), False, False, (), None, True))
+    rules.append(Rule("mark", mark, ("fuse", "ballast"), ("me",), False, (), None, False))
+    rules.append(Rule("clear", clear, ("ballast",), (), False, (), None, True))

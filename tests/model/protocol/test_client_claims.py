@@ -69,7 +69,8 @@ def outcomes(
         "offsets": Offsets(),
         "scope": Scope(**scope),
     }  # type: ignore[arg-type]
-    if rule.guard is not None and not rule.guard.allows(0, given[rule.guard.slot]):
+    guard = rule.guard
+    if guard and not guard.allows((0,) * len(guard.takes), given[guard.slot]):
         return []
     args = [given[slot] for slot in rule.slots] + ([given["scope"]] if rule.takes_scope else [])
     return [y if isinstance(y, tuple) else (y,) for y in rule.call(*args)]

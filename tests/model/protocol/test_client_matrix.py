@@ -66,7 +66,7 @@ def told(rule: Rule, client: Client, answer: Answer, **scope: object) -> tuple[s
     """The only outcome of an answer: its label and the member after it. The link is idle again."""
     args = [client, Link(answer=answer), *([Scope(**scope)] if rule.takes_scope else [])]  # type: ignore[arg-type]
     assert rule.guard is not None
-    assert rule.guard.allows(0, args[1])
+    assert rule.guard.allows((0,) * len(rule.guard.takes), args[1])
     ((*label, after, link),) = rule.call(*args)
     assert link == Link()
     return label[0] if label else "", after

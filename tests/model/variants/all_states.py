@@ -11,7 +11,7 @@ from typing import Any
 from attrs import define, field
 
 from groupcheck.model.engine import Spec
-from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.binding import Instance
 from groupcheck.model.engine.step import Semantics
 
 Numbers = tuple[int, ...]
@@ -19,13 +19,12 @@ Table = dict[Numbers, list[tuple[str, Numbers]]]  # numbers of the arguments -> 
 
 
 @define
-class Instance:
+class Bound:
     """A rule at an index: the places of its slots, the place that its guard reads (None: no guard),
     what its calls have yielded.
     """
 
-    rule: Rule
-    me: int
+    instance: Instance
     where: tuple[int, ...]
     guarded: int | None
     table: Table
@@ -54,18 +53,9 @@ class Space:
             (self._urgent, self.see.urgent),
             (self._ordinary, self.see.ordinary),
         ):
-            for r, me, where in instances:
-                indexed = r.takes_me or (r.guard is not None and r.guard.takes_me)
-                guarded = where[r.slots.index(r.guard.slot)] if r.guard else None
-                agenda.add(
-                    Instance(
-                        r,
-                        me,
-                        where,
-                        guarded,
-                        tables.setdefault((r.name, me if indexed else None), {}),
-                    )
-                )
+            for i in instances:
+                table = tables.setdefault((i.rule.name, i.given, i.guard_given), {})
+                agenda.add(Bound(i, i.where, i.guarded, table))
 
     def number(self, value: Any) -> int:
         key = (type(value), value)  # True and 1 are different values
@@ -83,11 +73,11 @@ class Space:
             for part in {tuple([state[k] for k in at]) for state in self.states}
         }
 
-    def outcomes(self, i: Instance, state: Numbers) -> Iterator[tuple[str, Numbers]]:
+    def outcomes(self, i: Bound, state: Numbers) -> Iterator[tuple[str, Numbers]]:
         args = tuple([state[k] for k in i.where])
         found = i.table.get(args)
         if found is None:
-            called = self.see.call(i.rule, i.me, tuple(self.values[n] for n in args))
+            called = self.see.call(i.instance, tuple(self.values[n] for n in args))
             found = i.table[args] = [
                 (name, tuple(self.number(v) for v in after)) for name, after in called
             ]
@@ -123,18 +113,18 @@ class _Agenda:
     """Instances in order, and for each place and value those whose guards let them pass."""
 
     values: list[Any]
-    every: list[Instance] = field(factory=list)
+    every: list[Bound] = field(factory=list)
     always: list[int] = field(factory=list)
     readers: dict[int, list[int]] = field(factory=dict)
     passed: dict[int, dict[int, list[int]]] = field(factory=dict)
 
-    def add(self, i: Instance) -> None:
+    def add(self, i: Bound) -> None:
         here = self.always if i.guarded is None else self.readers.setdefault(i.guarded, [])
         here.append(len(self.every))
         self.every.append(i)
         self.passed = {place: {} for place in self.readers}
 
-    def enabled(self, state: Numbers) -> list[Instance]:
+    def enabled(self, state: Numbers) -> list[Bound]:
         found = self.always.copy()
         for place, passed in self.passed.items():
             value = state[place]
@@ -142,9 +132,7 @@ class _Agenda:
             if allowed is None:
                 readers = [(n, self.every[n]) for n in self.readers[place]]
                 allowed = passed[value] = [
-                    n
-                    for n, i in readers
-                    if i.rule.guard and i.rule.guard.allows(i.me, self.values[value])
+                    n for n, i in readers if i.instance.allows(self.values[value])
                 ]
             if allowed:
                 found += allowed

@@ -164,7 +164,7 @@ def _receives(original: Rule) -> Rule:
     def call(client: Client, wire: Wire, scope: Scope) -> Iterator[Any]:
         link = Link(answer=wire.answers[0])
         assert original.guard is not None
-        if original.guard.allows(0, link):
+        if original.guard.allows((), link):
             rest = but(wire, answers=wire.answers[1:])
             for *label, after, _ in original.call(
                 client, link, *([scope] if original.takes_scope else [])

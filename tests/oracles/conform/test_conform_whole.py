@@ -464,7 +464,8 @@ def test_tables_give_what_the_rules_give():
     for _ in range(4):
         following = []
         for state in reached:
-            for rule, me, _ in tables.see.ordinary:
+            for i in tables.see.ordinary:
+                rule, me = i.rule, i.me or 0
                 begun = tables.rows(rule.name, me).after(state)
                 assert [((name,), valued(after)) for name, after in begun] == [
                     *driven.fired(valued(state), rule.name, me)
