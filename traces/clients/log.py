@@ -82,6 +82,8 @@ class ClientLog:
     _head: Names = NOBODY
     # The last lines, for the time of one that has none of its own.
     _before: deque[str] = Factory(lambda: deque(maxlen=LOOKED_BACK))
+    # The line before, if it is of a library and says nothing known: number, line, words, library.
+    _cut: tuple[int, str, str, str] | None = None
     # A line that has none of these says nothing.
     _words: Set[str] = field(init=False)
 
@@ -114,8 +116,8 @@ class ClientLog:
                 record = PrettyRecord()
             if not look.goes_on:
                 self._head = NOBODY
-            said: tuple[Said, ...] = ()
-            if look.speaks:
+            said = tuple(self._whole(number, line)) if self._cut else ()
+            if look.speaks and not said:
                 text = line[:MOST_CHARS]
                 said = tuple(self._line(number, line, text if look.is_plain else plain(text)))
             if record is None:
@@ -124,6 +126,7 @@ class ClientLog:
                 yield from record.statements()
                 record = None
             self._before.append(line)
+        yield from self._whole(0, "")
         yield from self._settings()
         if record is not None:
             yield from record.statements()
@@ -160,7 +163,7 @@ class ClientLog:
                 and message_end(text)
                 and not text.startswith("at ")
             ):
-                self._note_strange(number, text)
+                self._cut = number, line, text, about.library
             return
         self.understood += 1
         time, process = time_in_json(line), process_of(line)
@@ -186,6 +189,23 @@ class ClientLog:
                 instance=mine.instance,
                 fields={k: v for k, v in settled(hit).items() if k not in NAMES},
             )
+
+    def _whole(self, number: int, rest: str) -> Iterator[Said]:
+        """What the line before this one says together with it, if it was broken in two when it was
+        pasted: then a sentence reaches from one into the other.
+        """
+        if self._cut is None:
+            return
+        before, line, text, library = self._cut
+        self._cut = None
+        tail = plain(rest[:MOST_CHARS]) if number == before + 1 and not continues(rest) else ""
+        if tail and parse_time(rest[:TIME_CHARS]) is None:
+            for joint in ("", " "):
+                hits = self.sentences.in_line(text + joint + tail, library)
+                if any(hit.begin < len(text) < hit.end for hit in hits) and not names(tail).library:
+                    yield from self._line(before, line + joint + rest, text + joint + tail)
+                    return
+        self._note_strange(before, text)
 
     def _of_task(self, text: str, about: Names) -> Names:
         """The names of a sink's task, which other lines of the same task tell whole."""
