@@ -2,7 +2,7 @@
 values that they take together.
 
 An index is written `i`, `i+1` or `i-1` (counted round the array: after the last element comes the
-first), or `*` for the whole array as a tuple. Every combination of values is taken, except that two
+first), or `:` for the whole array as a tuple. Every combination of values is taken, except that two
 different indexes into one array never have equal values: no two parameters stand for one element.
 """
 

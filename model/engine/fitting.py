@@ -267,7 +267,9 @@ def _places(spec: Parts, part: Rule | Predicate, where: str) -> None:
         named.add(text)
         if is_rule and name in whole and at != EVERY:
             raise SpecError(
-                f"{text} is a part of {name}[*]", where=where, do=f"take it from {name}[*]"
+                f"{text} is a part of {name}[{EVERY}]",
+                where=where,
+                do=f"take it from {name}[{EVERY}]",
             )
     reads = _reads(spec, part)
     if _is_view(spec, part) and len({*reads, *part.takes}) > 1:

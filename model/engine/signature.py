@@ -16,10 +16,10 @@ from attrs import frozen
 from groupcheck.model.engine.errors import SpecError, shown
 from groupcheck.model.engine.functions import parameters_of
 
-EVERY = "*"  # in place of an index: all elements, as a tuple
+EVERY = ":"  # in place of an index: all elements, as a tuple
 Place = tuple[str, str | None]  # a slot or view, and the index as it is written
 
-_PLACE = re.compile(r"^(\w+)(?:\[(\*|[^\W\d]\w*(?:[+-]\d{1,6})?)\])?$")
+_PLACE = re.compile(r"^(\w+)(?:\[(:|[^\W\d]\w*(?:[+-]\d{1,6})?)\])?$")
 _INDEXED = re.compile(r"^\w+\[([a-z]|\d+)\]$")
 
 
@@ -64,7 +64,7 @@ def signature(function: Callable[..., Any], what: str) -> Signature:
         if not match:
             raise SpecError(
                 f"{shown(text)} is not a slot such as 'core', 'client[i]', 'client[i+1]' or"
-                " 'client[*]' (an index is a name)",
+                " 'client[:]' (an index is a name)",
                 where=where,
             )
         found[name] = match[1], match[2]

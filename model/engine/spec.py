@@ -18,7 +18,7 @@ and write:
   never have equal values: `me` is never `other` here. Indexes into different arrays are
   independent. An index that is not taken as a parameter is tried all the same.
 - `"node[me+1]"` and `"node[me-1]"` are the neighbours in a ring: after the last element comes the
-  first. `"node[*]"` is the whole array, as a tuple that is read and yielded.
+  first. `"node[:]"` is the whole array, as a tuple that is read and yielded.
 - An outcome is a tuple of new values, one for each slot parameter in order (for one slot: the bare
   value).
   With `@rule("granted", "refused")` each outcome starts with one of these labels, and each label is

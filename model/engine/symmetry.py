@@ -7,7 +7,7 @@ that permutations make of it) stands for all of them: a search stores one and co
 `symmetry_of` derives from a spec which arrays may be permuted, and says why others may not:
 
 - A rule or predicate that takes an index may know it. One that reads neighbours in a ring
-  (`client[me+1]`) or a whole array (`client[*]`) knows their order. A guard that takes `me` may
+  (`client[me+1]`) or a whole array (`client[:]`) knows their order. A guard that takes `me` may
   know it, too, unless it belongs to an urgent rule and reads a single slot: such a rule goes from
   index to index inside a step (a *walk*, directed by the value of that slot), and the engines check
   that every order of its visits comes to the same end.

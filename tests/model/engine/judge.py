@@ -38,7 +38,7 @@ def reach(spec, name):
     """The arrays into which the index of a slot or view leads, with their sizes."""
     view = view_of(spec, name)
     if view:
-        inner = [reach(spec, other) for other, index in view.places if index != "*"]
+        inner = [reach(spec, other) for other, index in view.places if index != ":"]
         found = {array: size for arrays in inner for array, size in arrays.items()}
         return found or ({name: alike(spec)} if view.takes else {})
     return {} if name == "state" or not spec.slots[name].size else {name: spec.slots[name].size}
@@ -51,12 +51,12 @@ def alike(spec):
 
 def exact(spec, part, usual):
     """Each parameter with the index that it means: none where it is single or a whole array."""
-    written = {*part.takes} | {parted(i)[0] for _, i in part.places if i not in (None, "*")}
+    written = {*part.takes} | {parted(i)[0] for _, i in part.places if i not in (None, ":")}
     if getattr(part, "guard", None):
         written |= {*part.guard.takes}
     own = next((name for name in ("me", "i") if name in written), usual)
     return [
-        (name, None if index == "*" or not reach(spec, name) else parted(index or own))
+        (name, None if index == ":" or not reach(spec, name) else parted(index or own))
         for name, index in part.places
     ]
 
@@ -102,7 +102,7 @@ def firings(spec, rule, chosen, state):
     wheres, given = [], []
     for (name, written), (_, index) in zip(rule.places, exact(spec, rule, "me")):
         element = None if index is None else (chosen[index[0]] + index[1]) % spec.slots[name].size
-        wheres.append((name, "*" if written == "*" else element))
+        wheres.append((name, ":" if written == ":" else element))
         given.append(now[name] if element is None else now[name][element])
     if rule.guard:
         asked = given[(rule.parameters or rule.slots).index(rule.guard.slot)]
@@ -115,7 +115,7 @@ def firings(spec, rule, chosen, state):
             values = (outcome,)
         after = dict(now)
         for (name, element), value in zip(wheres, values, strict=True):
-            if element is None or element == "*":
+            if element is None or element == ":":
                 after[name] = value
             else:
                 after[name] = (*after[name][:element], value, *after[name][element + 1 :])
@@ -137,7 +137,7 @@ def breaks(spec, p, rule, label, wheres, before, after):
             k
             for name, element in wheres
             if name == s
-            for k in (range(spec.slots[s].size) if element == "*" else [element])
+            for k in (range(spec.slots[s].size) if element == ":" else [element])
         }
         for s in arrays
     ]
@@ -175,9 +175,9 @@ def successors(spec, state):
 
 
 def value_of(spec, name, element, state):
-    """The value of a slot or view. `element`: None for what is single, "*" for all."""
+    """The value of a slot or view. `element`: None for what is single, ":" for all."""
     view = view_of(spec, name)
-    if element == "*":
+    if element == ":":
         every = range(next(iter(reach(spec, name).values())))
         return tuple(value_of(spec, name, k, state) for k in every)
     if view:
@@ -192,7 +192,7 @@ def asked(spec, p, chosen, state):
     """The answer of a predicate, or the value of a view."""
     given = []
     for (name, written), (_, index) in zip(p.places, exact(spec, p, "i")):
-        element = "*" if written == "*" else None
+        element = ":" if written == ":" else None
         if index:
             size = next(iter(reach(spec, name).values()))
             element = (chosen[index[0]] + index[1]) % size

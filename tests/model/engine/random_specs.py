@@ -49,12 +49,12 @@ def plain(value):
 
 def many(value, index):
     """The numbers behind an argument: of a whole array, or of one value."""
-    return [number(v) for v in value] if index == "*" else [number(value)]
+    return [number(v) for v in value] if index == ":" else [number(value)]
 
 
 def used(places, own):
     """The index variables of places, in their order."""
-    indexes = [i or own for _, i in places if i != "*"]
+    indexes = [i or own for _, i in places if i != ":"]
     return [*dict.fromkeys(re.sub(r"[+-]\d+", "", i) for i in indexes)]
 
 
@@ -112,9 +112,9 @@ class Writer:
                 continue
             mine = [("me", "other"), ("b", "c"), ("d", "e")][len(ways) if size not in ways else 0]
             mine = ways.setdefault(size, mine)
-            more = [] if self.is_blind else [f"{mine[0]}+1", f"{mine[1]}-1", "*"]
+            more = [] if self.is_blind else [f"{mine[0]}+1", f"{mine[1]}-1", ":"]
             index = rng.choice([*mine, mine[0], *more])
-            if not any(name == n and "*" in (index, i) for n, i in found):
+            if not any(name == n and ":" in (index, i) for n, i in found):
                 found[name, None if index == "me" and rng.random() < 0.5 else index] = True
         # A plain one is the same as one at `me`.
         return [(n, i) for n, i in found if (n, "me") != (n, i) or (n, None) not in found]
@@ -157,14 +157,14 @@ class Writer:
                 elif dice(seed, k, choice, now) % 3 == 0:
                     new[0] = now[0]
                 values = [[like(self.slots[s], n) for n in v] for s, v in zip(slots, new)]
-                outcome = tuple(tuple(v) if i == "*" else v[0] for v, i in zip(values, written))
+                outcome = tuple(tuple(v) if i == ":" else v[0] for v, i in zip(values, written))
                 if labels:
                     yield (labels[dice(choice, now) % len(labels)], *outcome)
                 else:
                     yield outcome if len(outcome) > 1 else outcome[0]
 
         names = tuple(f"p{n}" for n in range(len(slots)))
-        asked = [n for n, i in zip(names, written) if i != "*"]
+        asked = [n for n, i in zip(names, written) if i != ":"]
         may = [v for v in variables if v in takes or v in bound][:1]
         may = [] if self.is_blind else may
         guard = self.guard(k, asked, may) if asked and rng.random() < 0.4 else None
@@ -206,7 +206,7 @@ class Writer:
             if name not in self.size:
                 found[name, None] = True
             elif rng.random() < 0.15 and not self.is_blind:
-                found[name, "*"] = True
+                found[name, ":"] = True
             elif fit:
                 index = rng.choice(fit) + self.way()
                 found[name, None if index == "i" and unnamed else index] = True
@@ -227,11 +227,11 @@ class Writer:
             found[name, letter + self.way() if name in self.size else None] = True
         wide = [n for n in every if n in self.size]
         if wide and rng.random() < 0.2 and not self.is_blind:
-            found[rng.choice(wide), "*"] = True
+            found[rng.choice(wide), ":"] = True
         made = self.function(
             f"v{k}", tuple(found), rng.choice([2, 2, 3]), lambda die, sides: die % sides
         )
-        size = next((self.size[n] for n, i in found if n in self.size and i != "*"), None)
+        size = next((self.size[n] for n, i in found if n in self.size and i != ":"), None)
         if size is not None:
             self.size[f"v{k}"] = size
         return made
