@@ -3,7 +3,9 @@ same ones, rule by rule.
 """
 
 import pytest
+from ring_election import ring_election
 from small_group import small_group
+from termination_detection import termination_detection
 from two_phase_commit import two_phase_commit
 
 from groupcheck.model.engine import reference
@@ -30,6 +32,29 @@ def test_two_phase_commit_has_its_known_numbers(managers, expected):
 
 
 @pytest.mark.parametrize(
+    ("identities", "expected"),
+    # What TLC counts for ChangRoberts; it counts initial states as generated, too.
+    [
+        ((2, 3, 1), (137, 219, 10)),
+        ((3, 2, 4, 1), (747, 1_570, 14)),
+        ((3, 5, 2, 4, 1), (4_391, 11_600, 19)),
+    ],
+)
+def test_the_ring_election_has_the_numbers_of_tlc(identities, expected):
+    verdict = explore.explore(ring_election(identities))
+    assert verdict.verdict == "holds" and not verdict.goals_not_met
+    assert numbers(verdict) == expected
+
+
+@pytest.mark.parametrize(("nodes", "expected"), [(3, (302, 9)), (4, (1_566, 12)), (5, (7_742, 15))])
+def test_termination_detection_has_the_numbers_of_tlc(nodes, expected):
+    """Transitions are not compared: TLC counts a step once for each disjunct that allows it."""
+    verdict = explore.explore(termination_detection(nodes))
+    assert verdict.verdict == "holds" and not verdict.goals_not_met
+    assert (verdict.states, verdict.depth) == expected
+
+
+@pytest.mark.parametrize(
     ("scope", "expected"),
     [
         ((2, 2, 4, 2, 1), (114_418, 356_815, 57)),
@@ -51,6 +76,8 @@ def test_the_small_group_has_its_known_numbers(scope, expected):
         two_phase_commit(5),
         small_group(2, 2, 2, 1, 1),
         small_group(3, 1, 1, 1, 0),
+        ring_election((3, 2, 4, 1)),
+        termination_detection(3),
     ],
 )
 def test_both_engines_count_the_same_for_every_rule(spec):
