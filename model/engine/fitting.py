@@ -219,15 +219,10 @@ def _rule(spec: Parts, r: Rule) -> None:
     for variable in r.guard.takes if r.guard else ():
         if variable not in found:
             raise SpecError(
-                f"its guard takes {variable}, but the rule has no index{_why(r, variable)}",
+                f"its guard takes {variable}, but the rule has no index of that name",
                 where=where,
                 do=f"let the rule take {variable}, too",
             )
-
-
-def _why(r: Rule, variable: str) -> str:
-    is_plain = not r.takes and not r.written
-    return ": it touches single slots alone" if is_plain else f" {variable}"
 
 
 def _own_names(spec: Parts, part: Rule | Predicate, where: str) -> None:
