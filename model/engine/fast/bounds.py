@@ -26,7 +26,11 @@ for _name, _value in vars(r).items():
 
 # of each array how many elements a kernel may write, from the registers
 MOVING: Sizes = {r.SCRATCH: lambda n: n[r.KEY_WORDS] + 1}  # of kernels that move log and outcomes
-WRITING: Sizes = {**MOVING, r.HASH: lambda n: n[r.HASH_SIZE] * (n[r.KEY_WORDS] + 1)}
+WRITING: Sizes = {
+    **MOVING,
+    r.HASH: lambda n: n[r.HASH_SIZE] * (n[r.KEY_WORDS] + 1),
+    r.KEYED: lambda n: 2 * n[r.KEYED_SIZE],
+}
 SEARCH: Sizes = {
     **WRITING,
     r.BUFFER: lambda n: n[r.BUFFER_SIZE] * n[r.WORDS],
@@ -43,6 +47,12 @@ SEARCH: Sizes = {
     r.CURRENT: lambda n: n[r.WORDS],
     r.CHAIN: lambda n: r.LONGEST_CHAIN + 1,
     r.DONE: lambda n: n[r.DONE_SIZE],
+    r.PAIRS: lambda n: (n[r.AT_ONCE] + n[r.TABLES]) * r.PAIR_WORDS,
+    r.ITEMS: lambda n: n[r.ITEMS_SIZE] * (n[r.WORDS] + r.ITEM_WORDS),
+    r.FRESH: lambda n: 2 * n[r.BUFFER_SIZE],
+    r.LOOKS: lambda n: n[r.LOOKS_SIZE],
+    r.GOING: lambda n: n[r.ITEMS_SIZE],
+    r.FIRING: lambda n: n[r.ITEMS_SIZE],
     r.VIEW_VALUES: lambda n: n[r.VIEW_WORDS],
     r.DEGREES: lambda n: n[r.STATES],
     r.FOLLOWED: lambda n: n[r.FOLLOWED_SIZE] * (n[r.WORDS] + 1),
@@ -61,6 +71,7 @@ COUNTS = {
     r.LEVEL_COUNT: r.LEVEL_SIZE,
     r.EDGE_COUNT: r.EDGE_ROOM,
     r.FOLLOWED_COUNT: r.FOLLOWED_SIZE,
+    r.KEYED_COUNT: r.KEYED_SIZE,
 }
 
 

@@ -18,6 +18,9 @@ BLOCK = 512  # successors expanded before they are inserted: what the cache can 
 QUEUE = 1 << 16
 LEVELS = 1 << 12  # levels that the kernel begins by itself before it returns
 STEPS_AT_ONCE = 1 << 18  # steps listed by one call of the kernel
+AT_ONCE = 256  # pairs (state, table) whose chains go on side by side
+LOOKS = 1 << 8  # cells of predicates and views that are loaded at once
+ITEMS = 1 << 12  # steps of chains that are kept meanwhile
 STRETCH = 1 << 16  # states for each call of the kernel: then limits and interrupts are looked at
 APPENDING = frozenset({r.EXPAND, r.LISTED, r.RETRY, r.TAKE_IN})  # modes that add states to the log
 SIEVE_BITS = 15  # as many recent states as fit into the inner caches
@@ -72,7 +75,7 @@ class Loop:
     def _buffers(self, size: int) -> None:
         with self.packed.changing():
             self.packed.set({r.BUFFER_SIZE: size, r.PUT_OFF_SIZE: 4 * size})
-            lengths = {r.HASHES: size, r.NEEDS: size, r.PUT_OFF: 8 * size}
+            lengths = {r.HASHES: size, r.NEEDS: size, r.PUT_OFF: 8 * size, r.FRESH: 2 * size}
             self.packed.hold_all({k: np.zeros(n, np.uint64) for k, n in lengths.items()})
             self.sized_by_words()
 
@@ -84,15 +87,26 @@ class Loop:
         ):  # it must hold a block and all successors of one more state
             self._buffers(2 * (BLOCK + self.packed.out_degree + 2))
 
+    @property
+    def _looks(self) -> int:
+        """Room for cells of predicates and views: of some states, and of all that there are."""
+        return LOOKS + self.packed.shape.predicates + self.packed.shape.views
+
     def sized_by_words(self) -> None:
         p = self.packed
         lengths = {
             r.BUFFER: max(1, p.get(r.BUFFER_SIZE)) * p.words,
             r.STACK: (p.get(r.STACK_SIZE) + 1) * (p.words + 4),
             r.CURRENT: p.words,
+            r.ITEMS: ITEMS * (p.words + r.ITEM_WORDS),
+            r.GOING: ITEMS,
+            r.FIRING: ITEMS,
+            r.LOOKS: self._looks,
+            r.PAIRS: (AT_ONCE + p.get(r.TABLES)) * r.PAIR_WORDS,
             r.ASKED: p.get(r.ASKED_SIZE) * (p.words + p.view_words + 2),
         }
         p.hold_all({k: np.zeros(n, np.uint64) for k, n in lengths.items()})
+        p.set({r.AT_ONCE: AT_ONCE, r.ITEMS_SIZE: ITEMS, r.LOOKS_SIZE: self._looks})
         self.clear_sieve()
 
     def clear_sieve(self) -> None:

@@ -19,7 +19,7 @@ from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.compiled import Unit, is_ready
 from groupcheck.model.engine.fast.layout import arrange
-from groupcheck.model.engine.fast.packed import DENSE_BITS, SMALL_BITS, SPARSE, Packed
+from groupcheck.model.engine.fast.packed import DENSE_BITS, LEAST_ROWS, SMALL_BITS, SPARSE, Packed
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.store import has_limited_address_space
 from groupcheck.model.engine.verdict import Limits
@@ -165,11 +165,11 @@ def foreseen(search: Search) -> int:
 
 
 def hash_growth(packed: Packed) -> int:
-    """A larger hash of rows, if the rows that are asked for at once may need one."""
-    size, more = packed.get(r.HASH_SIZE), 2 * packed.get(r.ASKED_SIZE)
-    if (packed.get(r.HASH_COUNT) + more) * 10 <= size * 6:
-        return 0
-    return 8 * (packed.get(r.KEY_WORDS) + 1) * max(2 * size, 2 * (packed.get(r.HASH_COUNT) + more))
+    """Larger hashes of rows, if the rows that are asked for at once may need them."""
+    by_key, by_words = packed.hash_sizes(2 * packed.get(r.ASKED_SIZE))
+    keyed = 16 * by_key if by_key != packed.get(r.KEYED_SIZE) else 0
+    worded = 8 * (packed.get(r.KEY_WORDS) + 1) * by_words
+    return keyed + (worded if by_words != packed.get(r.HASH_SIZE) else 0)
 
 
 def widening(packed: Packed, states: int) -> int:
@@ -186,9 +186,11 @@ def widening(packed: Packed, states: int) -> int:
         for b, filled in zip(bits, packed.filled, strict=True)
     ]
     cells = sum(4 << b for b, is_dense in zip(bits, dense) if is_dense)
-    hashed = sum(filled for filled, is_dense in zip(packed.filled, dense) if not is_dense)
+    hashed = [(f, b) for f, b, is_dense in zip(packed.filled, bits, dense) if not is_dense]
+    by_key = sum(f for f, b in hashed if b <= packed.key_bits)
+    by_words = sum(f for f, b in hashed if b > packed.key_bits)
     keys = words + packed.view_words + 2
-    taken = cells + 8 * keys * max(1 << 12, 4 * hashed)
+    taken = cells + 16 * max(LEAST_ROWS, 2 * by_key) + 8 * keys * max(LEAST_ROWS, 4 * by_words)
     if words != packed.words:
         used = packed.get(r.OUTCOMES_USED)
         taken += 8 * (words - packed.words) * states + 8 * used * words // packed.words + 4 * used

@@ -24,6 +24,8 @@ ALL = (1 << 64) - 1
 DIRECT = 1 << 63
 DENSE_BITS = 22  # a table with more bits of input is found by hash
 SMALL_BITS = 16  # one with fewer is dense even when nearly empty
+KEYED_BITS = 64  # one with more is found by the words of the state, not by a key
+LEAST_ROWS = 1 << 12  # slots of a hash of rows
 SPARSE = 64  # cells for each filled row beyond which a larger dense table does not pay
 
 
@@ -45,7 +47,10 @@ class Packed:
         self.is_torn = False  # memory ran out while arrays and registers did not fit each other
         self.fields: list[Field] = []
         self.words = 0
-        self.is_hashed = [False] * len(shape.inputs)
+        self.is_hashed = [False] * len(shape.inputs)  # without cells: by a key or by words
+        self.is_keyed = [False] * len(shape.inputs)
+        # bits that a key has for the inputs, beside the number of their table
+        self.key_bits = 64 - (len(shape.inputs) + 1).bit_length()
         self.outcomes = Reserved(1 << 32)
         self.point(r.OUTCOMES, self.outcomes)
         self.most = [0] * shape.rules  # outcomes of the largest row of each table
@@ -176,10 +181,12 @@ class Packed:
     # -- guards
 
     def _place_guards(self) -> None:
-        """Arrays for the guards, for fields as they are now."""
+        """Arrays for the guards, for fields as they are now: of each place that guards read where
+        its field is, where the bits for its values begin, and the tables that some value opens.
+        """
         fields = [self.fields[place] for place in self._columns]
         bases = np.cumsum([0, *(1 << f.width for f in fields)]).tolist()
-        entries = [x for f, base in zip(fields, bases) for x in (f.word, f.shift, f.mask, base)]
+        entries = [x for f, base in zip(fields, bases) for x in (f.word, f.shift, f.mask, base, 0)]
         self.hold(r.GUARDS, u64(entries))
         self.hold(r.GUARD_BITS, np.zeros(max(1, bases[-1]), np.uint64))
         self.guarded = [0] * len(self._columns)
@@ -192,8 +199,9 @@ class Packed:
         for n in range(len(self._columns)):
             more = u64(self.values.open_tables(n, self.guarded[n]))
             if len(more):
-                at = int(entries[4 * n + 3]) + self.guarded[n]
+                at = int(entries[5 * n + 3]) + self.guarded[n]
                 bits[at : at + len(more)] = more
+                entries[5 * n + 4] |= np.bitwise_or.reduce(more)
                 self.guarded[n] += len(more)
 
     # -- fields
@@ -330,6 +338,7 @@ class Packed:
             self.arrays.get(x) for x in (r.INPUTS, r.BASES, r.CELLS)
         )
         old_hash, old_size = self.arrays.get(r.HASH), self.get(r.HASH_SIZE)
+        old_keyed = self.arrays.get(r.KEYED)
         masks = np.zeros((len(self.shape.inputs), self.words + self.view_words), np.uint64)
         shifts = np.zeros((len(self.shape.inputs), self.words + self.view_words), np.uint64)
         inputs: list[int] = []
@@ -348,7 +357,9 @@ class Packed:
                 f = self.fields[place]
                 inputs += [f.word, f.shift, f.mask, at[place]]
             self.is_hashed[k] = not self._is_dense(k)
-            bases.append(ALL if self.is_hashed[k] else size)
+            self.is_keyed[k] = self.is_hashed[k] and offset <= min(KEYED_BITS, self.key_bits)
+            number = (k + 1) << self.key_bits
+            bases.append(number if self.is_keyed[k] else ALL if self.is_hashed[k] else size)
             size += 0 if self.is_hashed[k] else 1 << offset
         self.hold_all(
             {
@@ -361,9 +372,15 @@ class Packed:
                 r.CELLS: np.zeros(max(1, size), np.uint32),
             }
         )
-        self._new_hash(max(1 << 12, 4 * sum(f for f, h in zip(self.filled, self.is_hashed) if h)))
+        self.registers[r.KEY_BITS] = self.key_bits
+        by_key = sum(f for f, keyed in zip(self.filled, self.is_keyed) if keyed)
+        by_words = sum(f for f, h in zip(self.filled, self.is_hashed) if h) - by_key
+        self._new_keyed(max(LEAST_ROWS, 2 * by_key))
+        self._new_hash(max(LEAST_ROWS, 4 * by_words))
         if old is not None:
-            self._respread(old[2], old_inputs, old_bases, old_cells, old_hash, old_size, mapping)
+            self._respread(
+                old[2], old_inputs, old_bases, old_cells, old_keyed, old_hash, old_size, mapping
+            )
 
     def _respread(
         self,
@@ -371,6 +388,7 @@ class Packed:
         inputs: Any,
         bases: Any,
         cells: Any,
+        keyed: Any,
         rows: Any,
         size: int,
         mapping: NDArray[np.uint32],
@@ -379,6 +397,7 @@ class Packed:
             r.OLD_INPUTS: inputs,
             r.OLD_BASES: bases,
             r.OLD_CELLS: cells,
+            r.OLD_KEYED: keyed,
             r.OLD_HASH: rows,
             r.MOVED_TO: mapping,
         }
@@ -386,6 +405,7 @@ class Packed:
         kept = {r.FROM: self.get(r.FROM), r.TO: self.get(r.TO)}
         self.set({r.FROM: self.shape.to_urgent, r.TO: len(self.shape.inputs)})
         self.set({r.OLD_HASH_SIZE: size, r.OLD_KEY_WORDS: key_words})
+        self.registers[r.OLD_KEYED_SIZE] = len(keyed) // 2
         self.kernel("respread")
         self.set(kept)
         for register in old:
@@ -395,15 +415,39 @@ class Packed:
         self.hold(r.HASH, aligned_zeros(size * (self.get(r.KEY_WORDS) + 1), np.uint64))
         self.registers[r.HASH_SIZE], self.registers[r.HASH_COUNT] = size, 0
 
+    def _new_keyed(self, size: int) -> None:
+        self.hold(r.KEYED, aligned_zeros(2 * size, np.uint64))
+        self.registers[r.KEYED_SIZE], self.registers[r.KEYED_COUNT] = size, 0
+
+    def hash_sizes(self, more: int) -> tuple[int, int]:
+        """Slots for rows by key, and for rows by words, where so many more rows come of each kind
+        that there is: as many as now, or more.
+        """
+        kinds = (
+            (self.get(r.KEYED_SIZE), self.get(r.KEYED_COUNT), any(self.is_keyed)),
+            (self.get(r.HASH_SIZE), self.get(r.HASH_COUNT), self.is_hashed != self.is_keyed),
+        )
+        by_key, by_words = (
+            max(2 * size, 2 * (count + more)) if some and (count + more) * 10 > size * 7 else size
+            for size, count, some in kinds
+        )
+        return by_key, by_words
+
     def ensure_hash_room(self, more: int) -> None:
-        """Room in the hash for so many more rows."""
-        if (self.get(r.HASH_COUNT) + more) * 10 > self.get(r.HASH_SIZE) * 6:
-            rows, size = self.arrays[r.HASH], self.get(r.HASH_SIZE)
-            self._new_hash(max(2 * size, 2 * (self.get(r.HASH_COUNT) + more)))
-            no_dense, none = u64([ALL] * len(self.shape.inputs)), np.zeros(0, np.uint32)
-            self._respread(
-                self.get(r.KEY_WORDS), self.arrays[r.INPUTS], no_dense, none, rows, size, none
-            )
+        """Room in the hashes for so many more rows."""
+        by_key, by_words = self.hash_sizes(more)
+        no_dense, none = u64([ALL] * len(self.shape.inputs)), np.zeros(0, np.uint32)
+        keyed, rows, size = none, none, self.get(r.HASH_SIZE)
+        if by_key != self.get(r.KEYED_SIZE):
+            keyed = self.arrays[r.KEYED]
+            self._new_keyed(by_key)
+        if by_words != size:
+            rows = self.arrays[r.HASH]
+            self._new_hash(by_words)
+        if len(keyed) or len(rows):
+            old_words = size if len(rows) else 0
+            inputs, key_words = self.arrays[r.INPUTS], self.get(r.KEY_WORDS)
+            self._respread(key_words, inputs, no_dense, none, keyed, rows, old_words, none)
 
     # -- writing rows
 

@@ -20,6 +20,7 @@ Words = NDArray[np.uint64]
 Number = TypeVar("Number", np.uint32, np.uint64)
 CHECKED = bool(os.environ.get("GROUPCHECK_CHECK_BOUNDS"))  # see `bounds.py`
 STEP = 1 << 20  # words of disk taken at once
+HUGE = 1 << 22  # bytes of an array from which on it lies on huge pages
 FIRST = 1 << 20  # words reserved at first where address space is short
 FENCE = 8  # words behind an array that must never change, where bounds are checked
 PAINT = 0xFEEDC0DE5AFEB07D
@@ -141,7 +142,11 @@ def _reserved(count: int) -> mmap.mmap:
     """Address space for so many words of this process alone, which take memory once written.
     Raises `MemoryError`.
     """
-    size = 8 * (count + FENCE * CHECKED)
+    return _mapped(8 * (count + FENCE * CHECKED))
+
+
+def _mapped(size: int) -> mmap.mmap:
+    """So many bytes of this process alone, all 0. Raises `MemoryError`."""
     with _no_memory():
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
         space = mmap.mmap(-1, size, flags=flags)
@@ -179,8 +184,13 @@ def allocate(file: Path, size: int) -> None:
 
 
 def aligned_zeros(size: int, kind: type[Number]) -> NDArray[Number]:
-    """An array of zeros, from an address on that is a multiple of a cache line's 64 bytes."""
+    """An array of zeros, from an address on that is a multiple of a cache line's 64 bytes. A large
+    one lies on huge pages, where the system has them: it is read at random places.
+    """
     width = np.dtype(kind).itemsize
+    if size * width >= HUGE:
+        space = _mapped(size * width)
+        return np.frombuffer(space, kind)
     room = np.zeros(size + 64 // width, kind)
     begin = -address(room) % 64 // width
     return room[begin : begin + size]

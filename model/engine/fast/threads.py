@@ -38,6 +38,12 @@ OWN = (
     r.CURRENT,
     r.CHAIN,
     r.DONE,
+    r.PAIRS,
+    r.ITEMS,
+    r.GOING,
+    r.FIRING,
+    r.FRESH,
+    r.LOOKS,
     r.VIEW_VALUES,
     r.SIEVE,
 )

@@ -82,8 +82,10 @@ def called(search):
     return out
 
 
+@pytest.mark.parametrize("keyed", [0, 4, packed.KEYED_BITS])  # none by a key, some, all
 @pytest.mark.parametrize("limit", [0, 3, packed.DENSE_BITS])  # all by hash, some, none
-def test_every_filled_row_is_dumped_once_with_its_outcomes(monkeypatch, limit):
+def test_every_filled_row_is_dumped_once_with_its_outcomes(monkeypatch, limit, keyed):
+    monkeypatch.setattr(packed, "KEYED_BITS", keyed)
     monkeypatch.setattr(packed, "DENSE_BITS", limit)
     monkeypatch.setattr(packed, "SMALL_BITS", limit)
     search = searched()

@@ -41,7 +41,9 @@ Kernel = Callable[[int], None]
 Objects = list[tuple[str, bytes]]  # symbol and object code of each kernel
 _SOURCES = (
     "building.py",
+    "chains.py",
     "compiled.py",
+    "examining.py",
     "firing.py",
     "graph.py",
     "index.py",

@@ -20,7 +20,7 @@ from groupcheck.model.engine.fast.kernels.intrinsics import (
     trailing_zeros,
     words,
 )
-from groupcheck.model.engine.fast.kernels.lookup import look, open_of
+from groupcheck.model.engine.fast.kernels.lookup import look, open_among
 
 ZERO, TWO, THREE, FOUR = U(0), U(2), U(3), U(4)
 NOTHING, LONGEST = U(r.NOTHING), U(r.LONGEST_CHAIN)
@@ -32,7 +32,8 @@ def enabled(wide, ctx, cells, masks, shifts, bases, current, possible, place):
     be possible, a row is missing).
     """
     groups = words(ctx[r.URGENT_FIRST])
-    possible &= words(ctx[r.URGENT_UNGUARDED])[0] | open_of(
+    possible = possible & words(ctx[r.URGENT_UNGUARDED])[0] | open_among(
+        possible,
         current,
         ZERO,
         words(ctx[r.GUARDS]),

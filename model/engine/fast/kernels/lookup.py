@@ -20,11 +20,21 @@ from groupcheck.model.engine.fast.kernels.intrinsics import (
     home,
     inside,
     mix,
+    prefetch,
     words,
 )
 
-ZERO, TWO, THREE, FOUR, HALF = U(0), U(2), U(3), U(4), U(32)
-HASH_BASE, ASKED_FOR = U(r.HASHED), U(r.ASKED_FOR)
+ZERO, TWO, THREE, FOUR, FIVE, EIGHT, SIXTEEN, HALF = (
+    U(0),
+    U(2),
+    U(3),
+    U(4),
+    U(5),
+    U(8),
+    U(16),
+    U(32),
+)
+HASH_BASE, DENSE_END, ASKED_FOR = U(r.HASHED), U(r.DENSE_END), U(r.ASKED_FOR)
 
 
 @alone
@@ -54,23 +64,32 @@ def ask(wide, ctx, x, at, table, place, views):
     return True
 
 
-@alone
-def find(wide, ctx, x, at, table, place, views):
-    """The cell of a hashed table; a key that is not there is entered and asked for."""
+@inside
+def slot_of(wide, ctx, masks, x, at, table, views):
+    """The slot of the hash where the row of the state at x[at:] is looked for first."""
     W = U(len(wide))
-    masks = words(ctx[r.MASKS])
-    rows, stride = words(ctx[r.HASH]), ctx[r.KEY_WORDS] + ONE
     extra = ctx[r.VIEW_WORDS] if views else ZERO
-    view_masks, view_values = words(ctx[r.VIEW_MASKS]), words(ctx[r.VIEW_VALUES])
     h = table + ONE
     for w in range(len(wide)):
         h = mix(h ^ (x[at + U(w)] & masks[table * W + U(w)]))
     v = ZERO
     while v < extra:
-        h = mix(h ^ (view_values[v] & view_masks[table * extra + v]))
+        h = mix(h ^ (words(ctx[r.VIEW_VALUES])[v] & words(ctx[r.VIEW_MASKS])[table * extra + v]))
         v += ONE
+    return home(h, ctx[r.HASH_SIZE])
+
+
+@alone
+def find(wide, ctx, x, at, table, place, views, slot):
+    """The cell of a hashed table, looked for from a slot on; a key that is not there is entered
+    and asked for.
+    """
+    W = U(len(wide))
+    masks = words(ctx[r.MASKS])
+    rows, stride = words(ctx[r.HASH]), ctx[r.KEY_WORDS] + ONE
+    extra = ctx[r.VIEW_WORDS] if views else ZERO
+    view_masks, view_values = words(ctx[r.VIEW_MASKS]), words(ctx[r.VIEW_VALUES])
     size = ctx[r.HASH_SIZE]
-    slot = home(h, size)
     while rows[slot * stride] != ZERO:
         value = rows[slot * stride]
         if value >> HALF == table + ONE:
@@ -101,15 +120,72 @@ def find(wide, ctx, x, at, table, place, views):
     return ASKED_FOR
 
 
+@alone
+def find_keyed(wide, ctx, x, at, table, place, views, key):
+    """The cell of a row by its key; a key that is not there is entered and asked for."""
+    rows, size = words(ctx[r.KEYED]), ctx[r.KEYED_SIZE]
+    slot = home(mix(key), size)
+    while rows[slot * TWO] != key:
+        if rows[slot * TWO] == ZERO:
+            if not ask(wide, ctx, x, at, table, place, views):
+                return ZERO
+            rows[slot * TWO] = key
+            rows[slot * TWO + ONE] = ASKED_FOR
+            ctx[r.KEYED_COUNT] += ONE
+            return ASKED_FOR
+        slot += ONE
+        if slot == size:
+            slot = ZERO
+    return rows[slot * TWO + ONE]
+
+
+@inside
+def where(wide, ctx, masks, shifts, bases, x, at, table):
+    """Where the cell for the state at x[at:] in a table over slots is: its number, or the key of
+    the row, or for words of a state the slot of the hash where they are looked for first. Starts
+    loading it.
+    """
+    W = U(len(wide))
+    cell = bases[table]
+    if cell == HASH_BASE:
+        slot = slot_of(wide, ctx, masks, x, at, table, False)
+        prefetch(ctx[r.HASH] + slot * (ctx[r.KEY_WORDS] + ONE) * EIGHT)
+        return slot
+    for w in range(len(wide)):
+        cell += gather(x[at + U(w)], masks[table * W + U(w)]) << shifts[table * W + U(w)]
+    if cell < DENSE_END:
+        prefetch(ctx[r.CELLS] + cell * FOUR)
+    else:
+        prefetch(ctx[r.KEYED] + home(mix(cell), ctx[r.KEYED_SIZE]) * SIXTEEN)
+    return cell
+
+
+@inside
+def read_cell(wide, ctx, bases, x, at, table, place, found):
+    """The cell that `where` has found; asks where it is unknown."""
+    if found < DENSE_END:
+        if bases[table] == HASH_BASE:
+            return find(wide, ctx, x, at, table, place, False, found)
+        e = U(halves(ctx[r.CELLS])[found])
+        if e == ZERO and ask(wide, ctx, x, at, table, place, False):
+            halves(ctx[r.CELLS])[found] = 1
+            return ASKED_FOR
+        return e
+    return find_keyed(wide, ctx, x, at, table, place, False, found)
+
+
 @inside
 def look(wide, ctx, cells, masks, shifts, bases, x, at, table, place):
     """The cell for the state at x[at:] in a table over slots alone; asks where it is unknown."""
     W = U(len(wide))
     cell = bases[table]
     if cell == HASH_BASE:
-        return find(wide, ctx, x, at, table, place, False)
+        slot = slot_of(wide, ctx, masks, x, at, table, False)
+        return find(wide, ctx, x, at, table, place, False, slot)
     for w in range(len(wide)):
         cell += gather(x[at + U(w)], masks[table * W + U(w)]) << shifts[table * W + U(w)]
+    if cell >= DENSE_END:
+        return find_keyed(wide, ctx, x, at, table, place, False, cell)
     e = U(cells[cell])
     if e == ZERO and ask(wide, ctx, x, at, table, place, False):
         cells[cell] = 1
@@ -123,7 +199,8 @@ def look_viewed(wide, ctx, x, at, table, place):
     W = U(len(wide))
     cell = words(ctx[r.BASES])[table]
     if cell == HASH_BASE:
-        return find(wide, ctx, x, at, table, place, True)
+        slot = slot_of(wide, ctx, words(ctx[r.MASKS]), x, at, table, True)
+        return find(wide, ctx, x, at, table, place, True, slot)
     for w in range(len(wide)):
         cell += (
             gather(x[at + U(w)], words(ctx[r.MASKS])[table * W + U(w)])
@@ -135,6 +212,8 @@ def look_viewed(wide, ctx, x, at, table, place):
         bits = gather(words(ctx[r.VIEW_VALUES])[v], words(ctx[r.VIEW_MASKS])[table * extra + v])
         cell += bits << words(ctx[r.VIEW_SHIFTS])[table * extra + v]
         v += ONE
+    if cell >= DENSE_END:
+        return find_keyed(wide, ctx, x, at, table, place, True, cell)
     e = U(halves(ctx[r.CELLS])[cell])
     if e == ZERO and ask(wide, ctx, x, at, table, place, True):
         halves(ctx[r.CELLS])[cell] = 1
@@ -144,12 +223,28 @@ def look_viewed(wide, ctx, x, at, table, place):
 
 @inside
 def open_of(x, at, guards, bits, first, end):
-    """The tables (or urgent groups) that a guard lets through in this state, as bits."""
+    """The tables that a guard lets through in this state, as bits."""
     out = ZERO
     while first < end:
-        g = first * FOUR
+        g = first * FIVE
         out |= bits[guards[g + THREE] + ((x[at + guards[g]] >> guards[g + ONE]) & guards[g + TWO])]
         if out == ALL:
             break  # also keeps the compiler from gathering several at once, which takes longer
         first += ONE
     return out
+
+
+@inside
+def open_among(possible, x, at, guards, bits, first, end):
+    """The same for urgent groups, of which only some are possible: guards that open none of them
+    are not looked at.
+    """
+    out = ZERO
+    while first < end:
+        g = first * FIVE
+        if guards[g + FOUR] & possible != ZERO:
+            out |= bits[
+                guards[g + THREE] + ((x[at + guards[g]] >> guards[g + ONE]) & guards[g + TWO])
+            ]
+        first += ONE
+    return out & possible

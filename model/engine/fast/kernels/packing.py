@@ -19,6 +19,7 @@ from groupcheck.model.engine.fast.kernels.intrinsics import (
 )
 
 ZERO, TWO, FOUR, FIVE, SIX = U(0), U(2), U(4), U(5), U(6)
+DENSE_END = U(r.DENSE_END)
 START, NOTHING, HASH_BASE = U(r.OUTCOMES_START), U(r.NOTHING), U(r.HASHED)
 DIRECT = U(1 << 63)  # in place of a number of outcomes: the cell's value itself
 
@@ -26,6 +27,34 @@ DIRECT = U(1 << 63)  # in place of a number of outcomes: the cell's value itself
 @alone
 def key_words(ctx, table):
     return ctx[r.KEY_WORDS] if table >= ctx[r.VIEWED_FROM] else ctx[r.WORDS]
+
+
+@alone
+def put_keyed(ctx, key, value):
+    """Sets the cell of a row that is found by its key."""
+    rows, size = words(ctx[r.KEYED]), ctx[r.KEYED_SIZE]
+    slot = home(mix(key), size)
+    while rows[slot * TWO] != ZERO and rows[slot * TWO] != key:
+        slot += ONE
+        if slot == size:
+            slot = ZERO
+    if rows[slot * TWO] == ZERO:
+        ctx[r.KEYED_COUNT] += ONE
+    rows[slot * TWO] = key
+    rows[slot * TWO + ONE] = value
+
+
+@alone
+def unfold(ctx, key, inputs, ids):
+    """The ids of the inputs of a row from its key; its table."""
+    table = (key >> ctx[r.KEY_BITS]) - ONE
+    firsts = words(ctx[r.INPUT_FIRST])
+    first, i = firsts[table], ZERO
+    while first + i < firsts[table + ONE]:
+        o = (first + i) * FOUR
+        ids[i] = (key >> inputs[o + U(3)]) & inputs[o + TWO]
+        i += ONE
+    return table
 
 
 @alone
@@ -42,7 +71,10 @@ def put(ctx, table, ids, value):
         while i < count:
             base += ids[i] << inputs[(first + i) * FOUR + U(3)]
             i += ONE
-        halves(ctx[r.CELLS])[base] = value
+        if base < DENSE_END:
+            halves(ctx[r.CELLS])[base] = value
+        else:
+            put_keyed(ctx, base, value)
         return
     key, rows = words(ctx[r.SCRATCH]), words(ctx[r.HASH])
     used, stride, size = key_words(ctx, table), ctx[r.KEY_WORDS] + ONE, ctx[r.HASH_SIZE]
@@ -225,7 +257,7 @@ def respread(ctx):
             ids[i] = inputs[(first + i) * FOUR + TWO]
             bits += inputs[(first + i) * FOUR + TWO] << inputs[(first + i) * FOUR + U(3)]
             i += ONE
-        if bases[table] != HASH_BASE:
+        if bases[table] < DENSE_END:
             c = ZERO
             while c <= bits:
                 value = U(cells[bases[table] + c])
@@ -238,6 +270,14 @@ def respread(ctx):
                     put(ctx, table, ids, moved_value(ctx, value) if table < ctx[r.FROM] else value)
                 c += ONE
         table += ONE
+    rows = words(ctx[r.OLD_KEYED])
+    slot = ZERO
+    while slot < ctx[r.OLD_KEYED_SIZE]:
+        value = rows[slot * TWO + ONE]
+        if value >= NOTHING:
+            table = unfold(ctx, rows[slot * TWO], inputs, ids)
+            put(ctx, table, ids, moved_value(ctx, value) if table < ctx[r.FROM] else value)
+        slot += ONE
     rows, stride = words(ctx[r.OLD_HASH]), ctx[r.OLD_KEY_WORDS] + ONE
     slot = ZERO
     while slot < ctx[r.OLD_HASH_SIZE]:
@@ -300,7 +340,7 @@ def dump_rows(ctx):
             last += inputs[(first + i) * FOUR + TWO] << inputs[(first + i) * FOUR + U(3)]
             i += ONE
         c = ZERO
-        while bases[table] != HASH_BASE and c <= last:
+        while bases[table] < DENSE_END and c <= last:
             value = U(cells[bases[table] + c])
             if value >= NOTHING:
                 i = ZERO
@@ -311,6 +351,14 @@ def dump_rows(ctx):
                 to = dump_row(ctx, table, ids, value, to)
             c += ONE
         table += ONE
+    rows = words(ctx[r.KEYED])
+    slot = ZERO
+    while slot < ctx[r.KEYED_SIZE]:
+        key, value = rows[slot * TWO], rows[slot * TWO + ONE]
+        if value >= NOTHING and (key >> ctx[r.KEY_BITS]) - ONE < ctx[r.TO]:
+            table = unfold(ctx, key, inputs, ids)
+            to = dump_row(ctx, table, ids, value, to)
+        slot += ONE
     rows, stride = words(ctx[r.HASH]), ctx[r.KEY_WORDS] + ONE
     slot = ZERO
     while slot < ctx[r.HASH_SIZE]:

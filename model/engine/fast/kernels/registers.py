@@ -48,8 +48,15 @@ code is on disk never imports numba.
     DEGREES, EDGES, EDGE_CLASSES, EDGE_COUNT, EDGE_ROOM,
     # steps of states, as (words of the successor, place of the state), and how many there are
     FOLLOWED, FOLLOWED_COUNT, FOLLOWED_SIZE,
+    # chains of urgent rules that go on side by side: their pairs (state, table), how many are begun
+    # at once, their steps, and lists of steps
+    PAIRS, AT_ONCE, ITEMS, ITEMS_SIZE, GOING, FIRING,
+    # rows found by a key of one word, each a key and a cell; bits of a key below its table's number
+    KEYED, KEYED_SIZE, KEYED_COUNT, KEY_BITS, OLD_KEYED, OLD_KEYED_SIZE,
+    # new states of a block whose predicates must be looked at, and where their cells are
+    FRESH, FRESH_COUNT, LOOKS, LOOKS_SIZE,
     COUNT,
-) = range(116)  # fmt: skip
+) = range(132)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state
 # reaches the target; predicates put off; a new index; states from elsewhere into log and index; a
@@ -60,7 +67,10 @@ EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW 
 # row's outcomes begin
 UNKNOWN, ASKED_FOR, NOTHING, OUTCOMES_START = range(4)
 
-HASHED = (1 << 64) - 1  # the base of a table whose rows are found by hash
+# The base of a table: where its cells begin; or, where its rows are found by a key, its number from
+# bit KEY_BITS on; or this where they are found by the words of the state.
+HASHED = (1 << 64) - 1
+DENSE_END = 1 << 48  # bases of tables with cells are below
 LONGEST_CHAIN = 10_000
 
 OPEN = 1 << 31  # in the degree of a state: rows of its successors are missing
@@ -79,3 +89,5 @@ NOWHERE = (1 << 32) - 1  # the target of an edge to a state that is not in the l
 # Flags of a state: the component with it is of interest; it has, or leads to, what is looked for
 WANTED, REACHES = 1, 2
 CLOSED = (1 << 32) - 1
+# Words of a pair (state, table), and of a step of a chain beside those of its state.
+PAIR_WORDS, ITEM_WORDS = 6, 6

@@ -14,6 +14,8 @@ from __future__ import annotations
 from numpy import uint64 as U
 
 from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.kernels.chains import FIVE, PAIR, expand_chained, gather_pair
+from groupcheck.model.engine.fast.kernels.examining import examine_all
 from groupcheck.model.engine.fast.kernels.firing import fire_chained, fire_plain
 from groupcheck.model.engine.fast.kernels.index import (
     ENTERED,
@@ -39,12 +41,13 @@ from groupcheck.model.engine.fast.kernels.intrinsics import (
     trailing_zeros,
     words,
 )
-from groupcheck.model.engine.fast.kernels.lookup import look, look_viewed, open_of
+from groupcheck.model.engine.fast.kernels.lookup import look, open_of
 
 ZERO, TWO, SIX, SIXTY_THREE = U(0), U(2), U(6), U(63)
 NOTHING = U(r.NOTHING)
 OPEN = U(r.OPEN)
-RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW = (
+EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW = (
+    U(r.EXPAND),
     U(r.RETRY),
     U(r.CHECK),
     U(r.BACKWARD),
@@ -57,76 +60,6 @@ RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN, LISTED, LINK, FOLLOW = (
 )
 
 
-@alone
-def view_values(wide, ctx, x, at, need, place):
-    """Looks up the views that the predicates in `need` read; False where a row is missing."""
-    view_needs, first, values = (
-        words(ctx[r.VIEW_NEEDS]),
-        ctx[r.VIEW_FIRST],
-        words(ctx[r.VIEW_VALUES]),
-    )
-    places = words(ctx[r.VIEW_PLACES])
-    cells, masks, shifts, bases = (
-        halves(ctx[r.CELLS]),
-        words(ctx[r.MASKS]),
-        words(ctx[r.SHIFTS]),
-        words(ctx[r.BASES]),
-    )
-    wanted = ZERO
-    while need != ZERO:
-        wanted |= view_needs[trailing_zeros(need)]
-        need &= need - ONE
-    v = ZERO
-    while v < ctx[r.VIEW_WORDS]:
-        values[v] = ZERO
-        v += ONE
-    complete = True
-    v = ZERO
-    while v < ctx[r.VIEW_COUNT]:
-        if (wanted >> (v & SIXTY_THREE)) & ONE:
-            e = look(wide, ctx, cells, masks, shifts, bases, x, at, first + v, place)
-            if e < NOTHING:
-                complete = False
-            else:
-                values[places[v * TWO]] |= (e - NOTHING) << places[v * TWO + ONE]
-        v += ONE
-    return complete
-
-
-@alone
-def examine(wide, ctx, x, place, need):
-    """Looks the predicates in `need` up for a stored state, so that combinations not seen before
-    are asked for.
-    """
-    W = U(len(wide))
-    at = place * W
-    cells, masks, shifts, bases = (
-        halves(ctx[r.CELLS]),
-        words(ctx[r.MASKS]),
-        words(ctx[r.SHIFTS]),
-        words(ctx[r.BASES]),
-    )
-    firsts = words(ctx[r.PREDICATE_FIRST])
-    complete = ctx[r.VIEW_COUNT] == ZERO or view_values(wide, ctx, x, at, need, place)
-    left = need if complete else ZERO
-    while left != ZERO:
-        b = trailing_zeros(left)
-        table = firsts[b]
-        while table < firsts[b + ONE]:
-            if table < ctx[r.VIEWED_FROM]:
-                e = look(wide, ctx, cells, masks, shifts, bases, x, at, table, place)
-            else:
-                e = look_viewed(wide, ctx, x, at, table, place)
-            complete = complete and e != ZERO  # 0: there was no room to ask
-            table += ONE
-        left &= left - ONE
-    if not complete:
-        put_off = words(ctx[r.PUT_OFF])
-        put_off[ctx[r.PUT_OFF_COUNT] * TWO] = place
-        put_off[ctx[r.PUT_OFF_COUNT] * TWO + ONE] = need
-        ctx[r.PUT_OFF_COUNT] += ONE
-
-
 @inside
 def append(wide, ctx, log, buffer, i, n, need):
     """A new state, at i of the buffer, to the log, at place n."""
@@ -134,7 +67,10 @@ def append(wide, ctx, log, buffer, i, n, need):
     for w in range(len(wide)):
         log[n * W + U(w)] = buffer[i * W + U(w)]
     if need & ctx[r.LIVE]:
-        examine(wide, ctx, log, n, need & ctx[r.LIVE])
+        fresh = words(ctx[r.FRESH])
+        fresh[ctx[r.FRESH_COUNT] * TWO] = n
+        fresh[ctx[r.FRESH_COUNT] * TWO + ONE] = need
+        ctx[r.FRESH_COUNT] += ONE
     if ctx[r.NEED_LOG] != ZERO:
         words(ctx[r.NEED_LOG])[n] = need
 
@@ -310,6 +246,48 @@ def block(wide, chained, ctx, s, hi, mode):
     return s, k
 
 
+@inside
+def block_of_chains(wide, ctx, s, hi, mode):
+    """The same where steps are chains: many states at once."""
+    W = U(len(wide))
+    log, pairs, deferred, buffer = (
+        words(ctx[r.LOG]),
+        words(ctx[r.PAIRS]),
+        words(ctx[r.DEFERRED]),
+        words(ctx[r.BUFFER]),
+    )
+    listed, tables = words(ctx[r.LIST]), ctx[r.TABLES]
+    k = ZERO
+    while (
+        s < hi
+        and k < ctx[r.BLOCK]
+        and ctx[r.DEFERRED_COUNT] + ctx[r.AT_ONCE] + tables < ctx[r.DEFERRED_SIZE]
+        and ctx[r.QUIET_COUNT] + ctx[r.AT_ONCE] < ctx[r.QUIET_SIZE]
+    ):
+        i = s
+        s, n, full = expand_chained(wide, ctx, mode, s, min(hi, s + ctx[r.AT_ONCE]), ctx[r.AT_ONCE])
+        p = ZERO
+        while i < s:
+            place = listed[i] if mode == LISTED else i
+            begun, put_off = k, ZERO
+            while p < n and pairs[p * PAIR] == place:
+                if pairs[p * PAIR + FIVE] == ZERO:
+                    k = gather_pair(wide, ctx, p, k)
+                else:
+                    d = ctx[r.DEFERRED_COUNT]
+                    deferred[d * TWO] = place
+                    deferred[d * TWO + ONE] = pairs[p * PAIR + ONE]
+                    ctx[r.DEFERRED_COUNT] = d + ONE
+                    put_off += ONE
+                p += ONE
+            if not differs(wide, log, place * W, buffer, begun, k):
+                rests(wide, ctx, mode, place, put_off)
+            i += ONE
+        if full and ctx[r.AT_ONCE] > ONE:
+            ctx[r.AT_ONCE] >>= ONE
+    return s, k
+
+
 @alone
 def reaches(wide, ctx, k):
     """Is the target among the k successors in the buffer?"""
@@ -393,10 +371,7 @@ def search(wide, chained, ctx):
         reindex(wide, ctx, log, buffer, hashes)
         return
     if mode == RECHECK:
-        while s < hi:
-            listed = words(ctx[r.LIST])
-            examine(wide, ctx, log, listed[s * TWO], listed[s * TWO + ONE] & ctx[r.LIVE])
-            s += ONE
+        examine_all(wide, ctx, log, words(ctx[r.LIST] + s * U(16)), hi - s)
         return
     size = ctx[r.BUFFER_SIZE]
     room, crowded_room, put_off_room = ctx[r.ROOM], ctx[r.CROWDED_ROOM], ctx[r.PUT_OFF_SIZE]
@@ -414,6 +389,8 @@ def search(wide, chained, ctx):
         before = s
         if mode == TAKE_IN:
             s, k = received(wide, ctx, s, hi)
+        elif len(chained) > 0 and mode in (EXPAND, LISTED):
+            s, k = block_of_chains(wide, ctx, s, hi, mode)
         else:
             s, k = block(wide, chained, ctx, s, hi, mode)
         if s == before:
@@ -434,6 +411,9 @@ def search(wide, chained, ctx):
                 if len(wide) > 1 or ctx[r.BUCKETS] == ZERO:
                     k = sift(wide, ctx, buffer, hashes, needs, k)
             n = insert(wide, ctx, log, buffer, hashes, needs, k, n)
+            if ctx[r.FRESH_COUNT] != ZERO:
+                examine_all(wide, ctx, log, words(ctx[r.FRESH]), ctx[r.FRESH_COUNT])
+                ctx[r.FRESH_COUNT] = ZERO
             hi = level_after(ctx, s, hi, n)
     ctx[r.STATES] = n
     ctx[r.FROM] = s
