@@ -65,6 +65,7 @@ LARGER = Scope(
 START = ((2, 2, 4, 2, 1), Counts(114_418, 356_815))
 TINY = ((1, 1, 1, 0, 0), Counts(14, 14))
 TWO_PHASE = (9, Counts(10_340_352, 123_558_401))
+CLASSIC = ((3, 2), Counts(8_412_787, 41_617_329))
 
 
 @frozen
@@ -186,6 +187,33 @@ def own(rounds: int) -> Section:
     )
 
 
+def whole(rounds: int) -> Section:
+    """A whole protocol: a transition is a chain of urgent rules, and many rules are called."""
+    scope, counts = CLASSIC
+    empty = median(programs.groupcheck(TINY[1], "small_group", *TINY[0]).peak for _ in range(3))
+    runs = [programs.groupcheck(counts, "classic", *scope) for _ in range(rounds)]
+    spent = [float(r.answer["loops"]) for r in runs]
+    each = [seconds / counts.transitions * 1e6 for seconds in spent]
+    speeds = [r.cpu / counts.transitions * 1e6 for r in runs]
+    memory = [(r.peak - empty) / counts.states for r in runs]
+    rows = [
+        Row("groupcheck, loops", median(each), "us/trans", each, median(spent)),
+        Row(
+            "groupcheck, whole run",
+            median(speeds),
+            "us/trans",
+            speeds,
+            median(r.cpu for r in runs),
+        ),
+        Row("groupcheck, memory above an empty run", median(memory), "B/state", memory),
+    ]
+    return Section(
+        f"classic, {scope[0]} members, any {scope[1]} faults: {counts.states:,} states,"
+        f" {counts.transitions:,} transitions; {rounds} rounds",
+        rows,
+    )
+
+
 def start(rounds: int, folder: Path) -> Section:
     """What a user waits for."""
     scope, counts = START
@@ -236,6 +264,8 @@ def main() -> int:
                 print(text(sections[-1]), flush=True)
             if not chosen.quick:
                 sections.append(own(chosen.rounds or 3))
+                print(text(sections[-1]), flush=True)
+                sections.append(whole(chosen.rounds or 3))
                 print(text(sections[-1]), flush=True)
             sections.append(start(chosen.rounds or 5, folder))
             print(text(sections[-1]), flush=True)

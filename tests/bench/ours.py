@@ -2,7 +2,7 @@
 JSON object on the last line.
 
 ours.py [--workers N] [--tables FILE] small_group MEMBERS PARTITIONS GENERATIONS TIMEOUTS CRASHES |
-two_phase_commit MANAGERS
+two_phase_commit MANAGERS | classic MEMBERS ANY_FAULTS
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import ctypes
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 from groupcheck.model.engine.fast.kernels import compiled, registers
 
@@ -53,15 +54,24 @@ class Clock:
         return timed
 
 
+def spec_of(protocol: str, scope: Sequence[int]) -> Any:
+    """The spec of a protocol at a scope."""
+    if protocol == "classic":
+        members, any_faults = scope
+        subject = import_module("groupcheck.oracles.explain.subject").subject
+        return subject("classic", members=members, any_faults=any_faults).spec
+    return getattr(import_module(protocol), protocol)(*scope)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--tables", type=Path)
-    parser.add_argument("protocol", choices=("small_group", "two_phase_commit"))
+    parser.add_argument("protocol", choices=("small_group", "two_phase_commit", "classic"))
     parser.add_argument("scope", type=int, nargs="+")
     given = parser.parse_args()
     clock = Clock()
-    spec = getattr(import_module(given.protocol), given.protocol)(*given.scope)
+    spec = spec_of(given.protocol, given.scope)
     explore = import_module("groupcheck.model.engine.fast.explore").explore
     several = "workers" in signature(explore).parameters
     if given.tables:

@@ -103,18 +103,24 @@ def test_wider_fields_are_foreseen_with_the_tables_that_they_need():
     words, outcomes = packed.words, packed.get(r.OUTCOMES_USED)
     packed.fit(search.log.memory)
     assert of_longer_states == 8 * (packed.words - words) * 1_000_000 > 0
-    tables = packed.arrays[r.CELLS].nbytes + packed.arrays[r.HASH].nbytes
+    tables = sum(packed.arrays[k].nbytes for k in (r.CELLS, r.HASH, r.KEYED))
     assert told >= tables + 8 * (packed.words - words) * states + 4 * outcomes
 
 
-def test_a_larger_hash_is_foreseen_before_it_is_made():
+@pytest.mark.parametrize(
+    ("is_keyed", "count", "rows"),
+    [(True, r.KEYED_COUNT, r.KEYED), (False, r.HASH_COUNT, r.HASH)],
+)
+def test_a_larger_hash_is_foreseen_before_it_is_made(is_keyed, count, rows):
     search = begun()
     packed = search.packed
-    while not hash_growth(packed):
-        packed.registers[r.HASH_COUNT] += 1
-    before, told = packed.arrays[r.HASH].nbytes, foreseen(search)
+    packed.is_hashed[0], packed.is_keyed[0] = True, is_keyed
+    most = max(packed.get(r.KEYED_SIZE), packed.get(r.HASH_SIZE))
+    while not hash_growth(packed) and packed.registers[count] <= most:
+        packed.registers[count] += 1
+    before, told = packed.arrays[rows].nbytes, foreseen(search)
     packed.ensure_hash_room(2 * packed.get(r.ASKED_SIZE))
-    assert before < packed.arrays[r.HASH].nbytes <= told
+    assert before < packed.arrays[rows].nbytes <= told
 
 
 def test_what_was_not_foreseen_is_expected_again_twice_over(resident):
