@@ -65,6 +65,21 @@ LARGER = Scope(
 START = ((2, 2, 4, 2, 1), Counts(114_418, 356_815))
 TINY = ((1, 1, 1, 0, 0), Counts(14, 14))
 TWO_PHASE = (9, Counts(10_340_352, 123_558_401))
+NO_CLIFF = ("<=", 1.3)
+CLIFFS = (
+    ("8-puzzle: one slot, a value for each state",
+     programs.Cliff("puzzle", (3, 3), Counts(181_440, 483_840)), NO_CLIFF),
+    ("7 counters, every rule reads all",
+     programs.Cliff("lanes", (7, 8), Counts(325_089, 1_843_436)), NO_CLIFF),
+    ("one slot with attrs values, 16 outcomes",
+     programs.Cliff("jugs", (31, 29, 27, 25), Counts(174_720, 2_728_664)), NO_CLIFF),
+    ("8 counters, an invariant reads all",
+     programs.Cliff("watched", (8, 5), Counts(390_625, 3_125_000)), NO_CLIFF),
+    ("one state a level, a row for each",
+     programs.Cliff("counter", (1_000_000,), Counts(1_000_001, 1_000_000)), None),
+    ("one state a level, few rows",
+     programs.Cliff("clock", (1_000,), Counts(1_001_000, 1_000_999)), None),
+)  # fmt: skip
 CLASSIC = ((3, 2), Counts(8_412_787, 41_617_329))
 
 
@@ -214,6 +229,22 @@ def whole(rounds: int) -> Section:
     )
 
 
+def cliffs(rounds: int) -> Section:
+    """Protocols that tables do not serve, beside a search of 15 lines."""
+    rows = []
+    for what, cliff, target in CLIFFS:
+        turns = [(cliff("plain"), cliff("ours"), cliff("plain")) for _ in range(rounds)]
+        ours = [float(our.answer["cpu"]) for _, our, _ in turns]
+        near = [(float(a.answer["cpu"]) + float(b.answer["cpu"])) / 2 for a, _, b in turns]
+        ratios = [o / n for o, n in zip(ours, near)]
+        rows.append(Row(what, median(ratios), "x 15 lines", ratios, median(ours), target))
+        depth = turns[0][1].answer["depth"]
+        if depth > cliff.expected.states / 2:
+            each = [1e6 * o / depth for o in ours]
+            rows.append(Row("  each level", median(each), "us", each, None, ("<=", 20)))
+    return Section(f"no tables, or narrow levels: CPU of the search alone; {rounds} rounds", rows)
+
+
 def start(rounds: int, folder: Path) -> Section:
     """What a user waits for."""
     scope, counts = START
@@ -267,6 +298,8 @@ def main() -> int:
                 print(text(sections[-1]), flush=True)
                 sections.append(whole(chosen.rounds or 3))
                 print(text(sections[-1]), flush=True)
+            sections.append(cliffs(chosen.rounds or 3))
+            print(text(sections[-1]), flush=True)
             sections.append(start(chosen.rounds or 5, folder))
             print(text(sections[-1]), flush=True)
         except Failed as why:

@@ -52,6 +52,21 @@ def groupcheck(expected: Counts, *arguments: object, extra: Mapping[str, str] | 
 
 
 @frozen
+class Cliff:
+    """A protocol of `cliffs.py`, at some size."""
+
+    name: str
+    sizes: tuple[int, ...]
+    expected: Counts
+
+    def __call__(self, who: str) -> Run:
+        """`who`: ours or plain."""
+        one = run([sys.executable, HERE / "cliffs.py", self.name, who, *map(str, self.sizes)])
+        found = Counts(one.answer["states"], one.answer["transitions"])
+        return checked(one, found, self.expected, f"{who} on {self.name}")
+
+
+@frozen
 class TableLoop:
     """The compiled C loop and the tables for one scope. `log2_slots`: places in its set of visited
     states.

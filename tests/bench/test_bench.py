@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cliffs
 import numpy as np
 import promela
 import pytest
@@ -81,3 +82,23 @@ def test_a_figure_on_the_wrong_side_of_its_target_is_shown_as_missed():
         "MISSED",
         "reached",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("puzzle", (2, 3)),
+        ("lanes", (3, 4)),
+        ("jugs", (3, 4, 5, 2)),
+        ("watched", (4, 3)),
+        ("counter", (50,)),
+        ("clock", (9,)),
+    ],
+)
+def test_protocols_that_tables_do_not_serve_are_searched_alike_by_hand(name, sizes):
+    spec = cliffs.SPECS[name](*sizes)
+    verdict = reference.explore(spec)
+    assert verdict.verdict == "holds"
+    assert cliffs.plain(spec) == (verdict.states, verdict.transitions)
+    if name in cliffs.BY_HAND:
+        assert cliffs.alone(spec) == (verdict.states, verdict.transitions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
@@ -85,6 +86,8 @@ class Exploration(Loop):
         self.frontier: Words | None = None
         self.outside = 0
         self.peak = 0
+        # Of each table the seconds that its rows took in this process.
+        self.spent: dict[int, float] = {}
         self._asked = 0  # rows of rules, over all batches: most tables have few in each
         self.kept: Kept | None = None
         self.key_to: Callable[[int], str] = lambda place: ""
@@ -304,9 +307,11 @@ class Exploration(Loop):
         place = 0
         try:
             for number, rows, places in work:
+                began = time.perf_counter()
                 if number >= self.tables.urgent:
                     for ids, place in zip(rows, places):
                         self.predicates.row(number, ids, place, tape)
+                    self._spent_on(number, began)
                     continue
                 self.rows.prepare(number)
                 row, most = self.rows.row, self.packed.most[number]
@@ -316,10 +321,14 @@ class Exploration(Loop):
                     self._asked += 1
                     most = max(most, row(number, ids, place, tape))
                 self.packed.most[number] = most
+                self._spent_on(number, began)
         except RuleError as error:
             if error.key:
                 raise
             raise error.at(self.key_to(place)) from error
+
+    def _spent_on(self, number: int, began: float) -> None:
+        self.spent[number] = self.spent.get(number, 0.0) + time.perf_counter() - began
 
     def evaluate_rules(self, work: Work, tape: list[int]) -> None:
         """Appends the rows of a batch that are of rules."""

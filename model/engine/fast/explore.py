@@ -385,7 +385,9 @@ def verdict_of(run: Run) -> Verdict:
     reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
     states = s.states
     per_state = max(s.peak, s.bytes) / states
-    return answer(s, reason, violations, states - s.outside, run.seconds, per_state, s.notes)
+    return answer(
+        s, reason, violations, states - s.outside, run.seconds, per_state, s.told(run.seconds)
+    )
 
 
 def answer(

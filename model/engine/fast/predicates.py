@@ -96,10 +96,14 @@ class Predicates:
         # Answers by predicate and numbers of arguments: one evaluation serves all indexes.
         self.met: dict[tuple[int, ...], Any] = {}
         self.plans: dict[tuple[int, int, Binding], Plan] = {}
+        # Predicates that no table holds any more.
+        self.aside: tuple[Predicate, ...] = ()
         self.refresh()
 
     def refresh(self) -> None:
-        """Leaves out what needs no more looking at: goals met, invariants known to be broken."""
+        """Leaves out what needs no more looking at in tables: goals met, invariants known to be
+        broken, predicates that are evaluated without.
+        """
         if not self.findings.news:
             return
         self.findings.news = False
@@ -107,9 +111,18 @@ class Predicates:
         live = {
             group_of(k, len(every))
             for k, table in enumerate(every)
-            if not all(self.findings.is_known(b.predicate) for b in table.bound)
+            if not all(
+                self.findings.is_known(b.predicate) or b.predicate in self.aside
+                for b in table.bound
+            )
         }
         self.packed.registers[r.LIVE] = sum(1 << bit for bit in live)
+
+    def set_aside(self, taken: Sequence[Predicate]) -> None:
+        """No table holds these predicates from now on."""
+        self.aside = tuple(dict.fromkeys((*self.aside, *taken)))
+        self.findings.news = True
+        self.refresh()
 
     def row(self, number: int, ids: Sequence[int], place: int, tape: list[int]) -> None:
         """Appends the row of a view or predicate table for one combination of inputs."""

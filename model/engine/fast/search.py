@@ -6,6 +6,8 @@ successor.
 from __future__ import annotations
 
 from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.fast.aside import Aside
+from groupcheck.model.engine.fast.costs import ADVICE, costly
 from groupcheck.model.engine.fast.direct import Direct
 from groupcheck.model.engine.fast.exploration import Exploration, Work
 from groupcheck.model.engine.fast.factoring import Factoring, by_table
@@ -31,22 +33,31 @@ class Search(Exploration):
         self.direct: Direct | None = None
         # May it begin a level by itself? Only before this place.
         self.may_go_down_below = 0
-        self.factoring = Factoring()
         super().__init__(spec)
+        every = len(self.see.places)
+        self.factoring = Factoring([len(self.tables.read(k)) == every for k in self.tables.all])
         self.refinements = Refinements(self)
         self.key_to = self.key_of
+        self.aside = Aside(self.predicates, self.packed, self.log, self.key_of)
 
     def stretch(self, first: int, end: int) -> int:
         """Expands states from `first` on, at most to `end`, completely; returns the next one."""
-        if self.direct is None and self.may_leave and self._does_not_factor(first):
-            self._leave()
         if self.direct is not None:
             return self.direct.stretch(first, end)
+        if self._does_not_factor(first if self.frontier is None else self.log.levels[-2]):
+            return self._leave().stretch(first, end)
         if self.threads.are_worth(end - first):
-            return self.threads.stretch(self, first, end)
+            first = self.threads.stretch(self, first, end)
+        else:
+            first = self.stretch_alone(first, end, self._goes_down_below(first, end))
+        self.aside.look()
+        return first
+
+    def _goes_down_below(self, first: int, end: int) -> int:
+        """Before which place the kernel may begin a level by itself; 0: nowhere."""
         is_whole = end == self.log.levels[-1] and self.frontier is None
-        below = min(self.may_go_down_below, first + STRETCH) if is_whole else 0
-        return self.stretch_alone(first, end, below)
+        is_whole = is_whole and not self.predicates.aside
+        return min(self.may_go_down_below, first + STRETCH) if is_whole else 0
 
     def evaluate_rules(self, work: Work, tape: list[int]) -> None:
         """Appends the rows of a batch that are of rules."""
@@ -64,11 +75,27 @@ class Search(Exploration):
             return False
         t, p = self.tables, self.packed
         moves = by_table(t, p.arrays[r.FIRED].tolist())
+        self.factoring.look(p.filled, moves, expanded, self.log.states)
         instances = len(t.see.ordinary) + len(t.see.urgent)
-        fails = self.factoring.fails(p.filled[: t.urgent], moves, expanded, instances)
-        return fails and all(pool.is_frozen for pool in self.pools)
+        if self.factoring.fails(instances) and self.may_leave:
+            return all(pool.is_frozen for pool in self.pools)
+        self._set_aside()
+        return False
 
-    def _leave(self) -> None:
+    def _set_aside(self) -> None:
+        """Takes predicates out of the tables of which nearly every state needs a row."""
+        t = self.tables
+        many = [
+            bound.predicate
+            for number in range(t.views, len(t.all))
+            if self.factoring.needs_no_table(number)
+            for bound in t.all[number].bound
+            if bound.predicate not in self.predicates.aside
+        ]
+        if many:
+            self.aside.take(many)
+
+    def _leave(self) -> Direct:
         """Goes on as a search over values."""
         columns = self.packed.ids(self.log.packed_states(0, self.log.states))
         values = [[pool.values[n] for n in ids] for pool, ids in zip(self.pools, columns)]
@@ -81,6 +108,7 @@ class Search(Exploration):
             self.key_of,
         )
         super().give_up()
+        return self.direct
 
     def free(self) -> None:
         """Gives the states and outcomes back; the search cannot be used any more."""
@@ -97,15 +125,23 @@ class Search(Exploration):
         """The values of the state at a place."""
         return self.direct.states[place] if self.direct is not None else super().state(place)
 
-    @property
-    def notes(self) -> list[str]:
-        if self.direct is None:
-            return super().notes
-        told = (
-            f"nearly every state asked the rules anew, so from {self.log.states:,} states on they"
-            " were called for each state: a rule that touches fewer slots would be quicker"
-        )
-        return [*super().notes, told]
+    def told(self, seconds: float) -> list[str]:
+        """What the user should know about a search that took so long."""
+        out = self.notes
+        if self.direct is not None:
+            out.append(
+                f"nearly every state asked {', '.join(self.factoring.culprits(self.tables))} anew,"
+                f" so from {self.log.states:,} states on all rules were called for each state"
+                f" ({ADVICE})"
+            )
+            return out
+        names = dict.fromkeys(p.name for p in self.predicates.aside)
+        if names:
+            out.append(
+                f"nearly every state asked {', '.join(names)} anew: evaluated for each state"
+                f" ({ADVICE})"
+            )
+        return [*out, *costly(self.tables, self.packed.filled, self.spent, self.states, seconds)]
 
     @property
     def transitions(self) -> int:

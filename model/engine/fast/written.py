@@ -327,3 +327,12 @@ def settling(w: Writer) -> Call:
     w.add(3, "rested.append(s)", "for n in chain: fired[n] += 1")
     w.add(1, "found.calls += c", "return rested")
     return w.made("settled")
+
+
+def look_loop(w: Writer, wanted: Sequence[Predicate], is_goal: Call) -> Call:
+    """`look(states, place)`: evaluates predicates on states, the first of which is at a place."""
+    w.add(0, "def look(states, place):", " place -= 1", " try:", "  for s in states:")
+    w.add(3, "place += 1", f"{w.taken_apart}= s")
+    w.asked(wanted, is_goal, 3)
+    w.add(1, "finally:", " found.at = place")
+    return w.made("look")

@@ -21,6 +21,7 @@ from random_specs import random_spec
 
 from groupcheck.model.engine import Limits, Spec, UserError, Verdict, reference
 from groupcheck.model.engine.fast import explore, forked, threads
+from groupcheck.model.engine.fast.factoring import Factoring
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.segments import FILE
 from groupcheck.model.engine.fast.shards.distribute import distribute
@@ -77,7 +78,26 @@ def resumed(spec: Spec, states: int, directory: str) -> Verdict:
 def over_values(spec: Spec, seed: int, states: int) -> Verdict:
     """By a search over tables that goes on over values: at once, or in the middle."""
     begins = (0, states // 3, 2 * states // 3)[seed % 3]
-    with patch.object(Search, "_does_not_factor", lambda search, expanded: expanded >= begins):
+
+    def leaves(search: Search, expanded: int) -> bool:
+        return search.may_leave and expanded >= begins
+
+    with patch.object(Search, "_does_not_factor", leaves):
+        return explore.explore(spec)
+
+
+def without_tables_of_predicates(spec: Spec, seed: int, states: int) -> Verdict:
+    """With predicates that are evaluated for each state, from some state on."""
+    begins = (0, states // 2)[seed % 2]
+
+    def aside(search: Search, expanded: int) -> bool:
+        if expanded >= begins:
+            search._set_aside()
+        return False
+
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(Search, "_does_not_factor", aside))
+        stack.enter_context(patch.object(Factoring, "needs_no_table", lambda *_: True))
         return explore.explore(spec)
 
 
@@ -89,6 +109,7 @@ def answers(spec: Spec, seed: int, states: int, thorough: bool) -> Iterator[tupl
             "one thread": lambda: explore.explore(spec),
             "two workers": lambda: by_workers(spec, forking=thorough or seed % 8 == 0),
             "over values": lambda: over_values(spec, seed, states),
+            "predicates aside": lambda: without_tables_of_predicates(spec, seed, states),
             "stopped and continued": lambda: resumed(spec, states, kept),
             "shards": lambda: by_shards(spec, seed, states, spread),
         }
@@ -124,7 +145,7 @@ def disagreements(first: int, count: int, thorough: bool = False) -> Iterator[st
 
 
 def main(first: int = 10_000, count: int = 2_000) -> None:
-    print(f"{count} random specs from seed {first} on, six engines and the judge", flush=True)
+    print(f"{count} random specs from seed {first} on, seven engines and the judge", flush=True)
     wrong = 0
     for text in disagreements(first, count, thorough=True):
         wrong += 1

@@ -21,8 +21,11 @@ from groupcheck.model.engine import (
     step_invariant,
     view,
 )
+from groupcheck.model.engine.fast.aside import Aside
+from groupcheck.model.engine.fast.costs import costly
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.fast.tables import tables_of
 from groupcheck.model.engine.step import Semantics
 
 
@@ -34,7 +37,7 @@ def left():
 
     def noted(search):
         found.append(search.log.states)
-        leave(search)
+        return leave(search)
 
     with patch.object(Search, "_leave", noted):
         yield found
@@ -318,3 +321,97 @@ def test_a_limit_of_states_holds_in_narrow_levels():
     assert 7_000 < stopped.states < 7_300
     assert stopped.depth in (stopped.states - 1, stopped.states)
     assert explore(clock(100), Limits(depth=5_000)).depth == 5_000
+
+
+# -- predicates that read nearly all of a state, over rules that do not
+
+
+def counters(limit=99, odd=lambda values: True):
+    """Six counters, each with a rule of its own; all predicates read all of them."""
+    names = [f"c{k}" for k in range(6)]
+
+    def up(k):
+        found = {}
+        exec(f"def up{k}(c{k}):\n    yield (c{k} + 1) % 4\n", found)
+        return rule(found[f"up{k}"])
+
+    @view
+    def three(c0, c1, c2):
+        return c0, c1, c2
+
+    @invariant
+    def below(three, c3, c4, c5):
+        return sum(three) + c3 + c4 + c5 < limit
+
+    @invariant
+    def fine(c0, c1, c2, c3, c4, c5):
+        return odd((c0, c1, c2, c3, c4, c5))
+
+    @goal
+    def full(c0, c1, c2, c3, c4, c5):
+        return c0 == c1 == c2 == c3 == c4 == c5 == 3
+
+    return Spec(
+        name="counters",
+        slots={name: single(0) for name in names},
+        rules=[up(k) for k in range(6)],
+        invariants=[below, fine],
+        goals=[full],
+        views=[three],
+    )
+
+
+@pytest.fixture
+def aside():
+    """The names of predicates that leave their tables."""
+    found = []
+    take = Aside.take
+
+    def noted(self, taken):
+        found.extend(p.name for p in taken)
+        take(self, taken)
+
+    with patch.object(Aside, "take", noted):
+        yield found
+
+
+@pytest.mark.parametrize("limit", [99, 15])
+def test_predicates_that_nearly_every_state_asks_anew_leave_their_tables(aside, left, limit):
+    spec = counters(limit)
+    verdict = explore(spec)
+    same(verdict, reference.explore(spec))
+    assert verdict.violations == () or sum(verdict.violations[0].path.states[-1]) == limit
+    assert sorted(set(aside)) == ["below", "fine", "full"]
+    assert left == []
+
+
+def test_a_predicate_without_a_table_that_is_at_fault_is_told_with_its_state(aside):
+    with pytest.raises(RuleError, match="ZeroDivisionError") as told:
+        explore(counters(odd=lambda values: values != (2,) * 6 or 1 // 0))
+    spec = counters()
+    assert Semantics(spec).follow(told.value.key).states[-1] == (2,) * 6
+    assert aside
+
+
+def test_predicates_of_few_values_keep_their_tables(aside):
+    assert explore(small_group(2, 2, 4, 2, 1)).verdict == "holds"
+    assert aside == []
+
+
+# -- what the user is told
+
+
+def test_rules_and_promises_that_every_state_asks_anew_are_named():
+    assert any("asked move anew" in note for note in explore(walk()).notes)
+    assert any("asked fine" in note for note in explore(counters()).notes)
+    assert explore(small_group(2, 2, 2, 1, 0)).notes == ()
+
+
+def test_what_needs_many_rows_is_told_by_name_number_and_share_of_time():
+    tables = tables_of(counters())
+    rows = [0] * len(tables.all)
+    rows[3] = 40_000
+    (told,) = costly(tables, rows, {3: 2.0}, 100_000, 8.0)
+    assert told.startswith("rule up3 needed 40,000 rows for 100,000 states, 25% of the time")
+    assert list(costly(tables, rows, {3: 2.0}, 200_000, 8.0)) == []
+    assert list(costly(tables, [10_000] * len(rows), {}, 20_000, 8.0)) == []
