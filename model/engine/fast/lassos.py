@@ -64,7 +64,9 @@ class Lassos:
         self.actions = actions_of(search.see)
         self.graph = graph_of(search, self.actions)
         self.components = Components(self.graph)
-        self.whole_fair: Places | None = None  # fair components of all states
+        # Fair components of all states. An unfair one has no fair part: what is enabled all over it
+        # and never taken in it is so in each part.
+        self.fair = self.components.fair(self.graph.whole)
 
     def is_open(self, promise: Liveness) -> bool:
         """May states that were not expanded break a promise, or keep it?"""
@@ -79,12 +81,13 @@ class Lassos:
             lost = ~self.components.reaching(good)
             return self.search.path_to(int(np.argmax(lost))) if lost.any() else None
         if promise.kind == "settles":
-            if self.whole_fair is None:
-                self.whole_fair = self.components.fair(g.whole)
-            bad = self.whole_fair * ~good
-            fair = np.where(np.isin(self.whole_fair, bad[bad > 0]), self.whole_fair, np.uint32(0))
+            bad = np.unique(self.fair[~good])
+            fair = np.where(np.isin(self.fair, bad), self.fair, np.uint32(0))
             return self._lasso(promise, binding, g.whole, g.whole, fair, ~good)
         region = g.whole & ~good
+        within = region & (self.fair > 0)
+        if not within.any():
+            return None
         if promise.kind == "eventually":
             seeds = np.zeros(g.states, bool)
             seeds[: self.search.starts] = region[: self.search.starts]
@@ -94,7 +97,7 @@ class Lassos:
             seeds = region & self._truth(promise.when, number, binding)
         if not seeds.any():
             return None
-        fair = self.components.fair(region)
+        fair = self.components.fair(within)
         return self._lasso(promise, binding, seeds, region, fair, None)
 
     def _truth(self, p: Predicate, number: int, binding: Binding) -> Flags:
