@@ -38,8 +38,8 @@ UNKNOWN = 3
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 _ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
 KINDS = (
-    "variants invariants rules goals faults assignors formats mutations scenarios scope anomalies"
-    " causes statements schemas samples"
+    "variants invariants rules goals progress faults assignors formats mutations scenarios scope"
+    " anomalies causes statements schemas samples"
 ).split()
 OUT_OF_MEMORY = (
     "out of memory: raise the limit on memory or address space (ulimit -v) or choose a smaller"

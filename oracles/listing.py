@@ -1,6 +1,6 @@
-"""What `groupcheck list` shows, as plain rows: variants, invariants, rules, goals, faults,
-assignors, formats, mutations, scenarios, fields of the scope, anomalies, causes, statements of
-logs, samples, JSON Schemas.
+"""What `groupcheck list` shows, as plain rows: variants, invariants, rules, goals, promises about
+progress, faults, assignors, formats, mutations, scenarios, fields of the scope, anomalies, causes,
+statements of logs, samples, JSON Schemas.
 """
 
 from __future__ import annotations
@@ -67,6 +67,20 @@ def _invariants(v: Variant) -> list[Row]:
     return [
         {"name": p.name, "statement": " ".join(p.statement.split()), "source": p.source}
         for p in promises(v).invariants
+    ]
+
+
+def _progress(v: Variant) -> list[Row]:
+    """What it promises about runs; nothing where it does not say what is fair."""
+    kept = promises(v).progress if v.progress is not None else ()
+    return [
+        {
+            "name": p.name,
+            "kind": p.kind.replace("_", " "),
+            "statement": " ".join(p.statement.split()),
+            "source": p.source,
+        }
+        for p in kept
     ]
 
 
@@ -199,6 +213,7 @@ _OF_A_VARIANT: dict[str, Callable[[Variant], list[Row]]] = {
     "rules": _rules,
     "invariants": _invariants,
     "goals": _goals,
+    "progress": _progress,
     "faults": lambda v: _documented(v.faults),
     "assignors": lambda v: _documented(v.assignors),
     "scope": _scope,

@@ -93,7 +93,7 @@ def test_every_command_in_the_documents_can_be_typed(document, command):
     is_own = re.search(r"\.py:\w", command)  # a file of the reader's
     if context.command.name == "check" and not is_own:
         about = commands._subject(options)
-        assert about.spec.invariants
+        assert about.spec.invariants or about.spec.progress
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -96,12 +96,17 @@ class Graph:
         """The states from which no path leads to one of these, nor to a state that was not
         expanded.
         """
-        lost = {s for s in self.steps if s not in good}
-        size = -1
-        while size != len(lost):
-            size = len(lost)
-            lost = {s for s in lost if all(step.state in lost for step in self.steps[s])}
-        return [s for s in self.steps if s in lost]
+        before: dict[State, list[State]] = {}
+        for state, steps in self.steps.items():
+            for step in steps:
+                before.setdefault(step.state, []).append(state)
+        todo = [*good, *(s for s in before if s not in self.steps)]
+        saved = set(todo)
+        while todo:
+            new = {s for s in before.get(todo.pop(), ()) if s not in saved}
+            saved |= new
+            todo += new
+        return [s for s in self.steps if s not in saved]
 
     def _spread(self, seeds: Iterable[State], region: Collection[State]) -> Came:
         """The states of a region that are reached from seeds inside it, the nearest to an initial

@@ -458,9 +458,7 @@ class Semantics:
         and scope.
         """
         if not re.fullmatch(r"gc1-[0-9]{1,8}(\.[0-9]{1,8})*(\+[0-9]{1,8})?", key):
-            raise UserError(
-                f"{key[:60]!r} is not a key", do="a key looks like gc1-0.3.12 or gc1-0.3.12+1"
-            )
+            raise UserError(f"{key[:60]!r} is not a key", do="a key looks like gc1-0.3.12")
         choices, _, loop = key[4:].partition("+")
         start, *numbers = map(int, choices.split("."))
         starts = self.starts()

@@ -32,6 +32,8 @@ class Question:
     # those to check; none means all
     invariants: tuple[str, ...]
     limits: Limits
+    # are promises about progress judged?
+    progress: bool = False
 
     def subject(self) -> Subject:
         """The spec, ready to be explored. Raises `UserError` for what does not fit, and for code:
@@ -48,6 +50,7 @@ class Question:
             mutation=self.mutation,
             invariants=self.invariants,
             faults=self.faults,
+            progress=self.progress,
             **self.fields,
         )
 
@@ -89,7 +92,8 @@ def cell(number: int, grid: int, question: Question, expect: str) -> Cell:
     """The cell of a question. Raises `UserError` if the question does not fit the variant."""
     about = question.subject()
     about_model = identity(about.spec)
-    checked = tuple(p.name for p in about.spec.invariants)
+    promises = (*about.spec.invariants, *(about.spec.progress if question.progress else ()))
+    checked = tuple(p.name for p in promises)
     limits = attrs.astuple(question.limits)
     parts = [attrs.asdict(about_model), question.variant, question.mutation, checked, limits]
     digest = hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=10).hexdigest()

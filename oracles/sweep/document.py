@@ -22,7 +22,12 @@ Size = NewType("Size", int)
 """Bytes: a number, or a text such as 512M."""
 EXPECTED = ("holds", "violated", "unknown")
 MOST = 100  # grids of a file, conditions of a filter
-PLAIN: dict[type[Any], str] = {int: "a whole number", float: "a number", str: "text"}
+PLAIN: dict[type[Any], str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+}
 FEW: Any = validators.max_len(MOST)
 POSITIVE = validators.optional([validators.gt(0), validators.lt(2**62)])
 
@@ -55,6 +60,8 @@ class Grid:
     mutation: tuple[str, ...] = ()
     # names of invariants to check, or a list of names for each cell
     invariants: tuple[Any, ...] = ()
+    # are promises about progress judged, as with `check --progress`?
+    progress: bool = False
     # tables of the budgets of each fault, each budget a number or a list of numbers
     faults: tuple[dict[str, Any], ...] = ()
     # the verdict that its cells should have

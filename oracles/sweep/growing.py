@@ -100,14 +100,14 @@ def _questions(grid: Grid, keys: Mapping[str, Any], limits: Limits, place: str) 
         choice = dict(zip(axes, values))
         kept = not grid.only or any(_fits(choice, condition) for condition in grid.only)
         if kept and not any(_fits(choice, condition) for condition in grid.without):
-            asked.append(_question(choice, grid.limits.over(limits)))
+            asked.append(_question(choice, grid.limits.over(limits), grid.progress))
     asked = [question for question in asked if _fits_variant(question)]
     if not asked:
         raise UserError("no cell is left", where=place, do="look at its lists and filters")
     return asked
 
 
-def _question(choice: Choice, limits: Limits) -> Question:
+def _question(choice: Choice, limits: Limits, progress: bool) -> Question:
     return Question(
         choice["variant"],
         {name: v for name, v in choice.items() if name not in WORDS and v is not None},
@@ -115,6 +115,7 @@ def _question(choice: Choice, limits: Limits) -> Question:
         choice.get("mutation"),
         choice.get("invariants", ()),
         limits,
+        progress,
     )
 
 

@@ -81,7 +81,8 @@ def _told(cell: Cell) -> dict[str, str]:
         if q.faults is None
         else " + ".join(f"{name} {n}" for name, n in q.faults.items()) or "no faults"
     )
-    chosen = ", ".join(q.invariants) or "all invariants"
+    every = "progress" if q.progress else "all invariants"
+    chosen = ", ".join(q.invariants) or every
     return {
         "variant": q.variant,
         "mutation": q.mutation or "no mutation",

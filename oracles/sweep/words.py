@@ -29,6 +29,7 @@ def question_words(cell: Cell) -> str:
     )
     given += [f"with {q.mutation}"] if q.mutation else []
     given += [", ".join(q.invariants) + " alone"] if q.invariants else []
+    given += ["progress"] if q.progress else []
     return ", ".join([q.variant, *given])
 
 

@@ -94,3 +94,13 @@ def test_what_needs_no_whole_graph_is_refused(
 def test_a_spec_that_promises_nothing_is_refused() -> None:
     with pytest.raises(UserError, match="promises nothing about progress"):
         check(two_phase_commit(2), progress=True)
+
+
+def test_list_shows_the_promises_of_variants_that_say_what_is_fair(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.run(["list", "progress", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["variant"] for row in rows} == {"classic"}
+    kinds = {row["name"]: row["kind"] for row in rows}
+    assert (kinds["group_settles"], kinds["group_can_settle"]) == ("settles", "always possible")

@@ -317,3 +317,14 @@ def test_what_a_file_says_cannot_steer_the_terminal(tmp_path):
     file = tmp_path / "sweep.toml"
     file.write_text('[[grid]]\nvariant = "\\u001b]0;owned\\u0007"')
     assert "\x1b" not in complaint(file)
+
+
+def test_a_grid_asks_for_progress():
+    sweep = grid(members=[1, 2], progress=True)
+    assert [cell.question.progress for cell in sweep.cells] == [True, True]
+    assert "group_settles" in sweep.cells[0].checked
+    assert len({cell.id for cell in (*sweep.cells, *grid(members=[1, 2]).cells)}) == 4
+    with pytest.raises(UserError, match="'yes' is not true or false"):
+        grid(progress="yes")
+    with pytest.raises(UserError, match="generations"):
+        grid(progress=True, generations=2)

@@ -391,3 +391,14 @@ def test_results_of_another_sweep_are_not_mixed_in_by_accident(sweeping, capsys)
 
 def without_times(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in TIMES}
+
+
+def test_a_cell_judges_progress(sweeping: Sweeping):
+    text = '[[grid]]\nvariant = "classic"\nmembers = 1\nany_faults = 1\nprogress = true\n'
+    code, (row,) = sweeping(text)
+    assert (code, row["verdict"], row["progress"]) == (0, "holds", True)
+    assert "group_settles" in row["invariants"]
+    broken = text + 'mutation = "expelled_still_counted"\nexpect = "violated"\n'
+    code, (row,) = sweeping(broken, "--resume")
+    assert (code, row["as_expected"]) == (0, True)
+    assert "group_settles" in row["broken"]
