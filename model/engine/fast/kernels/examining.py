@@ -13,11 +13,12 @@ from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.intrinsics import (
     ONE,
     alone,
+    halves,
     inside,
     trailing_zeros,
     words,
 )
-from groupcheck.model.engine.fast.kernels.lookup import look_viewed, read_cell, where
+from groupcheck.model.engine.fast.kernels.lookup import look, look_viewed, read_cell, where
 
 ZERO, TWO, SIXTY_FOUR = U(0), U(2), U(64)
 NOTHING = U(r.NOTHING)
@@ -112,11 +113,40 @@ def examine(wide, ctx, x, place, need, f):
                 complete = look_viewed(wide, ctx, x, at, table, place) != ZERO and complete
             table += ONE
     if not complete:
-        put_off = words(ctx[r.PUT_OFF])
-        put_off[ctx[r.PUT_OFF_COUNT] * TWO] = place
-        put_off[ctx[r.PUT_OFF_COUNT] * TWO + ONE] = need
-        ctx[r.PUT_OFF_COUNT] += ONE
+        put_off(ctx, place, need)
     return f
+
+
+@inside
+def examine_slots(wide, ctx, x, place, need):
+    """The same at once, where predicates read slots alone: their tables are few, and near."""
+    W = U(len(wide))
+    cells, masks, shifts, bases = (
+        halves(ctx[r.CELLS]),
+        words(ctx[r.MASKS]),
+        words(ctx[r.SHIFTS]),
+        words(ctx[r.BASES]),
+    )
+    firsts, complete, left = words(ctx[r.PREDICATE_FIRST]), True, need
+    while left != ZERO:
+        b = trailing_zeros(left)
+        left &= left - ONE
+        table = firsts[b]
+        while table < firsts[b + ONE]:
+            e = look(wide, ctx, cells, masks, shifts, bases, x, place * W, table, place)
+            complete = complete and e != ZERO  # 0: there was no room to ask
+            table += ONE
+    if not complete:
+        put_off(ctx, place, need)
+
+
+@alone
+def put_off(ctx, place, need):
+    """Notes a state whose predicates could not all be looked at."""
+    pairs = words(ctx[r.PUT_OFF])
+    pairs[ctx[r.PUT_OFF_COUNT] * TWO] = place
+    pairs[ctx[r.PUT_OFF_COUNT] * TWO + ONE] = need
+    ctx[r.PUT_OFF_COUNT] += ONE
 
 
 @alone
@@ -127,6 +157,9 @@ def examine_all(wide, ctx, x, listed, n):
     most = ctx[r.LOOKS_SIZE] - (ctx[r.VIEWED_FROM] - ctx[r.VIEW_FIRST])
     live = ctx[r.LIVE]
     done = ZERO
+    while done < n and ctx[r.VIEW_COUNT] == ZERO:
+        examine_slots(wide, ctx, x, listed[done * TWO], listed[done * TWO + ONE] & live)
+        done += ONE
     while done < n:
         end, f = done, ZERO
         while end < n and f <= most:
