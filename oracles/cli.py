@@ -244,9 +244,18 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
     epilog=examples(
         "groupcheck sweep sample:sweep --out results",
         "groupcheck sweep checks.toml --out results --resume",
+        "groupcheck sweep checks.toml --specs my_protocol.py",
     ),
 )
 @click.argument("file", type=PATH)
+@click.option(
+    "--specs",
+    type=PATH,
+    multiple=True,
+    metavar="FILE.py",
+    help="Allow FILE to name specs, invariants and rules in this Python file, as FILE.py:NAME."
+    " Their code is run. Repeatable.",
+)
 @click.option(
     "--spark",
     metavar="MASTER",

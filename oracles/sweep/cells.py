@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
-from attrs import frozen
+from attrs import field, frozen
 
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.engine.fast.identity import identity
@@ -34,25 +36,51 @@ class Question:
     limits: Limits
     # are promises about progress judged?
     progress: bool = False
+    # Python files that may be run, as `allowed` gives them
+    specs: Mapping[str, str] = field(factory=dict)
 
     def subject(self) -> Subject:
-        """The spec, ready to be explored. Raises `UserError` for what does not fit, and for code:
-        a sweep's file may come from anywhere, so nothing that it names is run.
+        """The spec, ready to be explored. Raises `UserError` for what does not fit, and for code
+        in files other than `specs`.
         """
-        for name in (self.variant, self.mutation, *self.invariants):
-            if is_own(name):
-                raise UserError(
-                    f"{printable(str(name))[:60]} is code, which a sweep does not run",
-                    do="name a variant, or call groupcheck.check in a loop",
-                )
         return subject(
-            self.variant,
-            mutation=self.mutation,
-            invariants=self.invariants,
+            self._found(self.variant),
+            mutation=None if self.mutation is None else self._found(self.mutation),
+            invariants=[self._found(name) for name in self.invariants],
             faults=self.faults,
             progress=self.progress,
             **self.fields,
         )
+
+    @property
+    def is_own(self) -> bool:
+        """Is it about something in a file of the user's?"""
+        return is_own(self.variant)
+
+    def _found(self, name: str) -> str:
+        """The name; that of something in a Python file with the whole path of the file. A sweep's
+        file may come from anywhere, so the command line says which code may be run.
+        """
+        if not is_own(name):
+            return name
+        file, _, inside = name.rpartition(":")
+        if os.path.normpath(file) not in self.specs:
+            raise UserError(
+                f"{printable(name)[:60]} is code, which a sweep runs only if the command line"
+                " allows it",
+                do=f"add --specs {printable(file)[:60]} if you trust that file",
+            )
+        return f"{self.specs[os.path.normpath(file)]}:{inside}"
+
+
+def allowed(files: Iterable[Path]) -> dict[str, str]:
+    """The Python files that a sweep may run: as it names them -> the whole path. Raises `UserError`
+    for a file that is not there.
+    """
+    for file in files:
+        if file.suffix != ".py" or not file.is_file():
+            raise UserError(f"{printable(str(file))} is no Python file", where="--specs")
+    return {os.path.normpath(file): str(file.resolve()) for file in files}
 
 
 @frozen
@@ -79,7 +107,8 @@ class Cell:
     @property
     def faults(self) -> Mapping[str, int]:
         """The budget of each fault that may happen."""
-        return {name: n for name, n in dict(self.scope.get("faults") or {}).items() if n}
+        given = self.scope.get("faults")
+        return {name: n for name, n in given.items() if n} if isinstance(given, Mapping) else {}
 
     @property
     def asked(self) -> str:

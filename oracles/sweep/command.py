@@ -22,7 +22,7 @@ from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, live, say
 from groupcheck.oracles.sweep import rows as tables
 from groupcheck.oracles.sweep.cases import sweep_suite
-from groupcheck.oracles.sweep.cells import Cell
+from groupcheck.oracles.sweep.cells import Cell, allowed
 from groupcheck.oracles.sweep.folder import PAGE, TABLE, Done, Folder
 from groupcheck.oracles.sweep.forecast import Families, Forecast
 from groupcheck.oracles.sweep.growing import Sweep, grown
@@ -66,8 +66,11 @@ def run(
     workers: int,
     as_json: bool,
     junit: Path | None = None,
+    specs: Sequence[Path] = (),
 ) -> int:
-    """Runs a sweep and returns the exit code. Raises `UserError` for bad input."""
+    """Runs a sweep and returns the exit code. `specs`: Python files whose code it may run. Raises
+    `UserError` for bad input.
+    """
     began = time.monotonic()
     if spark is not None:
         from groupcheck.oracles.spark.session import checked_master
@@ -78,7 +81,7 @@ def run(
             "there is nothing to resume", where="--resume", do="name the folder with --out"
         )
     parquet.needed("groupcheck sweep", extra="sweep")
-    sweep = grown(read_sweep(file), printable(str(file)))
+    sweep = grown(read_sweep(file), printable(str(file)), allowed(specs))
     folder = Folder(out or Path(f"sweep-{datetime.now():%Y%m%d-%H%M%S}"))
     folder.opened(resume)
     done = {cell.id: known for cell in sweep.cells if (known := folder.done(cell))}

@@ -14,6 +14,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.oracles.explain import subject as subjects
+from groupcheck.oracles.explain.own import is_own
 from groupcheck.oracles.explain.subject import mutation_named, one_of, variant_named
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.sweep.cells import Cell, Question, cell
@@ -37,9 +38,9 @@ class Sweep:
     cells: tuple[Cell, ...]
 
 
-def grown(given: Any, where: str) -> Sweep:
-    """The sweep that a file describes, from its plain data. Raises `UserError` for unknown keys and
-    names, wrong types, no cell, too many, or the same twice.
+def grown(given: Any, where: str, specs: Mapping[str, str] | None = None) -> Sweep:
+    """The sweep that a file describes, from its plain data. `specs`: see `cells.allowed`. Raises
+    `UserError` for unknown keys and names, wrong types, no cell, too many, or the same twice.
     """
     asked = document(given, where)
     if not asked.grid:
@@ -53,7 +54,7 @@ def grown(given: Any, where: str) -> Sweep:
         place = f"{where}, grid {index + 1}"
         one = grid(keys, place)
         names.append(one.name)
-        questions = _questions(one, keys, limits, place)
+        questions = _questions(one, keys, limits, place, specs or {})
         if len(cells) + len(questions) > MOST_CELLS:
             raise UserError(
                 f"more than {MOST_CELLS:,} cells",
@@ -84,7 +85,9 @@ def _must_differ(cells: Sequence[Cell], where: str) -> None:
             )
 
 
-def _questions(grid: Grid, keys: Mapping[str, Any], limits: Limits, place: str) -> list[Question]:
+def _questions(
+    grid: Grid, keys: Mapping[str, Any], limits: Limits, place: str, specs: Mapping[str, str]
+) -> list[Question]:
     axes = dict(_axes(grid, keys, place))
     size = math.prod(len(values) for values in axes.values())
     if size > MOST_PRODUCT:
@@ -100,14 +103,14 @@ def _questions(grid: Grid, keys: Mapping[str, Any], limits: Limits, place: str) 
         choice = dict(zip(axes, values))
         kept = not grid.only or any(_fits(choice, condition) for condition in grid.only)
         if kept and not any(_fits(choice, condition) for condition in grid.without):
-            asked.append(_question(choice, grid.limits.over(limits), grid.progress))
+            asked.append(_question(choice, grid.limits.over(limits), grid.progress, specs))
     asked = [question for question in asked if _fits_variant(question)]
     if not asked:
         raise UserError("no cell is left", where=place, do="look at its lists and filters")
     return asked
 
 
-def _question(choice: Choice, limits: Limits, progress: bool) -> Question:
+def _question(choice: Choice, limits: Limits, progress: bool, specs: Mapping[str, str]) -> Question:
     return Question(
         choice["variant"],
         {name: v for name, v in choice.items() if name not in WORDS and v is not None},
@@ -116,6 +119,7 @@ def _question(choice: Choice, limits: Limits, progress: bool) -> Question:
         choice.get("invariants", ()),
         limits,
         progress,
+        specs,
     )
 
 
@@ -151,6 +155,8 @@ def _axes(grid: Grid, keys: Mapping[str, Any], place: str) -> Iterator[tuple[str
 
 @cache
 def _concerns(mutation: str, variant: str) -> bool:
+    if is_own(mutation) or is_own(variant):
+        return True  # it is imported, and refused where it does not fit, when its cell is made
     return mutation_named(mutation).concerns(variant_named(variant))
 
 
@@ -158,7 +164,10 @@ def _mutations(grid: Grid) -> list[str | None]:
     if grid.mutation == ("all",):
         ids = [m.id for m in subjects.every_mutation()]
         return [id for id in ids if any(_concerns(id, variant) for variant in grid.variant)]
-    return [None if name == NOTHING else mutation_named(name).id for name in grid.mutation]
+    return [
+        None if name == NOTHING else name if is_own(name) else mutation_named(name).id
+        for name in grid.mutation
+    ]
 
 
 def _faults(tables: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, int]]:

@@ -70,6 +70,7 @@ _FORECAST = ("states", "states_low", "states_high", "seconds", "seconds_low", "s
 def row(cell: Cell, done: Done, grid_name: str) -> dict[str, Any]:
     """A cell and what became of it, with the names of `COLUMNS`, as plain JSON."""
     q, o, f = cell.question, done.outcome, done.forecast
+    of_group = {} if q.is_own else cell.scope
     return {
         "cell": cell.id,
         "number": cell.number,
@@ -77,11 +78,11 @@ def row(cell: Cell, done: Done, grid_name: str) -> dict[str, Any]:
         "grid_name": grid_name or None,
         "variant": q.variant,
         **{
-            name: cell.scope.get(name)
+            name: of_group.get(name)
             for name in ("members", "partitions", "generations", "assignor")
         },
         "faults": dict(cell.faults),
-        "any_faults": cell.scope.get("any_faults"),
+        "any_faults": of_group.get("any_faults"),
         "scope": json.dumps(cell.scope, sort_keys=True),
         "mutation": q.mutation,
         "invariants": list(cell.checked),

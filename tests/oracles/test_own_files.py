@@ -199,8 +199,43 @@ def test_a_sweep_runs_no_code_that_its_file_names(mine, capsys: pytest.CaptureFi
     sweep = mine.parent / "sweep.toml"
     sweep.write_text(f'[[grid]]\nvariant = "{mine.name}:counting"\n', "utf-8")
     assert cli.run(["sweep", str(sweep), "--out", "out"]) == 2
-    assert "is code, which a sweep does not run" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"add --specs {mine.name} if you trust that file" in told
     assert mine.stem not in sys.modules
+    assert cli.run(["sweep", str(sweep), "--specs", "nobody.py"]) == 2
+    assert "--specs: nobody.py is no Python file" in capsys.readouterr().err
+
+
+def test_a_sweep_of_own_specs_is_allowed_on_the_command_line(
+    mine, capsys: pytest.CaptureFixture[str]
+):
+    sweep = mine.parent / "sweep.toml"
+    grids = f'''
+        [[grid]]
+        variant = "{mine.name}:counting"
+        begin = [1, 2]
+        fast = [true, false]
+        expect = "violated"
+        [[grid]]
+        variant = "{mine.name}:counting"
+        begin = 5
+        invariants = ["small"]
+        expect = "violated"
+        [[grid]]
+        variant = "classic"
+        members = 1
+        generations = 1
+        invariants = ["{mine.name}:never_alone"]
+        expect = "violated"
+    '''
+    sweep.write_text(grids, "utf-8")
+    arguments = ["sweep", str(sweep), "--specs", f"./{mine.name}", "--out", "out", "--json"]
+    assert cli.run(arguments) == 0
+    told = json.loads(capsys.readouterr().out)["cells"]
+    assert [cell["steps"] for cell in told] == [2, 2, 1, 1, 0, 0]
+    assert json.loads(told[0]["scope"]) == {"begin": 1, "fast": True}
+    assert [cell["members"] for cell in told] == [None] * 5 + [1]
+    assert "counting" in (mine.parent / "out" / told[0]["page"]).read_text("utf-8")
 
 
 def test_a_package_offers_a_variant_by_an_entry_point(
