@@ -204,7 +204,7 @@ def subject(
     `mutation` changes the defaults to the smallest scope that shows it. Raises `UserError` for any
     name that does not exist.
     """
-    _must_fit(what, mutation, invariants, goals, constraints, faults, settings)
+    _must_fit(what, mutation, invariants, goals, constraints, progress, faults, settings)
     given = {name: value for name, value in fields.items() if value is not None}
     for name in settings or {}:
         if name in given:
@@ -355,6 +355,7 @@ def _must_fit(
     invariants: object,
     goals: object,
     constraints: object,
+    progress: object,
     faults: object,
     settings: object,
 ) -> None:
@@ -389,6 +390,7 @@ def _must_fit(
             _all_of(constraints, str | Predicate),
             "a list of constraints, as in [small]",
         ),
+        ("progress", progress, isinstance(progress, bool), "True or False"),
         ("faults", faults, named, 'a mapping of names to numbers, as in {"crash": 1}'),
         ("settings", settings, told, "a mapping of names to texts"),
     ):
