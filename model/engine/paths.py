@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Any
 
-from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.symmetry import Orbits
 from groupcheck.model.engine.verdict import Path, Step
@@ -15,7 +16,7 @@ def path_through(see: Semantics, states: Sequence[State]) -> Path:
     """The path through these states, the first of them an initial one."""
     steps: list[Step] = []
     for before, after in pairwise(states):
-        step = next((s for s, _ in see.steps(before) if s.state == after), None)
+        step = _step(see, before, after, lambda state: state)
         if step is None:
             raise RuleError(
                 _suspect(see, before, after),
@@ -25,6 +26,23 @@ def path_through(see: Semantics, states: Sequence[State]) -> Path:
         steps.append(step)
     chain = next(c for c, _, rest in see.starts() if rest == states[0])
     return Path(see.places, states[0], chain, tuple(steps))
+
+
+def _step(see: Semantics, before: State, after: Any, by: Callable[[State], Any]) -> Step | None:
+    """The first step from a state to one whose key, given `by` a function, is `after`; None if
+    there is none.
+    """
+    for step, _ in see.steps(before):
+        try:
+            if by(step.state) == after:
+                return step
+        except UserError:
+            raise
+        except Exception as error:
+            problem = f"yielded a value that raises {type(error).__name__} when it is compared"
+            rule = step.firing.name.partition(":")[0]
+            raise RuleError(rule, problem, see.named(before)) from error
+    return None
 
 
 def _suspect(see: Semantics, before: State, after: State) -> str:
@@ -65,11 +83,10 @@ def unwound(see: Semantics, orbits: Orbits, through: Sequence[State], last: Stat
     states = [next(rest for _, _, rest in see.starts() if orbits.key(rest) == first)]
     for state in through[1:]:
         now, key = states[-1], orbits.key(state)
-        after = (step.state for step, _ in see.steps(now) if orbits.key(step.state) == key)
-        found = next(after, None)
-        if found is None:
+        step = _step(see, now, key, orbits.key)
+        if step is None:
             what = "a path cannot be repeated: some rule is not deterministic"
             raise RuleError("?", what, see.named(now))
-        states.append(found)
+        states.append(step.state)
     move = next(move for move in orbits.moves if move(states[-1]) == last)
     return path_through(see, [move(state) for state in states])
