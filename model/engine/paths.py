@@ -29,7 +29,7 @@ def path_through(see: Semantics, states: Sequence[State]) -> Path:
 
 
 def _step(see: Semantics, before: State, after: Any, by: Callable[[State], Any]) -> Step | None:
-    """The first step from a state to one whose key, given `by` a function, is `after`; None if
+    """The first step to a state that has the key `after` under the function `by`; None if
     there is none.
     """
     for step, _ in see.steps(before):
