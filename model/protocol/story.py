@@ -120,6 +120,8 @@ class Story:
     spans: tuple[Span, ...] = field(default=(), converter=_all)
     eras: tuple[Era, ...] = field(default=(), converter=_all)
     marks: tuple[Mark, ...] = field(default=(), converter=_all)
+    # The initial state as `slot: value`; empty where every path begins with the same one.
+    start: tuple[str, ...] = field(default=(), converter=_all)
 
     def lane(self, name: str) -> Lane:
         """The lane of this name, which exists."""

@@ -74,9 +74,9 @@ class Explanation:
 
 @attrs.frozen
 class Row:
-    """A row of the table of steps: one step, or several in a row that are alike."""
+    """A row of the table of steps: one step, several in a row that are alike, or the start."""
 
-    # `3`, or `4 to 15`.
+    # `3`, `4 to 15`, or `start`.
     steps: str
     # Who acts, and what happens, without the subject.
     who: str
@@ -221,11 +221,16 @@ def paragraph(story: Story) -> str:
 
 
 def rows(story: Story) -> Iterator[Row]:
-    """The table of steps. Steps in a row that say the same and change nothing share a row."""
+    """The table of steps. Steps in a row that say the same and change nothing share a row. An
+    initial state that is told has the first row.
+    """
 
     def alike(line: Line) -> object:
         return line.step if line.changes else (line.lane, line.words)
 
+    if story.start:
+        broken = tuple(m.text for m in story.marks if m.step == 0)
+        yield Row("start", "", "", story.start, broken)
     for _, group in groupby(story.lines, alike):
         first, *more = group
         last = more[-1] if more else first

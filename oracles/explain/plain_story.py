@@ -14,7 +14,7 @@ from groupcheck.model.protocol.story import Lane, Line, Note, Story
 from groupcheck.oracles.printable import brief, changes, place, sentence
 
 SHARED = "shared"
-MOST_CHANGES = 8  # of one step in the table; the JSON document has them all
+MOST_CHANGES = 8  # in one row of the table; the JSON document has them all
 
 
 Tell = Callable[[Step, Mapping[str, Any], Mapping[str, Any]], str]
@@ -42,7 +42,24 @@ def plain_story(spec: Spec, path: Path, tell: Tell | None = None) -> Story:
         lines.append(Line(number, lane.name, words, told_changes(path, before, step)))
         notes.append(Note(number, lane.name, step.firing.name.replace("_", " ")))
         before = step.state
-    return Story(lanes, lines, notes)
+    return Story(lanes, lines, notes, start=told_start(path) if tell is None else ())
+
+
+def told_start(path: Path) -> tuple[str, ...]:
+    """The initial state, a line for each slot; one for an array whose elements are all equal:
+    `node[:]: idle`.
+    """
+    arrays: dict[str, list[tuple[str, str]]] = {}
+    for (slot, index), value in zip(path.places, path.initial, strict=True):
+        arrays.setdefault(slot, []).append((place(slot, index), brief(value)))
+    told = []
+    for slot, elements in arrays.items():
+        values = {value for _, value in elements}
+        if len(elements) > 1 and len(values) == 1:
+            told.append(f"{slot}[:]: {elements[0][1]}")
+        else:
+            told += [f"{name}: {value}" for name, value in elements]
+    return _few(told)
 
 
 def plain_lanes(spec: Spec) -> tuple[Lane, ...]:
@@ -87,8 +104,10 @@ def told_changes(path: Path, before: tuple[object, ...], step: Step) -> tuple[st
             f"{name}: {brief(a)} -> {brief(b)}"
             for name, a, b in changes(place(slot, index), old, new)
         ]
-    return (
-        tuple(told)
-        if len(told) <= MOST_CHANGES
-        else (*told[: MOST_CHANGES - 1], f"and {len(told) - MOST_CHANGES + 1} more")
-    )
+    return _few(told)
+
+
+def _few(told: list[str]) -> tuple[str, ...]:
+    if len(told) <= MOST_CHANGES:
+        return tuple(told)
+    return (*told[: MOST_CHANGES - 1], f"and {len(told) - MOST_CHANGES + 1} more")

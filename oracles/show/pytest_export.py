@@ -126,7 +126,7 @@ def _name(told: Explanation, used: set[str]) -> str:
 def _comment(text: str) -> str:
     return textwrap.fill(
         printable(text),
-        110,
+        96,
         initial_indent="    # ",
         subsequent_indent="    # ",
         break_on_hyphens=False,

@@ -12,6 +12,7 @@ from groupcheck.invariants.sentences import SENTENCES
 from groupcheck.model.engine import (
     Spec,
     UserError,
+    any_of,
     array,
     end,
     invariant,
@@ -34,6 +35,43 @@ def test_a_bug_whose_scope_has_a_lacking_fault_asks_for_other_faults():
     assert "the scope that shows leader_forgotten has the fault 'close'" in str(error.value)
     own = subject.subject("static_rejoin", mutation="leader_forgotten", faults={"crash": 1})
     assert dict(own.spec.scope.faults) == {"crash": 1}
+
+
+def test_the_table_of_an_own_spec_begins_with_the_initial_state():
+    @rule
+    def go(seat, walker):
+        if not walker:
+            yield seat + 1, True
+
+    @invariant
+    def small(seat):
+        return seat < 1
+
+    slots = {"seat": single(0), "walker": array(2, False), "bag": array(2, "a")}
+    told = check(Spec("walk", slots, [go], invariants=[small]), engine="reference")
+    first, *_ = rows(told.explanations[0].story)
+    assert (first.steps, first.who, first.words, first.broken) == ("start", "", "", ())
+    assert first.changes == ("seat: 0", "walker[:]: no", "bag[:]: a")
+    of_classic = check("classic", mutation="leader_forgotten").explanations[0]
+    assert next(rows(of_classic.story)).steps != "start"
+
+
+def test_an_initial_state_that_breaks_a_promise_is_marked():
+    @rule
+    def go(n):
+        if n < 2:
+            yield n + 1
+
+    @invariant
+    def equal(a: "seat[i]", b: "seat[j]"):
+        return a == b
+
+    slots = {"n": single(0), "seat": array(2, any_of("up", "down"))}
+    told = check(Spec("count", slots, [go], invariants=[equal]), engine="reference")
+    (first,) = rows(told.explanations[0].story)
+    assert first.steps == "start"
+    assert first.changes == ("n: 0", "seat[0]: up", "seat[1]: down")
+    assert first.broken == ("equal is broken by seat 0 and seat 1",)
 
 
 def test_the_first_sentence_of_a_rule_gives_the_words():
