@@ -12,6 +12,7 @@ from attrs import frozen
 from groupcheck.model.protocol.codes import NONE
 
 NO_ID = -1
+FOLLOWS = -1  # `Answer.group_topics` of an answer that lists no members
 NO_GENERATION = -1
 
 
@@ -21,6 +22,8 @@ class JoinGroup:
     # The generation inside the subscription (version 2 and newer, KIP-792). A member that joins
     # again with another one has changed its subscription.
     claimed: int = NO_GENERATION
+    # The topics of the subscription, as a bit mask (see `triggers`). 0: all members have the same.
+    topics: int = 0
 
 
 @frozen
@@ -31,6 +34,8 @@ class SyncGroup:
 
     id: int
     generation: int
+    # The partitions that the leader knew when it made the plan, as a bit mask (see `triggers`).
+    sees: int = 0
 
 
 @frozen
@@ -77,3 +82,6 @@ class Answer:
     generation: int = NO_GENERATION
     # The member's partitions, as a bit mask; only of a SyncGroup.
     share: int = 0
+    # The topics of all members' subscriptions, as a bit mask; only of a JoinGroup that makes the
+    # member the leader, and only where subscriptions differ (see `triggers`). Otherwise `FOLLOWS`.
+    group_topics: int = FOLLOWS

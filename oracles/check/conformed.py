@@ -168,7 +168,7 @@ def ids_known(core: Core, seats: Iterable[Seats], keeps: Kept) -> Hashable:
         bare = attrs.evolve(bare, durable=(0, False, None), recorded=False)
     found: Counter[Hashable] = Counter()
     for mine in seats:
-        written = {id for id, _, _ in mine.durable} if logged else set()
+        written = {id for id, _ in mine.durable} if logged else set()
         for id in {id for id, _ in mine} | written:
             durable = (id in written, logged and id == mine.durable_leader)
             found[_id(mine[id], settled, keeps), id == mine.leader, durable] += 1

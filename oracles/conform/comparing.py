@@ -350,9 +350,9 @@ def loads_differ(
     """What differs between what a fail-over would load now and what the model keeps for it."""
     generation, led, assignor = memory.core.durable
     members = [
-        (me, id, share, claimed)
+        (me, id, seat.share, seat.claimed)
         for me, seats in enumerate(memory.seats)
-        for id, share, claimed in seats.durable
+        for id, seat in seats.durable
     ]
     leads = ((me, seats.durable_leader) for me, seats in enumerate(memory.seats))
     leader = next(((me, id) for me, id in leads if id is not None), None)

@@ -230,7 +230,7 @@ def _logged(
         before.core.durable == now.core.durable
     ):
         return past.logged
-    members = [(me, id) for me, some in enumerate(now.seats) for id, _, _ in some.durable]
+    members = [(me, id) for me, some in enumerate(now.seats) for id, _ in some.durable]
     return tuple((key, joined[key]) for key in members if key in joined)
 
 

@@ -248,7 +248,7 @@ def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outc
             if (me, id) not in names:
                 made += 1
                 names[me, id] = f"m{made}"
-        logged = {id for id, _, _ in now.durable}
+        logged = {id for id, _ in now.durable}
         for id, _ in was:
             if now[id] is None:
                 gone = names[me, id]

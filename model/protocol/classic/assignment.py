@@ -101,7 +101,7 @@ def answer_syncs(
             ways = [after for way in ways for after in _answer_sync(*way, id, seat, scope)]
     for errand, shared, answered in ways:
         if "fail_over" in errand.keeps:
-            members = [(id, s.share, s.claimed) for id, s in shared if s.member]
+            members = [(id, s.logged) for id, s in shared if s.member]
             shared = shared.recorded(tuple(members))
         else:
             shared = shared.unrecorded()
@@ -112,7 +112,7 @@ def _answer_sync(
     errand: Assign, seats: Seats, link: Link, id: int, seat: Seat, scope: Scope
 ) -> Iterator[tuple[Assign, Seats, Link]]:
     """One member gets its share, in all the ways in which it may."""
-    fixed = [share for known, share, _ in seats.durable if known == id] if errand.again else []
+    fixed = [logged.share for known, logged in seats.durable if known == id] if errand.again else []
     for share in fixed or errand.shares(scope):
         answered = link
         if seat.sync and isinstance(link.parked, SyncGroup):
@@ -164,7 +164,7 @@ def record_plan(
     for id, seat in seats:
         if seat.member:
             plans = [
-                (now.given(share), (*plan, (id, share, seat.claimed)))
+                (now.given(share), (*plan, (id, but(seat.logged, share=share))))
                 for now, plan in plans
                 for share in now.shares(scope)
             ]

@@ -64,7 +64,7 @@ def new_id(seats: Seats, link: Link) -> int:
     while (
         seats[id] is not None
         or mentions(link, id)
-        or any(known == id for known, _, _ in seats.durable)
+        or any(known == id for known, _ in seats.durable)
     ):
         id += 1
     return id
@@ -113,7 +113,7 @@ def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
                 reply(link, Answer(request, MEMBER_ID_REQUIRED, id)),
             )
         else:
-            yield _add(core, seats, link, id, JoinGroup(id, request.claimed), scope)
+            yield _add(core, seats, link, id, but(request, id=id), scope)
     elif seat is None or (seat.member and core.phase == Phase.EMPTY):
         yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
     elif not seat.member:
@@ -151,7 +151,13 @@ def _add(
     """
     if not core.members:
         core, seats = but(core, led=True, leader_parked=True), but(seats, leader=id)
-    seat = Seat(True, new="new_member_timeout" in core.keeps, join=True, claimed=request.claimed)
+    seat = Seat(
+        True,
+        new="new_member_timeout" in core.keeps,
+        join=True,
+        claimed=request.claimed,
+        topics=request.topics,
+    )
     core = but(
         core,
         members=core.members + 1,
@@ -173,7 +179,8 @@ def _join_again(
     changed. Otherwise, or if it leads a Stable group, a new round starts.
     """
     leads = seats.leader == request.id
-    same = seat.claimed == request.claimed and not (seat.loaded and len(seats.listed) > 1)
+    said, say = (seat.claimed, seat.topics), (request.claimed, request.topics)
+    same = said == say and not (seat.loaded and len(seats.listed) > 1)
     unchanged = same and (core.phase == Phase.COMPLETING or not leads)
     if core.phase != Phase.PREPARING and unchanged:
         yield (
@@ -193,7 +200,8 @@ def _join_again(
     core = but(
         core, parked=core.parked + (not seat.join), leader_parked=core.leader_parked or leads
     )
-    seats = seats.put(request.id, but(seat, join=True, claimed=request.claimed, loaded=False))
+    joined = but(seat, join=True, claimed=request.claimed, topics=request.topics, loaded=False)
+    seats = seats.put(request.id, joined)
     if core.phase == Phase.PREPARING:
         yield "parked", attempt(core, scope), seats, park(link, request)
         return

@@ -20,7 +20,6 @@ from groupcheck.model.protocol.classic.group import (
     Core,
     Phase,
     Recount,
-    Seat,
     Seats,
     Walk,
     supported,
@@ -64,12 +63,7 @@ def reload(
     handed out are forgotten.
     """
     narrow = bool(scope.lists)
-    loaded = tuple(
-        [
-            (id, Seat(True, claimed=claimed, share=share, loaded=narrow))
-            for id, share, claimed in seats.durable
-        ]
-    )
+    loaded = tuple([(id, but(seat, loaded=narrow)) for id, seat in seats.durable])
     errand = walk.errand
     support = supported(errand.support, seats, len(loaded), scope, errand.assignor)
     errand = but(errand, change=errand.change + len(loaded), support=support)

@@ -18,7 +18,6 @@ from groupcheck.model.engine import but
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_GENERATION
 
-Record = tuple[tuple[int, int, int], ...]  # (id, share, claimed) of the members of one process
 Leader = tuple[int, int]  # (index of the process, id)
 Durable = tuple[int, bool, int | None]  # generation, whether somebody leads, assignor
 
@@ -153,6 +152,8 @@ class Seat:
     due: bool = False
     # The generation in its last subscription (see `JoinGroup.claimed`).
     claimed: int = NO_GENERATION
+    # The topics in its last subscription (see `JoinGroup.topics`).
+    topics: int = 0
     # Its partitions in the stored assignment, as a bit mask.
     share: int = 0
     # Its timer runs. Only known bugs reset this.
@@ -160,6 +161,23 @@ class Seat:
     # It was read from the log, which holds only one assignor of those that the member lists: the
     # one that was voted for.
     loaded: bool = False
+
+    @property
+    def logged(self) -> Seat:
+        """The member as a group record holds it: without its requests and its timer."""
+        return but(
+            self,
+            new=False,
+            hurried=False,
+            join=False,
+            sync=False,
+            due=False,
+            armed=True,
+            loaded=False,
+        )
+
+
+Record = tuple[tuple[int, Seat], ...]  # (id, `Seat.logged`) of the members of one process
 
 
 @frozen

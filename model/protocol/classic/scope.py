@@ -66,6 +66,8 @@ class Scope:
     # Fault of the classic group -> why the protocol lacks it. A variant that lacks some has a
     # scope type of its own.
     LACKS: ClassVar[Mapping[str, str]] = {}
+    # Fault that the classic group does not have -> what happens.
+    MORE: ClassVar[Mapping[str, str]] = {}
 
     members: int = _bound(2, "Members that may join.", _between(1, 16))
     partitions: int | None = _bound(
@@ -126,7 +128,7 @@ class Scope:
         for name, count in self.faults:
             if why := self.LACKS.get(name):
                 raise ScopeError(f"there is no fault {name!r} here: {why}", where="scope")
-            every = (*CLASSIC_FAULTS, *PROGRESS_FAULTS)
+            every = (*CLASSIC_FAULTS, *PROGRESS_FAULTS, *self.MORE)
             there = [fault for fault in every if fault not in self.LACKS]
             if name not in there:
                 near = get_close_matches(name, there, 1)

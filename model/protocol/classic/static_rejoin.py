@@ -139,8 +139,8 @@ def _joining(usual: Callable[..., Iterable[Outcome]]) -> Callable[..., Iterable[
 def _recorded(seats: Seats, old: int, id: int, claimed: int) -> Seats:
     """The group record that Kafka writes in a Stable group: the last one, with the new id."""
     renamed = [
-        (id, share, claimed) if known == old else (known, share, was)
-        for known, share, was in seats.durable
+        (id, but(seat, claimed=claimed)) if known == old else (known, seat)
+        for known, seat in seats.durable
     ]
     leader = id if seats.durable_leader == old else seats.durable_leader
     return but(seats, durable=tuple(renamed), durable_leader=leader)

@@ -71,7 +71,7 @@ def begin_walk(core: Core, walk: Walk[Errand]) -> Iterator[tuple[Core, Walk[Erra
 @urgent(when=lambda walk: walk.at == ENDED and walk != REST)
 def end_walk(core: Core, walk: Walk[Errand], scope: Scope) -> Iterator[tuple[Core, Walk[Errand]]]:
     """All members are visited: the group gets what the walk has found."""
-    _, end = KINDS[type(walk.errand)]
+    _, end = next(kind for errand, kind in KINDS.items() if isinstance(walk.errand, errand))
     for after in end(walk.errand, core, scope):
         yield after, REST
 

@@ -117,7 +117,7 @@ class Fitting:
         for i, (named, times) in enumerate(zip(guess.names, guess.times)):
             seats: Seats = self.model.slot(guess, "seats", i)
             names = dict(named)
-            members |= {(names[id], share, claimed, times) for id, share, claimed in seats.durable}
+            members |= {(names[id], s.share, s.claimed, times) for id, s in seats.durable}
             if seats.durable_leader is not None:
                 leader = names[seats.durable_leader]
         protocol = protocol_of(assignor, self.model.scope) if led else None

@@ -308,7 +308,7 @@ class Following:
         found = self._ids.get((before, after))
         if found is None:
             was, now = self._tables.value(at, before), self._tables.value(at, after)
-            old = {id for id, _ in was} | {id for id, _, _ in was.durable}
+            old = {id for id, _ in was} | {id for id, _ in was.durable}
             ids = [id for id, _ in now]
             found = [id for id in ids if id not in old], [id for id in ids if id in old]
             self._ids[before, after] = found

@@ -51,7 +51,7 @@ def numbers_in(value: Any) -> list[int]:
         if f.name in ("generation", "claimed"):
             found.append(part)
         elif f.name == "durable" and isinstance(part, tuple):
-            found += [claimed for _, _, claimed in part]
+            found += [seat.claimed for _, seat in part]
         else:
             found += numbers_in(part)
     return found
@@ -69,7 +69,9 @@ def with_numbers(value: Any, new: dict[int, int]) -> Any:
         if f.name in ("generation", "claimed"):
             changes[f.name] = new[part]
         elif f.name == "durable" and isinstance(part, tuple):
-            changes[f.name] = tuple((id, share, new[claimed]) for id, share, claimed in part)
+            changes[f.name] = tuple(
+                (id, attrs.evolve(seat, claimed=new[seat.claimed])) for id, seat in part
+            )
         else:
             changes[f.name] = with_numbers(part, new)
     return attrs.evolve(value, **changes)
@@ -97,9 +99,9 @@ def meaning(space: Space, state: Numbers) -> Any:
 def steps(space: Space, state: Numbers, meanings: dict[Numbers, Any]) -> Steps:
     """What may happen next: rule, index, what the state after it means."""
     return {
-        (name, instance.me, meanings[rest])
-        for instance in space._ordinary.enabled(state)
-        for name, after in space.outcomes(instance, state)
+        (name, bound.instance.me, meanings[rest])
+        for bound in space._ordinary.enabled(state)
+        for name, after in space.outcomes(bound, state)
         for rest in space.settle(after)
     }
 

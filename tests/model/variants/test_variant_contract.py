@@ -195,9 +195,11 @@ def test_a_fault_that_no_rule_spends_is_seen() -> None:
 def test_a_scope_allows_the_faults_of_the_variant_and_no_other(name: str) -> None:
     variant = load(name)
     base = load(variant.families[0].base)
-    assert {*variant.faults, *variant.lacks} == set(base.faults)
+    more = variant.scope_type.MORE
+    assert {*variant.faults, *variant.lacks} == {*base.faults, *more}
     budget = variant.scope_type(any_faults=1).budget
-    assert {fault for fault in base.faults if budget.allows(fault)} == set(variant.faults)
+    allowed = {fault for fault in (*base.faults, *more) if budget.allows(fault)}
+    assert allowed == set(variant.faults)
     assert not any(budget.spend("crash").allows(fault) for fault in base.faults)
     for fault in variant.faults:
         assert variant.scope_type(faults={fault: 1}).budget.allows(fault)
@@ -268,7 +270,8 @@ def named_elsewhere(folder: Path) -> list[str]:
         for r in variant.spec(variant.scope_type()).rules
         for name in (r.name, *r.names)
     }
-    every -= {*CLASSIC.faults, "heartbeat", "closed", "append_failed"}
+    every -= {fault for name in names() for fault in load(name).faults}
+    every -= {"heartbeat", "closed", "append_failed"}
     found = []
     for path in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

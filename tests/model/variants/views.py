@@ -25,7 +25,7 @@ def renumbered(core: Core, seats: tuple[Seats, ...]) -> tuple[Any, ...]:
             key=lambda pair: (repr(pair[1]), pair[0] == known.leader, str(written.get(pair[0]))),
         )
         names = {id: k for k, (id, _) in enumerate(order)}
-        durable = sorted((names.get(id, -1), *rest) for id, rest in written.items())
+        durable = sorted(((names.get(id, -1), *rest) for id, rest in written.items()), key=repr)
         leaders = (
             known.leader is not None and names[known.leader],
             known.durable_leader is not None,

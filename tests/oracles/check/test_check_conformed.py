@@ -79,7 +79,7 @@ def test_ids_are_alike_whosever_they_are_and_whatever_their_names():
     assert ids_known(CORE, apart, frozenset({"sync_timeout"})) != ids_known(
         CORE, owes, frozenset({"sync_timeout"})
     )
-    written = (attrs.evolve(apart[0], durable=((0, 1, -1),)), apart[1])
+    written = (attrs.evolve(apart[0], durable=((0, Seat(member=True, share=1)),)), apart[1])
     assert ids_known(CORE, apart, kept) != ids_known(CORE, written, kept)
     assert ids_known(CORE, apart, frozenset()) == ids_known(CORE, written, frozenset())
 

@@ -95,7 +95,7 @@ def numbered(
         request=_written(link.request, number),
     )
     ids = [(id, but(seat, claimed=number(seat.claimed))) for id, seat in seats]
-    durable = [(id, share, number(claimed)) for id, share, claimed in seats.durable]
+    durable = [(id, but(seat, claimed=number(seat.claimed))) for id, seat in seats.durable]
     return but(seats, ids=tuple(ids), durable=tuple(durable)), client, link
 
 
