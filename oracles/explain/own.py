@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import attrs
 
@@ -167,16 +167,21 @@ def _class_of(p: inspect.Parameter, make: Callable[..., Any]) -> Any:
 def _text_of(kind: Any, default: Any) -> str:
     """The type of a parameter as text: as it is annotated, else that of its default."""
     if kind not in (None, inspect.Parameter.empty):
-        return kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+        named = isinstance(kind, type) and not get_args(kind)
+        return kind if isinstance(kind, str) else kind.__name__ if named else str(kind)
     nothing = default in (None, attrs.NOTHING, inspect.Parameter.empty)
     return "" if nothing else type(default).__name__
 
 
 def parsed(name: str, text: str, kind: str, where: str, do: str = "") -> Any:
     """A setting as a value of a type. `kind`: the type as text, such as `int | None`; empty if it
-    is not known: then a whole number is one, and anything else is a text. Raises `UserError` for
-    what does not fit.
+    is not known: then a whole number is one, and anything else is a text. The elements of a
+    `tuple[int, ...]` or `tuple[str, ...]` are separated by commas. Raises `UserError` for what does
+    not fit.
     """
+    if several := re.fullmatch(r"tuple\[(int|str), \.\.\.\]", kind):
+        parts = text.split(",") if text else []
+        return tuple(parsed(name, part.strip(), several[1], where, do) for part in parts)
     word, plain = text.lower(), "tuple" not in kind
     is_whole = re.fullmatch(r"-?[0-9]{1,15}", text) is not None
     if "None" in kind and word == "none":

@@ -14,6 +14,7 @@ from groupcheck.oracles import cli
 from groupcheck.oracles.explain import own
 
 TWO_PHASES = "tests/examples/two_phase_commit.py:two_phase_commit"
+RING = "tests/examples/ring_election.py:ring_election"
 MINE = '''
 import neighbour
 from attrs import frozen
@@ -86,6 +87,11 @@ def test_a_function_makes_a_spec_with_the_settings(capsys: pytest.CaptureFixture
     told = checked(capsys, 0, TWO_PHASES, "--set", "managers=3")
     assert (told["states"], told["scope"]) == (288, {"managers": 3})
     assert groupcheck.check(TWO_PHASES, managers=2, engine="reference").verdict.states == 56
+
+
+def test_the_elements_of_a_tuple_are_separated_by_commas(capsys: pytest.CaptureFixture[str]):
+    told = checked(capsys, 0, RING, "--set", "identities=1,2,3")
+    assert (told["states"], told["scope"]) == (137, {"identities": [1, 2, 3]})
 
 
 def test_a_counterexample_is_explained_and_exported(mine, capsys: pytest.CaptureFixture[str]):
