@@ -164,6 +164,7 @@ ALWAYS = {
     "offset_missing_again": ("partition",),
     "together": ("members",),
     "delayed_rebalance": ("delay",),
+    "coordinator_unreached": ("repeats", "told"),
     "coordinator_absent": ("lasted", "failed"),
     "long_pause": ("lasted",),
     "old_end": ("repeats", "wait"),

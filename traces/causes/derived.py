@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from groupcheck.traces.causes import derived_connections
+from groupcheck.traces.causes.coordinators import COORDINATORS
 from groupcheck.traces.causes.derived_connections import CLOSE
 from groupcheck.traces.causes.ends import ENDS
 from groupcheck.traces.causes.group_evidence import GroupEvidence
@@ -387,6 +388,7 @@ _FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
     nameless_groups,
     changed_topics,
     *derived_connections.FINDERS,
+    *COORDINATORS,
     *REACH,
     *ENDS,
     *JOINS,

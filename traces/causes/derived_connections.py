@@ -4,11 +4,14 @@ missing or away, connections that fail, requests that are cut off while they wai
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from groupcheck.traces.causes.coordinators import (
+    AT_WORK,
+    address_named,
+    coordinator_named,
+)
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.causes.reach import AT_WORK
 from groupcheck.traces.clients.said import Said, fact, ms_between
 from groupcheck.traces.clients.who import SARAMA
 
@@ -22,10 +25,6 @@ many lines.
 """
 CLOSE = 0.1
 """Two durations are equal if they differ by less than this part."""
-
-_ADDRESS = re.compile(
-    r"host='(?P<host>[^']{1,250})', port=(?P<port>\d{1,5})|(?P<address>[\w.-]{1,250}:\d{2,5})\b"
-)
 
 
 def lost_connections(group: GroupEvidence) -> Iterator[Said]:
@@ -166,7 +165,7 @@ def changed_coordinators(group: GroupEvidence) -> Iterator[Said]:
         known: str | None = None
         refused: Said | None = None
         for said in some:
-            named = _broker_named(said)
+            named = address_named(said)
             if said.kind == "not_coordinator":
                 refused = refused or said
             elif said.kind == "coordinator_lost":
@@ -188,26 +187,12 @@ def denying_coordinators(group: GroupEvidence) -> Iterator[Said]:
         for said in some:
             if said.kind == "not_coordinator":
                 refused += found is not None
-            elif said.kind != "coordinator_found" or (found and _named(found) != _named(said)):
+            elif said.kind != "coordinator_found" or (found and coordinator_named(found) != coordinator_named(said)):
                 found, refused, same = None, 0, 0
             else:
                 found, same = said, refused
-        if found is not None and same and _named(found):
-            yield fact(found, "coordinator_denies", broker=_named(found), repeats=same)
-
-
-def _named(said: Said) -> str | None:
-    """The coordinator that the line names, by its address or its number."""
-    broker = said.fields.get("broker")
-    return _broker_named(said) or (f"broker {broker}" if isinstance(broker, int) else None)
-
-
-def _broker_named(said: Said) -> str | None:
-    """The address of the coordinator that the line names, as host:port."""
-    found = _ADDRESS.search(str(said.fields.get("coordinator", "")))
-    if found is None:
-        return None
-    return found["address"] or f"{found['host']}:{found['port']}"
+        if found is not None and same and coordinator_named(found):
+            yield fact(found, "coordinator_denies", broker=coordinator_named(found), repeats=same)
 
 
 FINDERS = (

@@ -4,23 +4,15 @@ again and again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import groupby
 
+from groupcheck.traces.causes.coordinators import AT_WORK, node_of, node_shown
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.said import Said, fact, ms_between
 
-AT_WORK = ("joined", "synced", "assigned", "heartbeat", "committed")
-GIVEN_UP_MS = 30_000
-"""A coordinator that is lost so soon after it was found was never of use."""
-MOST_LOSSES = 20
-"""So many losses are worth a word even if the member joins in between."""
 START_MS, PAUSE_MS = 1_000, 5_000
 """A start without a connection is shorter, and so is the time between two complaints about one."""
-_NODE = re.compile(r"(?P<id>-?\d+)(?: \((?P<address>[^()]+)\))?")
-_COORDINATORS = 2**31 - 1 - 1_000_000
-"""Java numbers the connection to a coordinator with 2^31 - 1 minus the broker's id."""
 
 
 def unreachable(group: GroupEvidence) -> Iterator[Said]:
@@ -46,7 +38,7 @@ def unreachable(group: GroupEvidence) -> Iterator[Said]:
         elif seen and failed:
             kind = "broker_unreachable"
         last = (failed or some)[-1]
-        yield fact(last, kind, repeats=_attempts(failed or some), reason=reason, node=_shown(last))
+        yield fact(last, kind, repeats=_attempts(failed or some), reason=reason, node=node_shown(last))
 
 
 def _only_ended(some: list[Said]) -> bool:
@@ -69,66 +61,10 @@ def _was_handed_out(said: Said) -> bool:
     return said.fields.get("of") == "coordinator" or (node is not None and node >= 0)
 
 
-def node_of(said: Said) -> int | None:
-    """The number of the node that a line names; below 0 for an address of bootstrap.servers."""
-    node = said.fields.get("node")
-    if isinstance(node, int):
-        return node
-    match = _NODE.match(str(node or ""))
-    return int(match["id"]) if match else None
-
-
-def _shown(said: Said) -> str | None:
-    """The node with its address, as the line tells it."""
-    if address := said.fields.get("address"):
-        return str(address)
-    node = said.fields.get("node")
-    if node is None:
-        return None
-    match = _NODE.match(str(node))
-    return (match["address"] or match["id"]) if match else str(node).split(" (id")[0]
-
-
 def _attempts(failed: list[Said]) -> int:
     """The Java client tells a failed attempt at a bootstrap server in two lines."""
     second = sum("Bootstrap broker" in s.text for s in failed)
     return max(second, len(failed) - second)
-
-
-def given_up(group: GroupEvidence) -> Iterator[Said]:
-    """Coordinators that are found and given up again and again by the same member, without a join.
-    A broker that restarts shows that, too, but then the member joins in the end.
-    """
-    for some in group.of_each_process(
-        "coordinator_found", "coordinator_lost", "disconnected", *AT_WORK
-    ):
-        found: Said | None = None
-        lost: list[Said] = []
-        for said in some:
-            if said.kind == "coordinator_found":
-                found = said
-            elif said.kind in AT_WORK:
-                found, lost = None, lost if len(lost) >= MOST_LOSSES else []
-            elif found is not None and _gives_up(found, said):
-                lost.append(said)
-                found = None
-        if len(lost) >= 2:
-            reasons = [r for s in lost if (r := s.fields.get("reason"))]
-            yield fact(
-                lost[-1],
-                "coordinator_given_up",
-                repeats=len(lost),
-                span=ms_between(lost[0], lost[-1]),
-                reason=max(reasons, key=reasons.count) if reasons else None,
-                coordinator=str(lost[-1].fields.get("coordinator", "")).split(" (id")[0] or None,
-            )
-
-
-def _gives_up(found: Said, said: Said) -> bool:
-    soon = (ms_between(found, said) or 0) <= GIVEN_UP_MS
-    if said.kind == "disconnected":
-        return soon and (node_of(said) or 0) >= _COORDINATORS
-    return soon
 
 
 def without_brokers(group: GroupEvidence) -> Iterator[Said]:
@@ -163,7 +99,7 @@ def unreachable_by_several(group: GroupEvidence) -> Iterator[Said]:
     single = [some[0] for some in each if len(some) == 1 and _failed(some[0])]
     by_node: dict[str, list[Said]] = {}
     for said in single:
-        by_node.setdefault(_shown(said) or "", []).append(said)
+        by_node.setdefault(node_shown(said) or "", []).append(said)
     for node, some in by_node.items():
         if node and len(some) >= 3:
             kind = "address_unreachable" if _was_handed_out(some[-1]) else "never_connected"
@@ -179,7 +115,7 @@ def single_failures(group: GroupEvidence) -> Iterator[Said]:
         failed = [s for s in some if s.fields.get("failed")]
         if len({(s.log, s.line) for s in some}) == 1 and failed:
             kind = "address_unreachable" if _was_handed_out(failed[0]) else "single_failure"
-            yield fact(failed[0], kind, **{**failed[0].fields, "node": _shown(failed[0])})
+            yield fact(failed[0], kind, **{**failed[0].fields, "node": node_shown(failed[0])})
 
 
 def blocked_closes(group: GroupEvidence) -> Iterator[Said]:
@@ -213,7 +149,6 @@ def lonely_commits(group: GroupEvidence) -> Iterator[Said]:
 
 REACH = (
     unreachable,
-    given_up,
     without_brokers,
     unreachable_by_several,
     single_failures,

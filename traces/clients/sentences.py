@@ -205,7 +205,14 @@ def _best(places: list[_Place], line: str) -> list[_Place]:
         for error in named:
             if error.sentence.kind and not any(_tells(k, error) for k in kept):
                 kept.append(error)
+    kept = [place for place in kept if not _only_general(place, kept)]
     return sorted(kept, key=lambda place: place.begin)
+
+
+def _only_general(place: _Place, kept: Iterable[_Place]) -> bool:
+    """Is the sentence a general one, and does another one tell more?"""
+    general = "general" in place.sentence.means
+    return general and any("general" not in other.sentence.means for other in kept)
 
 
 def _tells(place: _Place, error: _Place) -> bool:
