@@ -187,7 +187,9 @@ def denying_coordinators(group: GroupEvidence) -> Iterator[Said]:
         for said in some:
             if said.kind == "not_coordinator":
                 refused += found is not None
-            elif said.kind != "coordinator_found" or (found and coordinator_named(found) != coordinator_named(said)):
+            elif said.kind != "coordinator_found" or (
+                found and coordinator_named(found) != coordinator_named(said)
+            ):
                 found, refused, same = None, 0, 0
             else:
                 found, same = said, refused

@@ -38,7 +38,9 @@ def unreachable(group: GroupEvidence) -> Iterator[Said]:
         elif seen and failed:
             kind = "broker_unreachable"
         last = (failed or some)[-1]
-        yield fact(last, kind, repeats=_attempts(failed or some), reason=reason, node=node_shown(last))
+        yield fact(
+            last, kind, repeats=_attempts(failed or some), reason=reason, node=node_shown(last)
+        )
 
 
 def _only_ended(some: list[Said]) -> bool:
