@@ -120,6 +120,7 @@ def unreached(group: GroupEvidence) -> Iterator[Said]:
         if not found or not ended:
             continue
         now = found[-1]
+        same: str | None
         to_it = [s for s in ended if _leads_to(s, now)]
         failed = [s for s in to_it if s.fields.get("reason") == "could not connect" or _fails(s)]
         if len(failed) >= 2:

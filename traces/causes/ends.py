@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from groupcheck.traces.causes.coordinators import AT_WORK
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.causes.reach import AT_WORK
 from groupcheck.traces.clients.said import Said, fact, ms_between
 
 SHORT_MS = 2_000
