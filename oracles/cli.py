@@ -94,7 +94,12 @@ def command(debug: bool) -> None:
     " own. Repeatable.",
 )
 @bound_options
-@click.option("--max-states", type=POSITIVE, metavar="N", help="Stop (unknown) above N states.")
+@click.option(
+    "--max-states",
+    type=POSITIVE,
+    metavar="N",
+    help="Stop (unknown) above N states. Where symmetry is used, those that are stored count.",
+)
 @click.option("--max-seconds", type=SECONDS, metavar="S", help="Stop (unknown) after S seconds.")
 @click.option(
     "--max-memory",
@@ -145,6 +150,13 @@ def command(debug: bool) -> None:
     type=click.Choice(["fast", "reference"]),
     help="`reference` is plain Python, slow and obvious. Left out: `fast`, except for small scopes"
     " where `fast` would have to be compiled first.",
+)
+@click.option(
+    "--symmetry/--no-symmetry",
+    default=None,
+    help="Whether members that no rule tells apart are exchanged: one state is stored for all that"
+    " differ only in their order; counts and verdicts stay. Left out: with the fast engine, from"
+    " three members on.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.verdict/2)."

@@ -17,7 +17,9 @@ from groupcheck.oracles.show.files import not_read, written
 from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import answer, say
 
-NOT_FIRST = ("checkpoint", "resume", "spark", "conformed", "random_walks", "walk_length", "seed")
+NOT_FIRST = (
+    "checkpoint", "resume", "spark", "conformed", "symmetry", "random_walks", "walk_length", "seed"
+)  # fmt: skip
 SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
 OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
 
@@ -69,6 +71,7 @@ def _explored(about: Subject, limits: Limits, options: Mapping[str, Any]) -> Che
             resume=options["resume"],
             spread=spread,
             conformed=options["conformed"],
+            symmetry=options["symmetry"],
             walks=walks_of(options["random_walks"], options["walk_length"], options["seed"]),
         )
 

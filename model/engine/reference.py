@@ -18,6 +18,7 @@ from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.symmetry import (
+    NO_SYMMETRY,
     AsymmetryError,
     Orbits,
     Symmetry,
@@ -28,7 +29,6 @@ from groupcheck.model.engine.verdict import (
     DEADLOCK,
     EXPLORED,
     HOLDS,
-    NOT_ASKED,
     UNKNOWN,
     VIOLATED,
     Kind,
@@ -43,7 +43,6 @@ from groupcheck.model.engine.verdict import (
 
 __all__ = ["explore"]
 Listener = Callable[[Progress], None]
-NO_SYMMETRY = Symmetry((), (NOT_ASKED,))
 
 
 def explore(

@@ -38,6 +38,7 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.signature import EVERY, parted
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.verdict import NOT_ASKED
 
 MOST_PERMUTATIONS = factorial(10)  # so that counts of transitions fit into 64 bits
 MOST_IN_ORDER = 6  # elements whose every order of visits is tried
@@ -68,8 +69,16 @@ class Symmetry:
     directing: tuple[str, ...] = ()
 
     @property
+    def permutations(self) -> int:
+        """How many there are."""
+        return prod(factorial(group.size) for group in self.groups)
+
+    @property
     def arrays(self) -> tuple[str, ...]:
         return tuple(name for group in self.groups for name in group.arrays)
+
+
+NO_SYMMETRY = Symmetry((), (NOT_ASKED,))
 
 
 class _Ties:

@@ -12,7 +12,7 @@ import attrs
 
 from groupcheck.model.engine import Limits, Predicate, Refinement, Spec, UserError
 from groupcheck.model.engine.step import Semantics
-from groupcheck.model.engine.verdict import Progress, Verdict, Violation
+from groupcheck.model.engine.verdict import Progress, Reduction, Verdict, Violation
 from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_of
 from groupcheck.oracles.explain.answer import Answer, Walked
 from groupcheck.oracles.explain.subject import Promise, Subject, one_of, subject
@@ -183,6 +183,7 @@ def check(
     shards: int | None = None,
     hand_over: int | None = None,
     conformed: bool = False,
+    symmetry: bool | None = None,
     progress: bool | Callable[[Progress], None] | None = None,
     mutation: str | None = None,
     invariants: Sequence[str | Promise] = (),
@@ -207,13 +208,12 @@ def check(
     `faults` (name -> budget) and `goals`: if one of them never happens, the verdict is `unknown`.
     `max_memory`: bytes of resident memory that this process may use (with `spark`: including the
     processes that it starts). `checkpoint` and `resume`: directories.
-
     `spark`: the Spark master on whose executors the search runs. `store`: the URI where it keeps
     its states; `resume` is such a URI, too. `shards`: the number of parts. `hand_over`: the width
     of a level from which the search is spread.
-
     `conformed`: say which memories of the coordinator lie in scopes whose rows `conform` has
-    executed.
+    executed. `symmetry`: store one state for all that differ only in the order of elements that no
+    rule tells apart? None: with the fast engine, where an array has three elements or more.
 
     Raises `UserError` (`groupcheck.UserError`) for anything that does not exist or does not fit.
     """
@@ -231,6 +231,7 @@ def check(
         resume=resume,
         spread=Spreading(spark, store, shards, hand_over),
         conformed=conformed,
+        symmetry=symmetry,
         walks=walks_of(random_walks, walk_length, seed),
     )
 
@@ -246,6 +247,7 @@ def run(
     resume: str | FilePath | None = None,
     spread: Spreading = Spreading(),
     conformed: bool = False,
+    symmetry: bool | None = None,
     walks: Walks | None = None,
 ) -> CheckResult:
     """Explores a subject with one of the two engines, in this process or on a cluster, or goes
@@ -262,8 +264,45 @@ def run(
         return CheckResult(about, judged(about, verdict), "walks", walks=walks)
     looker = _looker(about, spread, engine) if conformed else None
     if spread.master is not None:
+        if symmetry:
+            what, do = "a search on a cluster stores every state", "leave out one of them"
+            raise UserError(what, where="--symmetry with --spark", do=do)
         verdict = _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
+        verdict = attrs.evolve(verdict, symmetry=Reduction(False, "not on a cluster"))
         return CheckResult(about, judged(about, verdict))
+    _must_be_local(spread, checkpoint, resume)
+    if engine == "reference":
+        if checkpoint or resume or workers != 1 or limits.memory is not None:
+            raise UserError(
+                "the reference engine has no workers, memory limit or checkpoints",
+                do="leave out --engine reference",
+            )
+        from groupcheck.model.engine.reference import explore
+
+        verdict = explore(
+            about.spec, limits, progress, symmetry=bool(symmetry), liveness=about.progress
+        )
+    else:
+        from groupcheck.model.engine.fast.explore import explore as explore_fast
+
+        verdict = explore_fast(
+            about.spec,
+            limits,
+            progress,
+            workers=workers,
+            checkpoint=checkpoint,
+            resume=resume,
+            look=looker,
+            symmetry=symmetry,
+            liveness=about.progress,
+        )
+    return CheckResult(about, judged(about, verdict), engine, looker.found if looker else None)
+
+
+def _must_be_local(
+    spread: Spreading, checkpoint: str | FilePath | None, resume: str | FilePath | None
+) -> None:
+    """Raises `UserError` for options that belong to a search on a cluster."""
     for name, given in (
         ("--store", spread.store),
         ("--shards", spread.shards),
@@ -280,29 +319,6 @@ def run(
                 where=name,
                 do="a store is only for a search on a cluster: add --spark MASTER",
             )
-    if engine == "reference":
-        if checkpoint or resume or workers != 1 or limits.memory is not None:
-            raise UserError(
-                "the reference engine has no workers, memory limit or checkpoints",
-                do="leave out --engine reference",
-            )
-        from groupcheck.model.engine.reference import explore
-
-        verdict = explore(about.spec, limits, progress, liveness=about.progress)
-    else:
-        from groupcheck.model.engine.fast.explore import explore as explore_fast
-
-        verdict = explore_fast(
-            about.spec,
-            limits,
-            progress,
-            workers=workers,
-            checkpoint=checkpoint,
-            resume=resume,
-            look=looker,
-            liveness=about.progress,
-        )
-    return CheckResult(about, judged(about, verdict), engine, looker.found if looker else None)
 
 
 def _looker(about: Subject, spread: Spreading, engine: str) -> Looker:

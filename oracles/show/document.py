@@ -54,6 +54,7 @@ def verdict_document(result: Answer) -> dict[str, Any]:
         "deadlock": about.spec.deadlock,
         **({"progress": dict(v.progress)} if about.progress else {}),
         "violations": [violation_document(e) for e in result.explanations],
+        "symmetry": attrs.asdict(v.symmetry),
         "notes": list(v.notes),
         **({"random_walks": attrs.asdict(result.walks)} if result.walks is not None else {}),
         **({"conformed": result.conformed.document()} if result.conformed is not None else {}),

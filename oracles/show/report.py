@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Reduction
 from groupcheck.oracles.explain.zeros import Zero, zeros
 from groupcheck.oracles.printable import brief
 
@@ -90,6 +90,8 @@ def facts(result: Answer) -> Iterator[tuple[str, str]]:
     if scope := scope_words(result.subject):
         yield "scope", scope
     yield "states", f"{v.states:,} ({v.transitions:,} transitions, {v.depth} levels)"
+    if v.symmetry.used:
+        yield "symmetry", _symmetry(v.symmetry)
     if spec.constraints:
         names = ", ".join(c.name for c in spec.constraints)
         yield "border", f"{v.border:,} states beyond {names}: checked, not expanded"
@@ -137,6 +139,15 @@ def _kept(progress: Mapping[str, str]) -> str:
         if counts[kind]
     ]
     return ", ".join([f"{counts[HOLDS]} of {len(progress)} promises hold", *others])
+
+
+def _symmetry(found: Reduction) -> str:
+    """How many states were stored, and what may be exchanged in them."""
+    groups = [" with ".join(arrays) for arrays in found.arrays]
+    return (
+        f"{found.representatives:,} states stored, each for all that differ from it only in the"
+        f" order of the elements of {'; '.join(groups)}"
+    )
 
 
 def _conformed(found: Conformed) -> str:

@@ -58,8 +58,10 @@ SEARCH: Sizes = {
     r.FOLLOWED: lambda n: n[r.FOLLOWED_SIZE] * (n[r.WORDS] + 1),
     r.LATE: lambda n: n[r.CROWDED_ROOM] * (n[r.WORDS] + 1),
     r.LEVELS: lambda n: n[r.LEVEL_SIZE],
+    r.WALK_PATHS: lambda n: 2 * n[r.WORDS] + n[r.WALK_SIZE] * (3 * n[r.WORDS] + 4),
+    r.KNOWN_WALKS: lambda n: (n[r.WORDS] + 1) << n[r.KNOWN_BITS],
 }
-WRITTEN = frozenset({*SEARCH, r.CELLS, r.FIRED, r.TAPE, r.MOVED_TO})
+WRITTEN = frozenset({*SEARCH, r.CELLS, r.FIRED, r.TAPE, r.MOVED_TO, r.SORTED})
 COUNTS = {
     r.ASKED_COUNT: r.ASKED_SIZE,
     r.DEFERRED_COUNT: r.DEFERRED_SIZE,

@@ -15,6 +15,7 @@ from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.fast.tables import Asked, Tables
 from groupcheck.model.engine.promises import ALL, Predicate
 from groupcheck.model.engine.step import State
+from groupcheck.model.engine.symmetry import Orbits
 
 Numbers = NDArray[np.int64]
 FEW = 1 << 16  # different combinations that are counted off, not sorted
@@ -94,14 +95,25 @@ class Ends:
 
     def __init__(self, tables: Tables, bulk: Bulk) -> None:
         self.ends, self.bulk = tables.ends, bulk
+        self.orbits: Orbits | None = None  # under symmetry
 
     def first_deadlock(self, places: Words, packed_states: Words) -> int | None:
         """The first of these states that is no declared end. `packed_states`: states x words."""
+        if self.orbits is not None:
+            return self._first_permuted(self.orbits, places)
         ids = self.bulk.ids_of(packed_states)
         stuck = np.arange(len(places))
         for end in self.ends:
             stuck = stuck[~self.bulk.holding(end, places[stuck], ids[:, stuck])]
         return int(places[stuck[0]]) if len(stuck) else None
+
+    def _first_permuted(self, orbits: Orbits, places: Words) -> int | None:
+        """The first of these states of which a permutation is no declared end."""
+        for place in places.tolist():
+            images = orbits.images(self.bulk.state_of(place))
+            if not all(self.bulk.see.rests(image) for image in images):
+                return int(place)
+        return None
 
 
 class Border:

@@ -24,10 +24,11 @@ from groupcheck.model.engine.fast import segments
 from groupcheck.model.engine.fast.exploration import Kept
 from groupcheck.model.engine.fast.identity import Identity
 from groupcheck.model.engine.fast.kernels import registers as r
-from groupcheck.model.engine.fast.layout import arrange, width_of
+from groupcheck.model.engine.fast.layout import width_of
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.store import Words, joined
 from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
 
 CHECKED = 1 << 20  # states looked at in one go
 SHORTEST_ORIGIN = 5  # numbers
@@ -131,7 +132,11 @@ def kept_in(
 
 
 def load(
-    spec: Spec, ours: Identity, resume: str | Path, folder: segments.Folder | None = None
+    spec: Spec,
+    ours: Identity,
+    resume: str | Path,
+    folder: segments.Folder | None = None,
+    symmetry: Symmetry = NO_SYMMETRY,
 ) -> Search:
     """A search that continues from a checkpoint. `ours`: the identity of the spec. `folder`: where
     it is kept from now on, which may be the same. Raises `CheckpointError` if the checkpoint is
@@ -142,7 +147,7 @@ def load(
         manifest = structured(segments.read_manifest(directory), Manifest)
         same_model(manifest.identity, ours, str(directory))
         parts = [(segment, segments.read(directory, segment)) for segment in manifest.segments]
-        search = _restore(spec, manifest, parts)
+        search = _restore(Search(spec, symmetry), manifest, parts)
     if folder is not None and folder.path.resolve() == directory.resolve():
         folder.segments = manifest.segments
         folder.clear()
@@ -182,9 +187,8 @@ def same_model(theirs: Identity | None, ours: Identity, where: str) -> None:
 
 
 def _restore(
-    spec: Spec, manifest: Manifest, parts: list[tuple[segments.Segment, list[Words]]]
+    search: Search, manifest: Manifest, parts: list[tuple[segments.Segment, list[Words]]]
 ) -> Search:
-    search = Search(spec)
     at, levels = manifest.numbers, manifest.levels
     states = at.states
     is_rising = levels == sorted(levels) and levels[0] == 0 and levels[-1] <= states
@@ -228,7 +232,7 @@ def _states_again(
         search.packed.widen(segment.widths)
     log, w, states = search.log, search.packed.words, 0
     for segment, (_, _, words) in parts:
-        assert len(words) % arrange(segment.widths)[0] == 0, "fields of other widths"
+        assert len(words) % search.packed.arranged(segment.widths)[0] == 0, "fields of other widths"
         more = search.packed.in_layout(words, segment.widths)
         log.memory.ensure((states + len(more)) * w)
         log.memory.words[states * w : (states + len(more)) * w] = more.reshape(-1)

@@ -17,18 +17,28 @@ from groupcheck.model.engine.fast.loop import BLOCK, QUEUE, Loop
 from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.predicates import Findings, Predicates
 from groupcheck.model.engine.fast.rows import Rows
-from groupcheck.model.engine.fast.shape import Known, guarded_by, shape_of
+from groupcheck.model.engine.fast.shape import Known, asking, guarded_by, shape_of
 from groupcheck.model.engine.fast.store import Words, address
 from groupcheck.model.engine.fast.tables import tables_of
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
+from groupcheck.model.engine.symmetry import NO_SYMMETRY, AsymmetryError, Orbits, Symmetry
 from groupcheck.model.engine.verdict import DEADLOCK
 
 AT_ONCE = 1 << 20  # states that `seen` looks at together
 BETWEEN_PULSES = 64  # rows of rules, or whole states, between two looks at limits
 # For each table: its number, the rows that are asked for, and the places of the states that ask.
 Work = list[tuple[int, list[tuple[int, ...]], list[int]]]
+
+
+WHY = {
+    r.TWO_AT_ONCE: "urgent rule {rule} is possible at two indexes at once",
+    r.DIRECTED_AT_REST: "a state at rest names an index",
+    r.IN_A_WALK: "urgent rule {rule} fires while a walk goes on",
+    r.ORDER_SHOWS: "the walk of {rule} comes to another end if it visits indexes in another order",
+    r.TOO_MANY_ENDS: "the walk of {rule} has too many ends to compare",
+}
 
 
 @define
@@ -54,10 +64,11 @@ class Exploration(Loop):
     the rules; `search.Search` shares the work.
     """
 
-    def __init__(self, spec: Spec) -> None:
-        self.spec = spec
+    def __init__(self, spec: Spec, symmetry: Symmetry = NO_SYMMETRY) -> None:
+        self.spec, self.symmetry = spec, symmetry
         self.tables = tables_of(spec)
         self.see = self.tables.see
+        self.orbits = Orbits(self.see, symmetry.groups) if symmetry.groups else None
         by_name = {name: Pool(name, bool(slot.kinds)) for name, slot in spec.slots.items()}
         self.pools = [by_name[name] for name, _ in self.see.places]
         views: dict[int, Pool] = {}
@@ -70,8 +81,14 @@ class Exploration(Loop):
         starts = self._starts()
         guarded = guarded_by(self.tables, self.rows.members)
         packed = Packed(
-            shape_of(self.tables, guarded),
-            Known(guarded, self.pools, self.view_pools, self.rows.extend_guards),
+            shape_of(self.tables, guarded, symmetry, self.orbits),
+            Known(
+                guarded,
+                self.pools,
+                self.view_pools,
+                self.rows.extend_guards,
+                asking(self.tables, self.rows.members, symmetry),
+            ),
         )
         super().__init__(packed, Log(packed))
         self.predicates = Predicates(
@@ -81,6 +98,7 @@ class Exploration(Loop):
         bulk.key_to = lambda place: self.key_to(place)
         self.bulk = bulk
         self.ends, self.border = Ends(self.tables, bulk), Border(self.tables, bulk)
+        self.predicates.orbits = self.ends.orbits = self.orbits
         # Where there are constraints: the places of the states to expand, and how many states of
         # the levels so far are border states.
         self.frontier: Words | None = None
@@ -100,14 +118,26 @@ class Exploration(Loop):
 
     def _starts(self) -> list[list[int]]:
         """Numbers of the values of the different initial states at rest."""
-        known: dict[State, None] = {}
+        known: dict[tuple[int, ...], None] = {}
         for chain, _, rest in self.see.starts():
             for f in chain:
                 self.extra[f.name] += 1
-            known.setdefault(rest)
+            known.setdefault(self._numbers(rest))
         for name, rest in self.see.broken_at_starts().items():
-            self.findings.wrong[name] = (0, list(known).index(rest), "state")
-        return [[pool.number(value) for pool, value in zip(self.pools, state)] for state in known]
+            self.findings.wrong[name] = (0, list(known).index(self._numbers(rest)), "state")
+        return [list(ids) for ids in known]
+
+    def _numbers(self, state: State) -> tuple[int, ...]:
+        """The numbers of the values of a state, or of the one that stands for its orbit: the one
+        whose blocks ascend, as in the kernels.
+        """
+        ids = [pool.number(value) for pool, value in zip(self.pools, state)]
+        for group in self.orbits.blocks if self.orbits else ():
+            ordered = sorted([ids[k] for k in block] for block in group)
+            for block, numbers in zip(group, ordered):
+                for k, number in zip(block, numbers):
+                    ids[k] = number
+        return tuple(ids)
 
     def state(self, place: int) -> State:
         """The values of the state at a place."""
@@ -207,6 +237,10 @@ class Exploration(Loop):
         for _ in self.see.steps(self.state(place)):
             pass
         raise AssertionError("urgent rules came to rest after all")
+
+    def unequal(self, why: int, table: int) -> None:
+        name = self.tables.all[table].members[0][0].name if table else ""
+        raise AsymmetryError(WHY[why].format(rule=name))
 
     def settle(self) -> None:
         """Fills rows and goes on with the pairs that were put off, until none are left."""

@@ -5,6 +5,7 @@ packed states.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import math
 import signal
@@ -17,7 +18,7 @@ from types import FrameType
 
 from attrs import define, field
 
-from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.fast import checkpoint as checkpoints
 from groupcheck.model.engine.fast import threads
 from groupcheck.model.engine.fast.graph import bytes_of
@@ -38,11 +39,13 @@ from groupcheck.model.engine.fast.memory import (
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.lasso import Answers
 from groupcheck.model.engine.paths import path_of
-from groupcheck.model.engine.reference import conclude, violation, with_progress
+from groupcheck.model.engine.reference import conclude, reduction, violation, with_progress
 from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.symmetry import NO_SYMMETRY, AsymmetryError, Symmetry, symmetry_of
 from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Verdict, Violation
 
 __all__ = ["explore", "hear_of_compiling", "is_compiled"]
+WORTH = 6  # permutations below which symmetry is used only if it is asked for
 BETWEEN = 0.2  # seconds between two reports of progress inside a level
 # The next checkpoint is written after this many times the seconds that the last one took.
 PATIENCE = 20
@@ -301,6 +304,7 @@ def explore(
     resume: str | FilePath | None = None,
     look: Callable[[Search], None] | None = None,
     liveness: bool = False,
+    symmetry: bool | None = False,
 ) -> Verdict:
     """Explores every state of a spec; first violations stop it at the end of their level, so that
     paths are shortest.
@@ -311,19 +315,55 @@ def explore(
     too. `progress` hears of it a few times a second.
     `workers`: threads that explore (no more than there are cores), and processes that call rules
     where there is enough to call. Counts do not depend on it; which of several shortest paths is
-    told does. `look` is called with the search before its memory is given back. `liveness`: judges
-    the progress promises, too, when the search has ended.
+    told does. `look` is called with the search before its memory is given back.
+    `symmetry`: stores one state of each orbit where the spec allows it. The numbers stay those of
+    all states; limits are about those that are stored. Where the search finds that permutations do
+    make a difference, it begins again without symmetry. None: where it is worth while.
+    `liveness`: judges the progress promises, too, when the search has ended; among all states.
     Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint
     that is torn or of another model, scope or version.
     """
+    explored = functools.partial(
+        _explored, spec, limits, progress, workers, checkpoint, resume, look, liveness
+    )
+    try:
+        return explored(_symmetry(spec, symmetry, look is not None or liveness))
+    except AsymmetryError as error:
+        if checkpoint is not None or resume is not None:
+            do = "run it without symmetry from the start (--no-symmetry)"
+            raise UserError(f"has no symmetry: {error}", where=spec.name, do=do) from error
+        return explored(Symmetry((), (str(error),)))
+
+
+def _symmetry(spec: Spec, asked: bool | None, each_state: bool) -> Symmetry:
+    """The symmetry to search with. `each_state`: each state is looked at by itself."""
+    found = NO_SYMMETRY if asked is False else symmetry_of(spec)
+    if found.groups and each_state:
+        return Symmetry((), ("each state is looked at by itself",))
+    if found.groups and asked is None and found.permutations < WORTH:
+        return Symmetry((), ("not worth while for orbits of two states",))
+    return found
+
+
+def _explored(
+    spec: Spec,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    workers: int,
+    checkpoint: str | FilePath | None,
+    resume: str | FilePath | None,
+    look: Callable[[Search], None] | None,
+    liveness: bool,
+    symmetry: Symmetry,
+) -> Verdict:
     began, peak, spare = time.perf_counter(), peak_bytes(), Spare()
-    ours = None if checkpoint is None and resume is None else identity(spec)
+    ours = None if checkpoint is None and resume is None else identity(spec, symmetry)
     kept = checkpoints.kept_in(checkpoint, resume)
     with without_collection(), spare, kept as folder, contextlib.ExitStack() as end:
         if resume is None or ours is None:
-            search = Search(spec)
+            search = Search(spec, symmetry)
         else:
-            search = checkpoints.load(spec, ours, resume, folder)
+            search = checkpoints.load(spec, ours, resume, folder, symmetry)
         end.callback(search.free)
         saver = checkpoints.Saver(search, folder, ours) if folder and ours else None
         search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
@@ -331,7 +371,7 @@ def explore(
         run = Run(search, limits, progress, saver, began, numbers, Watch(search, peak))
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
             run.report(0, is_compiling=True)
-        has_parts = spec.constraints or spec.refinements or liveness
+        has_parts = spec.constraints or spec.refinements or liveness or symmetry.groups
         is_plain = not has_parts and limits.depth is None
         search.may_leave = is_plain and saver is None and resume is None and look is None
         if limits.depth is None and not (search.tables.constant or spec.refinements):
@@ -377,13 +417,13 @@ def verdict_of(run: Run) -> Verdict:
     violations = []
     for name, at, place, kind in s.findings.in_order():
         try:
-            path = path_of(s.see, name, s.path_to(place), kind)
+            path = path_of(s.see, name, s.path_to(place, s.witness(name, place)), kind)
         except MemoryError:
             run.reason += f"; {name} is violated in level {at}, but no memory was left for the path"
         else:
             violations.append(violation(s.see, name, at, path))
     reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
-    states = s.states
+    states = s.counted
     per_state = max(s.peak, s.bytes) / states
     return answer(
         s, reason, violations, states - s.outside, run.seconds, per_state, s.told(run.seconds)
@@ -418,4 +458,5 @@ def answer(
         tuple(violations),
         tuple(notes),
         border=search.outside,
+        symmetry=reduction(search.symmetry, search.log.states),
     )

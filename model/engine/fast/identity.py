@@ -26,9 +26,11 @@ from attrs import define, field, frozen
 
 from groupcheck.model.engine.errors import UserError, shown
 from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
 
 _INSTALLED = {"site-packages", "dist-packages"}
 _PLAIN = (bool, int, float, complex, str, bytes, range, type(None))
+SYMMETRY = "symmetry"  # among the values of an identity
 _NAMED = 3  # differences that an error names
 
 
@@ -68,6 +70,8 @@ class Identity:
             was, now = getattr(self, name), getattr(ours, name)
             if was != now:
                 return f"{told}: {was[:200]}, not {now[:200]}"
+        if (SYMMETRY in self.values) != (SYMMETRY in ours.values):
+            return "choice about symmetry (--no-symmetry belongs to both runs or to none)"
         for told, theirs, own in (
             ("the source differs of", self.sources, ours.sources),
             ("other defaults, closures or settings are used by", self.values, ours.values),
@@ -79,8 +83,9 @@ class Identity:
         return ""
 
 
-def identity(spec: Spec) -> Identity:
-    """The identity of a spec, from the sources and values of this moment. Raises `UserError` where
+def identity(spec: Spec, symmetry: Symmetry = NO_SYMMETRY) -> Identity:
+    """The identity of a spec, from the sources and values of this moment, and of the symmetry with
+    which it is searched. Raises `UserError` where
     a function of the spec, or one that it uses, has no source file.
     """
     parts: dict[str, Any] = {
@@ -101,6 +106,8 @@ def identity(spec: Spec) -> Identity:
     )
     told["deadlock"] = _digest(spec.deadlock)
     told["initial states"] = _digest(values.told((spec.slots, spec.initial, list(parts))))
+    if symmetry.groups:
+        told[SYMMETRY] = _digest([(group.arrays, group.size) for group in symmetry.groups])
     python = ".".join(map(str, sys.version_info[:2]))
     version = sys.modules["groupcheck"].__version__
     sources = _sources(values.functions, values.own)

@@ -45,14 +45,68 @@ def _first_fit(widths: Sequence[int], order: Sequence[int]) -> list[Field]:
     return [fields[k] for k in range(len(widths))]
 
 
-def arrange(widths: Sequence[int]) -> tuple[int, list[Field]]:
+Blocks = Sequence[Sequence[Sequence[int]]]  # groups x indexes x the places of one index
+
+
+def arrange(widths: Sequence[int], blocks: Blocks = ()) -> tuple[int, list[Field]]:
     """(words, a field for each width). In the given order where that needs no more words than the
     widest first.
+
+    `blocks`: places that are permuted together. The fields of a block stand side by side, the first
+    in the highest bits, so that a block is one number; or, where that would take more words, each
+    by itself.
     """
-    plain = _first_fit(widths, range(len(widths)))
-    dense = _first_fit(widths, sorted(range(len(widths)), key=lambda k: -widths[k]))
+    together = _fitted(widths, _runs(widths, blocks))
+    if not blocks:
+        return together
+    apart = _fitted(widths, [[k] for k in range(len(widths))])
+    return together if together[0] <= apart[0] else apart
+
+
+def _runs(widths: Sequence[int], blocks: Blocks) -> list[list[int]]:
+    """All places, those of a block in one run, or in several of at most 64 bits."""
+    first = {block[0]: block for group in blocks for block in group}
+    inside = {place for block in first.values() for place in block}
+    runs: list[list[int]] = []
+    for k in range(len(widths)):
+        if k not in inside:
+            runs.append([k])
+        for n, place in enumerate(first.get(k, ())):
+            if n == 0 or sum(widths[p] for p in runs[-1]) + widths[place] > 64:
+                runs.append([])
+            runs[-1].append(place)
+    return runs
+
+
+def _fitted(widths: Sequence[int], runs: Sequence[Sequence[int]]) -> tuple[int, list[Field]]:
+    bits = [sum(widths[k] for k in run) for run in runs]
+    plain = _first_fit(bits, range(len(runs)))
+    dense = _first_fit(bits, sorted(range(len(runs)), key=lambda k: -bits[k]))
     best = min((plain, dense), key=lambda fields: max((f.word for f in fields), default=0))
-    return max((f.word for f in best), default=0) + 1, best
+    fields: dict[int, Field] = {}
+    for run, there in zip(runs, best, strict=True):
+        shift = there.shift + there.width
+        for k in run:
+            shift -= widths[k]
+            fields[k] = Field(there.word, shift, widths[k])
+    return max((f.word for f in best), default=0) + 1, [fields[k] for k in range(len(widths))]
+
+
+def parts(fields: Sequence[Field], blocks: Sequence[Sequence[int]]) -> list[list[Field]]:
+    """Of each block of a group its fields, joined where they stand side by side in all blocks."""
+    found: list[list[Field]] = [[fields[block[0]]] for block in blocks]
+    for k in range(1, len(blocks[0])):
+        nexts = [fields[block[k]] for block in blocks]
+        beside = all(
+            own[-1].word == f.word and own[-1].shift == f.shift + f.width
+            for own, f in zip(found, nexts, strict=True)
+        )
+        for own, f in zip(found, nexts, strict=True):
+            if beside:
+                own[-1] = Field(f.word, f.shift, own[-1].width + f.width)
+            else:
+                own.append(f)
+    return found
 
 
 def moved(states: Words, old: Sequence[Field], new: Sequence[Field], words: int) -> Words:

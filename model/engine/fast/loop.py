@@ -138,10 +138,16 @@ class Loop:
         endless = int(self.registers[r.ENDLESS])
         if endless:
             self.never_rests(endless - 1)
+        if self.registers[r.UNEQUAL]:
+            self.unequal(int(self.registers[r.UNEQUAL]), int(self.registers[r.UNEQUAL_AT]))
 
     def never_rests(self, place: int) -> None:
         """Urgent rules do not come to rest in a step from the state at this place."""
         raise AssertionError(f"no rest after the state at {place}")
+
+    def unequal(self, why: int, table: int) -> None:
+        """Permutations make a difference: why, and the urgent table in which that shows."""
+        raise AssertionError(f"permutations make a difference in table {table}: {why}")
 
     def taken(self, register: int, count: int, width: int = 1) -> Words:
         """A copy of a queue, which is then empty."""

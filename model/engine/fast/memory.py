@@ -179,7 +179,7 @@ def widening(packed: Packed, states: int) -> int:
     widths = packed.needed_widths()
     if widths == [f.width for f in packed.fields]:
         return 0
-    words, _ = arrange(widths[: packed.shape.places])
+    words, _ = packed.arranged(widths[: packed.shape.places])
     bits = [sum(widths[p] for p in inputs) for inputs in packed.shape.inputs]
     dense = [
         b <= SMALL_BITS or (b <= DENSE_BITS and 1 << b <= SPARSE * filled)

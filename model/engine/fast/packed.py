@@ -16,6 +16,7 @@ from groupcheck.model.engine.fast import bounds
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.compiled import PACKING, Kernel, Unit, load
 from groupcheck.model.engine.fast.layout import Field, arrange, moved, width_of
+from groupcheck.model.engine.fast.permuted import Permuted
 from groupcheck.model.engine.fast.shape import Shape, Values
 from groupcheck.model.engine.fast.store import CHECKED, Reserved, Words, address, aligned_zeros
 from groupcheck.model.engine.fast.tables import group_of
@@ -55,6 +56,7 @@ class Packed:
         self.point(r.OUTCOMES, self.outcomes)
         self.most = [0] * shape.rules  # outcomes of the largest row of each table
         self._static()
+        self.permuted = Permuted(self) if shape.blocks else None
         self._widths = [width_of(1)] * (shape.places + shape.views)
         self.layout(None)
 
@@ -163,6 +165,7 @@ class Packed:
                 r.URGENT_UNGUARDED: self.get(r.UNGUARDED) + 8 * chunks,
                 r.URGENT_GUARDS: int(starts[chunks]),
                 r.URGENT_GUARDS_END: int(starts[chunks + 1]),
+                r.WEIGHT: 1,
             }
         )
         self._columns = [place for chunk in s.columns for place in chunk]
@@ -203,6 +206,8 @@ class Packed:
                 bits[at : at + len(more)] = more
                 entries[5 * n + 4] |= np.bitwise_or.reduce(more)
                 self.guarded[n] += len(more)
+        if self.permuted is not None:
+            self.permuted.extend()
 
     # -- fields
 
@@ -223,11 +228,15 @@ class Packed:
 
     def in_layout(self, words: Words, widths: Sequence[int]) -> Words:
         """Packed states of a layout with these widths, as states x words of today's layout."""
-        n_words, fields = arrange(widths)
+        n_words, fields = self.arranged(widths)
         states = words.reshape(-1, n_words)
         if list(widths) == self.state_widths:
             return states
         return moved(states, fields, self.state_fields, self.words)
+
+    def arranged(self, widths: Sequence[int]) -> tuple[int, list[Field]]:
+        """Words and fields of a state with these widths."""
+        return arrange(widths, self.shape.blocks)
 
     def needed_widths(self) -> list[int]:
         return [
@@ -262,7 +271,7 @@ class Packed:
         old = None if not self.words else (self.words, self.fields, self.get(r.KEY_WORDS))
         self._widths = self.needed_widths()
         n = self.shape.places
-        self.words, fields = arrange(self._widths[:n])
+        self.words, fields = self.arranged(self._widths[:n])
         self.view_words, view_fields = arrange(self._widths[n:]) if self.shape.views else (0, [])
         self.fields = [
             *fields,
@@ -282,6 +291,8 @@ class Packed:
         if old is not None and (old[0], old[1][:n]) != (self.words, fields):
             mapping = self._move(log, *old[:2])
         self._place_tables(old, mapping)
+        if self.permuted is not None:
+            self.permuted.place()
         self._place_guards()
 
     def _move(

@@ -16,6 +16,7 @@ from groupcheck.model.engine.fast.tables import Binding, Bound, Source, Tables, 
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.symmetry import Orbits
 
 
 @frozen
@@ -98,6 +99,7 @@ class Predicates:
         self.plans: dict[tuple[int, int, Binding], Plan] = {}
         # Predicates that no table holds any more.
         self.aside: tuple[Predicate, ...] = ()
+        self.orbits: Orbits | None = None  # under symmetry
         self.refresh()
 
     def refresh(self) -> None:
@@ -200,12 +202,18 @@ class Predicates:
         )
 
     def arrive(self, state: State, place: int, predicates: Sequence[Predicate]) -> None:
-        """Evaluates predicates on one state in Python."""
+        """Evaluates predicates on one state in Python; under symmetry on all states of its
+        orbit.
+        """
+        images = self.orbits.images(state) if self.orbits and predicates else (state,)
         for p in predicates:
-            if not self.findings.is_known(p):
-                is_goal = self.findings.is_goal(p)
-                if self.see.met(p, state) if is_goal else not self.see.holds(p, state):
+            if self.findings.is_known(p):
+                continue
+            is_goal = self.findings.is_goal(p)
+            for image in images:
+                if self.see.met(p, image) if is_goal else not self.see.holds(p, image):
                     self.findings.note(p, place)
+                    break
 
     def arrive_first(self, state: State, place: int) -> None:
         """An initial state: everything, since there is no state before in which it was

@@ -9,23 +9,25 @@ from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.aside import Aside
 from groupcheck.model.engine.fast.costs import ADVICE, costly
 from groupcheck.model.engine.fast.direct import Direct
-from groupcheck.model.engine.fast.exploration import Exploration, Work
+from groupcheck.model.engine.fast.exploration import AT_ONCE, Exploration, Work
 from groupcheck.model.engine.fast.factoring import Factoring, by_table
 from groupcheck.model.engine.fast.forked import Forks, evaluate
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.refined import Refinements
 from groupcheck.model.engine.fast.threads import Threads
-from groupcheck.model.engine.paths import path_through
+from groupcheck.model.engine.paths import path_through, unwound
+from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
+from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
 from groupcheck.model.engine.verdict import Path
 
 
 class Search(Exploration):
     """An exploration with workers: as many as `threads` and `forks` say, one at first."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, symmetry: Symmetry = NO_SYMMETRY) -> None:
         self.forks = Forks(1)
         self.threads = Threads(1)
         # May it go on as a search over values, which leaves the log behind?
@@ -33,7 +35,7 @@ class Search(Exploration):
         self.direct: Direct | None = None
         # May it begin a level by itself? Only before this place.
         self.may_go_down_below = 0
-        super().__init__(spec)
+        super().__init__(spec, symmetry)
         every = len(self.see.places)
         self.factoring = Factoring([len(self.tables.read(k)) == every for k in self.tables.all])
         self.refinements = Refinements(self)
@@ -121,6 +123,15 @@ class Search(Exploration):
         """States found so far."""
         return len(self.direct.states) if self.direct is not None else self.log.states
 
+    @property
+    def counted(self) -> int:
+        """States found so far, all those of each orbit."""
+        permuted, n = self.packed.permuted, self.log.states
+        if permuted is None:
+            return self.states
+        parts = range(0, n, AT_ONCE)
+        return sum(permuted.orbits(self.log.packed_states(k, min(n, k + AT_ONCE))) for k in parts)
+
     def state(self, place: int) -> State:
         """The values of the state at a place."""
         return self.direct.states[place] if self.direct is not None else super().state(place)
@@ -156,9 +167,9 @@ class Search(Exploration):
             out[name] += n
         return out
 
-    def path_to(self, place: int) -> Path:
-        """A shortest path to the state at a place, its values replayed through the rules. Raises
-        `RuleError` if they do not give it again.
+    def path_to(self, place: int, last: State | None = None) -> Path:
+        """A shortest path to the state at a place, its values replayed through the rules; under
+        symmetry to `last`, a state of its orbit. Raises `RuleError` if they do not give it again.
         """
         later = self.direct.way_to(place) if self.direct is not None else [place]
         places = [later[0]]
@@ -171,7 +182,23 @@ class Search(Exploration):
                 what = f"no state leads to state {places[-1]} of the log"
                 raise RuleError("?", f"{what}: a rule is not deterministic", {})
             places.append(found)
-        return path_through(self.see, [self.state(k) for k in (*reversed(places), *later[1:])])
+        states = [self.state(k) for k in (*reversed(places), *later[1:])]
+        if self.orbits is None:
+            return path_through(self.see, states)
+        return unwound(self.see, self.orbits, states, states[-1] if last is None else last)
+
+    def witness(self, name: str, place: int) -> State:
+        """The state of an orbit that shows what is wrong: a broken invariant, or a deadlock. The
+        first one where all do.
+        """
+        state = self.state(place)
+        p = next((p for p in self.spec.invariants if p.name == name), None)
+        for image in self.orbits.images(state) if self.orbits else ():
+            if isinstance(p, Predicate) and not self.see.holds(p, image):
+                return image
+            if p is None and not self.see.rests(image):
+                return image
+        return state
 
     def key_of(self, place: int) -> str:
         """The key of a shortest path to the state at a place; empty if the rules do not give it

@@ -7,17 +7,33 @@ afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from attrs import frozen
 
 from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.fast.kernels.registers import INDEXED, LOCAL, PLAIN, VISIT
 from groupcheck.model.engine.fast.rows import GuardValues, Member
 from groupcheck.model.engine.fast.tables import MOST_KINDS, Tables, group_of
 from groupcheck.model.engine.pools import Pool
+from groupcheck.model.engine.symmetry import NO_SYMMETRY, Orbits, Symmetry
 
 CHANGE_BITS = 6  # an outcome's kind says which inputs changed, input i at bit i % 6
+
+
+@frozen
+class Ordered:
+    """How urgent tables bear permutations (see `kernels/walks.py`)."""
+
+    # Of each urgent table what it is, and the last table of the same rule.
+    kinds: tuple[int, ...]
+    siblings: tuple[int, ...]
+    # The tables of walks, each with its index; and the group that they are over.
+    visits: tuple[tuple[int, int], ...]
+    group: int
+    # The places of slots that direct walks.
+    directing: tuple[int, ...]
 
 
 @frozen
@@ -54,6 +70,10 @@ class Shape:
     columns: tuple[tuple[int, ...], ...]
     # The places that the declared ends read.
     ends: tuple[int, ...]
+    # Symmetry: of each group, of each index, the places that are permuted together.
+    blocks: tuple[tuple[tuple[int, ...], ...], ...] = ()
+    # How urgent tables bear permutations; None without symmetry.
+    ordered: Ordered | None = None
 
     @property
     def rules(self) -> int:
@@ -85,12 +105,25 @@ class Values(Protocol):
         bits. Columns are counted over all chunks.
         """
 
+    def directed(self, number: int, first: int) -> Sequence[int]:
+        """For the values from number `first` on of a slot that directs walks: 1 if it names some
+        indexes, but not all.
+        """
+
+
+Alike = Mapping[int, frozenset[int]]  # place -> the places that may change in its stead
+NONE_ALIKE: Alike = {}
+
 
 def _concerned(
-    changed: int, inputs: tuple[int, ...], tables: Sequence[tuple[int, frozenset[int]]]
+    changed: int,
+    inputs: tuple[int, ...],
+    tables: Sequence[tuple[int, frozenset[int]]],
+    alike: Alike = NONE_ALIKE,
 ) -> int:
     """The bits of tables that read an input of which the kind says that it changed."""
-    places = {k for i, k in enumerate(inputs) if changed >> i % CHANGE_BITS & 1}
+    own = {k for i, k in enumerate(inputs) if changed >> i % CHANGE_BITS & 1}
+    places = own.union(*(alike.get(k, ()) for k in own))
     mask = 0
     for bit, reads in tables:
         if reads & places:
@@ -98,7 +131,7 @@ def _concerned(
     return mask
 
 
-def _kinds(t: Tables) -> tuple[list[list[int]], list[int], list[int], list[int]]:
+def _kinds(t: Tables, alike: Alike) -> tuple[list[list[int]], list[int], list[int], list[int]]:
     """The four fields of a shape that are about kinds."""
     predicates = [
         (group_of(k, len(t.predicates)), t.read(table)) for k, table in enumerate(t.predicates)
@@ -114,7 +147,7 @@ def _kinds(t: Tables) -> tuple[list[list[int]], list[int], list[int], list[int]]
     labels: list[int] = []
     for k, table in enumerate(t.rules):
         subsets = 1 << min(CHANGE_BITS, len(table.inputs))
-        concerned = [_concerned(c, table.inputs, predicates) for c in range(subsets)]
+        concerned = [_concerned(c, table.inputs, predicates, alike) for c in range(subsets)]
         after = [_concerned(c, table.inputs, possible) for c in range(subsets)]
         for name in dict.fromkeys(n for i in table.members for n in i.rule.names):
             bases[k][numbering[name]] = len(needs)
@@ -161,8 +194,47 @@ def guarded_by(t: Tables, members: Sequence[Sequence[Member]]) -> Guarded:
     return Guarded(tuple(unguarded), tuple(tuple(chunk.items()) for chunk in columns))
 
 
-def shape_of(t: Tables, guarded: Guarded) -> Shape:
+def _ordered(t: Tables, symmetry: Symmetry, orbits: Orbits) -> Ordered:
+    """How the urgent tables of a spec bear permutations."""
+    index_of = {place: (g, i) for g, group in enumerate(orbits.blocks)
+                for i, block in enumerate(group) for place in block}  # fmt: skip
+    urgent = t.all[t.ordinary : t.urgent]
+    first = t.ordinary
+    kinds: list[int] = []
+    siblings: list[int] = []
+    visits: list[tuple[int, int]] = []
+    group = 0
+    for k, table in enumerate(urgent):
+        rule = table.members[0][0]
+        own = {index_of[place] for place in table.inputs if place in index_of}
+        singles = [place for place in table.inputs if place not in index_of]
+        is_first = all(kind == LOCAL for kind in kinds)
+        if not own:
+            kinds.append(PLAIN)
+        elif rule.guard and rule.guard.takes_me:
+            kinds.append(VISIT)
+            (group, index), *_ = own
+            visits.append((first + k, index))
+        else:
+            is_alone = len(own) == 1 and not singles
+            kinds.append(LOCAL if is_first and is_alone else INDEXED)
+        same = [n for n, other in enumerate(urgent) if other.members[0][0] is rule]
+        siblings.append(first + (same[-1] if own else k))
+    directing = tuple(t.see.at[name, None] for name in symmetry.directing)
+    return Ordered(tuple(kinds), tuple(siblings), tuple(visits), group, directing)
+
+
+def shape_of(
+    t: Tables, guarded: Guarded, symmetry: Symmetry = NO_SYMMETRY, orbits: Orbits | None = None
+) -> Shape:
     """The shape of a spec's tables."""
+    blocks = orbits.blocks if orbits is not None else ()
+    alike = {
+        place: frozenset(block[k] for block in group)
+        for group in blocks
+        for of in group
+        for k, place in enumerate(of)
+    }
     n = len(t.see.places)
     view_needs = [0] * 64
     for k, table in enumerate(t.predicates):
@@ -180,16 +252,20 @@ def shape_of(t: Tables, guarded: Guarded) -> Shape:
         t.views,
         t.plain,
         len(t.labels),
-        *_kinds(t),
+        *_kinds(t, alike),
         view_needs,
         guarded.unguarded,
         tuple(tuple(place for place, _ in chunk) for chunk in guarded.columns),
         tuple(ends),
+        blocks,
+        _ordered(t, symmetry, orbits) if orbits is not None else None,
     )
 
 
 class Known:
-    """The `Values` of a search's pools. `extend` evaluates guards for new values."""
+    """The `Values` of a search's pools. `extend` evaluates guards for new values. `asking`: of each
+    slot that directs walks the guards that read it, of each rule those of all indexes.
+    """
 
     def __init__(
         self,
@@ -197,7 +273,9 @@ class Known:
         pools: Sequence[Pool],
         views: Sequence[Pool],
         extend: Callable[[], None],
+        asking: Sequence[Sequence[Sequence[GuardValues]]] = (),
     ) -> None:
+        self._asking = asking
         self.refresh = extend
         self._pools = [*pools, *views]
         self._columns = [guards for chunk in guarded.columns for _, guards in chunk]
@@ -211,3 +289,24 @@ class Known:
             for n, is_open in enumerate(guard.open[first:]):
                 out[n] |= is_open << bit
         return out
+
+    def directed(self, number: int, first: int) -> Sequence[int]:
+        by_rule = [list(zip(*(guard.open[first:] for guard in of))) for of in self._asking[number]]
+        return [int(any(any(opens) and not all(opens) for opens in each)) for each in zip(*by_rule)]
+
+
+def asking(
+    t: Tables, members: Sequence[Sequence[Member]], symmetry: Symmetry
+) -> list[list[list[GuardValues]]]:
+    """Of each slot that directs walks the guards that read it, of each rule those of all
+    indexes.
+    """
+    out = []
+    for name in symmetry.directing:
+        place, by_rule = t.see.at[name, None], dict[str, list[GuardValues]]()
+        for member in (m for table in members for m in table):
+            guard = member.guard
+            if guard and guard.guard.takes_me and member.where[member.guard_at] == place:
+                by_rule.setdefault(member.rule.name, []).append(guard)
+        out.append(list(by_rule.values()))
+    return out

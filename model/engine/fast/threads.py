@@ -47,6 +47,7 @@ OWN = (
     r.VIEW_VALUES,
     r.SIEVE,
 )
+OF_SYMMETRY = (r.SORTED, r.WALK_PATHS, r.KNOWN_WALKS)
 COUNTS = (  # no room to ask: so nothing is asked for
     r.TRANSITIONS,
     r.DEFERRED_COUNT,
@@ -79,12 +80,14 @@ class Hand:
         packed = search.packed
         mode = search.begin_stretch()
         self.registers[:] = packed.registers
-        for k in OWN:
+        for k in (*OWN, *(k for k in OF_SYMMETRY if k in packed.arrays)):
             theirs = packed.arrays[k]
             if k not in self.arrays or self.arrays[k].shape != theirs.shape:
                 self.arrays[k] = own(k, np.zeros_like(theirs))
             self.registers[k] = address(self.arrays[k])
         self.arrays[r.FIRED][:] = 0
+        if r.KNOWN_WALKS in self.arrays:
+            self.arrays[r.KNOWN_WALKS][:] = 0  # fields may have moved
         empty_sieve(self.arrays[r.SIEVE], packed.words)
         size = room * (packed.words + 1)
         if r.LATE not in self.arrays or len(self.arrays[r.LATE]) < size:

@@ -3,6 +3,7 @@ what a search of all states answers.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,10 @@ from judged import answer
 from random_specs import random_spec
 
 from groupcheck.model.engine import (
+    CheckpointError,
+    Limits,
     Spec,
+    UserError,
     Verdict,
     array,
     end,
@@ -22,11 +26,14 @@ from groupcheck.model.engine import (
     single,
     urgent,
 )
+from groupcheck.model.engine.fast import explore as fast
+from groupcheck.model.engine.fast import permuted, threads
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.symmetry import Orbits, symmetry_of
+from groupcheck.oracles.explain.subject import subject
 
 Engine = Callable[..., Verdict]
-ENGINES = [reference.explore]
+ENGINES = [reference.explore, fast.explore]
 
 
 @rule(when=lambda client: client < 2)
@@ -272,7 +279,73 @@ def test_random_specs_have_the_numbers_that_the_judge_gives_without_symmetry(exp
     assert used >= 3
 
 
+@rule
+def together(client: int, link: int) -> Any:
+    if client == link < 2:
+        yield client + 1, link + 1
+
+
+def test_blocks_that_leave_out_a_slot_are_noticed(monkeypatch: pytest.MonkeyPatch):
+    spec = spec_of(together)
+    plain = numbers(fast.explore(spec))
+    assert numbers(fast.explore(spec, symmetry=True)) == plain
+    whole = permuted.parts
+    monkeypatch.setattr(
+        permuted, "parts", lambda fields, group: whole(fields, [block[:1] for block in group])
+    )
+    assert numbers(fast.explore(spec, symmetry=True)) != plain
+
+
 def test_a_wrong_orbit_is_noticed(monkeypatch: pytest.MonkeyPatch):
     spec = spec_of(use)
     monkeypatch.setattr(Orbits, "size", lambda self, state: 1)
     assert reference.explore(spec, symmetry=True).states != reference.explore(spec).states
+
+
+# -- threads, checkpoints
+
+
+def classic(**scope: Any) -> Spec:
+    return subject("classic", **scope).spec
+
+
+def test_the_classic_group_needs_a_sixth_of_the_states():
+    spec = classic(members=3, faults={"crash": 1})
+    plain, reduced = fast.explore(spec), fast.explore(spec, symmetry=True)
+    assert numbers(reduced) == numbers(plain)
+    assert 5 * reduced.symmetry.representatives < plain.states
+    assert reduced.symmetry.arrays == (("seats", "client", "link"),)
+
+
+def test_threads_store_the_same_representatives(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(threads, "WORTH", 2)
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    spec = classic(members=3)
+    alone, both = (fast.explore(spec, symmetry=True, workers=n) for n in (1, 2))
+    assert numbers(both) == numbers(alone) == numbers(fast.explore(spec))
+    assert both.symmetry == alone.symmetry
+
+
+def test_a_search_with_symmetry_is_resumed_with_symmetry(tmp_path: Path):
+    spec = classic(members=3)
+    stopped = fast.explore(spec, Limits(states=300), checkpoint=tmp_path, symmetry=True)
+    assert stopped.verdict == "unknown"
+    with pytest.raises(CheckpointError, match="--no-symmetry"):
+        fast.explore(spec, resume=tmp_path)
+    resumed = fast.explore(spec, resume=tmp_path, symmetry=True)
+    assert numbers(resumed) == numbers(fast.explore(spec))
+    assert resumed.symmetry.used
+
+
+def test_a_search_that_keeps_checkpoints_does_not_begin_again(tmp_path: Path):
+    spec = spec_of(wait, open_up, first_come)
+    with pytest.raises(UserError, match="first_come is possible at two indexes at once"):
+        fast.explore(spec, checkpoint=tmp_path, symmetry=True)
+
+
+def test_processes_and_assignments_that_differ_are_not_exchanged():
+    unequal = symmetry_of(classic(members=2, protocols="range,sticky|sticky"))
+    assert unequal.reasons == ("seats, client, link: initial states tell their elements apart",)
+    by_rank = fast.explore(classic(members=2, partitions=2), symmetry=True)
+    assert "answer_syncs" in by_rank.symmetry.reason or "walk" in by_rank.symmetry.reason
+    assert numbers(by_rank) == numbers(fast.explore(classic(members=2, partitions=2)))

@@ -18,6 +18,7 @@ from groupcheck.model.engine.fast.kernels.index import hashed
 from groupcheck.model.engine.fast.kernels.intrinsics import (
     ONE,
     alone,
+    halves,
     inside,
     prefetch,
     quarters,
@@ -25,18 +26,28 @@ from groupcheck.model.engine.fast.kernels.intrinsics import (
     words,
 )
 from groupcheck.model.engine.fast.kernels.lookup import open_among, open_of, read_cell, where
+from groupcheck.model.engine.fast.kernels.orbits import stand
+from groupcheck.model.engine.fast.kernels.walks import is_directed, may_fire, unequal
 
 ZERO, TWO, THREE, FOUR, FIVE, SIX, EIGHT = U(0), U(2), U(3), U(4), U(5), U(6), U(8)
 HALF, LOW = U(32), U(0xFFFFFFFF)
+WALKING = U(1 << 63)  # beside the pair of an item: a walk goes on
 LISTED = U(r.LISTED)
 NOTHING, NO_TABLE = U(r.NOTHING), U(0xFFFFFFFF)
+DIRECTED_AT_REST = U(r.DIRECTED_AT_REST)
 # Of a pair: the place of its state, its table, where its row is (then the row), its first item,
 # how many items it has, is it put off?
 PAIR = U(r.PAIR_WORDS)
 # Of an item, after the words of its state: urgent tables that may be possible; predicates to be
-# looked at; kind and pair; first child and number of children; the table that is looked up; where
+# looked at; kind, pair, and whether a walk goes on; first child and number of children; the table that is looked up; where
 # its row is (then the row).
 ITEM = U(r.ITEM_WORDS)
+
+
+@inside
+def pair_of(word):
+    """The pair of an item, by the word that holds it."""
+    return (word & ~WALKING) >> HALF
 
 
 @inside
@@ -110,7 +121,7 @@ def read_rows(wide, ctx, n):
 @inside
 def fire(wide, ctx, x, at, table, e, possible, need, items, used, pair, going, to):
     """The outcomes of a row as items from `used` on, in the state at x[at:]; those that may not be
-    at rest are added to the list `going`: (items, length of the list).
+    at rest are added to the list `going`: (items, length of the list). `pair`: with WALKING.
     """
     W = U(len(wide))
     outcomes, kinds, masks = words(ctx[r.OUTCOMES]), quarters(ctx[r.OUTCOMES]), words(ctx[r.MASKS])
@@ -211,6 +222,30 @@ def look_ahead(wide, ctx, n):
     return kept
 
 
+@alone
+def bears(wide, ctx, items, o, table, place):
+    """Under symmetry: may this urgent table fire in the item at `o`? Notes whether a walk goes on
+    after it.
+    """
+    at = o + U(len(wide))
+    may, is_walking = may_fire(
+        wide,
+        ctx,
+        halves(ctx[r.CELLS]),
+        words(ctx[r.MASKS]),
+        words(ctx[r.SHIFTS]),
+        words(ctx[r.BASES]),
+        items,
+        o,
+        table,
+        items[at],
+        items[at + TWO] >= WALKING,
+        place,
+    )
+    items[at + TWO] = (items[at + TWO] & ~WALKING) | (WALKING if is_walking else ZERO)
+    return may
+
+
 @inside
 def read_ahead(wide, ctx, n):
     """Reads the cells of n items. The list keeps those whose table had nothing, and which have
@@ -224,13 +259,16 @@ def read_ahead(wide, ctx, n):
         words(ctx[r.FIRING]),
         words(ctx[r.PAIRS]),
     )
+    is_permuted = ctx[r.URGENT_IS] != ZERO
     kept, to, i = ZERO, ZERO, ZERO
     while i < n:
         item = going[i]
         o = item * (W + ITEM)
         table = items[o + W + FOUR]
-        pair = (items[o + W + TWO] >> HALF) * PAIR
+        pair = pair_of(items[o + W + TWO]) * PAIR
         e = read_cell(wide, ctx, bases, items, o, table, pairs[pair], items[o + W + FIVE])
+        if e > NOTHING and is_permuted and not bears(wide, ctx, items, o, table, pairs[pair]):
+            e = ZERO
         if e > NOTHING:
             prefetch(rows + e * EIGHT)
             items[o + W + FIVE] = e
@@ -272,10 +310,10 @@ def run_chains(wide, ctx, used, n):
         i = ZERO
         while i < m:
             o = firing[i] * (W + ITEM)
-            pair, e = items[o + W + TWO] >> HALF, items[o + W + FIVE]
+            pair, e = items[o + W + TWO] >> HALF, items[o + W + FIVE]  # the pair with WALKING
             c = U(kinds[e * FOUR])
             if used + c > size:
-                pairs[pair * PAIR + FIVE] = ONE
+                pairs[pair_of(items[o + W + TWO]) * PAIR + FIVE] = ONE
                 full = True
             else:
                 items[o + W + THREE] = used << HALF | c
@@ -299,14 +337,15 @@ def run_chains(wide, ctx, used, n):
 
 
 @inside
-def harvest(wide, ctx, root, k):
+def harvest(wide, ctx, root, k, place):
     """The states at rest below an item, with their chains counted, to the buffer: successors so
-    far.
+    far. `place`: of the state before them.
     """
     W = U(len(wide))
     items, stack = words(ctx[r.ITEMS]), words(ctx[r.GOING])
     path, fired = quarters(ctx[r.CHAIN]), words(ctx[r.FIRED])
     buffer, hashes, needs = words(ctx[r.BUFFER]), words(ctx[r.HASHES]), words(ctx[r.NEEDS])
+    log, weight, is_directing = words(ctx[r.LOG]), ctx[r.WEIGHT], ctx[r.DIRECTING_COUNT] != ZERO
     stack[0] = root
     sp = ONE
     while sp > ZERO:
@@ -321,11 +360,14 @@ def harvest(wide, ctx, root, k):
             for w in range(len(wide)):
                 buffer[k * W + U(w)] = items[o + U(w)]
             needs[k] = items[o + W + ONE]
+            if is_directing and is_directed(ctx, items, o):
+                unequal(ctx, DIRECTED_AT_REST, ctx[r.TABLES])
+            stand(wide, ctx, log, buffer, k, place)
             hashed(wide, ctx, buffer, hashes, k)
             k += ONE
             i = ZERO
             while i <= length:
-                fired[path[i]] += ONE
+                fired[path[i]] += weight
                 i += ONE
         else:
             child, end = children >> HALF, (children >> HALF) + c
@@ -353,6 +395,6 @@ def gather_pair(wide, ctx, p, k):
     item = pairs[p * PAIR + THREE]
     end = item + pairs[p * PAIR + FOUR]
     while item < end:
-        k = harvest(wide, ctx, item, k)
+        k = harvest(wide, ctx, item, k, pairs[p * PAIR])
         item += ONE
     return k

@@ -49,9 +49,11 @@ _SOURCES = (
     "index.py",
     "intrinsics.py",
     "lookup.py",
+    "orbits.py",
     "packing.py",
     "registers.py",
     "search.py",
+    "walks.py",
 )
 _PACKING = ("write_rows", "dump_rows", "repack_log", "repack_outcomes", "respread", "deal")
 _GRAPH = ("components",)

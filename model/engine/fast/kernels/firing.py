@@ -21,15 +21,20 @@ from groupcheck.model.engine.fast.kernels.intrinsics import (
     words,
 )
 from groupcheck.model.engine.fast.kernels.lookup import look, open_among
+from groupcheck.model.engine.fast.kernels.orbits import stand
+from groupcheck.model.engine.fast.kernels.walks import is_directed, may_fire, unequal
 
 ZERO, TWO, THREE, FOUR = U(0), U(2), U(3), U(4)
+WALKING = U(1 << 32)  # beside the length of a chain: a walk goes on
+DIRECTED_AT_REST = U(r.DIRECTED_AT_REST)
 NOTHING, LONGEST = U(r.NOTHING), U(r.LONGEST_CHAIN)
 
 
 @alone
-def enabled(wide, ctx, cells, masks, shifts, bases, current, possible, place):
+def enabled(wide, ctx, cells, masks, shifts, bases, current, possible, is_walking, place):
     """The first urgent table with outcomes in the state `current`: (row or 0, table, what may still
-    be possible, a row is missing).
+    be possible, a row is missing, a walk goes on after it). Where permutations make a difference,
+    the row counts as missing, too.
     """
     groups = words(ctx[r.URGENT_FIRST])
     possible = possible & words(ctx[r.URGENT_UNGUARDED])[0] | open_among(
@@ -47,12 +52,21 @@ def enabled(wide, ctx, cells, masks, shifts, bases, current, possible, place):
         while table < groups[g + ONE]:
             e = look(wide, ctx, cells, masks, shifts, bases, current, ZERO, table, place)
             if e < NOTHING:
-                return ZERO, table, possible, True
+                return ZERO, table, possible, True, False
             if e != NOTHING:
-                return e, table, possible, False
+                fine = True
+                if ctx[r.URGENT_IS] != ZERO:
+                    fine, is_walking = may_fire(
+                        wide, ctx, cells, masks, shifts, bases, current, ZERO, table, possible,
+                        is_walking, place,
+                    )  # fmt: skip
+                return e, table, possible, not fine, is_walking
             table += ONE
         possible &= possible - ONE
-    return ZERO, ZERO, possible, False
+    if ctx[r.DIRECTING_COUNT] != ZERO and is_directed(ctx, current, ZERO):
+        unequal(ctx, DIRECTED_AT_REST, ctx[r.TABLES])
+        return ZERO, ZERO, possible, True, False
+    return ZERO, ZERO, possible, False, False
 
 
 @alone
@@ -76,10 +90,10 @@ def chain(wide, ctx, cells, masks, shifts, bases, sp, k, done, place):
         for w in range(len(wide)):
             current[w] = stack[o + U(w)]
         need = stack[o + W + ONE]
-        length = stack[o + W + TWO]
+        length, is_walking = stack[o + W + TWO] & (WALKING - ONE), stack[o + W + TWO] >= WALKING
         path[length] = stack[o + W + THREE]
-        e, table, possible, missing = enabled(
-            wide, ctx, cells, masks, shifts, bases, current, stack[o + W], place
+        e, table, possible, missing, is_walking = enabled(
+            wide, ctx, cells, masks, shifts, bases, current, stack[o + W], is_walking, place
         )
         if missing:
             complete = False
@@ -90,6 +104,7 @@ def chain(wide, ctx, cells, masks, shifts, bases, sp, k, done, place):
             for w in range(len(wide)):
                 buffer[k * W + U(w)] = current[w]
             needs[k] = need
+            stand(wide, ctx, words(ctx[r.LOG]), buffer, k, place)
             hashed(wide, ctx, buffer, hashes, k)
             k += ONE
             i = ZERO
@@ -116,7 +131,7 @@ def chain(wide, ctx, cells, masks, shifts, bases, sp, k, done, place):
                     ]
                 stack[o + W] = possible | words(ctx[r.KIND_URGENT])[kind]
                 stack[o + W + ONE] = need | words(ctx[r.KIND_NEEDS])[kind]
-                stack[o + W + TWO] = length + ONE
+                stack[o + W + TWO] = (length + ONE) | (WALKING if is_walking else ZERO)
                 stack[o + W + THREE] = kind
                 sp += ONE
                 j += ONE
@@ -157,6 +172,7 @@ def fire_chained(wide, ctx, cells, masks, shifts, bases, x, at, table, e, k, pla
                     first + j * W + U(w)
                 ]
             needs[k] = words(ctx[r.KIND_NEEDS])[kind]
+            stand(wide, ctx, x, buffer, k, place)
             hashed(wide, ctx, buffer, hashes, k)
             k += ONE
             note[done] = kind
@@ -177,7 +193,7 @@ def fire_chained(wide, ctx, cells, masks, shifts, bases, x, at, table, e, k, pla
         return begun, False
     i = ZERO
     while i < done:
-        fired[note[i]] += ONE
+        fired[note[i]] += ctx[r.WEIGHT]
         i += ONE
     return k, True
 
@@ -198,12 +214,13 @@ def fire_plain(wide, ctx, cells, masks, shifts, bases, x, at, table, e, k, place
     j = ZERO
     while j < c:
         kind = U(kinds[e * FOUR + ONE + j])
-        fired[kind] += ONE
+        fired[kind] += ctx[r.WEIGHT]
         for w in range(len(wide)):
             buffer[k * W + U(w)] = (x[at + U(w)] & ~masks[table * W + U(w)]) | outcomes[
                 first + j * W + U(w)
             ]
         needs[k] = kind_needs[kind]
+        stand(wide, ctx, x, buffer, k, place)
         hashed(wide, ctx, buffer, hashes, k)
         k += ONE
         j += ONE

@@ -55,8 +55,21 @@ code is on disk never imports numba.
     KEYED, KEYED_SIZE, KEYED_COUNT, KEY_BITS, OLD_KEYED, OLD_KEYED_SIZE,
     # new states of a block whose predicates must be looked at, and where their cells are
     FRESH, FRESH_COUNT, LOOKS, LOOKS_SIZE,
+    # symmetry: the fields of the blocks of each group, memory to sort them in, how many states an
+    # orbit has by the blocks that are equal; of the state in hand that number, the successors so
+    # far times it, and whether one of them is another state
+    BLOCKS, BLOCK_GROUPS, SORTED, ORBITS, WEIGHT, WEIGHED, MOVED,
+    # urgent rules under symmetry: what each table is (LOCAL ...), its bit among the urgent ones,
+    # the last table of the same rule; values of single slots that direct walks
+    URGENT_IS, URGENT_BIT, LAST_SIBLING, DIRECTING, DIRECTING_COUNT, DIRECTED,
+    # walks: their tables, the slots that they read, every order of visits, the group they are over;
+    # memory for a walk, and walks known to have no order
+    WALK_TABLES, WALK_COUNT, WALK_MASK, ORDERS, ORDER_COUNT, WALK_BLOCKS, WALK_PATHS, WALK_SIZE,
+    KNOWN_WALKS, KNOWN_BITS,
+    # permutations make a difference: why, and the table in which that shows
+    UNEQUAL, UNEQUAL_AT,
     COUNT,
-) = range(132)  # fmt: skip
+) = range(156)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state
 # reaches the target; predicates put off; a new index; states from elsewhere into log and index; a
@@ -71,6 +84,12 @@ UNKNOWN, ASKED_FOR, NOTHING, OUTCOMES_START = range(4)
 # bit KEY_BITS on; or this where they are found by the words of the state.
 HASHED = (1 << 64) - 1
 DENSE_END = 1 << 48  # bases of tables with cells are below
+# What an urgent table is under symmetry: it touches one element alone and stands before all others;
+# it belongs to a rule with an index; its guard knows its index; it touches no element
+LOCAL, INDEXED, VISIT, PLAIN = range(4)
+# Why permutations make a difference: two indexes of one rule are urgent at once; a walk goes on at
+# rest, or while another urgent rule fires; the order of its visits shows, or it has too many ends
+TWO_AT_ONCE, DIRECTED_AT_REST, IN_A_WALK, ORDER_SHOWS, TOO_MANY_ENDS = range(1, 6)
 LONGEST_CHAIN = 10_000
 
 OPEN = 1 << 31  # in the degree of a state: rows of its successors are missing

@@ -42,6 +42,7 @@ from groupcheck.model.engine.fast.kernels.intrinsics import (
     words,
 )
 from groupcheck.model.engine.fast.kernels.lookup import look, open_of
+from groupcheck.model.engine.fast.kernels.orbits import weigh
 
 ZERO, TWO, SIX, SIXTY_THREE = U(0), U(2), U(6), U(63)
 NOTHING = U(r.NOTHING)
@@ -131,6 +132,16 @@ def differs(wide, x, at, buffer, begun, k):
 
 
 @inside
+def moves(wide, ctx, log, at, buffer, begun, k):
+    """Does the state at log[at:] have another one among its successors begun .. k-1? Under
+    symmetry these stand for their orbits by now.
+    """
+    if ctx[r.BLOCKS] != ZERO:
+        return ctx[r.MOVED] != ZERO
+    return differs(wide, log, at, buffer, begun, k)
+
+
+@inside
 def expand(wide, chained, ctx, log, cells, masks, shifts, bases, place, chunk, open_, k):
     """The successors of one state through the tables in `open_` of one chunk: (successors so far,
     pairs put off).
@@ -203,25 +214,20 @@ def block(wide, chained, ctx, s, hi, mode):
         and ctx[r.DEFERRED_COUNT] + tables < ctx[r.DEFERRED_SIZE]
         and ctx[r.QUIET_COUNT] < ctx[r.QUIET_SIZE]
     ):
+        begun = k
         if mode == RETRY:
-            table = listed[s * TWO + ONE]
-            k, _ = expand(
-                wide,
-                chained,
-                ctx,
-                log,
-                cells,
-                masks,
-                shifts,
-                bases,
-                listed[s * TWO],
-                table >> SIX,
-                ONE << (table & SIXTY_THREE),
-                k,
-            )
+            place = listed[s * TWO]
         else:
             place = listed[s] if mode in (CHECK, LISTED, FOLLOW) else s
-            begun = k
+        if ctx[r.BLOCKS] != ZERO:
+            weigh(wide, ctx, log, place)
+        if mode == RETRY:
+            table = listed[s * TWO + ONE]
+            open_ = ONE << (table & SIXTY_THREE)
+            k, _ = expand(
+                wide, chained, ctx, log, cells, masks, shifts, bases, place, table >> SIX, open_, k
+            )
+        else:
             put_off = ZERO
             chunk = ZERO
             while chunk < chunks:
@@ -238,8 +244,10 @@ def block(wide, chained, ctx, s, hi, mode):
                 k = k if put_off == ZERO else begun
             elif mode in (BACKWARD, FOLLOW):
                 pass
-            elif not differs(wide, log, place * W, buffer, begun, k):
+            elif not moves(wide, ctx, log, place * W, buffer, begun, k):
                 rests(wide, ctx, mode, place, put_off)
+        if ctx[r.BLOCKS] != ZERO:
+            ctx[r.WEIGHED] += (k - begun) * ctx[r.WEIGHT]
         s += ONE
         if mode == CHECK:
             k = ZERO
@@ -270,6 +278,8 @@ def block_of_chains(wide, ctx, s, hi, mode):
         while i < s:
             place = listed[i] if mode == LISTED else i
             begun, put_off = k, ZERO
+            if ctx[r.BLOCKS] != ZERO:
+                weigh(wide, ctx, log, place)
             while p < n and pairs[p * PAIR] == place:
                 if pairs[p * PAIR + FIVE] == ZERO:
                     k = gather_pair(wide, ctx, p, k)
@@ -280,8 +290,10 @@ def block_of_chains(wide, ctx, s, hi, mode):
                     ctx[r.DEFERRED_COUNT] = d + ONE
                     put_off += ONE
                 p += ONE
-            if not differs(wide, log, place * W, buffer, begun, k):
+            if not moves(wide, ctx, log, place * W, buffer, begun, k):
                 rests(wide, ctx, mode, place, put_off)
+            if ctx[r.BLOCKS] != ZERO:
+                ctx[r.WEIGHED] += (k - begun) * ctx[r.WEIGHT]
             i += ONE
         if full and ctx[r.AT_ONCE] > ONE:
             ctx[r.AT_ONCE] >>= ONE
@@ -354,6 +366,7 @@ def level_after(ctx, s, hi, n):
     """
     noted = ctx[r.DEFERRED_COUNT] | ctx[r.ASKED_COUNT] | ctx[r.PUT_OFF_COUNT]
     noted |= ctx[r.QUIET_COUNT] | ctx[r.UNSURE_COUNT] | ctx[r.OVERFLOW] | ctx[r.ENDLESS]
+    noted |= ctx[r.UNEQUAL]
     count = ctx[r.LEVEL_COUNT]
     if s < hi or n == hi or noted != ZERO or n > ctx[r.LEVEL_STOP] or count == ctx[r.LEVEL_SIZE]:
         return hi
@@ -385,8 +398,10 @@ def search(wide, chained, ctx):
         and ctx[r.PUT_OFF_COUNT] + size < put_off_room
         and ctx[r.ENDLESS] == ZERO
         and (mode != LINK or ctx[r.EDGE_COUNT] + size <= ctx[r.EDGE_ROOM])
+        and ctx[r.UNEQUAL] == ZERO
     ):
         before = s
+        ctx[r.WEIGHED] = ZERO
         if mode == TAKE_IN:
             s, k = received(wide, ctx, s, hi)
         elif len(chained) > 0 and mode in (EXPAND, LISTED):
@@ -407,7 +422,7 @@ def search(wide, chained, ctx):
                 break
         elif mode != CHECK:
             if mode != TAKE_IN:
-                ctx[r.TRANSITIONS] += k
+                ctx[r.TRANSITIONS] += ctx[r.WEIGHED] if ctx[r.BLOCKS] != ZERO else k
                 if len(wide) > 1 or ctx[r.BUCKETS] == ZERO:
                     k = sift(wide, ctx, buffer, hashes, needs, k)
             n = insert(wide, ctx, log, buffer, hashes, needs, k, n)

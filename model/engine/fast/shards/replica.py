@@ -103,6 +103,10 @@ class Sent:
         found: list[int] = self._open[column][first:].tolist()
         return found
 
+    def directed(self, number: int, first: int) -> Sequence[int]:
+        """None: shards store every state, so no walk is looked at."""
+        return []
+
     def learn(self, update: Update) -> None:
         """Takes in what is new."""
         self._counts = update.counts

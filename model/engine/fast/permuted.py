@@ -1,0 +1,141 @@
+"""What the kernels need for symmetry, as arrays: where the blocks of a state stand, how large
+orbits are, and how urgent tables bear permutations (see `kernels/orbits.py` and
+`kernels/walks.py`).
+"""
+
+from __future__ import annotations
+
+from itertools import groupby, permutations
+from math import factorial, prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.layout import Field, parts
+from groupcheck.model.engine.fast.shape import Ordered
+from groupcheck.model.engine.fast.store import Words
+from groupcheck.model.engine.fast.tables import group_of
+
+if TYPE_CHECKING:
+    from groupcheck.model.engine.fast.packed import Packed
+
+MOST_ENDS = 1 << 12  # of one walk
+KNOWN_BITS = 14  # of the number of walks that are known to have no order
+
+
+def orbit_sizes(n: int) -> list[int]:
+    """How many orders n blocks have, for each set of blocks that equal the next one (as bits)."""
+    sizes = []
+    for equal in range(1 << (n - 1)):
+        runs = [len(list(run)) for bit, run in groupby(equal >> k & 1 for k in range(n - 1)) if bit]
+        sizes.append(factorial(n) // prod(factorial(run + 1) for run in runs))
+    return sizes
+
+
+class Permuted:
+    """The blocks of packed states. Made anew where fields move."""
+
+    def __init__(self, packed: Packed) -> None:
+        self.packed, shape = packed, packed.shape
+        assert shape.ordered is not None
+        self.blocks, self.ordered = shape.blocks, shape.ordered
+        # Of each group, of each index, its fields; several where they do not stand side by side.
+        self.fields: list[list[list[Field]]] = []
+        # How many values of each slot that directs walks are known.
+        self.known: list[int] = []
+        sizes = [n for group in self.blocks for n in orbit_sizes(len(group))]
+        packed.hold_all({r.ORBITS: np.array(sizes, np.uint64)})
+        packed.set({r.BLOCK_GROUPS: len(self.blocks)})
+        if shape.has_urgent:
+            self._urgent(self.ordered)
+
+    def _urgent(self, o: Ordered) -> None:
+        shape, packed = self.packed.shape, self.packed
+        total = shape.to_urgent - shape.to_ordinary
+        size = len(self.blocks[o.group])
+        orders = [x for order in permutations(range(size)) for x in order] if o.visits else []
+        arrays = {
+            r.URGENT_IS: o.kinds,
+            r.URGENT_BIT: [group_of(k, total) for k in range(total)],
+            r.LAST_SIBLING: o.siblings,
+            r.WALK_TABLES: [x for pair in o.visits for x in pair],
+            r.ORDERS: orders,
+        }
+        packed.hold_all({k: np.array(v, np.uint64) for k, v in arrays.items()})
+        numbers = {
+            r.DIRECTING_COUNT: len(o.directing),
+            r.WALK_COUNT: len(o.visits),
+            r.ORDER_COUNT: len(orders) // size,
+            r.WALK_SIZE: MOST_ENDS if o.visits else 0,
+            r.KNOWN_BITS: KNOWN_BITS if o.visits else 1,
+        }
+        packed.set(numbers)
+
+    def place(self) -> None:
+        """Arrays for the fields as they are now."""
+        packed, w = self.packed, self.packed.words
+        self.fields = [parts(packed.state_fields, group) for group in self.blocks]
+        entries: list[int] = []
+        for k, group in enumerate(self.fields):
+            if k == self.ordered.group:
+                packed.set({r.WALK_BLOCKS: len(entries)})
+            entries += [len(group), len(group[0])]
+            entries += [x for block in group for f in block for x in (f.word, f.shift, f.mask)]
+        most = max(len(group) * len(group[0]) for group in self.fields)
+        packed.hold_all(
+            {r.BLOCKS: np.array(entries, np.uint64), r.SORTED: np.zeros(most, np.uint64)}
+        )
+        if packed.shape.has_urgent and self.ordered.visits:
+            self._place_walks(w)
+
+    def _place_walks(self, w: int) -> None:
+        packed = self.packed
+        masks = packed.arrays[r.MASKS]
+        mask = np.bitwise_or.reduce(masks[[table for table, _ in self.ordered.visits]])
+        slots, first = [], 0
+        for place in self.ordered.directing:
+            f = packed.fields[place]
+            slots += [f.word, f.shift, f.mask, first]
+            first += 1 << f.width
+        size = packed.get(r.WALK_SIZE)
+        arrays = {
+            r.WALK_MASK: mask,
+            r.DIRECTING: np.array(slots, np.uint64),
+            r.DIRECTED: np.zeros(first, np.uint64),
+            r.WALK_PATHS: np.zeros(2 * w + size * (w + 2) + 2 * size * (w + 1), np.uint64),
+            r.KNOWN_WALKS: np.zeros((1 << KNOWN_BITS) * (w + 1), np.uint64),
+        }
+        packed.hold_all(arrays)
+        self.known = [0] * len(self.ordered.directing)
+
+    def extend(self) -> None:
+        """Values met since: which of them direct walks."""
+        if not self.known:
+            return
+        slots, directed = self.packed.arrays[r.DIRECTING], self.packed.arrays[r.DIRECTED]
+        for n in range(len(self.known)):
+            more = self.packed.values.directed(n, self.known[n])
+            at = int(slots[4 * n + 3]) + self.known[n]
+            directed[at : at + len(more)] = more
+            self.known[n] += len(more)
+
+    def orbits(self, states: Words) -> int:
+        """How many states there are in the orbits of these, whose blocks ascend. `states`: states x
+        words.
+        """
+        total = np.ones(len(states), np.uint64)
+        for group in self.fields:
+            equal = np.zeros(len(states), np.uint64)
+            for i in range(len(group) - 1):
+                same = np.ones(len(states), bool)
+                for a, b in zip(group[i], group[i + 1], strict=True):
+                    same &= _numbers(states, a) == _numbers(states, b)
+                equal |= same.astype(np.uint64) << np.uint64(i)
+            total *= np.array(orbit_sizes(len(group)), np.uint64)[equal]
+        return int(total.sum())
+
+
+def _numbers(states: Words, f: Field) -> Words:
+    numbers: Words = (states[:, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)
+    return numbers
