@@ -239,7 +239,7 @@ class Exploration(Loop):
         raise AssertionError("urgent rules came to rest after all")
 
     def unequal(self, why: int, table: int) -> None:
-        name = self.tables.all[table].members[0][0].name if table else ""
+        name = self.tables.all[table].members[0].rule.name if table else ""
         raise AsymmetryError(WHY[why].format(rule=name))
 
     def settle(self) -> None:

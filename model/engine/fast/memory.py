@@ -18,7 +18,6 @@ from attrs import define
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.compiled import Unit, is_ready
-from groupcheck.model.engine.fast.layout import arrange
 from groupcheck.model.engine.fast.packed import DENSE_BITS, LEAST_ROWS, SMALL_BITS, SPARSE, Packed
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.store import has_limited_address_space

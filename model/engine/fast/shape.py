@@ -205,20 +205,20 @@ def _ordered(t: Tables, symmetry: Symmetry, orbits: Orbits) -> Ordered:
     visits: list[tuple[int, int]] = []
     group = 0
     for k, table in enumerate(urgent):
-        rule = table.members[0][0]
+        rule = table.members[0].rule
         own = {index_of[place] for place in table.inputs if place in index_of}
         singles = [place for place in table.inputs if place not in index_of]
         is_first = all(kind == LOCAL for kind in kinds)
         if not own:
             kinds.append(PLAIN)
-        elif rule.guard and rule.guard.takes_me:
+        elif rule.guard and rule.guard.takes:
             kinds.append(VISIT)
             (group, index), *_ = own
             visits.append((first + k, index))
         else:
             is_alone = len(own) == 1 and not singles
             kinds.append(LOCAL if is_first and is_alone else INDEXED)
-        same = [n for n, other in enumerate(urgent) if other.members[0][0] is rule]
+        same = [n for n, other in enumerate(urgent) if other.members[0].rule is rule]
         siblings.append(first + (same[-1] if own else k))
     directing = tuple(t.see.at[name, None] for name in symmetry.directing)
     return Ordered(tuple(kinds), tuple(siblings), tuple(visits), group, directing)
@@ -305,8 +305,9 @@ def asking(
     for name in symmetry.directing:
         place, by_rule = t.see.at[name, None], dict[str, list[GuardValues]]()
         for member in (m for table in members for m in table):
-            guard = member.guard
-            if guard and guard.guard.takes_me and member.where[member.guard_at] == place:
-                by_rule.setdefault(member.rule.name, []).append(guard)
+            guard = member.rule.guard
+            if guard and guard.takes and member.where[member.guard_at] == place:
+                assert member.guard is not None
+                by_rule.setdefault(member.rule.name, []).append(member.guard)
         out.append(list(by_rule.values()))
     return out

@@ -39,8 +39,8 @@ DIRECTED_AT_REST = U(r.DIRECTED_AT_REST)
 # how many items it has, is it put off?
 PAIR = U(r.PAIR_WORDS)
 # Of an item, after the words of its state: urgent tables that may be possible; predicates to be
-# looked at; kind, pair, and whether a walk goes on; first child and number of children; the table that is looked up; where
-# its row is (then the row).
+# looked at; kind, pair, and whether a walk goes on; first child and number of children; the table
+# that is looked up; where its row is (then the row).
 ITEM = U(r.ITEM_WORDS)
 
 

@@ -69,7 +69,7 @@ code is on disk never imports numba.
     # permutations make a difference: why, and the table in which that shows
     UNEQUAL, UNEQUAL_AT,
     COUNT,
-) = range(156)  # fmt: skip
+) = range(157)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state
 # reaches the target; predicates put off; a new index; states from elsewhere into log and index; a

@@ -192,8 +192,8 @@ def sort_ends(memory, at, n, width):
 
 @alone
 def has_no_order(wide, ctx, cells, masks, shifts, bases, x, at, place):
-    """Does a walk from the state at x[at:] come to the same ends in whatever order it visits the indexes?
-    False where that is not known yet, too.
+    """Does a walk from the state at x[at:] come to the same ends in whatever order it visits the
+    indexes? False where that is not known yet, too.
     """
     W = U(len(wide))
     memory, known, mask = (
