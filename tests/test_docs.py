@@ -99,7 +99,10 @@ def test_every_command_in_the_documents_can_be_typed(document, command):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_option_in_the_documents_exists(document):
     known = {
-        option for sub in cli.command.commands.values() for p in sub.params for option in p.opts
+        option
+        for sub in cli.command.commands.values()
+        for p in sub.params
+        for option in (*p.opts, *p.secondary_opts)
     }
     known |= {"--help", "--version", "--debug", "--groupcheck-html"}
     ours = re.findall(r"`(--[a-z][a-z-]*)[^`]*`", document.read_text("utf-8"))
