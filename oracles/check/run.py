@@ -210,10 +210,9 @@ def check(
     processes that it starts). `checkpoint` and `resume`: directories.
     `spark`: the Spark master on whose executors the search runs. `store`: the URI where it keeps
     its states; `resume` is such a URI, too. `shards`: the number of parts. `hand_over`: the width
-    of a level from which the search is spread.
-    `conformed`: say which memories of the coordinator lie in scopes whose rows `conform` has
-    executed. `symmetry`: store one state for all that differ only in the order of elements that no
-    rule tells apart? None: with the fast engine, where an array has three elements or more.
+    of a level from which the search is spread. `conformed`: say which memories lie in scopes whose
+    rows `conform` has executed. `symmetry`: store one state for all that differ only in the order
+    of equal elements? None: with the fast engine, where an array has three elements or more.
 
     Raises `UserError` (`groupcheck.UserError`) for anything that does not exist or does not fit.
     """

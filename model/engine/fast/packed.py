@@ -394,16 +394,9 @@ class Packed:
             )
 
     def _respread(
-        self,
-        key_words: int,
-        inputs: Any,
-        bases: Any,
-        cells: Any,
-        keyed: Any,
-        rows: Any,
-        size: int,
+        self, key_words: int, inputs: Any, bases: Any, cells: Any, keyed: Any, rows: Any, size: int,
         mapping: NDArray[np.uint32],
-    ) -> None:
+    ) -> None:  # fmt: skip
         old = {
             r.OLD_INPUTS: inputs,
             r.OLD_BASES: bases,
