@@ -5,20 +5,20 @@ to wider fields as slots take more values.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.model.engine.fast import bounds
+from groupcheck.model.engine.fast.held import Held
 from groupcheck.model.engine.fast.kernels import registers as r
-from groupcheck.model.engine.fast.kernels.compiled import PACKING, Kernel, Unit, load
+from groupcheck.model.engine.fast.kernels.compiled import Unit, load
 from groupcheck.model.engine.fast.layout import Field, arrange, moved, width_of
 from groupcheck.model.engine.fast.permuted import Permuted
 from groupcheck.model.engine.fast.shape import Shape, Values
-from groupcheck.model.engine.fast.store import CHECKED, Reserved, Words, address, aligned_zeros
+from groupcheck.model.engine.fast.store import Reserved, Words, address, aligned_zeros
 from groupcheck.model.engine.fast.tables import group_of
 
 ALL = (1 << 64) - 1
@@ -34,16 +34,14 @@ def u64(values: Any) -> Words:
     return np.array(values, np.uint64).reshape(-1)
 
 
-class Packed:
+class Packed(Held):
     """Registers, fields and tables. `widths` of places come first in `fields`, then those of view
     instances.
     """
 
     def __init__(self, shape: Shape, values: Values) -> None:
         self.shape, self.values = shape, values
-        self.registers = np.zeros(r.COUNT, np.uint64)
-        self.arrays: dict[int, NDArray[Any]] = {}  # what registers point to, kept alive
-        self.reserved: dict[int, Reserved] = {}  # the same, where it grows
+        super().__init__()
         self.filled = [0] * len(shape.inputs)
         self.is_torn = False  # memory ran out while arrays and registers did not fit each other
         self.fields: list[Field] = []
@@ -56,51 +54,9 @@ class Packed:
         self.point(r.OUTCOMES, self.outcomes)
         self.most = [0] * shape.rules  # outcomes of the largest row of each table
         self._static()
-        self.permuted = Permuted(self) if shape.blocks else None
+        self.permuted = Permuted(self, shape, values) if shape.blocks else None
         self._widths = [width_of(1)] * (shape.places + shape.views)
         self.layout(None)
-
-    # -- registers
-
-    def hold(self, register: int, array: NDArray[Any]) -> NDArray[Any]:
-        """Points a register to an array and keeps the array."""
-        if CHECKED:
-            array = bounds.fenced(register, array)
-        self.arrays[register] = array
-        self.registers[register] = address(array) if array.size else 0
-        return array
-
-    def hold_all(self, arrays: Mapping[int, NDArray[Any]]) -> None:
-        """The same for several registers."""
-        for register, array in arrays.items():
-            self.hold(register, array)
-
-    def set(self, numbers: Mapping[int, int]) -> None:
-        """Writes numbers into registers."""
-        for register, number in numbers.items():
-            self.registers[register] = number
-
-    def point(self, register: int, memory: Reserved | None) -> None:
-        """Points a register to words that grow; to nothing if there are none."""
-        if memory is None:
-            self.reserved.pop(register, None)
-            self.registers[register] = 0
-        else:
-            self.reserved[register] = memory
-            self.registers[register] = memory.address
-
-    def get(self, register: int) -> int:
-        return int(self.registers[register])
-
-    def kernel(self, name: str) -> None:
-        self._call(name, load(PACKING)[name])
-
-    def _call(self, name: str, kernel: Kernel) -> None:
-        if CHECKED:
-            bounds.check_before(name, self.registers, self.arrays)
-        kernel(address(self.registers))
-        if CHECKED:
-            bounds.check_after(name, self.registers, self.arrays, self.reserved)
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[None]:
@@ -292,7 +248,7 @@ class Packed:
             mapping = self._move(log, *old[:2])
         self._place_tables(old, mapping)
         if self.permuted is not None:
-            self.permuted.place()
+            self.permuted.place(fields, self.words)
         self._place_guards()
 
     def _move(

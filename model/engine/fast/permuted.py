@@ -5,20 +5,18 @@ orbits are, and how urgent tables bear permutations (see `kernels/orbits.py` and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby, permutations
 from math import factorial, prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from groupcheck.model.engine.fast.held import Held
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.layout import Field, parts
-from groupcheck.model.engine.fast.shape import Ordered
+from groupcheck.model.engine.fast.shape import Ordered, Shape, Values
 from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.fast.tables import group_of
-
-if TYPE_CHECKING:
-    from groupcheck.model.engine.fast.packed import Packed
 
 MOST_ENDS = 1 << 12  # of one walk
 KNOWN_BITS = 14  # of the number of walks that are known to have no order
@@ -36,8 +34,8 @@ def orbit_sizes(n: int) -> list[int]:
 class Permuted:
     """The blocks of packed states. Made anew where fields move."""
 
-    def __init__(self, packed: Packed) -> None:
-        self.packed, shape = packed, packed.shape
+    def __init__(self, held: Held, shape: Shape, values: Values) -> None:
+        self.held, self.shape, self.values = held, shape, values
         assert shape.ordered is not None
         self.blocks, self.ordered = shape.blocks, shape.ordered
         # Of each group, of each index, its fields; several where they do not stand side by side.
@@ -45,13 +43,13 @@ class Permuted:
         # How many values of each slot that directs walks are known.
         self.known: list[int] = []
         sizes = [n for group in self.blocks for n in orbit_sizes(len(group))]
-        packed.hold_all({r.ORBITS: np.array(sizes, np.uint64)})
-        packed.set({r.BLOCK_GROUPS: len(self.blocks)})
+        held.hold_all({r.ORBITS: np.array(sizes, np.uint64)})
+        held.set({r.BLOCK_GROUPS: len(self.blocks)})
         if shape.has_urgent:
             self._urgent(self.ordered)
 
     def _urgent(self, o: Ordered) -> None:
-        shape, packed = self.packed.shape, self.packed
+        shape, held = self.shape, self.held
         total = shape.to_urgent - shape.to_ordinary
         size = len(self.blocks[o.group])
         orders = [x for order in permutations(range(size)) for x in order] if o.visits else []
@@ -62,7 +60,7 @@ class Permuted:
             r.WALK_TABLES: [x for pair in o.visits for x in pair],
             r.ORDERS: orders,
         }
-        packed.hold_all({k: np.array(v, np.uint64) for k, v in arrays.items()})
+        held.hold_all({k: np.array(v, np.uint64) for k, v in arrays.items()})
         numbers = {
             r.DIRECTING_COUNT: len(o.directing),
             r.WALK_COUNT: len(o.visits),
@@ -70,35 +68,33 @@ class Permuted:
             r.WALK_SIZE: MOST_ENDS if o.visits else 0,
             r.KNOWN_BITS: KNOWN_BITS if o.visits else 1,
         }
-        packed.set(numbers)
+        held.set(numbers)
 
-    def place(self) -> None:
-        """Arrays for the fields as they are now."""
-        packed, w = self.packed, self.packed.words
-        self.fields = [parts(packed.state_fields, group) for group in self.blocks]
+    def place(self, fields: Sequence[Field], words: int) -> None:
+        """Arrays for the fields of places as they are now, in states of so many words."""
+        held = self.held
+        self.fields = [parts(fields, group) for group in self.blocks]
         entries: list[int] = []
         for k, group in enumerate(self.fields):
             if k == self.ordered.group:
-                packed.set({r.WALK_BLOCKS: len(entries)})
+                held.set({r.WALK_BLOCKS: len(entries)})
             entries += [len(group), len(group[0])]
             entries += [x for block in group for f in block for x in (f.word, f.shift, f.mask)]
         most = max(len(group) * len(group[0]) for group in self.fields)
-        packed.hold_all(
-            {r.BLOCKS: np.array(entries, np.uint64), r.SORTED: np.zeros(most, np.uint64)}
-        )
-        if packed.shape.has_urgent and self.ordered.visits:
-            self._place_walks(w)
+        held.hold_all({r.BLOCKS: np.array(entries, np.uint64), r.SORTED: np.zeros(most, np.uint64)})
+        if self.shape.has_urgent and self.ordered.visits:
+            self._place_walks(fields, words)
 
-    def _place_walks(self, w: int) -> None:
-        packed = self.packed
-        masks = packed.arrays[r.MASKS]
+    def _place_walks(self, fields: Sequence[Field], w: int) -> None:
+        held = self.held
+        masks = held.arrays[r.MASKS]
         mask = np.bitwise_or.reduce(masks[[table for table, _ in self.ordered.visits]])
         slots, first = [], 0
         for place in self.ordered.directing:
-            f = packed.fields[place]
+            f = fields[place]
             slots += [f.word, f.shift, f.mask, first]
             first += 1 << f.width
-        size = packed.get(r.WALK_SIZE)
+        size = held.get(r.WALK_SIZE)
         arrays = {
             r.WALK_MASK: mask,
             r.DIRECTING: np.array(slots, np.uint64),
@@ -106,16 +102,16 @@ class Permuted:
             r.WALK_PATHS: np.zeros(2 * w + size * (w + 2) + 2 * size * (w + 1), np.uint64),
             r.KNOWN_WALKS: np.zeros((1 << KNOWN_BITS) * (w + 1), np.uint64),
         }
-        packed.hold_all(arrays)
+        held.hold_all(arrays)
         self.known = [0] * len(self.ordered.directing)
 
     def extend(self) -> None:
         """Values met since: which of them direct walks."""
         if not self.known:
             return
-        slots, directed = self.packed.arrays[r.DIRECTING], self.packed.arrays[r.DIRECTED]
+        slots, directed = self.held.arrays[r.DIRECTING], self.held.arrays[r.DIRECTED]
         for n in range(len(self.known)):
-            more = self.packed.values.directed(n, self.known[n])
+            more = self.values.directed(n, self.known[n])
             at = int(slots[4 * n + 3]) + self.known[n]
             directed[at : at + len(more)] = more
             self.known[n] += len(more)
