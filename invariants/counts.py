@@ -27,7 +27,10 @@ def _joins(seats: Seats) -> int:
 
 
 def _due(seats: Seats) -> int:
-    return sum(seat.due for _, seat in seats)
+    """The ids of one process that have not sent SyncGroup, in Kafka's book: an id that a static
+    member has replaced still stands there.
+    """
+    return sum(seat.due + (seat.owed is not None) for _, seat in seats)
 
 
 @step_invariant("core", "seats", source="ClassicGroup.add, remove, addPendingMember")

@@ -59,10 +59,13 @@ def full_rounds_complete(core: Core, scope: Scope) -> bool:
 def parked_in_their_phase(core: Core, seats: Seats) -> bool:
     """JoinGroups are parked only in PreparingRebalance, SyncGroups only in CompletingRebalance.
 
-    Why: when the group leaves PreparingRebalance, every parked JoinGroup is answered; when it
+    The JoinGroup of a static member that takes over in a Stable group is exempt: it waits until its
+    new id is replicated. Why: when the group leaves PreparingRebalance, every parked JoinGroup is answered; when it
     leaves CompletingRebalance, every parked SyncGroup.
     """
-    joins = core.phase == Phase.PREPARING or not any(seat.join for _, seat in seats)
+    joins = core.phase == Phase.PREPARING or not any(
+        seat.join and seat.takes is None for _, seat in seats
+    )
     return joins and (core.phase == Phase.COMPLETING or not any(seat.sync for _, seat in seats))
 
 

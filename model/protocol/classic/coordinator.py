@@ -65,6 +65,7 @@ def new_id(seats: Seats, link: Link) -> int:
         seats[id] is not None
         or mentions(link, id)
         or any(known == id for known, _ in seats.durable)
+        or any(id == seat.owed or seat.takes_from(id) for _, seat in seats)
     ):
         id += 1
     return id

@@ -48,7 +48,7 @@ def keeping(core: Core, keeps: tuple[str, ...]) -> Core:
     settled = core.phase == Phase.STABLE and "sync_timeout" not in keeps
     core = but(core, keeps=keeps, errands=(Forget(keeps=keeps, settled=settled),))
     if "fail_over" not in keeps:
-        core = but(core, durable=(0, False, None), recorded=False)
+        core = but(core, durable=(0, False, None), recorded=False, unlogged=0)
     if settled:
         core = but(core, due=0, deadline=False)
     return core
@@ -67,6 +67,7 @@ def forget(walk: Walk[Forget], seats: Seats, scope: Scope) -> Iterator[tuple[Wal
             but(
                 seat,
                 due=seat.due and not errand.settled,
+                owed=None if errand.settled else seat.owed,
                 new=seat.new and newcomers,
                 hurried=seat.hurried and newcomers,
             ),

@@ -125,6 +125,8 @@ class Core:
     # The faults of `faults.REMEMBERED` that are still possible: the group remembers some values
     # only because one of these could read them.
     keeps: tuple[str, ...] = ()
+    # Takeovers in flight (`Seat.takes`) whose records a fail-over would not find.
+    unlogged: int = 0
     # Inside a step: the errand of the walk to begin. Of several, the coordinator may choose any.
     errands: tuple[Errand, ...] = ()
 
@@ -161,6 +163,16 @@ class Seat:
     # It was read from the log, which holds only one assignor of those that the member lists: the
     # one that was voted for.
     loaded: bool = False
+    # A static member that has taken the place of another id in a Stable group, while the record of
+    # that is appended: the other id, and what was known of it.
+    takes: tuple[int, Seat] | None = None
+    # The coordinator waits for the SyncGroup of this id, whose place a static member has taken
+    # (pendingSyncMembers is not told). Only in a Stable group.
+    owed: int | None = None
+
+    def takes_from(self, id: int) -> bool:
+        """Is this the id whose place it takes?"""
+        return self.takes is not None and self.takes[0] == id
 
     @property
     def logged(self) -> Seat:
@@ -174,6 +186,8 @@ class Seat:
             due=False,
             armed=True,
             loaded=False,
+            takes=None,
+            owed=None,
         )
 
 
@@ -194,6 +208,8 @@ class Seats:
     durable_leader: int | None = None
     # The assignors that the process lists in JoinGroup; empty if all processes list the same.
     listed: tuple[str, ...] = ()
+    # The process has an instance id (KIP-345), so it has one id at most. It never changes.
+    static: bool = False
 
     def __getitem__(self, id: int) -> Seat | None:
         for k, seat in self.ids:
@@ -253,6 +269,11 @@ def supported(
     )
 
 
+def unlogged(seats: Seats, id: int, seat: Seat) -> bool:
+    """Is a takeover in flight, and a fail-over would find the id that was there before?"""
+    return seat.takes is not None and any(known != id for known, _ in seats.durable)
+
+
 def remove(core: Core, seats: Seats, id: int, scope: Scope) -> tuple[Core, Seats]:
     """Takes an id and its timer out of the group's memory. The caller answers its parked
     request.
@@ -266,6 +287,7 @@ def remove(core: Core, seats: Seats, id: int, scope: Scope) -> tuple[Core, Seats
             members=core.members - 1,
             parked=core.parked - seat.join,
             due=core.due - seat.due,
+            unlogged=core.unlogged - unlogged(seats, id, seat),
             support=supported(core.support, seats, -1, scope, only),
         )
     else:

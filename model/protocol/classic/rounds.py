@@ -100,8 +100,9 @@ def send_back(
         if seat.sync:
             link = deliver(link, SyncGroup, id, errand.code)
         if seat.member:
-            claimed = seat.claimed if seat.join else NO_GENERATION
-            seat = but(seat, sync=False, due=False, share=0, claimed=claimed)
+            # A static member keeps its subscription, because it need not join again.
+            claimed = seat.claimed if seat.join or seats.static else NO_GENERATION
+            seat = but(seat, sync=False, due=False, owed=None, share=0, claimed=claimed)
         kept.append((id, seat))
     yield walk.passed(errand, scope), but(seats, ids=tuple(kept)), link
 
@@ -227,12 +228,21 @@ def answer_joins(
 def _answer_join(
     errand: Complete, seats: Seats, link: Link, id: int, seat: Seat, scope: Scope
 ) -> Iterator[tuple[Complete, Seats, Link]]:
-    """One member is answered or removed, in all the ways in which it may be."""
-    if not seat.join:
+    """One member is answered or removed, in all the ways in which it may be. A static member that
+    has not joined is neither: it stays, but does not lead.
+    """
+    if not seat.join and not seats.static:
         yield *errand.without(seats, id, seat, scope), link
         return
+    settled = but(
+        seat, join=False, new=False, hurried=False, due=True, armed=True, takes=None
+    )
+    if not seat.join:
+        leader = None if seats.leader == id else seats.leader
+        yield errand, but(seats.put(id, settled), leader=leader), link
+        return
     link = deliver(link, JoinGroup, id, NONE, id, errand.generation)
-    seats = seats.put(id, but(seat, join=False, new=False, hurried=False, due=True, armed=True))
+    seats = seats.put(id, settled)
     answered = but(errand, left=errand.left - 1)
     if not errand.led:
         yield but(answered, led=True), but(seats, leader=id), link
@@ -242,7 +252,7 @@ def _answer_join(
 
 def completed(errand: Complete, core: Core, scope: Scope) -> Iterator[Core]:
     """End: the group waits for SyncGroup, or is Empty."""
-    core = but(errand.counted(core), parked=errand.left)
+    core = but(errand.counted(core), parked=errand.left, unlogged=0)
     if core.members:
         yield hold_vote(
             but(core, phase=Phase.COMPLETING, due=core.members, deadline=True, led=errand.led)

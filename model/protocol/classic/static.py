@@ -1,0 +1,170 @@
+"""A feature of the classic group: static members (KIP-345, KIP-814; protocol.md 1.6.3).
+
+Every process has an instance id (group.instance.id) of its own, which survives a restart. Messages
+do not carry it: the coordinator of the model knows each process by its index. So a LeaveGroup
+without a member id means the member with the instance id of that process.
+
+What the feature covers:
+
+- A static member joins in one step, and is never told to come again with an id (79).
+- A JoinGroup without a member id takes the place of the id that its instance has (`takeover`): in a
+  Stable group without a round, in any other group within the round. Whoever still uses the old id
+  is fenced (82).
+- A round that completes keeps static members that have not joined. If nobody has joined, it goes on
+  waiting.
+- A static member sends no LeaveGroup, neither when it closes nor when it does not poll in time. The
+  fault `close` does not exist, because the coordinator sees a crash.
+- An administrator removes a member by its instance id (the fault `remove_instance`).
+
+What it leaves out: members that list different assignors, and static and dynamic members in one
+group; two processes with one instance id at the same time, apart from what `delay_request` shows
+of it (the JoinGroup of a process that is gone takes the place of a member that lives).
+
+Kafka: GroupMetadataManager, AbstractCoordinator.maybeLeaveGroup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.engine import ScopeError, Spec, but, rule
+from groupcheck.model.protocol.classic import client, client_faults, coordinator
+from groupcheck.model.protocol.classic.client import Client, Member, Prepare, reset
+from groupcheck.model.protocol.classic.client_faults import Labelled
+from groupcheck.model.protocol.classic.group import Seats
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.takeover import (
+    FENCED,
+    MORE_RULES,
+    WAITING,
+    fencing,
+    joining,
+    leaving,
+    waiting,
+)
+from groupcheck.model.protocol.classic.telling import CODES, DOES, PARKS, TO_MEMBER, Words
+from groupcheck.model.protocol.classic.telling import NOTES as BOXES
+from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID
+from groupcheck.model.protocol.faults import SPENT_BY, Budget
+from groupcheck.model.protocol.feature import own, rebuilt, rewritten, without
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.messages import NO_ID, LeaveGroup
+
+LACKS: Mapping[str, str] = {
+    "close": "a static member sends no LeaveGroup, so the group sees a crash",
+}
+MORE: Mapping[str, str] = {
+    "remove_instance": (
+        "An administrator removes a member by its instance id (LeaveGroup without a member id);"
+        " the process does not hear of it."
+    ),
+}
+# The rules of members and connections that serve the fault `close` alone.
+GONE = (client_faults.close, client.leave_answer, client.closed)
+STATIC_SPENT_BY: Mapping[str, tuple[str, ...]] = {
+    **{fault: outcomes for fault, outcomes in SPENT_BY.items() if fault not in LACKS},
+    "poll_timeout": ("poll_timeout:silent",),
+    "lose_request": ("lose_request:commit", "lose_request:sync"),
+    "append_failure": ("append_failed", "takeover_failed:reverted", "takeover_failed:reverted_in_round"),
+    "remove_instance": ("remove_instance",),
+}
+WORDS = Words(
+    does={
+        **DOES,
+        "poll_timeout:silent": (
+            "does not poll in time: its heartbeat thread forgets its id and sends nothing, and the"
+            " application still holds its partitions"
+        ),
+        "rebalance_timeout:postponed": "goes on waiting, because no member has joined",
+    },
+    to_member={
+        **TO_MEMBER,
+        "remove_instance": "is asked by an administrator to remove {who}",
+        "takeover_committed:answered": "completes the append of the new id of {who}",
+        "takeover_committed:answered_in_round": (
+            "completes the append of the new id of {who} while a round runs"
+        ),
+        "takeover_failed:reverted": (
+            "fails to append the new id of {who} and goes back to the old one"
+        ),
+        "takeover_failed:reverted_in_round": (
+            "fails to append the new id of {who} and goes back to the old one while a round runs"
+        ),
+    },
+    codes={
+        **CODES,
+        **{
+            f"{api}:fenced": FENCED_INSTANCE_ID
+            for api in ("join_group", "sync_group", "heartbeat", "leave_group", "offset_commit")
+        },
+        "leave_group:removed": 0,
+        "join_group:replaced": None,
+        "join_group:replaced_and_parked": None,
+        "join_group:replaced_and_restarted": None,
+    },
+    parks={
+        **PARKS,
+        "join_group:replaced": ("gives {who} a new id", "appends it"),
+        "join_group:replaced_and_parked": ("gives {who} a new id", "parks the request"),
+        "join_group:replaced_and_restarted": (
+            "gives {who} a new id",
+            "parks the request",
+            "starts a new round",
+        ),
+    },
+    notes={
+        **BOXES,
+        "remove_instance": "fault",
+        "takeover_committed": "event",
+        "takeover_failed": "fault",
+    },
+)
+
+
+@frozen
+class StaticScope(Scope):
+    """The scope of a group in which all members are static."""
+
+    LACKS: ClassVar[Mapping[str, str]] = LACKS
+    MORE: ClassVar[Mapping[str, str]] = MORE
+
+
+def static_membership(spec: Spec) -> Spec:
+    """The feature: all members are static."""
+    if spec.scope.protocols:
+        raise ScopeError("static members that list different assignors are left out", where="scope")
+    rules = [
+        joining(own(spec, coordinator.join_group)),
+        leaving(own(spec, coordinator.leave_group)),
+        *(fencing(own(spec, r)) for r in FENCED),
+        waiting(own(spec, WAITING)),
+        rewritten(own(spec, client_faults.poll_timeout), poll_timeout, labels=("silent",)),
+    ]
+    slots = {**spec.slots, "seats": attrs.evolve(spec.slots["seats"], initial=Seats(static=True))}
+    spec = attrs.evolve(
+        without(rebuilt(spec, rules, (*MORE_RULES, remove_instance)), *GONE),
+        slots=slots,
+        scope=attrs.evolve(spec.scope, two_step=False),
+    )
+    return spec
+
+
+def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
+    """The application does not poll in time: the heartbeat thread forgets the member's id and sends
+    nothing (maybeLeaveGroup). The application holds its partitions until it polls again.
+    """
+    # A SyncGroup that follows its JoinGroup answer is on its way already.
+    if client.state in (Member.COMPLETING, Member.STABLE) and client.prepare != Prepare.SYNC:
+        yield "silent", reset(client, True), link, budget.spend("poll_timeout")
+
+
+@rule(when=lambda budget: budget.allows("remove_instance"))
+def remove_instance(seats: Seats, link: Link, budget: Budget) -> Iterator[tuple[Seats, Link, Budget]]:
+    """An administrator removes the member by its instance id, over a connection of his own."""
+    if seats.ids:
+        asked = but(link, request=LeaveGroup(NO_ID), live=False)
+        yield seats, asked, budget.spend("remove_instance")
