@@ -60,8 +60,8 @@ def parked_in_their_phase(core: Core, seats: Seats) -> bool:
     """JoinGroups are parked only in PreparingRebalance, SyncGroups only in CompletingRebalance.
 
     The JoinGroup of a static member that takes over in a Stable group is exempt: it waits until its
-    new id is replicated. Why: when the group leaves PreparingRebalance, every parked JoinGroup is answered; when it
-    leaves CompletingRebalance, every parked SyncGroup.
+    new id is replicated. Why: when the group leaves PreparingRebalance, every parked JoinGroup is
+    answered; when it leaves CompletingRebalance, every parked SyncGroup.
     """
     joins = core.phase == Phase.PREPARING or not any(
         seat.join and seat.takes is None for _, seat in seats

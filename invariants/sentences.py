@@ -86,6 +86,20 @@ TEMPLATES = {
         "The five-minute timer of a new member still runs for {name} after its first round, and"
         " heartbeats do not stop it"
     ),
+    "one_id_per_instance": "The instance id of {name} belongs to two member ids",
+    "restart_moves_nothing": "{name} comes back to a Stable group, and its share is not its own",
+    "takeover_gives_a_new_id": "{name} comes back and is given an id that its instance has had",
+    "takeover_restarts_the_round": (
+        "{name} comes back with a new id, and the assignment that the leader computes is for the"
+        " old one"
+    ),
+    "restarted_leader_leads": "{name} has led the group, and does not lead it after its restart",
+    "replaced_id_fenced": (
+        "{name} sends a request, and its answer does not tell whether another process has taken its"
+        " place"
+    ),
+    "absent_members_stay": "{name} is a static member, and the round is completed without it",
+    "takeover_is_durable": "{name} is told its new id, which a fail-over would not find",
     "parked_is_remembered": (
         "{name} waits for the answer to its {parked}, which the coordinator has forgotten"
     ),

@@ -21,5 +21,7 @@ class Family:
 
 # A coordinator with rounds of JoinGroup and SyncGroup, and its members.
 CLASSIC_GROUP = Family("classic group", base="classic")
+# Members with a group.instance.id (KIP-345).
+STATIC_MEMBERS = Family("static members", base="static_membership")
 # What members process and commit.
 OFFSETS = Family("offsets", base="classic")

@@ -152,13 +152,7 @@ def _add(
     """
     if not core.members:
         core, seats = but(core, led=True, leader_parked=True), but(seats, leader=id)
-    seat = Seat(
-        True,
-        new="new_member_timeout" in core.keeps,
-        join=True,
-        claimed=request.claimed,
-        topics=request.topics,
-    )
+    seat = subscribed(Seat(True, new="new_member_timeout" in core.keeps, join=True), request)
     core = but(
         core,
         members=core.members + 1,
@@ -171,6 +165,11 @@ def _add(
         else prepare(core)
     )
     return "added", core, seats.put(id, seat), park(link, request)
+
+
+def subscribed(seat: Seat, request: JoinGroup) -> Seat:
+    """The member with the subscription of its JoinGroup."""
+    return but(seat, claimed=request.claimed, topics=request.topics)
 
 
 def _join_again(
@@ -201,7 +200,7 @@ def _join_again(
     core = but(
         core, parked=core.parked + (not seat.join), leader_parked=core.leader_parked or leads
     )
-    joined = but(seat, join=True, claimed=request.claimed, topics=request.topics, loaded=False)
+    joined = subscribed(but(seat, join=True, loaded=False), request)
     seats = seats.put(request.id, joined)
     if core.phase == Phase.PREPARING:
         yield "parked", attempt(core, scope), seats, park(link, request)

@@ -234,9 +234,7 @@ def _answer_join(
     if not seat.join and not seats.static:
         yield *errand.without(seats, id, seat, scope), link
         return
-    settled = but(
-        seat, join=False, new=False, hurried=False, due=True, armed=True, takes=None
-    )
+    settled = but(seat, join=False, new=False, hurried=False, due=True, armed=True, takes=None)
     if not seat.join:
         leader = None if seats.leader == id else seats.leader
         yield errand, but(seats.put(id, settled), leader=leader), link

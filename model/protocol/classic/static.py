@@ -69,9 +69,30 @@ STATIC_SPENT_BY: Mapping[str, tuple[str, ...]] = {
     **{fault: outcomes for fault, outcomes in SPENT_BY.items() if fault not in LACKS},
     "poll_timeout": ("poll_timeout:silent",),
     "lose_request": ("lose_request:commit", "lose_request:sync"),
-    "append_failure": ("append_failed", "takeover_failed:reverted", "takeover_failed:reverted_in_round"),
+    "append_failure": (
+        "append_failed",
+        "takeover_failed:reverted",
+        "takeover_failed:reverted_in_round",
+    ),
     "remove_instance": ("remove_instance",),
 }
+# The outcomes of the coordinator's rules that the family does not have.
+NEW_OUTCOMES = (
+    "join_group:fenced",
+    "join_group:replaced",
+    "join_group:replaced_and_parked",
+    "join_group:replaced_and_restarted",
+    "sync_group:fenced",
+    "heartbeat:fenced",
+    "leave_group:fenced",
+    "leave_group:removed",
+    "offset_commit:fenced",
+    "rebalance_timeout:postponed",
+    "takeover_committed:answered",
+    "takeover_committed:answered_in_round",
+    "takeover_failed:reverted",
+    "takeover_failed:reverted_in_round",
+)
 WORDS = Words(
     does={
         **DOES,
@@ -163,7 +184,9 @@ def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Labelle
 
 
 @rule(when=lambda budget: budget.allows("remove_instance"))
-def remove_instance(seats: Seats, link: Link, budget: Budget) -> Iterator[tuple[Seats, Link, Budget]]:
+def remove_instance(
+    seats: Seats, link: Link, budget: Budget
+) -> Iterator[tuple[Seats, Link, Budget]]:
     """An administrator removes the member by its instance id, over a connection of his own."""
     if seats.ids:
         asked = but(link, request=LeaveGroup(NO_ID), live=False)

@@ -35,6 +35,7 @@ from groupcheck.model.protocol.feature import rewritten
 from groupcheck.model.protocol.link import Link, deliver, handled, orphan, park, reply
 from groupcheck.model.protocol.messages import NO_ID, Answer, JoinGroup, LeaveGroup, SyncGroup
 
+
 def fenced(seats: Seats, id: int) -> bool:
     """Does the process's instance id belong to another member id (validateMember)?"""
     return seats.static and id != NO_ID and bool(seats.ids) and seats[id] is None
@@ -126,11 +127,11 @@ def _take_over(
     new = Seat(
         True,
         join=True,
-        claimed=request.claimed,
         share=seat.share,
         takes=(old, seat.logged) if stable else None,
         owed=owes if stable else None,
     )
+    new = coordinator.subscribed(new, request)
     seats = renamed(seats, old, id, new)
     link = park(link, but(request, id=id))
     if core.phase == Phase.PREPARING:
