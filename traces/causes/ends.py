@@ -75,7 +75,7 @@ def lost_together(group: GroupEvidence) -> Iterator[Said]:
         s
         for s in group.all("disconnected")
         if s.time is not None
-        and "broker" in s.fields
+        and s.fields.get("broker", -1) != -1
         and s.fields.get("wait") not in IDLE_MS
         and not (s.fields.get("state") == "UP" and s.fields["wait"] <= SHORT_MS)
     ]

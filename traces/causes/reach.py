@@ -114,10 +114,15 @@ def single_failures(group: GroupEvidence) -> Iterator[Said]:
     """
     others = ("coordinator_found", "session_timed_out", "coordinator_lost", *AT_WORK)
     for some in group.of_each_process("disconnected", *others):
-        failed = [s for s in some if s.fields.get("failed")]
+        failed = [s for s in some if s.fields.get("failed") or _at_start(s)]
         if len({(s.log, s.line) for s in some}) == 1 and failed:
             kind = "address_unreachable" if _was_handed_out(failed[0]) else "single_failure"
             yield fact(failed[0], kind, **{**failed[0].fields, "node": node_shown(failed[0])})
+
+
+def _at_start(said: Said) -> bool:
+    """Could a client not connect to an address of its bootstrap.servers?"""
+    return said.fields.get("reason") == "could not connect" and (node_of(said) or 0) < 0
 
 
 def blocked_closes(group: GroupEvidence) -> Iterator[Said]:

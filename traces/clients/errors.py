@@ -55,7 +55,7 @@ class KnownError:
 SMALL = 13
 """Numbers up to this one are also exit codes of other programs."""
 _NUMBERED = re.compile(
-    r"(?:\[Error |\bval=|\b[Ee]rror[ _]?[Cc]odes?\"?\s?[=: ]\s?\[?)(?P<number>-?\d{1,3})\b"
+    r"(?:\[Error |\bval=|\bErr-|\b[Ee]rror[ _]?[Cc]odes?\"?\s?[=: ]\s?\[?)(?P<number>-?\d{1,3})\b"
 )
 
 
@@ -76,7 +76,7 @@ def numbered(line: str, shape: bytes, of_kafka: bool) -> tuple[tuple[int, int, s
 @by_shape
 def _numbers(line: str) -> list[tuple[int, int, int]]:
     """Where numbers of errors may stand: (begin of what stands before, begin, end)."""
-    if "rror" not in line and "val=" not in line:
+    if not any(mark in line for mark in ("rror", "val=", "Err-")):
         return []
     return [(hit.start(), hit.start("number"), hit.end()) for hit in _NUMBERED.finditer(line)]
 

@@ -100,7 +100,7 @@ _SINK_TASK = re.compile(
 _VALUE = r"[\"']?\s?[:=]\s?[\"']?(?!\(no error)([^\s\"',;})\]]{1,300})"
 _FIELDS = {
     "group": re.compile(
-        rf"\b(?:groupId|group_id|group\.id|group(?!: Group auth)){_VALUE}"
+        rf"\b(?:groupId|group_id|group\.id|(?<!active )group(?!: Group auth)){_VALUE}"
         r"|\b[Gg]roup(?: id)? \"([^\"]{1,300})\""  # librdkafka
         r"|\bGroup member \(([^,]{1,300}),coor="  # brod
         r"|\bGroup (\S{1,300}) rebalance: "  # karafka
