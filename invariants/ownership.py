@@ -15,6 +15,7 @@ from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.family import CLASSIC_GROUP
+from groupcheck.model.protocol.messages import NO_GENERATION
 
 TWICE = (
     1 << 31
@@ -32,6 +33,19 @@ def standing(
 ) -> int:
     """The partitions (bit mask) that a member of the current generation believes it owns."""
     return client.owned if current(core, seats, client) else 0
+
+
+@view
+def claims(
+    core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
+) -> int:
+    """The partitions (bit mask) that a cooperative member of the current generation said it owns,
+    in the JoinGroup of that generation.
+    """
+    seat = seats[client.id]
+    if seat is None or seat.claimed == NO_GENERATION or not current(core, seats, client):
+        return 0
+    return seat.owned
 
 
 @view
@@ -83,16 +97,24 @@ def one_owner(a: Annotated[int, "stored[i]"], b: Annotated[int, "stored[j]"]) ->
     return not a & b and not (a | b) & TWICE
 
 
-@invariant(source="KIP-62; AbstractCoordinator.onJoinPrepare")
-def hand_off(a: Annotated[int, "standing[i]"], b: Annotated[int, "standing[j]"]) -> bool:
+@invariant(source="KIP-62, KIP-429; ConsumerCoordinator.onJoinPrepare")
+def hand_off(
+    a: Annotated[int, "standing[i]"],
+    b: Annotated[int, "standing[j]"],
+    c: Annotated[int, "claims[i]"],
+    d: Annotated[int, "claims[j]"],
+) -> bool:
     """No two members of the current generation believe at the same time that they own the same
     partition.
 
     Why: an eager member gives up all partitions before it sends JoinGroup, and a round completes
-    only when every member has joined or was removed. Processes outside the current generation are
-    exempt: see the goals `zombie_owner` and `late_join_overlap`.
+    only when every member has joined or was removed. A cooperative member says in JoinGroup what it
+    owns, and the leader gives that to nobody else before the member has revoked it. Processes
+    outside the current generation are exempt: see the goals `zombie_owner` and `late_join_overlap`.
+    So are two cooperative members that both say they own the partition (`both_claim`): they owned
+    it before this round, and it ends that.
     """
-    return not a & b
+    return not a & b & ~(c & d)
 
 
 @invariant(source="ConsumerCoordinator.onJoinComplete; KAFKA-5154")
@@ -127,5 +149,5 @@ def position_needs_ownership(offsets: Offsets, client: Client) -> bool:
     return client.position < 0 or bool(client.owned >> offsets.watched & 1)
 
 
-VIEWS = {CLASSIC_GROUP: (standing, in_place, left_behind, zombie, stored)}
+VIEWS = {CLASSIC_GROUP: (standing, claims, in_place, left_behind, zombie, stored)}
 INVARIANTS = {CLASSIC_GROUP: (one_owner, hand_off, views_agree, position_needs_ownership)}

@@ -27,13 +27,16 @@ def _ahead(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
 @seeded(offset_rules.process_record, guarded=False)
 def _goes_on(client: Client, offsets: Offsets, scope: Scope) -> Iterator[tuple[Client, Offsets]]:
     if client.position >= 0:
-        for after, done in offset_rules.process_record.call(client, offsets, scope):
+        begun = but(client, prepare=Prepare.NEEDED)
+        for after, done in offset_rules.process_record.call(begun, offsets, scope):
             yield but(after, prepare=client.prepare), done
 
 
 @seeded(offset_rules.fetch_offset)
-def _starts_behind(client: Client, offsets: Offsets) -> Iterator[tuple[Client, Offsets]]:
-    for after, same in offset_rules.fetch_offset.call(client, offsets):
+def _starts_behind(
+    client: Client, offsets: Offsets, scope: Scope
+) -> Iterator[tuple[Client, Offsets]]:
+    for after, same in offset_rules.fetch_offset.call(client, offsets, scope):
         yield but(after, position=after.position + 1), same
 
 

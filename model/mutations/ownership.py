@@ -74,7 +74,7 @@ def _synced_without_generation(
         if label == "ignored" and link.answer.code == NONE:
             yield (
                 "assigned",
-                install(but(client, state=Member.STABLE, granted=link.answer.share)),
+                install(but(client, state=Member.STABLE, granted=link.answer.share), scope),
                 rest,
             )
         else:

@@ -24,6 +24,9 @@ class JoinGroup:
     claimed: int = NO_GENERATION
     # The topics of the subscription, as a bit mask (see `triggers`). 0: all members have the same.
     topics: int = 0
+    # The partitions that the member says it owns (KIP-429), as a bit mask; 0 from an eager member,
+    # which has given up all of them.
+    owned: int = 0
 
 
 @frozen

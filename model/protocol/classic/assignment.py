@@ -1,7 +1,7 @@
 """The leader's assignment: it becomes the group's, and before that it may be written to the log
-(protocol.md 1.7).
+(protocol.md 1.7). A cooperative leader looks at the members' claims first.
 
-Both are walks over all members (see `walks`). Kafka: GroupMetadataManager
+All three are walks over all members (see `walks`). Kafka: GroupMetadataManager
 (setAndPropagateAssignment).
 """
 
@@ -14,6 +14,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import but, urgent
 from groupcheck.model.protocol.classic.group import Core, Errand, Phase, Record, Seat, Seats, Walk
+from groupcheck.model.protocol.classic.plans import Claim, Shares, plans
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.link import Link, deliver
@@ -30,6 +31,9 @@ class Plan(Errand):
     left: int
     # Partitions that no member has got yet, as a bit mask.
     free: int
+    # In a cooperative group, the shares of the members in the order of the visits; otherwise each
+    # visit chooses.
+    chosen: Shares | None = None
 
     def given(self, share: int) -> Self:
         """The next member has got its share."""
@@ -39,6 +43,8 @@ class Plan(Errand):
         """What the next member may get (bit masks): under `range` its interval; under `any` every
         subset of the free partitions, and all of them if it is the last.
         """
+        if self.chosen is not None:
+            return [self.chosen[self.members - self.left]]
         if scope.assignor == "range":
             rank = self.members - self.left
             return [interval(rank, self.members, scope.partition_count)]
@@ -63,6 +69,40 @@ def interval(rank: int, members: int, partitions: int) -> int:
     return ((1 << (size + (rank < extra))) - 1) << start
 
 
+# -- Claims: the leader of a cooperative group looks at what the members claim
+
+
+@frozen(kw_only=True)
+class Claims(Errand):
+    """What the members claim in their subscriptions."""
+
+    # The walk that follows, which gives the shares.
+    plan: Plan
+    # The claims that have been looked at, in the order of the visits.
+    claims: tuple[Claim, ...] = ()
+
+
+def planning(plan: Plan, scope: Scope) -> Errand:
+    """Begin, in a cooperative group; otherwise shares do not depend on claims."""
+    return Claims(plan=plan) if scope.cooperative else plan
+
+
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Claims))
+def look_at_claims(
+    walk: Walk[Claims], seats: Seats, scope: Scope
+) -> Iterator[tuple[Walk[Claims], Seats]]:
+    """The leader has learned from the JoinGroup answer what the members of this process claim."""
+    claims = [(seat.claimed, seat.owned) for _, seat in seats if seat.member]
+    seen = (*walk.errand.claims, *claims)
+    yield walk.passed(but(walk.errand, claims=seen), scope), seats
+
+
+def planned(errand: Claims, core: Core, scope: Scope) -> Iterator[Core]:
+    """End: the leader makes one of its plans."""
+    made = plans(errand.claims, scope)
+    yield but(core, errands=tuple([but(errand.plan, chosen=shares) for shares in made]))
+
+
 # -- Assign: the assignment is committed and becomes the group's
 
 
@@ -85,7 +125,7 @@ def assign(core: Core, scope: Scope) -> Core:
         again=core.recorded,
         keeps=tuple([fault for fault in core.keeps if fault != "new_member_timeout"]),
     )
-    return but(core, errands=(errand,))
+    return but(core, errands=(errand if errand.again else planning(errand, scope),))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Assign))
@@ -93,7 +133,7 @@ def answer_syncs(
     walk: Walk[Assign], seats: Seats, link: Link, scope: Scope
 ) -> Iterator[tuple[Walk[Assign], Seats, Link]]:
     """The assignment is stored, and parked SyncGroups are answered with it."""
-    if not walk.errand.again:
+    if not walk.errand.again and not scope.cooperative:
         walk.errand.must_be_few(seats, scope)
     ways = [(walk.errand, seats, link)]
     for id, seat in seats:
@@ -151,7 +191,7 @@ def write_record(core: Core, scope: Scope) -> Core:
     """
     everything = (1 << scope.partition_count) - 1
     errand = WriteRecord(members=core.members, left=core.members, free=everything)
-    return but(core, recorded=True, errands=(errand,))
+    return but(core, recorded=True, errands=(planning(errand, scope),))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, WriteRecord))
@@ -159,17 +199,18 @@ def record_plan(
     walk: Walk[WriteRecord], seats: Seats, scope: Scope
 ) -> Iterator[tuple[Walk[WriteRecord], Seats]]:
     """The leader's assignment is written to the log."""
-    walk.errand.must_be_few(seats, scope)
-    plans: list[tuple[WriteRecord, Record]] = [(walk.errand, ())]
+    if not scope.cooperative:
+        walk.errand.must_be_few(seats, scope)
+    ways: list[tuple[WriteRecord, Record]] = [(walk.errand, ())]
     for id, seat in seats:
         if seat.member:
-            plans = [
-                (now.given(share), (*plan, (id, but(seat.logged, share=share))))
-                for now, plan in plans
+            ways = [
+                (now.given(share), (*record, (id, but(seat.logged, share=share))))
+                for now, record in ways
                 for share in now.shares(scope)
             ]
-    for now, plan in plans:
-        yield walk.passed(now, scope), seats.recorded(plan)
+    for now, record in ways:
+        yield walk.passed(now, scope), seats.recorded(record)
 
 
 def record_written(errand: WriteRecord, core: Core, scope: Scope) -> Iterator[Core]:

@@ -70,6 +70,7 @@ class Prepare(IntEnum):
     __hash__ = int.__hash__
 
 
+WATCHED = 1  # in a cooperative group, the watched partition as a bit mask
 NOTHING = -1  # `Client.granted` of a member that waits for no onJoinComplete
 RETRIABLE = (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR)
 
@@ -124,16 +125,21 @@ def give_up(client: Client) -> Client:
     return but(client, owned=0, position=-1, dirty=False)
 
 
-def install(client: Client) -> Client:
-    """onJoinComplete: the member owns its share, and has not fetched the committed offset yet."""
-    return but(
+def install(client: Client, scope: Scope) -> Client:
+    """onJoinComplete: the member owns its share, and has not fetched the committed offset of what
+    is new. A cooperative member goes on with what it keeps; if it revokes something, it must join
+    again, so that another may get it (KIP-429).
+    """
+    kept = client.owned & client.granted if scope.cooperative else 0
+    revokes = scope.cooperative and client.owned != kept
+    client = but(
         client,
         owned=client.granted,
         granted=NOTHING,
         prepare=Prepare.NEEDED,
-        position=-1,
-        dirty=False,
+        rejoin=client.rejoin or revokes,
     )
+    return client if kept & WATCHED else but(client, position=-1, dirty=False)
 
 
 def wants_to_join(client: Client) -> bool:
@@ -153,17 +159,22 @@ def must_commit_first(client: Client, scope: Scope) -> bool:
     return scope.autocommit and stable and client.position >= 0 and client.dirty
 
 
-def prepared(client: Client) -> Client:
-    """onJoinPrepare, behind its commit: the member gives up its partitions, once in a round."""
-    return client if client.prepare == Prepare.DONE else but(give_up(client), prepare=Prepare.DONE)
-
-
-def joining(client: Client) -> tuple[Client, JoinGroup]:
-    """The member with the JoinGroup that it sends. It gives up its partitions first, unless
-    onJoinPrepare has run in this round.
+def prepared(client: Client, scope: Scope) -> Client:
+    """onJoinPrepare, behind its commit: the member gives up its partitions, once in a round. A
+    cooperative one keeps them unless it has lost its generation or its id.
     """
-    request = JoinGroup(client.id, client.generation)
-    return but(prepared(client), state=Member.PREPARING, rejoin=False), request
+    if client.prepare == Prepare.DONE:
+        return client
+    keeps = scope.cooperative and client.generation != NO_GENERATION and client.id != NO_ID
+    return but(client if keeps else give_up(client), prepare=Prepare.DONE)
+
+
+def joining(client: Client, scope: Scope) -> tuple[Client, JoinGroup]:
+    """The member with the JoinGroup that it sends, which says what it owns. onJoinPrepare runs
+    first, unless it has run in this round.
+    """
+    after = but(prepared(client, scope), state=Member.PREPARING, rejoin=False)
+    return after, JoinGroup(client.id, client.generation, after.owned)
 
 
 def committing(client: Client) -> tuple[Client, OffsetCommit]:
@@ -188,13 +199,13 @@ def can_commit(client: Client) -> bool:
 
 @rule("committed_first", "sent")
 def send_join(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
-    """The member polls and must join: it commits, gives up its partitions, and sends JoinGroup."""
+    """The member polls and must join: it commits, runs onJoinPrepare, and sends JoinGroup."""
     if wants_to_join(client) and link.idle:
         if must_commit_first(client, scope):
             after, commit = committing(client)
             yield "committed_first", but(after, prepare=Prepare.COMMITTED), send(link, commit)
         else:
-            after, request = joining(client)
+            after, request = joining(client, scope)
             yield "sent", after, send(link, request)
 
 
@@ -206,11 +217,11 @@ def send_sync(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
 
 
 @rule(when=lambda client: client.granted != NOTHING)
-def join_complete(client: Client) -> Iterator[Client]:
+def join_complete(client: Client, scope: Scope) -> Iterator[Client]:
     """The poll thread runs onJoinComplete: the partitions of the SyncGroup answer become the
     member's.
     """
-    yield install(client)
+    yield install(client, scope)
 
 
 @rule(when=lambda client: client.dirty)
@@ -303,7 +314,7 @@ def sync_answer(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str,
     if answer.code == NONE:
         if client.state == Member.COMPLETING and same:
             client = but(client, state=Member.STABLE, rejoin=False, granted=answer.share)
-            yield "assigned", install(client) if scope.atomic_complete else client, link
+            yield "assigned", install(client, scope) if scope.atomic_complete else client, link
         else:
             yield "ignored", client, link
     elif answer.code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):

@@ -34,7 +34,7 @@ def sends(client: Client, scope: Scope) -> Iterator[tuple[Client, Request]]:
             after, commit = committing(client)
             yield but(after, prepare=Prepare.COMMITTED), commit
         else:
-            yield joining(client)
+            yield joining(client, scope)
     if client.prepare == Prepare.SYNC:
         yield but(client, prepare=Prepare.DONE), SyncGroup(client.id, client.generation)
     if can_commit(client):
@@ -171,8 +171,8 @@ def late_commit(client: Client, link: Link, budget: Budget, scope: Scope) -> Ite
         and client.dirty
         and client.prepare == Prepare.NEEDED
     ):
-        _, commit = committing(client)
-        after, request = joining(client)
+        committed, commit = committing(client)
+        after, request = joining(committed, scope)
         yield after, but(send(link, request), queue=(commit,)), budget.spend("late_commit")
 
 

@@ -179,7 +179,8 @@ def _join_again(
     changed. Otherwise, or if it leads a Stable group, a new round starts.
     """
     leads = seats.leader == request.id
-    said, say = (seat.claimed, seat.topics), (request.claimed, request.topics)
+    said = (seat.claimed, seat.owned, seat.topics)
+    say = (request.claimed, request.owned, request.topics)
     same = said == say and not (seat.loaded and len(seats.listed) > 1)
     unchanged = same and (core.phase == Phase.COMPLETING or not leads)
     if core.phase != Phase.PREPARING and unchanged:

@@ -156,6 +156,8 @@ class Seat:
     claimed: int = NO_GENERATION
     # The topics in its last subscription (see `JoinGroup.topics`).
     topics: int = 0
+    # The partitions in its last subscription (see `JoinGroup.owned`).
+    owned: int = 0
     # Its partitions in the stored assignment, as a bit mask.
     share: int = 0
     # Its timer runs. Only known bugs reset this.

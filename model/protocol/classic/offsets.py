@@ -47,23 +47,30 @@ def store_offset(link: Link, offsets: Offsets) -> Iterator[tuple[str, Link, Offs
     yield label, reply(link, Answer(request)), but(offsets, committed=offset)
 
 
-@rule(
-    when=lambda client: client.owned and client.position < 0 and client.prepare != Prepare.COMMITTED
-)
-def fetch_offset(client: Client, offsets: Offsets) -> Iterator[tuple[Client, Offsets]]:
+def paused(client: Client, scope: Scope) -> bool:
+    """Does the member hold back the records of what it is about to revoke? Only an eager one does,
+    while it commits before it joins.
+    """
+    return client.prepare == Prepare.COMMITTED and not scope.cooperative
+
+
+@rule(when=lambda client: client.owned and client.position < 0)
+def fetch_offset(
+    client: Client, offsets: Offsets, scope: Scope
+) -> Iterator[tuple[Client, Offsets]]:
     """The member starts a newly assigned partition at the committed offset. (OffsetFetch is never
     fenced in a classic group.)
     """
-    if client.owned >> offsets.watched & 1:
+    if client.owned >> offsets.watched & 1 and not paused(client, scope):
         yield but(client, position=offsets.committed, dirty=False), offsets
 
 
-@rule(when=lambda client: client.position >= 0 and client.prepare != Prepare.COMMITTED)
+@rule(when=lambda client: client.position >= 0)
 def process_record(
     client: Client, offsets: Offsets, scope: Scope
 ) -> Iterator[tuple[Client, Offsets]]:
     """The application finishes the next record of the watched partition."""
-    if client.position < scope.records:
+    if client.position < scope.records and not paused(client, scope):
         position = client.position + 1
         yield (
             but(client, position=position, dirty=True),

@@ -100,9 +100,10 @@ def send_back(
         if seat.sync:
             link = deliver(link, SyncGroup, id, errand.code)
         if seat.member:
+            seat = but(seat, sync=False, due=False, owed=None, share=0)
             # A static member keeps its subscription, because it need not join again.
-            claimed = seat.claimed if seat.join or seats.static else NO_GENERATION
-            seat = but(seat, sync=False, due=False, owed=None, share=0, claimed=claimed)
+            if not seat.join and not seats.static:
+                seat = but(seat, claimed=NO_GENERATION, owned=0)
         kept.append((id, seat))
     yield walk.passed(errand, scope), but(seats, ids=tuple(kept)), link
 

@@ -68,12 +68,16 @@ class Scope:
     LACKS: ClassVar[Mapping[str, str]] = {}
     # Fault that the classic group does not have -> what happens.
     MORE: ClassVar[Mapping[str, str]] = {}
+    # Assignor -> what it does. The first one is the default where partitions are given.
+    ASSIGNORS: ClassVar[Mapping[str, str]] = ASSIGNORS
+    # Members keep what they own while they join, and say so (KIP-429).
+    cooperative: ClassVar[bool] = False
 
     members: int = _bound(2, "Members that may join.", _between(1, 16))
     partitions: int | None = _bound(
         None,
         "Partitions of the one topic. If not given: one with the assignor `any` (a promise about"
-        " single partitions needs no more), as many as members with `range`.",
+        " single partitions needs no more), as many as members with another one.",
         optional(_between(1, 30)),
     )
     generations: int | None = _bound(
@@ -94,9 +98,12 @@ class Scope:
         optional(_between(0, 100)),
     )
     assignor: str = _bound(
-        Factory(lambda self: "any" if self.partitions is None else "range", takes_self=True),
-        "How the leader assigns partitions. If not given: `range` if partitions are given,"
-        " otherwise `any`, which proves more.",
+        Factory(
+            lambda self: "any" if self.partitions is None else next(iter(self.ASSIGNORS)),
+            takes_self=True,
+        ),
+        "How the leader assigns partitions. If not given: `range` if partitions are given"
+        " (`sticky` in a cooperative group), otherwise `any`, which proves more.",
     )
     max_size: int | None = _bound(None, "group.max.size (KIP-389).", optional(_between(1, 1000)))
     two_step: bool = _bound(
@@ -140,11 +147,11 @@ class Scope:
                 )
             seen.add(name)
             _within(f"fault {name}", count, 0, 100)
-        if not isinstance(self.assignor, str) or self.assignor not in ASSIGNORS:
+        if not isinstance(self.assignor, str) or self.assignor not in self.ASSIGNORS:
             raise ScopeError(
                 f"unknown assignor {self.assignor!r}",
                 where="scope",
-                do="one of " + ", ".join(ASSIGNORS),
+                do="one of " + ", ".join(self.ASSIGNORS),
             )
         if self.protocols and (
             len(self.lists) != self.members
@@ -182,7 +189,7 @@ class Scope:
     def partition_count(self) -> int:
         if self.partitions is not None:
             return self.partitions
-        return self.members if self.assignor == "range" else 1
+        return 1 if self.assignor == "any" else self.members
 
     @property
     def lists(self) -> tuple[tuple[str, ...], ...]:

@@ -9,7 +9,7 @@ as answering every parked JoinGroup, is therefore a chain of urgent rules:
             the errand what it finds.
     end     `end_walk` writes to `core` what the visits have found, and puts the walk to rest.
 
-There are eight kinds of errands. Each is a class, and where it stands (in `rounds`, `assignment`,
+There are nine kinds of errands. Each is a class, and where it stands (in `rounds`, `assignment`,
 `failover` or `forgetting`) its begin, its visit and its end follow in this order.
 """
 
@@ -22,9 +22,12 @@ from groupcheck.model.engine import but, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.assignment import (
     Assign,
+    Claims,
     WriteRecord,
     answer_syncs,
     assigned,
+    look_at_claims,
+    planned,
     record_plan,
     record_written,
 )
@@ -54,6 +57,7 @@ KINDS: dict[type[Errand], tuple[Rule, Callable[[Any, Core, Scope], Iterator[Core
     Elect: (elect, elected),
     Complete: (answer_joins, completed),
     Vote: (vote, voted),
+    Claims: (look_at_claims, planned),
     Assign: (answer_syncs, assigned),
     WriteRecord: (record_plan, record_written),
     Reload: (reload, reloaded),
@@ -76,4 +80,6 @@ def end_walk(core: Core, walk: Walk[Errand], scope: Scope) -> Iterator[tuple[Cor
         yield after, REST
 
 
-WALK_RULES = (begin_walk, *(visit for visit, _ in KINDS.values()), end_walk)
+# An eager leader does not look at claims: the feature `cooperative` adds that visit.
+EAGER = (visit for visit, _ in KINDS.values() if visit is not look_at_claims)
+WALK_RULES = (begin_walk, *EAGER, end_walk)

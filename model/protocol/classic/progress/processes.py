@@ -27,6 +27,7 @@ from groupcheck.model.protocol.classic.client import (
     send_sync,
 )
 from groupcheck.model.protocol.classic.offsets import fetch_offset, process_record
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.feature import outcomes_changed, rebuilt, rewritten
 from groupcheck.model.protocol.link import Link, send
@@ -53,10 +54,10 @@ POLLS = (
 
 
 @rule
-def start(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
+def start(client: Client, link: Link, scope: Scope) -> Iterator[tuple[Client, Link]]:
     """A process that is down is started: it polls and sends its first JoinGroup."""
     if client == NOT_RUNNING and link.idle:
-        after, request = joining(Client())
+        after, request = joining(Client(), scope)
         yield after, send(link, request)
 
 

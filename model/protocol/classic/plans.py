@@ -1,0 +1,98 @@
+"""The plans of a cooperative leader: which shares it may give, by what the members claim (KIP-429,
+KIP-792).
+
+Of several claims to one partition, that of the highest generation counts. Two claims of that
+generation cancel each other: nobody gets the partition in this round
+(AbstractStickyAssignor.allSubscriptionsEqual). A partition that a member owns stays with it, or is
+withheld in this round, so that its owner can revoke it before another member gets it
+(CooperativeStickyAssignor.adjustAssignment).
+
+One case is left out: two claims of a generation beside a third, later one. Which of them count then
+depends on the order of a HashMap. Members that follow the protocol do not make such claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, permutations, product
+
+from groupcheck.model.protocol.classic.scope import Scope
+
+# What one member claims: the generation, and the partitions as a bit mask.
+Claim = tuple[int, int]
+Shares = tuple[int, ...]  # of each member, as bit masks
+FREE = -1  # the owner of a partition that nobody claims
+CONTESTED = -2  # the owner of one that two members claim in the same generation
+
+
+def owners(claims: Sequence[Claim], partitions: int) -> list[int]:
+    """Whose each partition is: the index of a claim, `FREE` or `CONTESTED`."""
+    found = []
+    for p in range(partitions):
+        made = [(generation, k) for k, (generation, owned) in enumerate(claims) if owned >> p & 1]
+        last = max((generation for generation, _ in made), default=0)
+        heirs = [k for generation, k in made if generation == last]
+        found.append(heirs[0] if len(heirs) == 1 else CONTESTED if heirs else FREE)
+    return found
+
+
+def plans(claims: Sequence[Claim], scope: Scope) -> Iterator[Shares]:
+    """Every plan that the leader may make, each once."""
+    held = owners(claims, scope.partition_count)
+    ways = sticky if scope.assignor == "sticky" else any_
+    yield from sorted(ways(held, len(claims)))
+
+
+def any_(held: Sequence[int], members: int) -> set[Shares]:
+    """All that a cooperative assignor may do: what is free goes to somebody; what is owned stays, or
+    is withheld for another member.
+    """
+    withheld = [CONTESTED] if members > 1 else []
+    choices = [
+        range(members) if owner == FREE else {owner, *withheld} for owner in held
+    ]
+    return {_shares(members, enumerate(given)) for given in product(*choices)}
+
+
+def sticky(held: Sequence[int], members: int) -> set[Shares]:
+    """What Kafka's assignor may do: shares of equal size, or bigger by one for some members. Each
+    member keeps what it claims, up to its size. Kafka decides by the order of ids and partitions
+    which of several it is; here all are possible.
+    """
+    least, bigger = divmod(len(held), members)
+    kept = [[p for p, owner in enumerate(held) if owner == k] for k in range(members)]
+    full = [k for k in range(members) if bigger and len(kept[k]) > least]
+    found = set()
+    for big in combinations(full, min(bigger, len(full))):
+        sizes = [least + (k in big) for k in range(members)]
+        rest = [k for k in range(members) if k not in big]
+        keeps = [list(combinations(mine, min(len(mine), n))) for mine, n in zip(kept, sizes)]
+        for more in combinations(rest, bigger - len(big)):
+            wanted = [n + (k in more) for k, n in enumerate(sizes)]
+            for stays in product(*keeps):
+                found |= set(_dealt(held, stays, wanted))
+    return found
+
+
+def _dealt(
+    held: Sequence[int], stays: Sequence[Sequence[int]], wanted: Sequence[int]
+) -> Iterator[Shares]:
+    """The ways to deal what is left until each member has what it is `wanted` to have. What another
+    member owned is withheld.
+    """
+    there = {p for mine in stays for p in mine}
+    left = [p for p in range(len(held)) if p not in there]
+    needs = [k for k, (mine, n) in enumerate(zip(stays, wanted)) for _ in range(n - len(mine))]
+    for given in set(permutations(needs)):
+        new = [(p, k) for p, k in zip(left, given, strict=True) if held[p] == FREE]
+        kept = [(p, k) for k, mine in enumerate(stays) for p in mine]
+        yield _shares(len(stays), [*new, *kept])
+
+
+def _shares(members: int, given: Iterable[tuple[int, int]]) -> Shares:
+    """The shares of all members, by (partition, index of the member that gets it, or less than 0)."""
+    shares = [0] * members
+    for p, k in given:
+        if k >= 0:
+            shares[k] |= 1 << p
+    return tuple(shares)
