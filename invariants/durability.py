@@ -10,6 +10,7 @@ from groupcheck.model.engine import invariant, step_invariant
 from groupcheck.model.protocol.classic import offsets
 from groupcheck.model.protocol.classic.client import Client, Prepare
 from groupcheck.model.protocol.classic.offsets import Offsets
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import OFFSETS
 
 
@@ -38,14 +39,15 @@ def position_within_processed(offsets: Offsets, client: Client) -> bool:
     rules=(offsets.fetch_offset.name, offsets.process_record.name),
     source="ConsumerCoordinator.onJoinPrepare; KAFKA-14196",
 )
-def revocation_pauses(before: Any, after: Any) -> bool:
-    """Between its commit in onJoinPrepare and the revocation, a member processes no record and
-    fetches no offset.
+def revocation_pauses(before: Any, after: Any, scope: Scope) -> bool:
+    """Between its commit in onJoinPrepare and the revocation, an eager member processes no record
+    and fetches no offset.
 
     Why: a consumer does not fetch from partitions that are about to be revoked (pendingRevocation).
-    The next owner would process again what was processed after the commit.
+    The next owner would process again what was processed after the commit. A cooperative member
+    does not know yet what it will revoke, and goes on.
     """
-    return bool(before.client.prepare != Prepare.COMMITTED)
+    return scope.cooperative or bool(before.client.prepare != Prepare.COMMITTED)
 
 
 INVARIANTS = {OFFSETS: (committed_within_processed, position_within_processed, revocation_pauses)}

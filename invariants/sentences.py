@@ -100,6 +100,18 @@ TEMPLATES = {
     ),
     "absent_members_stay": "{name} is a static member, and the round is completed without it",
     "takeover_is_durable": "{name} is told its new id, which a fail-over would not find",
+    "joining_keeps": ("{name} gives up {gone} to join again, although it may keep what it owns"),
+    "reset_only_when_refused": (
+        "{name} forgets its generation, although it was only told that a round goes on, and will"
+        " lose what it owns"
+    ),
+    "revoked_joins_again": (
+        "{name} has revoked {gone} and does not join again, so nobody gets what it has given up"
+    ),
+    "lost_claims_nothing": (
+        "{name} joins without a generation, but claims partitions that it has lost"
+    ),
+    "claims_are_true": ("{name} owns {owned}, but says in its JoinGroup that it owns {claims}"),
     "parked_is_remembered": (
         "{name} waits for the answer to its {parked}, which the coordinator has forgotten"
     ),
@@ -127,6 +139,9 @@ def _values(b: Broken) -> dict[str, Any]:
             "parked": type(link.parked).__name__,
             "answered": type(link.answer.request).__name__ if link.answer else "",
             "outsider": _outsider(b),
+            "gone": partitions(b.before["client"][b.who[0]].owned & ~b.of("client").owned),
+            "owned": partitions(b.of("client").owned),
+            "claims": partitions(getattr(link.parked, "owned", 0)),
         }
     return values
 

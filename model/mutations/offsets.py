@@ -10,7 +10,7 @@ from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import Mutation, seeded
 from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic import offsets as offset_rules
-from groupcheck.model.protocol.classic.client import Client, Member
+from groupcheck.model.protocol.classic.client import Client, Member, Prepare
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import OFFSETS

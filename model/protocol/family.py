@@ -23,5 +23,7 @@ class Family:
 CLASSIC_GROUP = Family("classic group", base="classic")
 # Members with a group.instance.id (KIP-345).
 STATIC_MEMBERS = Family("static members", base="static_membership")
+# Members that keep what they own while they join.
+COOPERATIVE = Family("cooperative group", base="cooperative")
 # What members process and commit.
 OFFSETS = Family("offsets", base="classic")

@@ -16,15 +16,128 @@ from groupcheck.model.protocol.classic.covers import BOOKKEEPING, cover
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.telling import Words
-from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS
+from groupcheck.model.protocol.family import CLASSIC_GROUP, COOPERATIVE, OFFSETS
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, SPENT_BY
 from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.variant import Variant
 
 WORDS = Words()
-COVERS = ()
+COVERS = (
+    cover(
+        """
+        answer_joins answer_syncs append_committed begin_walk commit_answer:done
+        completing end_walk fetch_offset heartbeat:accepted heartbeat_answer:well
+        initial_delay:over join_answer:id_given join_answer:joined join_group:added
+        join_group:id_required look_at_claims offset_commit:accepted preparing
+        process_record send_commit send_heartbeat send_join:sent send_sync stable
+        store_offset:forwards sync_answer:assigned sync_group:led
+        """,
+        members=1,
+        generations=1,
+    ),
+    cover(
+        "join_complete",
+        members=1,
+        generations=1,
+        atomic_complete=False,
+    ),
+    cover(
+        "join_answer:fatal join_group:too_many",
+        members=2,
+        generations=1,
+        max_size=1,
+    ),
+    cover(
+        """
+        delay_request ghost_id heartbeat:rebalancing heartbeat_answer:told_to_rejoin
+        join_group:parked join_group:restarted join_group:unchanged late_request
+        request_timeout send_back send_join:committed_first store_offset:again
+        store_offset:backwards superseded sync_group:rebalancing told_to_rejoin
+        unheard_member
+        """,
+        members=1,
+        generations=1,
+        records=2,
+        faults={"delay_request": 1},
+    ),
+    cover(
+        """
+        heartbeat_answer:ignored initial_delay:extended sync_answer:retry
+        sync_group:parked sync_group:stable together
+        """,
+        members=2,
+        generations=1,
+    ),
+    cover(
+        """
+        append_failed close:behind close:heard close:unheard close_books closed
+        commit_answer:refused crash disconnect empty_again fail_over forget
+        heartbeat:unknown heartbeat_answer:refused join_answer:ignored
+        join_answer:refused join_group:unknown leave_answer leave_behind_parked
+        leave_group:left leave_group:pending lose_request:sync lose_response
+        new_member_timeout offset_commit:unknown poll_timeout:heard read_next
+        record_plan reload session_timeout:member session_timeout:pending
+        sync_answer:ignored sync_answer:refused sync_group:unknown sync_timeout
+        """,
+        members=1,
+        generations=1,
+        any_faults=1,
+    ),
+    cover(
+        """
+        heartbeat:illegal_generation offset_commit:illegal_generation processed_twice
+        sync_group:illegal_generation
+        """,
+        members=1,
+        generations=2,
+        any_faults=1,
+    ),
+    cover(
+        "late_commit",
+        members=2,
+        generations=2,
+        faults={"late_commit": 1},
+    ),
+    cover(
+        "rebalance_timeout:missing zombie_owner",
+        members=2,
+        generations=2,
+        faults={"rebalance_timeout": 1},
+    ),
+    cover(
+        "elect rebalance_timeout:nobody",
+        members=2,
+        generations=2,
+        faults={"sync_timeout": 1},
+    ),
+    cover(
+        """
+        commit_behind_join leave_group:unknown lose_request:commit poll_timeout:unheard
+        """,
+        members=1,
+        generations=1,
+        any_faults=2,
+    ),
+    cover(
+        "rebalance_timeout:rejected",
+        members=2,
+        generations=2,
+        max_size=1,
+        any_faults=1,
+    ),
+    cover(
+        "both_claim late_join_overlap",
+        members=2,
+        generations=3,
+        records=0,
+        faults={"delay_request": 1, "disconnect": 1},
+    ),
+)
+SAME = "All members list the same assignors."
 UNREACHED = {
     **covers.UNREACHED,
+    "join_group:inconsistent": SAME,
+    "vote": SAME,
 }
 
 
@@ -45,7 +158,7 @@ VARIANT = Variant(
     spec=spec,
     faults=CLASSIC_FAULTS,
     assignors=ASSIGNORS,
-    families=(CLASSIC_GROUP, OFFSETS),
+    families=(CLASSIC_GROUP, COOPERATIVE, OFFSETS),
     coordinator=COORDINATOR | {look_at_claims.name},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),

@@ -20,10 +20,14 @@ from groupcheck.model.variants import load, names
 DEPTHS = {
     "absent_static_member_removed": 4,
     "answered_joins_still_counted": 3,
+    "claims_lost_partitions": 12,
+    "claims_nothing": 15,
     "commit_ahead_of_processing": 7,
     "commit_ignores_generation": 12,
     "commit_while_syncing": 12,
     "completes_after_leaving": 6,
+    "conflicting_claims_kept": 20,
+    "eager_in_a_cooperative_group": 9,
     "expelled_still_counted": 4,
     "expired_id_still_counted": 2,
     "expiry_leaves_round_waiting": 6,
@@ -36,6 +40,7 @@ DEPTHS = {
     "joined_twice_counted_twice": 4,
     "keeps_partitions_on_rejoin": 14,
     "keeps_partitions_when_lost": 13,
+    "late_claims_ignored": 16,
     "leader_forgotten": 5,
     "leader_not_loaded": 5,
     "leave_leaves_round_waiting": 7,
@@ -52,6 +57,8 @@ DEPTHS = {
     "restart_starts_a_round": 6,
     "restarted_leader_forgotten": 6,
     "same_id_after_restart": 6,
+    "revokes_without_joining_again": 11,
+    "round_resets_late_member": 6,
     "share_never_sent": 5,
     "size_cap_off_by_one": 5,
     "stale_claims_assigned": 7,
@@ -62,6 +69,7 @@ DEPTHS = {
     "synced_without_generation": 6,
     "takeover_misses_the_plan": 4,
     "takeover_not_logged": 7,
+    "transfer_in_one_round": 16,
 }
 EVERY = all_mutations()
 

@@ -174,7 +174,7 @@ def joining(client: Client, scope: Scope) -> tuple[Client, JoinGroup]:
     first, unless it has run in this round.
     """
     after = but(prepared(client, scope), state=Member.PREPARING, rejoin=False)
-    return after, JoinGroup(client.id, client.generation, after.owned)
+    return after, JoinGroup(client.id, client.generation, owned=after.owned)
 
 
 def committing(client: Client) -> tuple[Client, OffsetCommit]:

@@ -44,13 +44,11 @@ def plans(claims: Sequence[Claim], scope: Scope) -> Iterator[Shares]:
 
 
 def any_(held: Sequence[int], members: int) -> set[Shares]:
-    """All that a cooperative assignor may do: what is free goes to somebody; what is owned stays, or
-    is withheld for another member.
+    """All that a cooperative assignor may do: what is free goes to somebody; what is owned stays,
+    or is withheld for another member.
     """
     withheld = [CONTESTED] if members > 1 else []
-    choices = [
-        range(members) if owner == FREE else {owner, *withheld} for owner in held
-    ]
+    choices = [range(members) if owner == FREE else {owner, *withheld} for owner in held]
     return {_shares(members, enumerate(given)) for given in product(*choices)}
 
 
@@ -90,7 +88,7 @@ def _dealt(
 
 
 def _shares(members: int, given: Iterable[tuple[int, int]]) -> Shares:
-    """The shares of all members, by (partition, index of the member that gets it, or less than 0)."""
+    """The shares of all members, by partition and index of the member (less than 0: nobody)."""
     shares = [0] * members
     for p, k in given:
         if k >= 0:

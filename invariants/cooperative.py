@@ -1,0 +1,124 @@
+"""Cooperative rebalancing: nobody stops who need not, and the leader learns what its members own
+(KIP-429, KIP-792).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from groupcheck.model.engine import goal, invariant, step_invariant
+from groupcheck.model.protocol.classic import client as members
+from groupcheck.model.protocol.classic import client_faults
+from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.group import Seats
+from groupcheck.model.protocol.codes import (
+    FENCED_INSTANCE_ID,
+    ILLEGAL_GENERATION,
+    UNKNOWN_MEMBER_ID,
+)
+from groupcheck.model.protocol.family import COOPERATIVE
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID, JoinGroup
+
+REFUSED = (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
+
+
+@step_invariant(
+    "client",
+    rules=(
+        members.send_join.name,
+        client_faults.lose_response.name,
+        client_faults.delay_request.name,
+        client_faults.late_commit.name,
+    ),
+    source="KIP-429; ConsumerCoordinator.onJoinPrepare",
+)
+def joining_keeps(before: Any, after: Any) -> bool:
+    """A member that joins again keeps what it owns, unless it has lost its generation or its id.
+
+    Why: with the cooperative protocol onJoinPrepare revokes nothing that the member is still
+    subscribed to. So a partition that stays where it is is never without its owner.
+    """
+    client = before.client
+    if client.generation == NO_GENERATION or client.id == NO_ID:
+        return True
+    gone = after.client == Client()  # `delay_request` may let a process close
+    return bool(gone or after.client.owned == client.owned)
+
+
+@step_invariant(
+    "client",
+    "link",
+    rules=(members.sync_answer.name, members.heartbeat_answer.name, members.commit_answer.name),
+    source="AbstractCoordinator.SyncGroupResponseHandler; KAFKA-14016",
+)
+def reset_only_when_refused(before: Any, after: Any) -> bool:
+    """An answer makes a member forget its generation only if it says that the member is outside the
+    group or the generation: 22, 25 or 82.
+
+    Why: a member that forgets its generation loses all its partitions at the next poll, and nobody
+    owns them until they are assigned again. A round that goes on (27) is no reason for that.
+    """
+    kept = after.client.generation == before.client.generation
+    return bool(kept or before.link.answer.code in REFUSED)
+
+
+@step_invariant(
+    "client",
+    rules=(members.sync_answer.name, members.join_complete.name),
+    source="KIP-429; ConsumerCoordinator.onJoinComplete",
+)
+def revoked_joins_again(before: Any, after: Any) -> bool:
+    """A member that revokes partitions, because its share lacks them, joins again.
+
+    Why: the leader has withheld them from their next owner. Only another round gives them away.
+    """
+    revoked = before.client.owned & ~after.client.owned
+    return not revoked or bool(after.client.rejoin)
+
+
+@invariant(source="ConsumerCoordinator.onJoinPrepare; KAFKA-12983")
+def lost_claims_nothing(seats: Seats) -> bool:
+    """A subscription without a generation names no partitions.
+
+    Why: a member that has lost its generation has lost its partitions, too. Others may own them.
+    """
+    return not any(seat.owned for _, seat in seats if seat.claimed == NO_GENERATION)
+
+
+@invariant(source="KIP-429; ConsumerCoordinator.metadata")
+def claims_are_true(client: Client, link: Link) -> bool:
+    """While its JoinGroup is parked, a member owns just what that says.
+
+    Why: the leader takes what nobody claims for free, and gives it away at once.
+    """
+    request = link.parked
+    if not isinstance(request, JoinGroup) or link.orphaned or client.closing:
+        return True
+    return request.owned == client.owned
+
+
+@goal(source="protocol: C3 with a delayed JoinGroup")
+def both_claim(
+    a: Annotated[int, "standing[i]"],
+    b: Annotated[int, "standing[j]"],
+    c: Annotated[int, "claims[i]"],
+    d: Annotated[int, "claims[j]"],
+) -> bool:
+    """Two members of the current generation own the same partition, and both have said so in their
+    JoinGroups, which claim it in different generations. The leader had given it away because of a
+    late JoinGroup with an old claim. This is expected; the round takes it from the older claimant.
+    """
+    return bool(a & b & c & d)
+
+
+INVARIANTS = {
+    COOPERATIVE: (
+        joining_keeps,
+        reset_only_when_refused,
+        revoked_joins_again,
+        lost_claims_nothing,
+        claims_are_true,
+    )
+}
+GOALS = {COOPERATIVE: (both_claim,)}

@@ -1,0 +1,218 @@
+"""Bugs of cooperative rebalancing: members that give up too much or claim too much, and leaders
+that give away what somebody owns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.engine import but
+from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
+from groupcheck.model.protocol.classic import assignment
+from groupcheck.model.protocol.classic import client as member
+from groupcheck.model.protocol.classic.assignment import Assign, Claims
+from groupcheck.model.protocol.classic.client import Client, Prepare, give_up, reset
+from groupcheck.model.protocol.classic.group import Seats, Walk
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.codes import REBALANCE_IN_PROGRESS
+from groupcheck.model.protocol.family import COOPERATIVE
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.messages import JoinGroup
+
+
+@seeded(member.send_join)
+def _revokes_everything(
+    client: Client, link: Link, scope: Scope
+) -> Iterator[tuple[str, Client, Link]]:
+    for label, after, sent in member.send_join.call(client, link, scope):
+        if label == "sent":
+            assert isinstance(sent.request, JoinGroup)
+            after, sent = give_up(after), but(sent, request=but(sent.request, owned=0))
+        yield label, after, sent
+
+
+@seeded(member.send_join)
+def _claims_nothing(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
+    for label, after, sent in member.send_join.call(client, link, scope):
+        if label == "sent":
+            assert isinstance(sent.request, JoinGroup)
+            sent = but(sent, request=but(sent.request, owned=0))
+        yield label, after, sent
+
+
+@seeded(member.sync_answer)
+def _reset_by_a_round(
+    client: Client, link: Link, scope: Scope
+) -> Iterator[tuple[str, Client, Link]]:
+    for label, after, rest in member.sync_answer.call(client, link, scope):
+        told = link.answer is not None and link.answer.code == REBALANCE_IN_PROGRESS
+        yield label, reset(after, False) if told else after, rest
+
+
+@seeded(member.sync_answer)
+def _revokes_and_stays(
+    client: Client, link: Link, scope: Scope
+) -> Iterator[tuple[str, Client, Link]]:
+    for label, after, rest in member.sync_answer.call(client, link, scope):
+        yield label, but(after, rejoin=False) if label == "assigned" else after, rest
+
+
+@seeded(member.join_answer)
+def _prepared_for_good(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
+    for label, after, rest in member.join_answer.call(client, link):
+        yield label, but(after, prepare=Prepare.DONE) if label == "refused" else after, rest
+
+
+@seeded(assignment.look_at_claims)
+def _only_the_latest(
+    walk: Walk[Claims], seats: Seats, scope: Scope
+) -> Iterator[tuple[Walk[Claims], Seats]]:
+    for after, same in assignment.look_at_claims.call(walk, seats, scope):
+        latest = max((generation for generation, _ in after.errand.claims), default=0)
+        claims = [
+            (generation, owned if generation == latest else 0)
+            for generation, owned in after.errand.claims
+        ]
+        yield but(after, errand=but(after.errand, claims=tuple(claims))), same
+
+
+@seeded(assignment.look_at_claims)
+def _transfer_forgotten(
+    walk: Walk[Claims], seats: Seats, scope: Scope
+) -> Iterator[tuple[Walk[Claims], Seats]]:
+    for after, same in assignment.look_at_claims.call(walk, seats, scope):
+        claims = [(generation, 0) for generation, _ in after.errand.claims]
+        yield but(after, errand=but(after.errand, claims=tuple(claims))), same
+
+
+@seeded(assignment.answer_syncs)
+def _all_claims_kept(
+    walk: Walk[Assign], seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk[Assign], Seats, Link]]:
+    claimed = [seat.owned for _, seat in seats if seat.member]
+    plan = walk.errand.chosen
+    if plan is not None and claimed:
+        first = walk.errand.members - walk.errand.left
+        kept = list(plan)
+        for k, owned in enumerate(claimed):
+            kept[first + k] |= owned
+        walk = but(walk, errand=but(walk.errand, chosen=tuple(kept)))
+    yield from assignment.answer_syncs.call(walk, seats, link, scope)
+
+
+MUTATIONS = (
+    Mutation(
+        id="eager_in_a_cooperative_group",
+        ticket="twmb/franz-go v1.13.0",
+        title="A cooperative member gives up everything to join again.",
+        family=COOPERATIVE,
+        invariant="joining_keeps",
+        doc=(
+            "A client that listed assignors of both kinds took its way to revoke from the first of"
+            " them, and not from the one that the group had chosen."
+            " Seeded: onJoinPrepare revokes all partitions."
+        ),
+        scope={"members": 2, "generations": 2},
+        seeds=(_revokes_everything,),
+    ),
+    Mutation(
+        id="claims_nothing",
+        ticket="twmb/franz-go v1.10.0, IBM/sarama#1493",
+        title="A member does not say what it owns.",
+        family=COOPERATIVE,
+        invariant="claims_are_true",
+        doc=(
+            "The previous assignment was cleared before it was reported, or was never sent, so that"
+            " the leader took all partitions for free."
+            " Seeded: JoinGroup claims nothing."
+        ),
+        scope={"members": 2, "generations": 2},
+        seeds=(_claims_nothing,),
+    ),
+    Mutation(
+        id="round_resets_late_member",
+        ticket="KAFKA-14016, KAFKA-13891",
+        title="A member that is late with its SyncGroup loses all its partitions.",
+        family=COOPERATIVE,
+        invariant="reset_only_when_refused",
+        doc=(
+            "The cure of KAFKA-13419 made a member forget its generation when SyncGroup was"
+            " answered 27, so that every member that was merely late dropped what it owned"
+            " (3.3.0, taken back in 3.3.2). Seeded: the same."
+        ),
+        scope={"members": 2, "generations": 1},
+        seeds=(_reset_by_a_round,),
+    ),
+    Mutation(
+        id="revokes_without_joining_again",
+        ticket=SEEDED,
+        title="A member revokes what its share lacks and does not join again.",
+        family=COOPERATIVE,
+        invariant="revoked_joins_again",
+        doc=(
+            "The leader withholds a partition until its owner has revoked it, and gives it away in"
+            " the round that the owner starts. Seeded: onJoinComplete revokes, and that is all."
+        ),
+        scope={"members": 2, "generations": 2},
+        seeds=(_revokes_and_stays,),
+    ),
+    Mutation(
+        id="claims_lost_partitions",
+        ticket="KAFKA-12983",
+        title="A member that loses its id in the middle of a round still claims what it owned.",
+        family=COOPERATIVE,
+        invariant="lost_claims_nothing",
+        doc=(
+            "onJoinPrepare ran once in a round. If JoinGroup was then answered 25, it did not run"
+            " again, and the partitions of the lost id rode along under the new one."
+            " Seeded: a member that is refused in JoinGroup counts as prepared."
+        ),
+        scope={"members": 2, "generations": 2, "faults": {"session_timeout": 1}},
+        seeds=(_prepared_for_good,),
+    ),
+    Mutation(
+        id="late_claims_ignored",
+        ticket="KAFKA-14639",
+        title="The leader listens only to the claims of the highest generation.",
+        family=COOPERATIVE,
+        invariant="hand_off",
+        doc=(
+            "A member that had missed one generation still owned its partitions. Its claim was of"
+            " an older generation, so the leader took them for free and gave them away at once."
+            " Seeded: the same."
+        ),
+        scope={"members": 2, "generations": 3, "faults": {"delay_request": 1, "lose_response": 1}},
+        seeds=(_only_the_latest,),
+    ),
+    Mutation(
+        id="transfer_in_one_round",
+        ticket="KAFKA-15170",
+        title="The leader gives a partition to its next owner before the last one has revoked it.",
+        family=COOPERATIVE,
+        invariant="hand_off",
+        doc=(
+            "The rack-aware part of the assignor did not note that a partition changed its owner,"
+            " so it was not withheld. Seeded: nothing is."
+        ),
+        scope={"members": 3, "generations": 2},
+        seeds=(_transfer_forgotten,),
+    ),
+    Mutation(
+        id="conflicting_claims_kept",
+        ticket="KAFKA-12984",
+        title="Two members claim the same partition, and both keep it.",
+        family=COOPERATIVE,
+        invariant="one_owner",
+        doc=(
+            "The assignor could not tell which of two claims was the older one, because the claims"
+            " had lost their generations. Seeded: whoever claims a partition keeps it."
+        ),
+        scope={
+            "members": 2,
+            "generations": 3,
+            "records": 0,
+            "faults": {"delay_request": 1, "disconnect": 1},
+        },
+        seeds=(_all_claims_kept,),
+    ),
+)
