@@ -14,6 +14,7 @@ from groupcheck.model.engine import invariant, view
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
 from groupcheck.model.protocol.classic.offsets import Offsets
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.messages import NO_GENERATION
 
@@ -37,13 +38,16 @@ def standing(
 
 @view
 def claims(
-    core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
+    core: Core,
+    seats: Annotated[Seats, "seats[i]"],
+    client: Annotated[Client, "client[i]"],
+    scope: Scope,
 ) -> int:
     """The partitions (bit mask) that a cooperative member of the current generation said it owns,
     in the JoinGroup of that generation.
     """
     seat = seats[client.id]
-    if seat is None or seat.claimed == NO_GENERATION or not current(core, seats, client):
+    if not scope.cooperative or seat is None or seat.claimed == NO_GENERATION or not current(core, seats, client):
         return 0
     return seat.owned
 
