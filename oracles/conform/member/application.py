@@ -161,7 +161,7 @@ class ApplicationRows(Rows):
         waited = _without_commit(waited)
         gave_up = (c.generation, c.id)
         if given.during == During.THROWS or self._throws(m, given):
-            return [_raised(waited, prepared(c))]
+            return [_raised(waited, prepared(c, self.scope))]
         if given.during == During.COMMITS and commits_in_callback(m, Does.POLL):
             return [_raised(waited, *told) for told in self._refused(m, Prepare.DONE, given.code)]
         if given.during == During.LASTS and beats(c):
@@ -173,7 +173,7 @@ class ApplicationRows(Rows):
                 found.append(attrs.evolve(o, after=but(o.after, client=client), gave_up=gave_up))
             return found
         if given.during == During.OUTLASTS and beats(c):
-            after = but(waited, client=joining(c)[0])
+            after = but(waited, client=joining(c, self.scope)[0])
             return list(self._cut(Outcome((), after, gave_up=gave_up, reason=UNREACHED)))
         return []
 

@@ -206,7 +206,7 @@ class Rows:
         elif m.overdue and (m.committing_first or m.failed == Failed.COMMIT):
             yield from self._forsaken(m)
         elif c.failed or m.failed != Failed.NOTHING or (late and members.wants_to_join(c)):
-            now = but(members.prepared(c) if late else c, failed=NONE)
+            now = but(members.prepared(c, self.scope) if late else c, failed=NONE)
             gave_up = (c.generation, c.id) if late else None
             paused = m.paused and not late
             overdue = m.overdue and paused

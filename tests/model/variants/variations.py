@@ -173,7 +173,7 @@ def with_all_partitions(scope: Scope) -> Spec:
                 committed = plus(committed, p, digit(position, p) - 1 - digit(committed, p))
         yield "forwards", reply(link, Answer(request)), but(offsets, committed=committed)
 
-    def fetch(client: Client, offsets: Offsets) -> Outcomes:
+    def fetch(client: Client, offsets: Offsets, scope: Scope) -> Outcomes:
         for p in range(scope.partition_count):
             if (
                 client.owned >> p & 1
