@@ -47,9 +47,9 @@ def claims(
     in the JoinGroup of that generation.
     """
     seat = seats[client.id]
-    if not scope.cooperative or seat is None or seat.claimed == NO_GENERATION or not current(core, seats, client):
+    if seat is None or seat.claimed == NO_GENERATION:
         return 0
-    return seat.owned
+    return seat.owned if scope.cooperative and current(core, seats, client) else 0
 
 
 @view

@@ -166,5 +166,6 @@ VARIANT = Variant(
     covers=COVERS,
     unreached=UNREACHED,
     unreal="`conform` does not know yet what cooperative members claim",
+    unexecuted={look_at_claims.name: "no row has members that claim partitions"},
     bookkeeping=BOOKKEEPING,
 )

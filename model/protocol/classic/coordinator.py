@@ -169,7 +169,7 @@ def _add(
 
 def subscribed(seat: Seat, request: JoinGroup) -> Seat:
     """The member with the subscription of its JoinGroup."""
-    return but(seat, claimed=request.claimed, topics=request.topics)
+    return but(seat, claimed=request.claimed, owned=request.owned, topics=request.topics)
 
 
 def _join_again(

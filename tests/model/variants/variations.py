@@ -186,6 +186,8 @@ def with_all_partitions(scope: Scope) -> Spec:
                 )
 
     def process(client: Client, offsets: Offsets, scope: Scope) -> Outcomes:
+        if client.prepare == Prepare.COMMITTED:
+            return
         for p in range(scope.partition_count):
             if 0 < digit(client.position, p) <= scope.records:
                 position = plus(client.position, p, 1)
