@@ -23,18 +23,26 @@ def _is_generated(cls: type, *names: str) -> bool:
     )
 
 
+def is_value(cls: type, *written: str) -> bool:
+    """Is it an attrs class with plain equality of all fields? `written`: more methods that attrs
+    must have written.
+    """
+    return (
+        attrs.has(cls)
+        and _is_generated(cls, "__eq__", "__hash__", *written)
+        and all(
+            f.eq is True and f.eq_key is None and f.hash in (None, True) for f in attrs.fields(cls)
+        )
+    )
+
+
 def key_function(cls: type) -> Callable[[Any], Any] | None:
     """A getter of all fields, hashed and compared in C, for attrs classes with plain equality;
     None: the value is its own key.
     """
-    if not attrs.has(cls) or not _is_generated(cls, "__eq__", "__hash__"):
+    if not is_value(cls) or not attrs.fields(cls):
         return None
-    fields = attrs.fields(cls)
-    if not fields or any(
-        f.eq is not True or f.eq_key is not None or f.hash not in (None, True) for f in fields
-    ):
-        return None
-    return operator.attrgetter(*(f.name for f in fields))
+    return operator.attrgetter(*(f.name for f in attrs.fields(cls)))
 
 
 def is_frozen(cls: type) -> bool:

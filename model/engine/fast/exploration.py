@@ -28,6 +28,7 @@ from groupcheck.model.engine.verdict import DEADLOCK
 
 AT_ONCE = 1 << 20  # states that `seen` looks at together
 BETWEEN_PULSES = 64  # rows of rules, or whole states, between two looks at limits
+PULSE = 0.02  # seconds between two looks at limits while rules are called
 # For each table: its number, the rows that are asked for, and the places of the states that ask.
 Work = list[tuple[int, list[tuple[int, ...]], list[int]]]
 
@@ -107,6 +108,7 @@ class Exploration(Loop):
         # Of each table the seconds that its rows took in this process.
         self.spent: dict[int, float] = {}
         self._asked = 0  # rows of rules, over all batches: most tables have few in each
+        self._pulsed = 0.0  # when limits were looked at last, by `time.perf_counter`
         self.kept: Kept | None = None
         self.key_to: Callable[[int], str] = lambda place: ""
         self.pulse: Callable[[], None] = lambda: (
@@ -351,7 +353,7 @@ class Exploration(Loop):
                 row, most = self.rows.row, self.packed.most[number]
                 for ids, place in zip(rows, places):
                     if not self._asked % BETWEEN_PULSES:
-                        self.pulse()
+                        self._pulse_in_time()
                     self._asked += 1
                     most = max(most, row(number, ids, place, tape))
                 self.packed.most[number] = most
@@ -360,6 +362,14 @@ class Exploration(Loop):
             if error.key:
                 raise
             raise error.at(self.key_to(place)) from error
+
+    def _pulse_in_time(self) -> None:
+        """To look at limits takes as long as a few rules, so it is not done more often than they
+        can pass.
+        """
+        if time.perf_counter() - self._pulsed > PULSE:
+            self.pulse()
+            self._pulsed = time.perf_counter()
 
     def _spent_on(self, number: int, began: float) -> None:
         self.spent[number] = self.spent.get(number, 0.0) + time.perf_counter() - began

@@ -4,50 +4,40 @@ deadlock.
 
 from __future__ import annotations
 
-from typing import Any
-
 from groupcheck.model.engine import end
-from groupcheck.model.protocol.classic.client import Member
-from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.classic.client import Client, Member
+from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.scope import Scope
 
 
-def _in_place(state: Any, i: int) -> bool:
-    """Is member i in the current generation, or stopped by a fatal error?"""
-    client = state.client[i]
-    seat = state.seats[i][client.id]
-    current = client.state == Member.STABLE and client.generation == state.core.generation
-    return bool(client.failed or (current and seat is not None and seat.member))
+@end
+def settled(core: Core, seats: Seats, client: Client) -> bool:
+    """The group and all members are at rest: each is in the current generation, or stopped by a
+    fatal error.
+    """
+    seat = seats[client.id]
+    current = client.state == Member.STABLE and client.generation == core.generation
+    in_place = client.failed or (current and seat is not None and seat.member)
+    return bool(in_place and core.phase in (Phase.STABLE, Phase.EMPTY))
 
 
 @end
-def settled(state: Any) -> bool:
-    """The group and all members are at rest."""
-    return state.core.phase in (Phase.STABLE, Phase.EMPTY) and all(
-        _in_place(state, i) for i in range(len(state.client))
-    )
-
-
-@end
-def edge_of_the_scope(state: Any, scope: Scope) -> bool:
+def edge_of_the_scope(core: Core, scope: Scope) -> bool:
     """A round waits that would begin one generation more than the scope has."""
-    return bool(
-        state.core.phase == Phase.PREPARING and state.core.generation >= scope.last_generation
-    )
+    return core.phase == Phase.PREPARING and core.generation >= scope.last_generation
 
 
 @end
-def waits_for_a_timer(state: Any) -> bool:
-    """A timer of the coordinator still runs, but the budget has no such fault left."""
-    core = state.core
+def waits_for_a_round(core: Core) -> bool:
+    """A timer of a round still runs, but the budget has no such fault left."""
     joins = core.phase == Phase.PREPARING and not core.initial and not core.all_joined
-    silent = any(
-        seat.armed and not seat.sync
-        for seats in state.seats
-        for _, seat in seats
-        if not seat.join or seat.new
-    )
-    return bool(joins or core.deadline or silent)
+    return joins or core.deadline
 
 
-ENDS = (settled, edge_of_the_scope, waits_for_a_timer)
+@end("some i")
+def waits_for_a_session(seats: Seats) -> bool:
+    """The timer of a member still runs, but the budget has no such fault left."""
+    return any(seat.armed and not seat.sync for _, seat in seats if not seat.join or seat.new)
+
+
+ENDS = (settled, edge_of_the_scope, waits_for_a_round, waits_for_a_session)

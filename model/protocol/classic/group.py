@@ -57,7 +57,7 @@ class Walk(Generic[E]):
 
     def passed(self, errand: E, scope: Scope) -> Walk[E]:
         """The walk after a visit."""
-        return Walk(self.at + 1 if self.at + 1 < scope.members else ENDED, errand)
+        return but(self, at=self.at + 1 if self.at + 1 < scope.members else ENDED, errand=errand)
 
 
 REST = Walk(ENDED, Errand())  # there is no walk

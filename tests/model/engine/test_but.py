@@ -3,7 +3,7 @@
 import attrs
 import pytest
 
-from groupcheck.model.engine import but
+from groupcheck.model.engine import but, values
 
 
 @attrs.frozen
@@ -45,3 +45,72 @@ def test_a_field_that_the_constructor_does_not_take_is_made_anew():
         but(Sum(1, second=2), total=5)
     with pytest.raises(TypeError, match="given twice"):
         but(Sum(1, second=2), b=5, second=5)
+
+
+@attrs.frozen
+class Point:
+    x: object = 0
+    y: object = 0
+
+
+def test_what_was_made_before_is_the_same_object_by_whatever_way():
+    direct = but(Point(), x=1, y=2)
+    assert but(but(Point(), y=2), x=1) is direct
+    assert but(but(Point(5, 5), x=1), y=2) is direct
+
+
+@attrs.define(unsafe_hash=True)
+class Changeable:
+    x: int = 0
+    y: int = 0
+
+
+@attrs.frozen(eq=False)
+class Unique:
+    x: int = 0
+
+
+@attrs.frozen
+class Counted:
+    x: int = 0
+    made: int = attrs.field(init=False, factory=iter(range(99)).__next__)
+
+
+def test_only_values_that_are_no_more_than_their_fields_are_remembered():
+    changeable = Changeable()
+    first = but(changeable, x=1)
+    changeable.y = 7
+    assert but(changeable, x=1).y == 7
+    assert first.y == 0
+    unique = Unique()
+    assert but(unique, x=1) is not but(unique, x=1)
+    counted = Counted()
+    assert but(counted, x=1).made != but(counted, x=1).made
+
+
+class Odd:
+    def __eq__(self, other):
+        raise OSError("odd")
+
+    def __hash__(self):
+        return 1
+
+
+def test_a_field_that_cannot_be_hashed_or_compared_is_changed_all_the_same():
+    some = [1]
+    assert but(Point(), x=some).x is some
+    odd, other = Odd(), Odd()
+    assert but(Point(), x=odd).x is odd
+    assert but(Point(), x=other).x is other
+    held = Point(odd)
+    assert but(held, y=3).x is odd
+    held = Point(other)
+    assert but(held, y=3).x is other
+
+
+def test_no_more_than_so_many_are_remembered(monkeypatch):
+    monkeypatch.setattr(values, "MOST", 8)
+    start = Point()
+    assert [but(start, x=n).x for n in range(50)] == list(range(50))
+    assert len(values._made) <= 8
+    assert len(values._first) <= 8
