@@ -6,19 +6,65 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import attrs
+from attrs import define
 
 from groupcheck.model.engine.pools import is_frozen, is_value
 
 T = TypeVar("T")
-MOST = 1 << 16  # results that are remembered at a time
+MOST = 1 << 16  # results of one kind that are remembered at a time
+LOOK = 1 << 10  # results that are made between two looks at whether it pays to remember them
+PAUSE = 1 << 16  # calls without memory where it does not
 
-# By class and names of changes: what makes the new value, and whether that may be remembered.
-_replacers: dict[tuple[Any, ...], tuple[Callable[..., Any], bool]] = {}
-# By the id of a value, and the names and values of its changes: the value, which stays alive here
-# so that no other one takes its id, and what was made of it.
-_made: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 # Of equal results the one that was made first.
 _first: dict[Any, Any] = {}
+
+
+@define
+class _Replacer:
+    """Changes some fields of values of one class."""
+
+    make: Callable[..., Any]
+    # By the id of a value, and its changes: the value, which stays alive here so that no other one
+    # takes its id, and what was made of it. None: nothing is remembered now.
+    made: dict[tuple[Any, ...], tuple[Any, Any]] | None
+    # Results until it is looked at whether it pays to remember them, or calls until that is tried
+    # again. Negative: never.
+    left: int
+    # Results that were not made again since it was looked at last.
+    spared: int = 0
+
+    def without_memory(self, value: Any, changes: dict[str, Any]) -> Any:
+        self.left -= 1
+        if not self.left:
+            self.made, self.left = {}, LOOK
+        return self.make(value, **changes)
+
+    def remember(self, asked: tuple[Any, ...], value: Any, changes: dict[str, Any]) -> Any:
+        """The new value, or an equal one that was made before."""
+        new = self.make(value, **changes)
+        try:
+            first = _first.setdefault(new, new)
+        except Exception:  # a field that cannot be hashed or compared
+            return new
+        assert self.made is not None
+        self.made[asked] = value, first
+        self.left -= 1
+        if not self.left:
+            self._look()
+        return first
+
+    def _look(self) -> None:
+        """Does it pay to remember results? It costs about as much as it saves."""
+        pays, self.spared = self.spared >= LOOK, 0
+        self.left = LOOK if pays else PAUSE
+        if not pays or len(self.made or ()) >= MOST:
+            self.made = {} if pays else None
+        if not pays or len(_first) >= MOST:
+            _first.clear()
+
+
+# By class and names of changes.
+_replacers: dict[tuple[Any, ...], _Replacer] = {}
 
 
 def but(value: T, /, **changes: Any) -> T:
@@ -28,43 +74,31 @@ def but(value: T, /, **changes: Any) -> T:
     A private field has two names here, its own and that of its argument (`_x` or `x`). A field that
     the constructor does not take gets the value that the constructor gives it.
 
-    Equal values are the same value to a search. So a value of a frozen class that was made before
-    is not made again: most results are, and numbering an object that is known takes no hash.
+    Equal values are the same value to a search. So where most results were made before, they are
+    not made again, and numbering them takes no hash.
     """
-    asked = (id(value), *changes, *changes.values())
-    try:
-        made = _made.get(asked)
-    except Exception:  # a field that cannot be hashed or compared
-        return _replaced(value, changes)[0]  # type: ignore[no-any-return]
-    return _remembered(asked, value, changes) if made is None else made[1]  # type: ignore[no-any-return]
-
-
-def _replaced(value: Any, changes: dict[str, Any]) -> tuple[Any, bool]:
-    """The new value, and whether it may be remembered."""
     key = (type(value), *changes)
-    if key not in _replacers:
-        _replacers[key] = _replacer(type(value), list(changes)), _may_be_remembered(type(value))
-    make, is_kept = _replacers[key]
-    return make(value, **changes), is_kept
-
-
-def _remembered(asked: tuple[Any, ...], value: Any, changes: dict[str, Any]) -> Any:
-    """The new value, or an equal one that was made before."""
-    new, is_kept = _replaced(value, changes)
-    if not is_kept:
-        return new
-    if len(_made) >= MOST:
-        _made.clear()
-        _first.clear()
+    replacer = _replacers.get(key) or _replacers.setdefault(key, _new(type(value), list(changes)))
+    made = replacer.made
+    if made is None:
+        return replacer.without_memory(value, changes)  # type: ignore[no-any-return]
+    asked = (id(value), *changes.values())
     try:
-        first = _first.setdefault(new, new)
+        known = made.get(asked)
     except Exception:  # a field that cannot be hashed or compared
-        return new
-    _made[asked] = value, first
-    return first
+        return replacer.make(value, **changes)  # type: ignore[no-any-return]
+    if known is None:
+        return replacer.remember(asked, value, changes)  # type: ignore[no-any-return]
+    replacer.spared += 1
+    return known[1]  # type: ignore[no-any-return]
 
 
-def _may_be_remembered(cls: type) -> bool:
+def _new(cls: type, changes: list[str]) -> _Replacer:
+    make = _replacer(cls, changes)
+    return _Replacer(make, {}, LOOK) if _is_its_fields(cls) else _Replacer(make, None, -1)
+
+
+def _is_its_fields(cls: type) -> bool:
     """Is a value of this class no more than its fields? Then one cannot be told from an equal one,
     and to make it again does nothing else.
     """

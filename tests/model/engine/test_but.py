@@ -88,6 +88,12 @@ def test_only_values_that_are_no_more_than_their_fields_are_remembered():
     assert but(counted, x=1).made != but(counted, x=1).made
 
 
+@attrs.frozen
+class Spot:
+    x: int = 0
+    y: int = 0
+
+
 class Odd:
     def __eq__(self, other):
         raise OSError("odd")
@@ -110,7 +116,34 @@ def test_a_field_that_cannot_be_hashed_or_compared_is_changed_all_the_same():
 
 def test_no_more_than_so_many_are_remembered(monkeypatch):
     monkeypatch.setattr(values, "MOST", 8)
-    start = Point()
-    assert [but(start, x=n).x for n in range(50)] == list(range(50))
-    assert len(values._made) <= 8
-    assert len(values._first) <= 8
+    monkeypatch.setattr(values, "LOOK", 4)
+    values._first.clear()
+    starts = [Spot(n) for n in range(50)]
+    for start in starts:
+        assert all(but(start, y=1) == Spot(start.x, 1) for _ in range(3))
+        [replacer] = [r for key, r in values._replacers.items() if key == (Spot, "y")]
+        assert len(replacer.made) <= 8
+        assert len(values._first) <= 8 + 4
+
+
+@attrs.frozen
+class Cell:
+    x: int = 0
+    y: int = 0
+
+
+def test_nothing_is_remembered_for_a_while_where_nothing_comes_again(monkeypatch):
+    monkeypatch.setattr(values, "LOOK", 4)
+    monkeypatch.setattr(values, "PAUSE", 10)
+    first = [but(Cell(n), y=1) for n in range(4)]
+    replacer = values._replacers[Cell, "y"]
+    assert replacer.made is None
+    again = Cell()
+    for _ in range(10):
+        assert but(again, y=1) == first[0]
+        assert but(again, y=1) is not first[0]
+        replacer.left += 1
+    replacer.left = 1
+    but(again, y=1)
+    known = but(again, y=1)
+    assert but(again, y=1) is known
