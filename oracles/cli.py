@@ -382,10 +382,10 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return UNKNOWN
     except Exception as error:
-        return _failed(error, debug)
+        return _failed(error, debug, arguments)
 
 
-def _failed(error: Exception, debug: bool) -> int:
+def _failed(error: Exception, debug: bool, arguments: Sequence[str]) -> int:
     # numpy is a shared object, which may find no address space
     unmapped = isinstance(error, OSError | ImportError) and "shared object" in str(error)
     if unmapped or isinstance(error, MemoryError):
@@ -395,8 +395,10 @@ def _failed(error: Exception, debug: bool) -> int:
         return _complain(why, UNKNOWN, debug)
     if not isinstance(error, ImportError):
         from groupcheck.model.engine.errors import RuleError, UserError
+        from groupcheck.oracles.explain.own import is_own
 
-        if isinstance(error, RuleError):
+        # A rule at fault is the user's own where the command names a file of the user's.
+        if isinstance(error, RuleError) and not any(map(is_own, arguments)):
             return _complain(f"{BUG}{error}", UNKNOWN, debug)
         if isinstance(error, UserError):
             return _complain(str(error), 2, debug)

@@ -40,6 +40,8 @@ def fit(spec: Parts) -> None:
     for what in ("goals", "ends", "constraints", "views"):
         for p in getattr(spec, what):
             _must_be(p, Predicate, "predicate", what, decorators)
+    for given in spec.refinements:
+        _must_be(given, Refinement, "refinement", "refinements", "refines(smaller, {...})", "write")
     known = {*spec.slots, *(v.name for v in spec.views), "state"}
     for f in spec.fair:
         _must_be(f, Fairness, "fairness", "fair", "weak(rule) or weak_any(rule)", "write")
@@ -333,7 +335,7 @@ def _fair(spec: Parts, f: Fairness) -> None:
     """Each name must be of an ordinary rule, or of one of its labels."""
     ordinary = {r.name: r for r in spec.rules if not r.urgent}
     for name in f.names:
-        rule, _, label = name.partition(":")
+        rule, colon, label = name.partition(":")
         if rule not in ordinary:
             is_urgent = any(r.name == rule for r in spec.rules)
             raise SpecError(
@@ -343,7 +345,7 @@ def _fair(spec: Parts, f: Fairness) -> None:
                 where="fair",
                 do="name the rules whose steps make it possible" if is_urgent else "",
             )
-        if label and label not in ordinary[rule].labels:
+        if colon and label not in ordinary[rule].labels:
             labels = ", ".join(ordinary[rule].labels) or "none"
             raise SpecError(
                 f"rule {rule} has no label {shown(label)}, it has {labels}", where="fair"
@@ -379,7 +381,6 @@ def _views(spec: Parts) -> None:
 
 def _refinements(spec: Parts, known: set[str]) -> None:
     for given in spec.refinements:
-        _must_be(given, Refinement, "refinement", "refinements", "refines(...)")
         for p in given.mapping.values():
             for name, _ in p.places:
                 if name not in known:

@@ -13,6 +13,12 @@ from typing import Any
 from groupcheck.model.engine.errors import SpecError, shown
 
 
+def brief(value: object) -> str:
+    """A value that is not what it must be: its `repr` if that is short, otherwise its type."""
+    text = shown(value)
+    return text if len(text) <= 60 else f"a {type(value).__name__}"
+
+
 def told(function: Callable[..., Any]) -> str:
     """The docstring of a function, each paragraph on one line; empty if there is none."""
     paragraphs = re.split(r"\n\s*\n", inspect.getdoc(function) or "")
@@ -83,9 +89,11 @@ def parameters_of(function: Callable[..., Any], what: str) -> list[inspect.Param
     """
     name = getattr(function, "__name__", None)
     if name is None:
+        done = hasattr(function, "name")  # by @rule, @invariant ...
+        told = f"{function.name}, which is decorated already" if done else brief(function)
         raise SpecError(
-            f"a {type(function).__name__} cannot serve as {what}: it has no name",
-            do="write a function with def, and decorate that",
+            f"{what} is made of {told}",
+            do=f"write a function with def, and decorate that{' once' * done}",
         )
     is_generator = inspect.isgeneratorfunction(function)
     if (

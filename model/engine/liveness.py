@@ -25,10 +25,10 @@ Came = dict[State, tuple[State, Step] | None]  # how each state was reached
 
 class Graph:
     """The states of a spec, found breadth first, and all steps of each state that is no border
-    state; until there are more than `most` states.
+    state; until there are more than `most` states, and no deeper than so many `levels`.
     """
 
-    def __init__(self, see: Semantics, most: int) -> None:
+    def __init__(self, see: Semantics, most: int, levels: int) -> None:
         self.see = see
         # In order of discovery, each with the step that found it.
         self.came: Came = {rest: None for _, _, rest in see.starts()}
@@ -38,17 +38,17 @@ class Graph:
         self.is_cut, self.has_border = False, False
         todo = deque(self.came)
         while todo:
-            self._expand(todo.popleft(), todo, most)
+            self._expand(todo.popleft(), todo, most, levels)
         self.actions = actions_of(see)
         self.enabled: dict[State, set[Action]] = {}
         for state, steps in self.steps.items():
             moves = [x.firing for x in steps if x.state != state]
             self.enabled[state] = {a for a in self.actions if any(map(a.has, moves))}
 
-    def _expand(self, state: State, todo: deque[State], most: int) -> None:
+    def _expand(self, state: State, todo: deque[State], most: int, levels: int) -> None:
         if not self.see.within(state):
             self.has_border = True
-        elif len(self.came) > most:
+        elif len(self.came) > most or self.depth[state] >= levels:
             self.is_cut = True
         else:
             self.steps[state] = [step for step, _ in self.see.steps(state)]

@@ -35,7 +35,8 @@ from typing import Any, Literal, overload
 
 from attrs import frozen
 
-from groupcheck.model.engine.errors import SpecError, shown
+from groupcheck.model.engine.errors import SpecError
+from groupcheck.model.engine.functions import brief
 from groupcheck.model.engine.promises import Predicate, Test, predicate_of
 from groupcheck.model.engine.rule import Rule
 
@@ -76,9 +77,9 @@ def weak_any(*rules: Rule | str, name: str = "") -> Fairness:
 def _names(rules: tuple[Any, ...], where: str) -> tuple[str, ...]:
     for r in rules:
         if not isinstance(r, Rule | str):
-            raise SpecError(
-                f"{shown(r)} is not a rule", where=where, do='name rules: weak(send, "read:empty")'
-            )
+            told = f"{type(r).__name__} {r.name}" if isinstance(r, Predicate) else brief(r)
+            do = 'name rules: weak(send, "read:empty")'
+            raise SpecError(f"{told} is not a rule", where=where, do=do)
     return tuple(r.name if isinstance(r, Rule) else r for r in rules)
 
 
@@ -112,56 +113,66 @@ class Liveness:
         return Predicate(self.name, self.goal.call, places, False, "", takes=takes)
 
 
-def _liveness(function: Test, kind: Kind, when: Test | None, source: str) -> Liveness:
-    goal = predicate_of(function, PROMISE, source=source)
+def _liveness(function: Test, kind: Kind, when: Test | None, source: str, name: str) -> Liveness:
+    goal = predicate_of(function, PROMISE, name, source)
     trigger = None if when is None else predicate_of(when, PROMISE, source=source)
     return Liveness(goal.name, kind, goal, trigger, goal.statement, source)
 
 
-def _decorator(function: tuple[Test, ...], kind: Kind, source: str) -> Any:
+def _decorator(function: tuple[Test, ...], kind: Kind, source: str, name: str) -> Any:
     if function:
-        return _liveness(function[0], kind, None, source)
-    return lambda f: _liveness(f, kind, None, source)
+        return _liveness(function[0], kind, None, source, name)
+    return lambda f: _liveness(f, kind, None, source, name)
 
 
 @overload
 def eventually(function: Test, /) -> Liveness: ...
 @overload
-def eventually(*, source: str) -> Callable[[Test], Liveness]: ...
-def eventually(*function: Test, source: str = "") -> Any:
-    """What becomes true at some time in every fair run."""
-    return _decorator(function, "eventually", source)
+def eventually(*, source: str = "", name: str = "") -> Callable[[Test], Liveness]: ...
+def eventually(*function: Test, source: str = "", name: str = "") -> Any:
+    """What becomes true at some time in every fair run. `source`: where the promise stands;
+    `name`: in place of the function's own.
+    """
+    return _decorator(function, "eventually", source, name)
 
 
 @overload
 def infinitely_often(function: Test, /) -> Liveness: ...
 @overload
-def infinitely_often(*, source: str) -> Callable[[Test], Liveness]: ...
-def infinitely_often(*function: Test, source: str = "") -> Any:
+def infinitely_often(*, source: str = "", name: str = "") -> Callable[[Test], Liveness]: ...
+def infinitely_often(*function: Test, source: str = "", name: str = "") -> Any:
     """What becomes true again and again in every fair run."""
-    return _decorator(function, "infinitely_often", source)
+    return _decorator(function, "infinitely_often", source, name)
 
 
 @overload
 def settles(function: Test, /) -> Liveness: ...
 @overload
-def settles(*, source: str) -> Callable[[Test], Liveness]: ...
-def settles(*function: Test, source: str = "") -> Any:
+def settles(*, source: str = "", name: str = "") -> Callable[[Test], Liveness]: ...
+def settles(*function: Test, source: str = "", name: str = "") -> Any:
     """What is true for ever from some state on in every fair run."""
-    return _decorator(function, "settles", source)
+    return _decorator(function, "settles", source, name)
 
 
 @overload
 def always_possible(function: Test, /) -> Liveness: ...
 @overload
-def always_possible(*, source: str) -> Callable[[Test], Liveness]: ...
-def always_possible(*function: Test, source: str = "") -> Any:
+def always_possible(*, source: str = "", name: str = "") -> Callable[[Test], Liveness]: ...
+def always_possible(*function: Test, source: str = "", name: str = "") -> Any:
     """What can still become true from every reachable state."""
-    return _decorator(function, "always_possible", source)
+    return _decorator(function, "always_possible", source, name)
 
 
-def leads_to(*, when: Test, source: str = "") -> Callable[[Test], Liveness]:
+def leads_to(
+    *given: Any, when: Test | None = None, source: str = "", name: str = ""
+) -> Callable[[Test], Liveness]:
     """What becomes true, then or later, whenever `when` is true, in every fair run. `when` is a
     function of slots or views, too.
     """
-    return lambda function: _liveness(function, "leads_to", when, source)
+    if given or when is None:
+        raise SpecError(
+            "does not say when its promise begins",
+            where="leads_to",
+            do="write @leads_to(when=lambda client: client.waits)",
+        )
+    return lambda function: _liveness(function, "leads_to", when, source, name)

@@ -62,7 +62,8 @@ def explore(
     """
     if liveness:
         see, verdict = Semantics(spec), _explored(spec, limits, progress, NO_SYMMETRY)
-        return with_progress(see, verdict, Graph(see, verdict.states + verdict.border).answers())
+        graph = Graph(see, verdict.states + verdict.border, verdict.depth)
+        return with_progress(see, verdict, graph.answers())
     found = symmetry_of(spec) if symmetry else NO_SYMMETRY
     try:
         return _explored(spec, limits, progress, found)

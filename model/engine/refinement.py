@@ -51,6 +51,12 @@ def refines(
     larger spec. Raises `SpecError` for a slot without a function, and for a function without a
     slot.
     """
+    if not isinstance(mapping, Mapping) or not hasattr(spec, "slots"):
+        raise SpecError(
+            f"a {type(spec).__name__} and a {type(mapping).__name__} are given",
+            where="refines",
+            do='give the smaller spec and a mapping: refines(small, {"slot": function})',
+        )
     name = name or f"refines {spec.name}"
     for problem, slots in (
         ("is not mapped", {*spec.slots} - {*mapping}),

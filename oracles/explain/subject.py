@@ -119,6 +119,9 @@ def one_of(kind: str, name: str, known: Iterable[str]) -> UserError:
 
 def variant_named(name: str) -> Variant:
     """The variant with this name. Raises `UserError` with the nearest name if there is none."""
+    if str(name).endswith((".py", ".py:")):
+        file = printable(name).removesuffix(":")[:60]
+        raise UserError("does not say what to check", where=file, do=f"name it: {file}:NAME")
     if name not in names():
         raise one_of("variant", name, names())
     return load(name)
@@ -244,7 +247,8 @@ def _bounded(
     given = [_promise(c, (Predicate,), "a constraint") for c in constraints]
     for name in given:
         if isinstance(name, str):
-            raise one_of("constraint", name, [c.name for c in spec.constraints])
+            what = f"{printable(name)[:60]!r} is not a constraint of your own"
+            raise UserError(what, where="--constraint", do="name it FILE.py:NAME")
     more = tuple(_added(given, spec.constraints))
     return attrs.evolve(
         spec,

@@ -64,6 +64,28 @@ def raises():
 def another():
     return 3
 '''
+RAISING = """
+from groupcheck.model.engine import Spec, eventually, rule, single
+
+@rule
+def divide(n):
+    yield 1 // n
+
+@rule
+def flip(n):
+    yield 1 - n
+
+@eventually
+def far(n):
+    return 1 / n > 5
+
+@eventually
+def near(n):
+    return n == 1
+
+wrong_rule = Spec("a", {"n": single(0)}, [divide], progress=[near])
+wrong_promise = Spec("b", {"n": single(0)}, [flip], progress=[far])
+"""
 
 
 @pytest.fixture
@@ -171,6 +193,8 @@ def test_files_with_one_name_are_apart(tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["mine.py"], "mine.py: does not say what to check (name it: mine.py:NAME)"),
+        (["classic", "--constraint", "near"], "'near' is not a constraint of your own"),
         (["nowhere.py:x"], "nowhere.py: there is no such file"),
         (["MINE:countin"], "there is no countin (did you mean counting?)"),
         (["MINE:xyz"], "(it has VARIANT, counting, Scope, scoped, ready, raises, another)"),
@@ -198,6 +222,25 @@ def test_mistakes_are_told_in_one_line(
     assert cli.run(["check", *given]) == 2
     told = capsys.readouterr().err
     assert said in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("wrong_rule", "rule divide(n=0): raised ZeroDivisionError: integer division"),
+        ("wrong_promise", "progress promise far(n=0): raised ZeroDivisionError"),
+    ],
+)
+def test_a_function_of_the_users_that_raises_is_no_bug_of_groupcheck(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, said: str
+):
+    """`wrong_promise` raises where it is judged, when the search has ended."""
+    (tmp_path / f"{name}.py").write_text(RAISING, "utf-8")
+    assert cli.run(["check", f"{tmp_path / name}.py:{name}", "--progress"]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert "please report" not in told
     assert told.count("\n") == 1
 
 

@@ -31,6 +31,7 @@ from groupcheck.model.engine import (
     weak,
     weak_any,
 )
+from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.lasso import actions_of, broken_by, unfair_to
 from groupcheck.model.engine.step import Semantics
 
@@ -202,6 +203,19 @@ def test_a_search_that_was_cut_off_says_what_it_can():
     assert verdict.verdict == "violated"
 
 
+def test_a_bounded_search_is_judged_within_its_bound():
+    """Beyond two steps a rule is called that raises."""
+
+    @rule
+    def walk(at):
+        yield at + 1 if at < 2 else 1 // (2 - at)
+
+    spec = Spec("walk", {"at": single(0)}, [walk], fair=[weak(walk)], progress=[arrives])
+    for engine in (reference.explore, explore):
+        verdict = engine(spec, Limits(depth=2), liveness=True)
+        assert (verdict.verdict, verdict.progress) == ("unknown", {"arrives": "unknown"})
+
+
 # -- indexes
 
 
@@ -286,6 +300,7 @@ def unknown(nowhere):
     [
         ({"fair": [weak("stop")]}, "'stop' is not a rule; rules are step"),
         ({"fair": [weak("step:fast")]}, "rule step has no label 'fast', it has none"),
+        ({"fair": [weak("step:")]}, "rule step has no label '', it has none"),
         ({"fair": [weak(hurry)]}, "'hurry' is urgent: it happens inside other steps"),
         ({"fair": [step]}, "Rule step is not a fairness"),
         ({"fair": weak(step)}, "a Fairness is given where a list belongs"),
@@ -302,9 +317,33 @@ def test_mistakes_are_told_in_words(more, said):
         spec_with(**more)
 
 
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: weak(), "weak: names no rule"),
+        (lambda: weak([step, hurry]), "weak: a list is not a rule"),
+        (lambda: weak(can_arrive.goal), "weak: Predicate can_arrive is not a rule"),
+        (lambda: leads_to(lambda at: at), "leads_to: does not say when its promise begins"),
+        (lambda: leads_to(), "(write @leads_to(when=lambda client: client.waits))"),
+        (lambda: leads_to(when=arrives)(lambda at: at), "arrives, which is decorated already"),
+        (lambda: eventually("some i"), "progress promise is made of 'some i'"),
+    ],
+)
+def test_mistakes_with_decorators_are_told_in_words(make, said):
+    with pytest.raises(SpecError, match=re.escape(said)):
+        make()
+
+
+def test_promises_made_in_a_loop_have_names():
+    promises = []
+    for k in range(2):
+        promises.append(eventually(name=f"first_{k}")(lambda at: at >= 0))
+        promises.append(leads_to(when=lambda at: True, name=f"then_{k}")(lambda at: at == 9))
+    names = [p.name for p in spec_with(progress=promises).progress]
+    assert names == ["first_0", "then_0", "first_1", "then_1"]
+
+
 def test_weak_names_rules():
-    with pytest.raises(SpecError, match="names no rule"):
-        weak()
     with pytest.raises(SpecError, match="7 is not a rule"):
         weak_any(7)
 

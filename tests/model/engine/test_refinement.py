@@ -247,3 +247,16 @@ def test_a_mapping_that_does_not_fit_is_refused(mapping, problem, explored):
     with pytest.raises(SpecError, match=problem):
         claimed = refines(transaction_commit(2), mapping)
         explored(attrs.evolve(two_phase_commit(2), refinements=[claimed]))
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda spec: refines("small", {}), "refines: a str and a dict are given"),
+        (lambda spec: refines({}, spec), "a dict and a Spec are given"),
+        (lambda spec: attrs.evolve(spec, refinements=["x"]), "'x' is not a refinement"),
+    ],
+)
+def test_what_is_no_refinement_is_told_in_words(make, problem):
+    with pytest.raises(SpecError, match=problem):
+        make(two_phase_commit(2))
