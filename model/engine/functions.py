@@ -89,11 +89,11 @@ def parameters_of(function: Callable[..., Any], what: str) -> list[inspect.Param
     """
     name = getattr(function, "__name__", None)
     if name is None:
-        done = hasattr(function, "name")  # by @rule, @invariant ...
-        told = f"{function.name}, which is decorated already" if done else brief(function)
+        done = getattr(function, "name", "")  # by @rule, @invariant ...
+        told = f"{done}, which is decorated already" if done else brief(function)
         raise SpecError(
             f"{what} is made of {told}",
-            do=f"write a function with def, and decorate that{' once' * done}",
+            do=f"write a function with def, and decorate that{' once' if done else ''}",
         )
     is_generator = inspect.isgeneratorfunction(function)
     if (
