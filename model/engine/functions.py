@@ -31,6 +31,10 @@ class AnswerError(Exception):
     """
 
 
+class OddError(Exception):
+    """An outcome is not what it must be; the plain semantics says what is wrong with it."""
+
+
 def _is_numpy_bool(cls: type) -> bool:
     """By name, because a spec alone does not import numpy."""
     return cls.__module__ == "numpy" and cls.__name__ in ("bool", "bool_")
@@ -63,6 +67,13 @@ def outcomes(given: Any) -> Iterator[Any]:
         return
     if given is not None:
         raise AnswerError(f"returned {shown(given)} (a rule yields its outcomes: use yield)")
+
+
+def gives_outcomes(call: Callable[..., Any]) -> bool:
+    """Is it a generator function that returns nothing, so that its calls can be iterated as they
+    are?
+    """
+    return inspect.isgeneratorfunction(call) and answers_nothing(call)
 
 
 _RETURNS = {"RETURN_VALUE", "RETURN_CONST"}

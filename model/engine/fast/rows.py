@@ -12,20 +12,17 @@ import functools
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 from groupcheck.model.engine.binding import Instance
 from groupcheck.model.engine.errors import RuleError, UserError
+from groupcheck.model.engine.fast.callers import Caller, Checks, Listener, caller
 from groupcheck.model.engine.fast.tables import Table, Tables
 from groupcheck.model.engine.functions import outcomes
 from groupcheck.model.engine.pools import Pool
-from groupcheck.model.engine.promises import StepInvariant
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.engine.step import MOST_OUTCOMES, Semantics, fault, too_many
+from groupcheck.model.engine.step import MOST_OUTCOMES, Semantics, too_many
 
-Numbers = Sequence[int]
-NONE: Numbers = ()
 WATCHED = 64  # calls of each rule that are checked for determinism and for changed input
 
 
@@ -74,9 +71,10 @@ class Member:
         if not instance.is_flat:
             self.call = functools.partial(_flat_call, see, instance, self.call)
         self.tail = (see.spec.scope,) if r.takes_scope else ()
-        self.labels = {label: numbering[name] for label, name in zip(r.labels, r.names)}
-        self.label = None if r.labels else numbering[r.name]
+        self.labels = {label: numbering[name] for label, name in zip(r.labels or ("",), r.names)}
         self.checks: list[Checks] = []
+        # What calls the rule, made for pools that are uniform or not.
+        self.caller: Caller | None = None
         self.number = 0
         self.guard: GuardValues | None = None
         self.guard_at = instance.guard_at
@@ -90,7 +88,9 @@ class Member:
         """Before a batch: what its pools hold by now, and whether the rule has been watched long
         enough.
         """
-        self.is_uniform = all(pool.is_uniform or pool.is_mixed for pool in self.pools)
+        is_uniform = all(pool.is_uniform or pool.is_mixed for pool in self.pools)
+        if is_uniform != self.is_uniform:
+            self.is_uniform, self.caller = is_uniform, None
         self.is_trusted = watched >= WATCHED and all(pool.is_frozen for pool in self.pools)
 
 
@@ -106,26 +106,6 @@ def _flat_call(
         name, values = see.outcome(instance, yielded, args)
         label = (label_of[name],) if label_of else ()
         yield (*label, *values) if label or len(values) > 1 else values[0]
-
-
-class Checks:
-    """Step invariants over the same slots of a rule. Those that do not ask for the label look at
-    each (before, after) once for all rules.
-    """
-
-    def __init__(
-        self, promises: list[StepInvariant], at: tuple[int, ...], good: set[int] | None
-    ) -> None:
-        self.promises = promises
-        # Where their slots are among the values of the rule.
-        self.at = at
-        self.good = good
-
-    def key(self, before: Numbers, after: Numbers) -> int:
-        key = 0
-        for k in self.at:
-            key = key << 64 | before[k] << 32 | after[k]
-        return key
 
 
 class Rows:
@@ -150,7 +130,7 @@ class Rows:
         every = (*tables.see.ordinary, *tables.see.urgent)
         numbers = {(i.rule.name, *i.index): n for n, i in enumerate(every)}
         sharing = Counter((i.rule.name, *i.given) for i in every)
-        self._good: dict[Any, set[int]] = {}
+        self._good: dict[Any, set[tuple[int, ...]]] = {}
         self._watched = {r.name: 0 for r in tables.see.spec.rules}
         # Rows of rules that cannot tell some of their indexes apart, by the numbers of their
         # arguments; of each by its name and the indexes that it takes.
@@ -176,7 +156,7 @@ class Rows:
         every = self.tables.see.checks(member.instance)
         for slots, at, labelled in dict.fromkeys((p.slots, at, p.takes_label) for p, at in every):
             alike = (slots, at, labelled)
-            promises = [p for p, there in every if (p.slots, there, p.takes_label) == alike]
+            promises = tuple(p for p, there in every if (p.slots, there, p.takes_label) == alike)
             shared = (
                 tuple(id(member.pools[k]) for k in at),
                 slots,
@@ -202,31 +182,22 @@ class Rows:
         for it. Returns how many outcomes it has.
         """
         at = len(tape) + 1
-        tape.append(table)
-        tape.append(0)
-        tape.extend(ids)
+        tape += (table, 0, *ids)
         count = 0
-        plain: list[Any] | None = (
-            None  # the arguments in the order of the inputs, which most rules share
-        )
         for member in self.members[table]:
             mine = ids if member.is_plain else tuple([ids[k] for k in member.order])
             if member.guard is not None and not member.guard.open[mine[member.guard_at]]:
                 continue
             flat = None if member.shared is None else member.shared.get(mine)
             if flat is None:
-                if member.is_plain:
-                    args = plain = plain or [pool.values[i] for pool, i in zip(member.pools, mine)]
-                else:
-                    args = [pool.values[i] for pool, i in zip(member.pools, mine)]
-                flat = self._outcomes(member, mine, args, place)
+                flat = self._outcomes(member, mine, place)
                 if member.shared is not None:
                     member.shared[mine] = flat
             if not flat:
                 continue
             width = len(mine) + 1
             if member.is_plain:
-                tape.extend(flat)
+                tape += flat
             else:
                 for o in range(0, len(flat), width):
                     tape.append(flat[o])
@@ -239,96 +210,76 @@ class Rows:
         tape[at] = count
         return count
 
-    def _outcomes(
-        self, member: Member, ids: tuple[int, ...], args: list[Any], place: int
-    ) -> Sequence[int]:
-        """Label and numbers of the new values for every outcome of one rule, side by side."""
-        r = member.rule
+    def _outcomes(self, member: Member, ids: tuple[int, ...], place: int) -> list[int]:
+        """Label and numbers of the new values for every outcome of one rule, side by side. A call
+        that raises, or gives something odd, is made again under watch: that says what is wrong.
+        """
         self.calls += 1
-        if not member.is_trusted or (
+        if member.is_trusted and not (
             member.guard is not None and ids[member.guard_at] in member.guard.raised
         ):
-            return self._watched_outcomes(member, ids, args, place)
-        try:
-            yielded = list(islice(outcomes(member.call(*args, *member.tail)), MOST_OUTCOMES + 1))
-        except UserError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise RuleError(r.name, fault(error), member.instance.called(args)) from error
-        if len(yielded) > MOST_OUTCOMES:
-            raise too_many(r.name)
-        return self._numbered(member, ids, args, yielded, place) if yielded else NONE
+            try:
+                return self._caller(member)(ids, place)
+            except UserError:
+                raise
+            except (Exception, SystemExit):
+                pass
+        return self._watched_outcomes(member, ids, place)
 
-    def _numbered(
+    def _caller(self, member: Member) -> Caller:
+        """What calls a rule: made at its first use, and again if its pools have changed."""
+        if member.caller is None:
+            function = member.rule.call if member.instance.is_flat else _flat_call
+            listener = Listener(
+                functools.partial(self._new, member), functools.partial(self._look, member)
+            )
+            member.caller = caller(
+                member.call,
+                function,
+                member.tail,
+                member.pools,
+                member.labels,
+                member.checks,
+                self.see.spec.scope,
+                listener,
+                member.is_uniform,
+            )
+        return member.caller
+
+    def _look(
         self,
         member: Member,
-        ids: tuple[int, ...],
-        args: list[Any],
-        yielded: Iterable[Any],
+        checks: Checks,
         place: int,
-    ) -> list[int]:
-        """The numbers of outcomes; anything unusual is left to `Semantics.outcome`, which says what
-        is wrong with it.
-        """
-        r = member.rule
-        pools, labels, size, is_uniform = member.pools, member.labels, len(args), member.is_uniform
-        flat: list[int] = []
-        for outcome in yielded:
-            try:
-                if labels:
-                    flat.append(labels[outcome[0]])
-                    values = outcome[1:]
-                else:
-                    flat.append(member.label)  # type: ignore[arg-type]
-                    values = outcome if size > 1 else (outcome,)
-                ok = isinstance(values, tuple) and len(values) == size
-            except (TypeError, KeyError, IndexError):
-                ok = False
-            if not ok:
-                self.see.outcome(member.instance, outcome, args)
-                raise AssertionError(f"an outcome of {r.name} that is right and wrong: {outcome!r}")
-            for value, arg, number, pool in zip(values, args, ids, pools):
-                if value is not arg:
-                    known = pool.by_id.get(id(value)) if is_uniform else None
-                    number = (
-                        self._new(member, ids, args, flat, outcome, value, arg, pool)
-                        if known is None
-                        else known
-                    )
-                flat.append(number)
-            for checks in member.checks:
-                key = checks.key(ids, flat[-size:]) if checks.good is not None else 0
-                if checks.good is not None and key in checks.good:
-                    continue
-                name = self.tables.labels[flat[-1 - size]]
-                sides = self.see.sides(checks.promises[0], checks.at, args, values)
-                broken = [
-                    p.name
-                    for p in checks.promises
-                    if not self.see.promise_holds(p, member.instance, name, args, sides)
-                ]
-                for promise in broken:
-                    self.broken(promise, place)
-                if checks.good is not None and not broken:
-                    checks.good.add(key)
-        return flat
+        label: str,
+        before: Sequence[Any],
+        after: Sequence[Any],
+    ) -> bool:
+        """Looks at an outcome again: do all promises hold?"""
+        name = f"{member.rule.name}:{label}" if label else member.rule.name
+        sides = self.see.sides(checks.promises[0], checks.at, before, after)
+        broken = [
+            p.name
+            for p in checks.promises
+            if not self.see.promise_holds(p, member.instance, name, before, sides)
+        ]
+        for promise in broken:
+            self.broken(promise, place)
+        return not broken
 
     def _new(
         self,
         member: Member,
         ids: tuple[int, ...],
-        args: list[Any],
-        flat: list[int],
+        args: Sequence[Any],
         outcome: Any,
+        choice: int,
         value: Any,
-        arg: Any,
-        pool: Pool,
+        position: int,
     ) -> int:
-        """The number of a value that is not itself in the pool (perhaps an equal one is). `flat`:
-        what came before it.
-        """
-        r = member.rule
-        if type(value) is not type(arg):
+        """The number of a value that is not itself in the pool (perhaps an equal one is)."""
+        r, pool = member.rule, member.pools[position]
+        if type(value) is not type(args[position]):
             self._expect_fit(member, args, outcome)
         next_one = len(pool.values)
         try:
@@ -342,26 +293,22 @@ class Rows:
                 member.instance.called(args),
             ) from error
         if number == next_one:
-            width = len(ids) + 1
-            self.origins.extend(
-                (member.number, len(ids), *ids, len(flat) // width, len(flat) % width - 1)
-            )
+            self.origins.extend((member.number, len(ids), *ids, choice, position))
         return number
 
-    def _expect_fit(self, member: Member, args: list[Any], outcome: Any) -> None:
+    def _expect_fit(self, member: Member, args: Sequence[Any], outcome: Any) -> None:
         """Raises `RuleError` for values that do not fit their slots. Outcomes of rules over a whole
         array were looked at when they were taken apart.
         """
         if member.instance.is_flat:
             self.see.outcome(member.instance, outcome, args)
 
-    def _watched_outcomes(
-        self, member: Member, ids: tuple[int, ...], args: list[Any], place: int
-    ) -> list[int]:
+    def _watched_outcomes(self, member: Member, ids: tuple[int, ...], place: int) -> list[int]:
         """One call through the plain semantics, twice, with the arguments compared before and
         after.
         """
         r = member.rule
+        args = [pool.values[i] for pool, i in zip(member.pools, ids)]
         self._watched[r.name] += 1
         member.prepare(self._watched[r.name])
         shown = member.instance.called(args)
@@ -389,4 +336,4 @@ class Rows:
             (label_of[name], *values) if r.labels else values if len(values) > 1 else values[0]
             for name, values in first
         ]
-        return self._numbered(member, ids, args, yielded, place)
+        return self._caller(member)(ids, place, yielded)

@@ -4,7 +4,6 @@ write by hand for it. The source holds numbers of places and rules alone, nothin
 
 from __future__ import annotations
 
-import inspect
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -14,15 +13,11 @@ from attrs import define, field
 from groupcheck.model.engine.binding import Instance
 from groupcheck.model.engine.fast.predicates import Findings
 from groupcheck.model.engine.fast.tables import Tables
-from groupcheck.model.engine.functions import answers_nothing, outcomes, truth
+from groupcheck.model.engine.functions import OddError, gives_outcomes, outcomes, truth
 from groupcheck.model.engine.promises import ALL, SOME, Predicate
 from groupcheck.model.engine.step import LONGEST_CHAIN, MOST_OUTCOMES, State
 
 Call = Callable[..., Any]
-
-
-class OddError(Exception):
-    """An outcome is not what it must be; the plain semantics says what is wrong with it."""
 
 
 @define(eq=False)
@@ -56,13 +51,6 @@ class Listener(Protocol):
         self, i: Instance, place: int, name: str, before: Sequence[Any], after: Sequence[Any]
     ) -> None:
         """An outcome of a rule that step invariants concern."""
-
-
-def gives_outcomes(call: Call) -> bool:
-    """Is it a generator function that returns nothing, so that its calls can be iterated as they
-    are?
-    """
-    return inspect.isgeneratorfunction(call) and answers_nothing(call)
 
 
 class Writer:
