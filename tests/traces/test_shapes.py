@@ -10,6 +10,7 @@ import pytest
 
 from groupcheck.traces.clients.log import ClientLog
 from groupcheck.traces.clients.sentences import Sentences, all_sentences, shipped
+from groupcheck.traces.clients.shapes import shape_of
 from groupcheck.traces.clients.who import names
 
 DATA = Path(__file__).parents[1] / "data" / "incidents"
@@ -34,6 +35,35 @@ def test_errors_by_number_and_sentences_with_digits_are_not_mixed_up() -> None:
     refused = "rdkafka Broker does not support KIP-{} (requires Apache Kafka >= v{}): "
     assert said(refused.format(345, "2.3.0") + "consumer configuration `group.instance.id` (a)")
     assert not said(refused.format(999, "2.3.0") + "consumer configuration `group.instance.id` (a)")
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ("3fa85f64-5717-4562-b3fc-2c963f66afa6", "fa3b0c11-aaaa-4bbb-8ccc-dddddddddddd"),
+        ("64f1c9e2a7b3d5f0", "abcdefabcdefabcd"),
+        ("1700000000123456", "1700000000654321"),
+    ],
+)
+def test_ids_of_other_letters_make_no_other_shape_and_no_number(ids: tuple[str, str]) -> None:
+    """Numbers are read where the first line of a shape has them: an id may begin with a letter."""
+    first, second = (
+        f"[Consumer clientId=c, groupId=g-{id}] (Re-)joining group: Node {id} disconnected."
+        for id in ids
+    )
+    assert shape_of(first) == shape_of(second)
+    log = ClientLog()
+    said = [s for s in log.statements([(1, first), (2, second)]) if s.kind == "joining"]
+    assert [s.group for s in said] == [f"g-{i}" for i in ids]
+
+
+def test_a_log_with_a_new_id_in_each_line_is_read_as_one_without() -> None:
+    """Lines that differ by an id alone are found in what is remembered."""
+    log, ids = ClientLog(), [f"{k:08x}-5717-4562-b3fc-2c963f66af{k % 256:02x}" for k in range(99)]
+    lines = [f"10:00:00 INFO c.Orders - handled order {id} of the group" for id in ids]
+    assert len({shape_of(line) for line in lines}) == 1
+    list(log.statements(enumerate(lines, 1)))
+    assert len(log.shapes) <= 1
 
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*[05].log")), ids=lambda path: path.name)

@@ -25,7 +25,7 @@ from typing import Any
 from attrs import Factory, evolve, field, frozen
 
 from groupcheck.traces.clients.errors import errors, numbered
-from groupcheck.traces.clients.shapes import LONGEST, remember, shape_of
+from groupcheck.traces.clients.shapes import LONGEST, remember, shape_of, shown
 from groupcheck.traces.template import Spans, Template, compile_template
 
 MOST_MET = 10_000
@@ -164,8 +164,9 @@ class Sentences:
         places = self._known.get(key)
         if places is None:
             candidates = self._candidates(line)
-            places = _best(_all_places(line, library, candidates, numbers), line)
             exact = any(s.has_digits and shape_of(s.template.longest) in shape for s in candidates)
+            text = line if exact else shown(shape)
+            places = _best(_all_places(text, library, candidates, numbers), text)
             if len(shape) <= LONGEST and not exact:
                 remember(self._known, key, places)
         return places
