@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import random
 import re
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from statistics import median
+from uuid import UUID
 
 from report import Row, Section, machine, text
 
@@ -37,7 +39,7 @@ RECORDINGS = {
     "broker": ["replay/kraft-group-35-rebalances.log.gz"],
     "request log": ["requests/live-zombie.log.gz"],
 }
-TARGETS = {"mixed": 12.0, "Java": 16.0, "librdkafka": 15.0, "kafka-python": 11.0, "broker": 58.0,
+TARGETS = {"mixed": 12.0, "new ids": 7.5, "Java": 16.0, "librdkafka": 15.0, "kafka-python": 11.0, "broker": 58.0,
            "request log": 21.0}  # fmt: skip
 """A quarter above what was measured: what is slower than that has become slower."""
 
@@ -97,6 +99,25 @@ def mixed() -> Iterator[str]:
             yield f"orders-1  | {now} INFO 1 --- [pool-3] c.example.Orders : handled {k} in 7 ms"
 
 
+def with_new_ids() -> Iterator[str]:
+    """A service that handles orders: nearly every line has a UUID that stands nowhere else."""
+    chance = random.Random(5)
+    begin = datetime(2025, 3, 26, tzinfo=UTC)
+    for k in count():
+        now = f"{begin + timedelta(milliseconds=37 * k):{FORM}},{37 * k % 1000:03}"
+        new = UUID(int=chance.getrandbits(128))
+        if k % 10 < 6:
+            yield f"{now} INFO [pool-3] c.example.Orders - traceId={new} handled order {new}"
+        elif k % 10 < 8:
+            yield (
+                f"{now} DEBUG [heartbeat | orders] o.a.k.c.c.internals.ConsumerCoordinator : "
+                "[Consumer clientId=consumer-orders-1, groupId=orders] Sending Heartbeat request"
+                f" with generation {k} and member id consumer-orders-1-{new} to coordinator b1:9092"
+            )
+        else:
+            yield f"{now} INFO c.example.Http - POST /v1/orders/{new} of the group {k % 90} ms"
+
+
 def written(path: Path, lines: Iterator[str], size: int) -> None:
     left = size
     with path.open("w") as out:
@@ -122,7 +143,8 @@ def seconds(asked: Callable[[Path], int], path: Path) -> float:
 
 
 def beside(size: int, rounds: int) -> Section:
-    logs = {"mixed": mixed(), **{name: repeated(files) for name, files in RECORDINGS.items()}}
+    logs = {"mixed": mixed(), "new ids": with_new_ids()}
+    logs |= {name: repeated(files) for name, files in RECORDINGS.items()}
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, lines in logs.items():

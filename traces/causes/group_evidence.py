@@ -53,6 +53,8 @@ class GroupEvidence:
     libraries: Counter[str] = Factory(Counter)
     # Log -> the writer of its lines without a name; None if not yet known.
     _nameless: dict[str, str] | None = None
+    # What each process said, as far as it was kept, in order; None after an addition.
+    _each: list[list[Said]] | None = None
     # Which versions all logs tell.
     versions: Versions = Factory(Versions)
     # By how much the clocks of its clients differ from those of its brokers.
@@ -63,7 +65,7 @@ class GroupEvidence:
     removals: tuple[Removal, ...] = ()
 
     def add(self, said: Said) -> None:
-        self._nameless = None
+        self._nameless = self._each = None
         tally = self.tallies.get(said.kind)
         if tally is None:
             tally = self.tallies[said.kind] = Tally()
@@ -85,6 +87,7 @@ class GroupEvidence:
             ms = ahead.get((said.log, said.process))
             return said if ms is None or said.time is None else evolve(said, time=said.time - ms)
 
+        self._each = None
         for tally in self.tallies.values():
             tally.first = [by_broker(s) for s in tally.first]
             tally.last = deque(map(by_broker, tally.last), maxlen=KEPT)
@@ -113,10 +116,14 @@ class GroupEvidence:
         """The statements of these kinds that were kept, in order, by who said them, each process by
         itself: one that comes back under its name has another log or process.
         """
-        out: dict[tuple[str, str, str], list[Said]] = {}
-        for said in self.all(*some):
-            out.setdefault((self.writer(said), said.log, said.process), []).append(said)
-        return list(out.values())
+        if self._each is None:
+            out: dict[tuple[str, str, str], list[Said]] = {}
+            for said in self.all():
+                out.setdefault((self.writer(said), said.log, said.process), []).append(said)
+            self._each = list(out.values())
+        if not some:
+            return self._each
+        return [kept for each in self._each if (kept := [s for s in each if s.kind in some])]
 
     def writer(self, said: Said) -> str:
         """Who said it. A line without a name belongs to the only writer of its log that has one; if

@@ -6,7 +6,7 @@ and remembered.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import TypeVar
 
 MOST_SHAPES, LONGEST = 1 << 13, 2_000
@@ -21,6 +21,7 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
+@lru_cache(maxsize=16)
 def shape_of(text: str) -> bytes:
     """The text with zeros for all digits, and letters for hexadecimal ids. Each character stands
     where it stands in the text.
