@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.clients.said import Said
-from groupcheck.traces.clients.who import JAVA
+from groupcheck.traces.clients.who import JAVA, LIBRDKAFKA
 from groupcheck.traces.members.impossible import CLASSIC, Contradictions, Impossible
 from groupcheck.traces.members.life import Lapse, Life
+from groupcheck.traces.members.native import NativeLife
 from groupcheck.traces.members.proofs import Early, Proof, Proofs
 
 MOST_MEMBERS = 10_000
@@ -47,6 +48,8 @@ class Followed:
 class _Member:
     group: str
     life: Life
+    # The life of a member of librdkafka; None for every other library.
+    native: NativeLife | None = None
     proofs: Proofs = Factory(Proofs)
 
 
@@ -74,11 +77,14 @@ class Members:
         if member is None:
             if len(self._each) >= MOST_MEMBERS:
                 return
-            member = self._each[key] = _Member(group, Life(said.client))
+            native = NativeLife(said.client) if said.library == LIBRDKAFKA else None
+            member = self._each[key] = _Member(group, Life(said.client), native)
         member.group = group or member.group
         member.proofs.add(said)
         if said.library == JAVA:
             member.life.add(said)
+        elif member.native is not None:
+            member.native.add(said)
 
     def of_groups(self) -> dict[str, Followed]:
         """What is known when all logs have been read, by group."""
@@ -98,12 +104,16 @@ class Members:
 def _followed(members: list[_Member], impossible: list[Impossible]) -> Followed:
     alone = [m for m in members if not m.life.shared]
     lives = [m.life for m in members if m.life.followed]
+    native = [m.native for m in members if m.native is not None and not m.native.shared]
     return Followed(
         members=len(lives),
         steps=sum(life.followed - len(life.gaps) for life in lives),
         gaps=tuple(said for life in lives for said in life.gaps),
         shared=tuple(dict.fromkeys(m.life.client for m in members if m.life.shared)),
-        lapses=tuple(lapse for m in alone for lapse in m.life.lapses),
+        lapses=(
+            *(lapse for m in alone for lapse in m.life.lapses),
+            *(lapse for life in native for lapse in life.lapses),
+        ),
         proofs=tuple(proof for m in alone for proof in m.proofs.found(m.life.lapses)),
         early=tuple(early for m in alone for early in m.proofs.early(m.life.lapses)),
         impossible=tuple(impossible),
