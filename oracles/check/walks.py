@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 from groupcheck.model.engine import Limits, Spec, UserError
-from groupcheck.model.engine.fast.walks import LENGTH, Walks, walk
 from groupcheck.model.engine.verdict import Progress, Verdict
+
+if TYPE_CHECKING:
+    from groupcheck.model.engine.fast.walks import Walks
 
 
 def must_be_at_least(name: str, value: object, least: int) -> None:
@@ -31,7 +34,11 @@ def walks_of(number: int | None, length: int | None, seed: int | None) -> Walks 
         must_be_at_least(name, value, least)
         if value is not None and number is None:
             raise UserError(f"{name} is only for random walks", do="add --random-walks N")
-    return None if number is None else Walks(number, length or LENGTH, seed or 0)
+    if number is None:
+        return None
+    from groupcheck.model.engine.fast.walks import LENGTH, Walks
+
+    return Walks(number, length or LENGTH, seed or 0)
 
 
 def walked(
@@ -55,4 +62,6 @@ def walked(
         raise UserError(
             "cannot be combined with --random-walks", where="--max-depth", do="use --walk-length"
         )
+    from groupcheck.model.engine.fast.walks import walk
+
     return walk(spec, walks, limits, progress)

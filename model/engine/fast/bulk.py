@@ -15,7 +15,7 @@ from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.fast.tables import Asked, Tables
 from groupcheck.model.engine.promises import ALL, Predicate
 from groupcheck.model.engine.step import State
-from groupcheck.model.engine.symmetry import Orbits
+from groupcheck.model.engine.symmetry import Move, Orbits
 
 Numbers = NDArray[np.int64]
 FEW = 1 << 16  # different combinations that are counted off, not sorted
@@ -31,22 +31,30 @@ class Bulk:
         # The key of a path to the state at a place, for a predicate at fault.
         self.key_to: Callable[[int], str] = lambda place: ""
 
-    def holding(self, asked: Asked, places: Words, ids: Numbers) -> NDArray[np.bool_]:
+    def holding(
+        self, asked: Asked, places: Words, ids: Numbers, move: Move | None = None
+    ) -> NDArray[np.bool_]:
         """In which of these states a predicate holds for every binding. `ids`: the numbers of the
-        values, places of a state x states.
+        values, places of a state x states. `move`: how they were permuted.
         """
         p, bindings = asked
         left = np.arange(len(places))
         for number, (binding, read) in enumerate(bindings):
             if len(left):
                 some = ids[list(read)][:, left]
-                left = left[self.holding_for(p, number, binding, some, places[left])]
+                left = left[self.holding_for(p, number, binding, some, places[left], move)]
         holds = np.zeros(len(places), bool)
         holds[left] = True
         return holds
 
     def holding_for(
-        self, p: Predicate, number: int, binding: dict[str, int], ids: Numbers, places: Words
+        self,
+        p: Predicate,
+        number: int,
+        binding: dict[str, int],
+        ids: Numbers,
+        places: Words,
+        move: Move | None = None,
     ) -> NDArray[np.bool_]:
         """The same for one binding, with its number. `ids`: the places that it reads x states."""
         firsts, which = different(ids)
@@ -55,8 +63,10 @@ class Bulk:
             key = (id(p), number, tuple(ids[:, k].tolist()))
             if key not in self._known:
                 place = int(places[k])
+                state = self.state_of(place)
                 try:
-                    self._known[key] = self.see.answer(p, ALL, binding, self.state_of(place))
+                    answer = self.see.answer(p, ALL, binding, move(state) if move else state)
+                    self._known[key] = answer
                 except RuleError as error:
                     raise error.at(self.key_to(place)) from error
             answers.append(self._known[key])
@@ -98,22 +108,22 @@ class Ends:
         self.orbits: Orbits | None = None  # under symmetry
 
     def first_deadlock(self, places: Words, packed_states: Words) -> int | None:
-        """The first of these states that is no declared end. `packed_states`: states x words."""
-        if self.orbits is not None:
-            return self._first_permuted(self.orbits, places)
+        """The first of these states that is no declared end; under symmetry, of which a permutation
+        is none. `packed_states`: states x words.
+        """
         ids = self.bulk.ids_of(packed_states)
+        stuck: set[int] = set()
+        for move in self.orbits.moves if self.orbits is not None else (tuple,):
+            order = [*move(tuple(range(len(ids))))]
+            stuck |= {*self._stuck(places, ids[order], move).tolist()}
+        return int(places[min(stuck)]) if stuck else None
+
+    def _stuck(self, places: Words, ids: Numbers, move: Move) -> Numbers:
+        """Which of these states are no declared ends."""
         stuck = np.arange(len(places))
         for end in self.ends:
-            stuck = stuck[~self.bulk.holding(end, places[stuck], ids[:, stuck])]
-        return int(places[stuck[0]]) if len(stuck) else None
-
-    def _first_permuted(self, orbits: Orbits, places: Words) -> int | None:
-        """The first of these states of which a permutation is no declared end."""
-        for place in places.tolist():
-            images = orbits.images(self.bulk.state_of(place))
-            if not all(self.bulk.see.rests(image) for image in images):
-                return int(place)
-        return None
+            stuck = stuck[~self.bulk.holding(end, places[stuck], ids[:, stuck], move)]
+        return stuck
 
 
 class Border:

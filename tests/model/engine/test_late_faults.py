@@ -86,8 +86,15 @@ def climbing(fault, *promises):
             yield "up", n + 1, side
             yield "over", n + 1, not side
 
-    slots = {"n": single(0), "side": single(False)}
-    return Spec("climber", slots, [climb], invariants=promises, ends=[whole], scope=2 * LATE)
+    slots = {"n": single(0), "side": single(False), "mark": single(0)}
+    rules = [climb, swing]
+    return Spec("climber", slots, rules, invariants=promises, ends=[whole], scope=2 * LATE)
+
+
+@rule
+def swing(mark):
+    """So that no rule reads all slots: such a search leaves its tables."""
+    yield 1 - mark
 
 
 @end
@@ -161,6 +168,7 @@ def test_an_outcome_may_be_a_named_tuple(engine):
         if n < LATE:
             yield Pair(n + 1, not side)
 
-    found = engine.explore(Spec("pairs", {"n": single(0), "side": single(False)}, [turn]))
-    assert found.states == LATE + 1
-    assert found.rule_calls == (LATE + 1 if engine is explore else 0)
+    slots = {"n": single(0), "side": single(False), "mark": single(0)}
+    found = engine.explore(Spec("pairs", slots, [turn, swing]))
+    assert found.states == 2 * (LATE + 1)
+    assert found.rule_calls == (LATE + 1 + 2 if engine is explore else 0)

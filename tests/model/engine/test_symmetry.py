@@ -349,3 +349,22 @@ def test_processes_and_assignments_that_differ_are_not_exchanged():
     by_rank = fast.explore(classic(members=2, partitions=2), symmetry=True)
     assert "answer_syncs" in by_rank.symmetry.reason or "walk" in by_rank.symmetry.reason
     assert numbers(by_rank) == numbers(fast.explore(classic(members=2, partitions=2)))
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_a_permutation_that_may_not_rest_is_a_deadlock(explore: Engine):
+    @end
+    def rests(state: Any) -> bool:
+        return state.client[1] == 0
+
+    @rule
+    def take(client: int, lock: int) -> Any:
+        if client == 0 and lock == 0:
+            yield 1, 1
+
+    slots = {"lock": single(0), "client": array(3, 0)}
+    spec = Spec("locks", slots, [take], ends=[rests])
+    found = explore(spec, symmetry=True)
+    assert found.symmetry.used
+    assert [(v.invariant, v.depth) for v in found.violations] == [("deadlock", 1)]
+    assert found.violations[0].path.steps[-1].state == (1, 0, 1, 0)
