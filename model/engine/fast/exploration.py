@@ -298,21 +298,20 @@ class Exploration(Loop):
         p, t = self.packed, self.tables
         stride = p.words + p.view_words + 2
         asked = self.taken(r.ASKED, r.ASKED_COUNT, stride).reshape(-1, stride)
-        numbers, places = asked[:, -2].astype(np.int64), asked[:, -1].tolist()
+        asked = asked[np.argsort(asked[:, -2], kind="stable")]
+        places = asked[:, -1].tolist()
+        numbers, firsts = np.unique(asked[:, -2], return_index=True)
         work: Work = []
-        order = np.argsort(numbers, kind="stable")
-        bounds = np.flatnonzero(np.diff(numbers[order], prepend=-1, append=-1))
-        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist()):
-            mine = order[begin:end]
-            number = int(numbers[mine[0]])
+        bounds = [*firsts.tolist(), len(asked)]
+        for number, begin, end in zip(numbers.tolist(), bounds, bounds[1:]):
+            words = asked[begin:end].T
             fields = [p.fields[k] for k in t.all[number].inputs]
             columns = [
-                ((asked[mine, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist()
-                for f in fields
+                ((words[f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist() for f in fields
             ]
-            rows: list[tuple[int, ...]] = list(zip(*columns)) if columns else [()] * len(mine)
-            work.append((number, rows, [places[k] for k in mine.tolist()]))
-            p.filled[number] += len(mine)
+            rows: list[tuple[int, ...]] = list(zip(*columns)) if columns else [()] * (end - begin)
+            work.append((number, rows, places[begin:end]))
+            p.filled[number] += end - begin
         rules = [x for x in work if x[0] < t.urgent]
         tape: list[int] = []
         calls = self.rows.calls
@@ -340,13 +339,12 @@ class Exploration(Loop):
         """Appends rows to the tape. A rule at fault is reported with a key to the state
         that asked.
         """
-        place = 0
+        number = place = 0
         try:
             for number, rows, places in work:
                 began = time.perf_counter()
                 if number >= self.tables.urgent:
-                    for ids, place in zip(rows, places):
-                        self.predicates.row(number, ids, place, tape)
+                    self.predicates.fill(number, rows, places, tape)
                     self._spent_on(number, began)
                     continue
                 self.rows.prepare(number)
@@ -361,7 +359,8 @@ class Exploration(Loop):
         except RuleError as error:
             if error.key:
                 raise
-            raise error.at(self.key_to(place)) from error
+            at = place if number < self.tables.urgent else self.predicates.place
+            raise error.at(self.key_to(at)) from error
 
     def _pulse_in_time(self) -> None:
         """To look at limits takes as long as a few rules, so it is not done more often than they

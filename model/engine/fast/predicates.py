@@ -5,6 +5,7 @@ met.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from attrs import frozen
@@ -12,7 +13,14 @@ from attrs import frozen
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.packed import DIRECT, Packed
-from groupcheck.model.engine.fast.tables import Binding, Bound, Source, Tables, group_of
+from groupcheck.model.engine.fast.tables import (
+    Binding,
+    Bound,
+    Source,
+    Tables,
+    ViewInstance,
+    group_of,
+)
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.step import Semantics, State
@@ -21,12 +29,17 @@ from groupcheck.model.engine.symmetry import Orbits
 
 @frozen
 class Plan:
-    """How the arguments of a predicate are found."""
+    """How the arguments of a predicate or view are found, and what it answered."""
 
     # The indexes that it takes.
     given: tuple[int, ...]
     # For each place or view that it reads the values there, and where it is among the inputs.
     flat: list[tuple[list[Any], int]]
+    # The numbers of the arguments, from those of the inputs.
+    key: Callable[[tuple[int, ...]], Any]
+    # Of each key whether the predicate has answered, or the number of what the view gave. One
+    # evaluation serves all indexes that the function does not take: plans share this.
+    met: dict[Any, int]
 
 
 def grouped(values: Sequence[Any], sources: tuple[Source, ...]) -> list[Any]:
@@ -94,9 +107,11 @@ class Predicates:
         self.tables, self.packed, self.findings, self.state_of = tables, packed, findings, state_of
         self.pools, self.view_pools = pools, view_pools
         self.see: Semantics = tables.see
-        # Answers by predicate and numbers of arguments: one evaluation serves all indexes.
-        self.met: dict[tuple[int, ...], Any] = {}
+        # What was answered, by predicate or view and the indexes that it takes.
+        self.met: dict[tuple[int, ...], dict[Any, int]] = {}
         self.plans: dict[tuple[int, int, Binding], Plan] = {}
+        # The state for which a predicate or view was evaluated last.
+        self.place = 0
         # Predicates that no table holds any more.
         self.aside: tuple[Predicate, ...] = ()
         self.orbits: Orbits | None = None  # under symmetry
@@ -126,80 +141,133 @@ class Predicates:
         self.findings.news = True
         self.refresh()
 
-    def row(self, number: int, ids: Sequence[int], place: int, tape: list[int]) -> None:
-        """Appends the row of a view or predicate table for one combination of inputs."""
+    def fill(
+        self,
+        number: int,
+        rows: Sequence[tuple[int, ...]],
+        places: Sequence[int],
+        tape: list[int],
+    ) -> None:
+        """Appends the rows of a view or predicate table for combinations of inputs. `places`: of
+        the states that ask for them.
+        """
         table = self.tables.all[number]
-        cell = r.NOTHING
         if table.view is not None:
-            view = table.view
-            value = self._once(number, view.view, view.binding, view.sources, ids, place)
-            try:
-                cell += self.view_pools[number - self.tables.urgent].number(value)
-            except Exception as error:
-                what = (
-                    f"gave a {type(value).__name__} that raises {type(error).__name__} when it is"
-                    " compared"
-                )
-                raise RuleError(view.view.name, what, {}, kind="view") from error
+            self._fill_view(number, table.view, rows, places, tape)
+            return
         for bound in table.bound:
-            p, of_interest = bound.predicate, self.findings.is_goal(bound.predicate)
-            if not self.findings.is_known(p) and (
-                self._answer(number, bound, ids, place) == of_interest
-            ):
-                self.findings.note(p, place)
-        tape += (number, DIRECT | cell, *ids)
+            self._look(number, bound, rows, places)
+        for ids in rows:
+            tape += (number, DIRECT | r.NOTHING, *ids)
 
-    def _answer(self, number: int, bound: Bound, ids: Sequence[int], place: int) -> bool:
-        """Is a predicate true in a case?"""
-        p = bound.predicate
-        if bound.sources is not None:
-            return bool(self._once(number, p, bound.case, bound.sources, ids, place))
+    def _fill_view(
+        self,
+        number: int,
+        view: ViewInstance,
+        rows: Sequence[tuple[int, ...]],
+        places: Sequence[int],
+        tape: list[int],
+    ) -> None:
+        plan = self._plan(number, view.view, view.binding, view.sources, True)
+        key_of, met = plan.key, plan.met
+        for ids, place in zip(rows, places):
+            key = key_of(ids)
+            known = met.get(key)
+            if known is None:
+                self.place = place
+                if view.sources is None:
+                    value = self.see.evaluate(view.view, dict(view.binding), self.state_of(place))
+                else:
+                    value = self._asked(view.view, plan, view.sources, ids)
+                known = met[key] = self._numbered(number, view.view, value)
+            tape += (number, DIRECT | r.NOTHING + known, *ids)
+
+    def _numbered(self, number: int, view: Predicate, value: Any) -> int:
+        try:
+            return self.view_pools[number - self.tables.urgent].number(value)
+        except Exception as error:
+            what = (
+                f"gave a {type(value).__name__} that raises {type(error).__name__} when it is"
+                " compared"
+            )
+            raise RuleError(view.name, what, {}, kind="view") from error
+
+    def _look(
+        self,
+        number: int,
+        bound: Bound,
+        rows: Sequence[tuple[int, ...]],
+        places: Sequence[int],
+    ) -> None:
+        """Notes a predicate if it is of interest for one of these combinations. One that was met
+        before needs no look: it would be known by now.
+        """
+        p, of_interest = bound.predicate, self.findings.is_goal(bound.predicate)
+        if self.findings.is_known(p):
+            return
+        plan = self._plan(number, p, bound.case, bound.sources, False)
+        key_of, met = plan.key, plan.met
+        for ids, place in zip(rows, places):
+            key = key_of(ids)
+            if key in met:
+                continue
+            self.place = place
+            if bound.sources is None:
+                answer = self._decided(number, bound, ids)
+            else:
+                answer = self._asked(p, plan, bound.sources, ids)
+            met[key] = 1
+            if bool(answer) == of_interest:
+                self.findings.note(p, place)
+                return
+
+    def _decided(self, number: int, bound: Bound, ids: Sequence[int]) -> bool:
+        """Is a predicate true in a case, by what view instances say for its other variables?"""
         inputs, n = self.tables.all[number].inputs, len(self.pools)
         found = {
             binding: self.view_pools[source - n].values[ids[inputs.index(source)]]
             for binding, source in bound.answers
         }
-        return self.see.decided(p, bound.usual, dict(bound.case), lambda b: found[tuple(b.items())])
+        case = dict(bound.case)
+        return self.see.decided(
+            bound.predicate, bound.usual, case, lambda b: found[tuple(b.items())]
+        )
 
-    def _once(
+    def _asked(
+        self, p: Predicate, plan: Plan, sources: tuple[Source, ...], ids: Sequence[int]
+    ) -> Any:
+        values = [pool[ids[at]] for pool, at in plan.flat]
+        return self.see.asked(p, [*plan.given, *grouped(values, sources)])
+
+    def _plan(
         self,
         number: int,
         p: Predicate,
         of: Binding,
         sources: tuple[Source, ...] | None,
-        ids: Sequence[int],
-        place: int,
-    ) -> Any:
-        """The value of a predicate or view, evaluated once for the same arguments, whatever the
-        table and the indexes.
+        is_view: bool,
+    ) -> Plan:
+        """How a predicate or view is asked for one binding in a table.
 
-        The key holds the indexes that it takes and the arguments' numbers in the order of the
-        parameters, each of which always takes its values from the same pool. The order of a table's
-        inputs would not do: views are numbered at their first use, so it differs from one binding
-        to the next.
+        The key has the arguments' numbers in the order of the parameters, each of which always
+        takes its values from the same pool. The order of a table's inputs would not do: views are
+        numbered at their first use, so it differs from one binding to the next. What has no sources
+        is known by table, binding and inputs.
         """
-        if sources is None:
-            key: tuple[Any, ...] = (id(p), number, *ids)
-            if key not in self.met:
-                self.met[key] = self.see.evaluate(p, dict(of), self.state_of(place))
-            return self.met[key]
         which = (number, id(p), of)
-        plan = self.plans.get(which) or self.plans.setdefault(
-            which, self._plan(number, p, of, sources)
-        )
-        key = (id(p), *plan.given, *[ids[at] for _, at in plan.flat])
-        if key not in self.met:
-            values = [pool[ids[at]] for pool, at in plan.flat]
-            self.met[key] = self.see.asked(p, [*plan.given, *grouped(values, sources)])
-        return self.met[key]
-
-    def _plan(self, number: int, p: Predicate, of: Binding, sources: tuple[Source, ...]) -> Plan:
+        if which in self.plans:
+            return self.plans[which]
+        if sources is None:
+            return self.plans.setdefault(which, Plan((), [], tuple, {}))
         inputs, values = self.tables.all[number].inputs, dict(of)
         flat = [k for s in sources for k in ((s,) if isinstance(s, int) else s)]
         pools = [*self.pools, *self.view_pools]
-        return Plan(
-            tuple(values[v] for v in p.takes), [(pools[k].values, inputs.index(k)) for k in flat]
-        )
+        given = tuple(values[v] for v in p.takes)
+        at = [inputs.index(k) for k in flat]
+        key = itemgetter(*at) if at else lambda ids: ()
+        read = [(pools[k].values, where) for k, where in zip(flat, at)]
+        met = self.met.setdefault((is_view, id(p), *given), {})
+        return self.plans.setdefault(which, Plan(given, read, key, met))
 
     def arrive(self, state: State, place: int, predicates: Sequence[Predicate]) -> None:
         """Evaluates predicates on one state in Python; under symmetry on all states of its

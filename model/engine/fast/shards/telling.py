@@ -102,7 +102,7 @@ def _view_again(search: Search, number: int, ids: tuple[int, ...]) -> None:
         at = dict(zip(table.inputs, ids))
         state = tuple(pool.values[at.get(place, 0)] for place, pool in enumerate(search.pools))
         search.predicates.state_of = lambda _: state  # what a view of views reads
-        search.predicates.row(number, ids, 0, [])
+        search.predicates.fill(number, [ids], [0], [])
         search.predicates.state_of = search.state
 
 
