@@ -139,11 +139,12 @@ class Followed(Walked):
         """Headline and explanations, ready to display."""
         from groupcheck.oracles.show.report import Report, scope_words
 
+        scope = scope_words(self.subject)
         return Report(
             "",
             self.subject.title,
             f"key {self.key}",
-            (("scope", scope_words(self.subject)),),
+            (("scope", scope),) if scope else (),
             self.explanations,
         )
 
@@ -218,7 +219,7 @@ def check(
     """
     about = subject(
         what, mutation=mutation, invariants=invariants, goals=goals, constraints=constraints,
-        deadlock=deadlock, progress=progress is True, refines=refines, faults=faults, **scope,
+        deadlock=deadlock, progress=_judges(progress), refines=refines, faults=faults, **scope,
     )  # fmt: skip
     return run(
         about,
@@ -233,6 +234,11 @@ def check(
         symmetry=symmetry,
         walks=walks_of(random_walks, walk_length, seed),
     )
+
+
+def _judges(progress: Any) -> Any:
+    """What `progress` says of promises: a listener and None say nothing."""
+    return False if progress is None or callable(progress) else progress
 
 
 def run(

@@ -207,7 +207,9 @@ def subject(
     `mutation` changes the defaults to the smallest scope that shows it. Raises `UserError` for any
     name that does not exist.
     """
-    _must_fit(what, mutation, invariants, goals, constraints, progress, faults, settings)
+    smaller = (refines,) if isinstance(refines, Refinement) else refines
+    promises = (invariants, goals, constraints, deadlock, smaller, progress)
+    _must_fit(what, mutation, *promises, faults, settings)
     given = {name: value for name, value in fields.items() if value is not None}
     for name in settings or {}:
         if name in given:
@@ -229,7 +231,7 @@ def subject(
             where="--progress",
             do="give its Spec progress=[...], see groupcheck.model.engine.progress",
         )
-    bounded = _bounded(about.spec, constraints, deadlock, refines)
+    bounded = _bounded(about.spec, constraints, deadlock, smaller)
     about = attrs.evolve(about, spec=bounded, progress=progress)
     return _asked(about, invariants, goals)
 
@@ -238,12 +240,11 @@ def _bounded(
     spec: Spec,
     constraints: Sequence[str | Predicate],
     deadlock: bool,
-    refines: Sequence[Refinement] | Refinement,
+    smaller: Sequence[Refinement],
 ) -> Spec:
     """The spec with these constraints and refinements, too, and perhaps without looking for
     deadlocks.
     """
-    smaller = (refines,) if isinstance(refines, Refinement) else tuple(refines)
     given = [_promise(c, (Predicate,), "a constraint") for c in constraints]
     for name in given:
         if isinstance(name, str):
@@ -359,6 +360,8 @@ def _must_fit(
     invariants: object,
     goals: object,
     constraints: object,
+    deadlock: object,
+    smaller: object,
     progress: object,
     faults: object,
     settings: object,
@@ -394,6 +397,8 @@ def _must_fit(
             _all_of(constraints, str | Predicate),
             "a list of constraints, as in [small]",
         ),
+        ("deadlock", deadlock, isinstance(deadlock, bool), "True or False"),
+        ("refines", smaller, _all_of(smaller, Refinement), "refines(smaller, {...})"),
         ("progress", progress, isinstance(progress, bool), "True or False"),
         ("faults", faults, named, 'a mapping of names to numbers, as in {"crash": 1}'),
         ("settings", settings, told, "a mapping of names to texts"),
@@ -473,6 +478,9 @@ def _promised(variant: Variant, spec: Spec) -> Spec:
 def _only(spec: Spec, invariants: Sequence[str]) -> Spec:
     known = [p.name for p in (*spec.invariants, *spec.refinements)]
     for name in invariants:
+        if spec.progress and not known:
+            what = "--progress judges what has to happen in the end, and no invariants"
+            raise UserError(what, do=f"leave out {printable(name)[:60]}, or --progress")
         if name not in known:
             raise one_of("invariant", name, known)
     return spec.only(invariants) if invariants else spec

@@ -122,6 +122,8 @@ def test_a_counterexample_is_explained_and_exported(mine, capsys: pytest.Capture
     (broken,) = told["violations"]
     assert (broken["invariant"], broken["depth"]) == ("small", 2)
     capsys.readouterr()
+    assert cli.run(["explain", f"{mine.name}:ready", "gc1-0"]) == 0
+    assert capsys.readouterr().out.startswith("counting  key gc1-0\n\n0 steps")  # it has no scope
     assert cli.run(["explain", spec, broken["key"], "--set", "begin=1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["broken"] == {"small": 2}
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]

@@ -91,6 +91,11 @@ def test_what_needs_no_whole_graph_is_refused(
     assert f"{more[0]}: cannot be combined with --progress" in capsys.readouterr().err
 
 
+def test_an_invariant_of_an_ordinary_check_is_refused() -> None:
+    with pytest.raises(UserError, match="and no invariants"):
+        check("classic", progress=True, invariants=["hand_off"])
+
+
 def test_a_spec_that_promises_nothing_is_refused() -> None:
     with pytest.raises(UserError, match="promises nothing about progress"):
         check(two_phase_commit(2), progress=True)
