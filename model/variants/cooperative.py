@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import attrs
 
@@ -12,7 +14,7 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import covers, rules
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import ASSIGNORS, CooperativeScope, cooperative
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, cover
+from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, cover
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.telling import Words
@@ -133,6 +135,11 @@ COVERS = (
         faults={"delay_request": 1, "disconnect": 1},
     ),
 )
+# Arguments of `conform`.
+EXECUTED: tuple[Mapping[str, Any], ...] = (
+    {"members": 1, "generations": 1},
+    {"members": 2, "generations": 1, "faults": {}, "settings": {"max_size": "1"}},
+)
 SAME = "All members list the same assignors."
 UNREACHED = {
     **covers.UNREACHED,
@@ -165,7 +172,7 @@ VARIANT = Variant(
     spent_by=SPENT_BY,
     covers=COVERS,
     unreached=UNREACHED,
-    unreal="`conform` does not know yet what cooperative members claim",
-    unexecuted={look_at_claims.name: "no row has members that claim partitions"},
-    bookkeeping=BOOKKEEPING,
+    real=KAFKA_COORDINATOR,
+    executed=EXECUTED,
+    bookkeeping={**BOOKKEEPING, look_at_claims.name: "The leader does this, not the coordinator."},
 )

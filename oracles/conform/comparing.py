@@ -11,8 +11,8 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.classic.assignment import interval
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, leader_of
+from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import COORDINATOR_NOT_AVAILABLE, MEMBER_ID_REQUIRED
 from groupcheck.oracles.conform.history import Key, join_of
@@ -27,8 +27,14 @@ from groupcheck.oracles.conform.standing import (
     move,
     partitions_of,
 )
-from groupcheck.oracles.kafka.answers import Answer, JoinAnswer, LeaveAnswer, SyncAnswer
-from groupcheck.oracles.kafka.commands import FailOver, Fire, Reset
+from groupcheck.oracles.kafka.answers import (
+    Answer,
+    JoinAnswer,
+    LeaveAnswer,
+    Subscribed,
+    SyncAnswer,
+)
+from groupcheck.oracles.kafka.commands import FailOver, Fire, JoinGroup, Reset
 from groupcheck.oracles.kafka.memory import HOUSEKEEPING, ClassicMember, ClassicMemory
 from groupcheck.oracles.kafka.memory import Memory as Real
 from groupcheck.oracles.kafka.records import GroupRecord, OffsetRecord, Record
@@ -202,7 +208,7 @@ def _joined(
 ) -> Iterator[tuple[str, Any, Any]]:
     member, leader = now.name(told.member, told.answer.id), _leader(memory, now) or ""
     everybody = {
-        (now.name(me, id), join_of((me, id), now.past.joined, now.commands).owned_generation)
+        (now.name(me, id), *subscribed(join_of((me, id), now.past.joined, now.commands)))
         for me, seats in enumerate(memory.seats)
         for id, seat in seats
         if seat.member
@@ -216,8 +222,13 @@ def _joined(
     yield (
         "members listed",
         everybody if member == leader else set(),
-        {(m.member, m.subscription.owned_generation) for m in real.members},
+        {(m.member, *subscribed(m.subscription)) for m in real.members},
     )
+
+
+def subscribed(said: JoinGroup | Subscribed) -> tuple[int, tuple[tuple[str, int], ...]]:
+    """What a member says that it owns: the generation, and the partitions."""
+    return said.owned_generation, tuple(sorted(said.owned))
 
 
 def memory_differs(memory: Memory, at: Standing, real: Real | None, scope: Scope) -> Iterator[str]:
@@ -287,9 +298,11 @@ def _member(
     yield "rebalance timeout", join.rebalance_timeout_ms, real.rebalance_timeout_ms
     share = dict(at.past.shares).get(key, 0)
     yield "assignment", partitions_of(share), real.assigned or frozenset()
-    yield "subscription", join.owned_generation, real.protocols[0][1].owned_generation
+    said = real.protocols[0][1]
+    yield "subscription", subscribed(join), subscribed(said)
     if seat.join or core.phase != Phase.PREPARING:
-        yield "claimed generation", seat.claimed, real.protocols[0][1].owned_generation
+        yield "claimed generation", seat.claimed, said.owned_generation
+        yield "claimed partitions", partitions_of(seat.owned), said.owned
     listed = tuple(name for name, _ in real.protocols)
     if seat.loaded and core.assignor is not None:
         yield "protocols", (scope.assignors_listed[core.assignor],), listed
@@ -327,14 +340,14 @@ def _appended(
         return [("offset", outcome.stored)]
     if leads_with(before, given):
         seats = [
-            (me, id, seat.claimed)
+            (me, id, seat)
             for me, some in enumerate(memory.seats)
             for id, seat in some
             if seat.member
         ]
         members = [
-            (me, id, interval(rank, len(seats), scope.partition_count), claimed)
-            for rank, (me, id, claimed) in enumerate(seats)
+            (me, id, attrs.evolve(seat, share=interval(rank, len(seats), scope.partition_count)))
+            for rank, (me, id, seat) in enumerate(seats)
         ]
         core, leader = memory.core, leader_of(memory.seats)
         protocol = protocol_of(core.assignor, scope)
@@ -350,9 +363,7 @@ def loads_differ(
     """What differs between what a fail-over would load now and what the model keeps for it."""
     generation, led, assignor = memory.core.durable
     members = [
-        (me, id, seat.share, seat.claimed)
-        for me, seats in enumerate(memory.seats)
-        for id, seat in seats.durable
+        (me, id, seat) for me, seats in enumerate(memory.seats) for id, seat in seats.durable
     ]
     leads = ((me, seats.durable_leader) for me, seats in enumerate(memory.seats))
     leader = next(((me, id) for me, id in leads if id is not None), None)
@@ -367,16 +378,17 @@ def _group(
     generation: int,
     protocol: str | None,
     leader: Key | None,
-    members: Iterable[tuple[int, int, int, int]],
+    members: Iterable[tuple[int, int, Seat]],
     joined: tuple[tuple[Key, int], ...],
     now: Standing,
 ) -> Any:
-    """A group record with these members (process, id, share, claimed)."""
+    """A group record with these members (process, id, seat)."""
     told = []
-    for me, id, share, claimed in members:
+    for me, id, seat in members:
         join = join_of((me, id), joined, now.commands)
         times = join.session_timeout_ms, join.rebalance_timeout_ms
-        told.append((now.name(me, id), sorted(partitions_of(share)), *times, claimed))
+        said = seat.claimed, sorted(partitions_of(seat.owned))
+        told.append((now.name(me, id), sorted(partitions_of(seat.share)), *times, *said))
     return "group", generation, protocol, now.name(*leader) if leader else None, sorted(told)
 
 
@@ -394,6 +406,7 @@ def _seen(record: Record) -> Any:
                 m.session_timeout_ms,
                 m.rebalance_timeout_ms,
                 m.subscription.owned_generation,
+                sorted(m.subscription.owned),
             )
             for m in record.members
         )

@@ -127,7 +127,7 @@ class Memory:
 def _link(core: Core, seats: Seats) -> Link:
     for id, seat in seats:
         if seat.join:
-            return Link(parked=JoinGroup(id, seat.claimed))
+            return Link(parked=JoinGroup(id, seat.claimed, owned=seat.owned))
         if seat.sync:
             return Link(parked=SyncGroup(id, core.generation))
     return Link()
@@ -224,6 +224,8 @@ class Rows:
             yield JoinGroup(id)
             if seat is not None:
                 yield JoinGroup(id, CHANGED)
+                if self.scope.cooperative:
+                    yield JoinGroup(id, CHANGED, owned=1)
             # Generation -1 is not an old one; in Kafka it means "from outside the group".
             for generation in (
                 (core.generation, core.generation - 1)

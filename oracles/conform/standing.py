@@ -9,8 +9,8 @@ from attrs import field, frozen
 
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic import failover, timers
-from groupcheck.model.protocol.classic.assignment import interval
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
+from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.oracles.conform import history
@@ -155,6 +155,7 @@ def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: boo
             return commands.JoinGroup(
                 member=name,
                 owned_generation=request.claimed,
+                owned=partitions_of(request.owned),
                 protocols=_protocols(scope, me),
                 session_timeout_ms=SESSION_MS + SESSION_STEP_MS * me + changed,
                 rebalance_timeout_ms=REBALANCE_MS + REBALANCE_STEP_MS * me + changed,

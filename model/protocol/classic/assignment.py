@@ -14,7 +14,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import but, urgent
 from groupcheck.model.protocol.classic.group import Core, Errand, Phase, Record, Seat, Seats, Walk
-from groupcheck.model.protocol.classic.plans import Claim, Shares, plans
+from groupcheck.model.protocol.classic.plans import Claim, Shares, interval, plans
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.link import Link, deliver
@@ -60,13 +60,6 @@ class Plan(Errand):
         """Raises `ScopeError` if one visit would have too many shares to choose between."""
         members = sum(seat.member for _, seat in seats)
         scope.must_be_few(members, self.left, self.free.bit_count())
-
-
-def interval(rank: int, members: int, partitions: int) -> int:
-    """The share of the member at this place under `range`, as a bit mask."""
-    size, extra = divmod(partitions, members)
-    start = rank * size + min(rank, extra)
-    return ((1 << (size + (rank < extra))) - 1) << start
 
 
 # -- Claims: the leader of a cooperative group looks at what the members claim

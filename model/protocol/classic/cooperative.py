@@ -13,8 +13,8 @@ What it leaves out:
 
 - The user data of CooperativeStickyAssignor, which repeats a generation. It only counts if a member
   sends its subscription in an older version than KIP-792 (2).
-- The leader's own check of the plan (ConsumerCoordinator.validateCooperativeAssignment), which
-  concerns assignors of other people: every plan here passes it.
+- The leader's own check of the plan (ConsumerCoordinator.validateCooperativeAssignment). It
+  concerns assignors of other people; the plans of `sticky` and `any` pass it.
 
 Kafka: ConsumerCoordinator (onJoinPrepare, onJoinComplete), CooperativeStickyAssignor.
 """
@@ -40,6 +40,11 @@ ASSIGNORS = {
     "any": (
         "Every assignment that takes no partition from its owner and gives it away in one round is"
         " a choice, so that what holds, holds for every cooperative assignor."
+    ),
+    "range": (
+        "RangeAssignor, which asks nobody what it owns: what happens if members keep their"
+        " partitions while the group has chosen an eager assignor (one rolling bounce instead of"
+        " two)."
     ),
 }
 

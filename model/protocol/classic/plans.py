@@ -7,6 +7,8 @@ generation cancel each other: nobody gets the partition in this round
 withheld in this round, so that its owner can revoke it before another member gets it
 (CooperativeStickyAssignor.adjustAssignment).
 
+An eager assignor (`range`) does none of this; a cooperative group that uses one breaks its promise.
+
 One case is left out: two claims of a generation beside a third, later one. Which of them count then
 depends on the order of a HashMap. Members that follow the protocol do not make such claims.
 """
@@ -25,6 +27,13 @@ FREE = -1  # the owner of a partition that nobody claims
 CONTESTED = -2  # the owner of one that two members claim in the same generation
 
 
+def interval(rank: int, members: int, partitions: int) -> int:
+    """The share of the member at this place under `range`, as a bit mask."""
+    size, extra = divmod(partitions, members)
+    start = rank * size + min(rank, extra)
+    return ((1 << (size + (rank < extra))) - 1) << start
+
+
 def owners(claims: Sequence[Claim], partitions: int) -> list[int]:
     """Whose each partition is: the index of a claim, `FREE` or `CONTESTED`."""
     found = []
@@ -38,9 +47,12 @@ def owners(claims: Sequence[Claim], partitions: int) -> list[int]:
 
 def plans(claims: Sequence[Claim], scope: Scope) -> Iterator[Shares]:
     """Every plan that the leader may make, each once."""
-    held = owners(claims, scope.partition_count)
-    ways = sticky if scope.assignor == "sticky" else any_
-    yield from sorted(ways(held, len(claims)))
+    members, partitions = len(claims), scope.partition_count
+    if scope.assignor == "range":
+        yield tuple([interval(rank, members, partitions) for rank in range(members)])
+        return
+    held = owners(claims, partitions)
+    yield from sorted((sticky if scope.assignor == "sticky" else any_)(held, members))
 
 
 def any_(held: Sequence[int], members: int) -> set[Shares]:

@@ -62,7 +62,8 @@ def spec(scope: Scope) -> Spec:
         "link": array(scope.members, Link()),
     }
     listed = {"seats": tuple(Seats(listed=names) for names in scope.lists)} if scope.lists else {}
-    watched = range(scope.partition_count if scope.assignor == "range" and scope.records else 1)
+    each = scope.assignor == "range" and scope.records and not scope.cooperative
+    watched = range(scope.partition_count if each else 1)
     return Spec(
         "classic",
         slots,
