@@ -50,6 +50,12 @@ COVERS = (
         max_size=1,
     ),
     cover(
+        "join_group:inconsistent vote",
+        members=2,
+        generations=1,
+        protocols="own|sticky",
+    ),
+    cover(
         """
         delay_request ghost_id heartbeat:rebalancing heartbeat_answer:told_to_rejoin
         join_group:parked join_group:restarted join_group:unchanged late_request
@@ -139,13 +145,8 @@ COVERS = (
 EXECUTED: tuple[Mapping[str, Any], ...] = (
     {"members": 1, "generations": 1},
     {"members": 2, "generations": 1, "faults": {}, "settings": {"max_size": "1"}},
+    {"members": 2, "generations": 1, "faults": {}, "settings": {"protocols": "own|sticky"}},
 )
-SAME = "All members list the same assignors."
-UNREACHED = {
-    **covers.UNREACHED,
-    "join_group:inconsistent": SAME,
-    "vote": SAME,
-}
 
 
 def spec(scope: CooperativeScope) -> Spec:
@@ -171,7 +172,7 @@ VARIANT = Variant(
     story=partial(story, words=WORDS),
     spent_by=SPENT_BY,
     covers=COVERS,
-    unreached=UNREACHED,
+    unreached=covers.UNREACHED,
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     bookkeeping={**BOOKKEEPING, look_at_claims.name: "The leader does this, not the coordinator."},

@@ -68,9 +68,5 @@ class CooperativeScope(Scope):
 
 
 def cooperative(spec: Spec) -> Spec:
-    """The feature: all members are cooperative."""
-    if spec.scope.protocols:
-        raise ScopeError(
-            "cooperative members that list different assignors are left out", where="scope"
-        )
+    """The feature: all members are cooperative, and so are all the assignors that they list."""
     return inserted(spec, answer_syncs, look_at_claims)
