@@ -4,15 +4,16 @@ that give away what somebody owns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from groupcheck.model.engine import but
-from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
-from groupcheck.model.protocol.classic import assignment
+from groupcheck.model.mutations.mutation import SEEDED, Mutation, Seeded, seeded
+from groupcheck.model.protocol.classic import assignment, walks
 from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic.assignment import Assign, Claims
 from groupcheck.model.protocol.classic.client import Client, Prepare, give_up, reset
-from groupcheck.model.protocol.classic.group import Seats, Walk
+from groupcheck.model.protocol.classic.group import REST, Core, Errand, Seats, Walk
+from groupcheck.model.protocol.classic.plans import Claim, plans
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import REBALANCE_IN_PROGRESS
 from groupcheck.model.protocol.family import COOPERATIVE
@@ -63,39 +64,39 @@ def _prepared_for_good(client: Client, link: Link) -> Iterator[tuple[str, Client
         yield label, but(after, prepare=Prepare.DONE) if label == "refused" else after, rest
 
 
-@seeded(assignment.look_at_claims)
-def _only_the_latest(
-    walk: Walk[Claims], seats: Seats, scope: Scope
-) -> Iterator[tuple[Walk[Claims], Seats]]:
-    for after, same in assignment.look_at_claims.call(walk, seats, scope):
-        latest = max((generation for generation, _ in after.errand.claims), default=0)
-        claims = [
-            (generation, owned if generation == latest else 0)
-            for generation, owned in after.errand.claims
-        ]
-        yield but(after, errand=but(after.errand, claims=tuple(claims))), same
+def _hearing(heard: Callable[[Sequence[Claim]], Sequence[Claim]]) -> Seeded:
+    """The leader makes something else of the claims."""
+
+    @seeded(walks.end_walk)
+    def planned(
+        core: Core, walk: Walk[Errand], scope: Scope
+    ) -> Iterator[tuple[Core, Walk[Errand]]]:
+        errand = walk.errand
+        if isinstance(errand, Claims):
+            made = plans(errand.claims, scope, heard(errand.claims))
+            errands = tuple([but(errand.plan, chosen=chosen) for chosen in made])
+            yield but(core, errands=errands), REST
+        else:
+            yield from walks.end_walk.call(core, walk, scope)
+
+    return planned
 
 
-@seeded(assignment.look_at_claims)
-def _transfer_forgotten(
-    walk: Walk[Claims], seats: Seats, scope: Scope
-) -> Iterator[tuple[Walk[Claims], Seats]]:
-    for after, same in assignment.look_at_claims.call(walk, seats, scope):
-        claims = [(generation, 0) for generation, _ in after.errand.claims]
-        yield but(after, errand=but(after.errand, claims=tuple(claims))), same
+def _only_the_latest(claims: Sequence[Claim]) -> Sequence[Claim]:
+    latest = max(generation for generation, _ in claims)
+    return [(generation, owned * (generation == latest)) for generation, owned in claims]
+
+
+def _nobodys(claims: Sequence[Claim]) -> Sequence[Claim]:
+    return [(generation, 0) for generation, _ in claims]
 
 
 @seeded(assignment.answer_syncs)
 def _all_claims_kept(
     walk: Walk[Assign], seats: Seats, link: Link, scope: Scope
 ) -> Iterator[tuple[Walk[Assign], Seats, Link]]:
-    claimed = [seat.owned for _, seat in seats if seat.member]
-    plan = walk.errand.chosen
-    if plan is not None and claimed:
-        first = walk.errand.members - walk.errand.left
-        kept = list(plan)
-        for k, owned in enumerate(claimed):
-            kept[first + k] |= owned
+    if walk.errand.chosen is not None:
+        kept = [(claim, share | claim[1]) for claim, share in walk.errand.chosen]
         walk = but(walk, errand=but(walk.errand, chosen=tuple(kept)))
     yield from assignment.answer_syncs.call(walk, seats, link, scope)
 
@@ -182,7 +183,7 @@ MUTATIONS = (
             " Seeded: the same."
         ),
         scope={"members": 2, "generations": 3, "faults": {"delay_request": 1, "lose_response": 1}},
-        seeds=(_only_the_latest,),
+        seeds=(_hearing(_only_the_latest),),
     ),
     Mutation(
         id="transfer_in_one_round",
@@ -195,7 +196,7 @@ MUTATIONS = (
             " so it was not withheld. Seeded: nothing is."
         ),
         scope={"members": 3, "generations": 2},
-        seeds=(_transfer_forgotten,),
+        seeds=(_hearing(_nobodys),),
     ),
     Mutation(
         id="conflicting_claims_kept",

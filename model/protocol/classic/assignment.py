@@ -14,7 +14,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import but, urgent
 from groupcheck.model.protocol.classic.group import Core, Errand, Phase, Record, Seat, Seats, Walk
-from groupcheck.model.protocol.classic.plans import Claim, Shares, interval, plans
+from groupcheck.model.protocol.classic.plans import Chosen, Claim, interval, plans
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.link import Link, deliver
@@ -31,20 +31,25 @@ class Plan(Errand):
     left: int
     # Partitions that no member has got yet, as a bit mask.
     free: int
-    # In a cooperative group, the shares of the members in the order of the visits; otherwise each
-    # visit chooses.
-    chosen: Shares | None = None
+    # What a leader that has looked at claims has chosen, without what members have got already.
+    # None: each visit chooses.
+    chosen: Chosen | None = None
 
-    def given(self, share: int) -> Self:
-        """The next member has got its share."""
-        return but(self, left=self.left - 1, free=self.free & ~share)
+    def given(self, share: int, claim: Claim) -> Self:
+        """The next member, which has this claim, has got its share."""
+        chosen = self.chosen
+        if chosen is not None:
+            at = chosen.index((claim, share))
+            chosen = chosen[:at] + chosen[at + 1 :]
+        return but(self, left=self.left - 1, free=self.free & ~share, chosen=chosen)
 
-    def shares(self, scope: Scope) -> list[int]:
-        """What the next member may get (bit masks): under `range` its interval; under `any` every
-        subset of the free partitions, and all of them if it is the last.
+    def shares(self, claim: Claim, scope: Scope) -> list[int]:
+        """What the next member, which has this claim, may get (bit masks): what was chosen;
+        otherwise under `range` its interval, and under `any` every subset of the free partitions,
+        or all of them if it is the last.
         """
         if self.chosen is not None:
-            return [self.chosen[self.members - self.left]]
+            return sorted({share for whose, share in self.chosen if whose == claim})
         if scope.assignor == "range":
             rank = self.members - self.left
             return [interval(rank, self.members, scope.partition_count)]
@@ -71,13 +76,14 @@ class Claims(Errand):
 
     # The walk that follows, which gives the shares.
     plan: Plan
-    # The claims that have been looked at, in the order of the visits.
+    # The claims that have been looked at, in ascending order: no order of members shows.
     claims: tuple[Claim, ...] = ()
 
 
 def planning(plan: Plan, scope: Scope) -> Errand:
-    """Begin, in a cooperative group; otherwise shares do not depend on claims."""
-    return Claims(plan=plan) if scope.cooperative else plan
+    """Begin, with a cooperative assignor; otherwise shares do not depend on claims."""
+    looks = scope.cooperative and scope.assignor != "range"
+    return Claims(plan=plan) if looks else plan
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Claims))
@@ -85,15 +91,20 @@ def look_at_claims(
     walk: Walk[Claims], seats: Seats, scope: Scope
 ) -> Iterator[tuple[Walk[Claims], Seats]]:
     """The leader has learned from the JoinGroup answer what the members of this process claim."""
-    claims = [(seat.claimed, seat.owned) for _, seat in seats if seat.member]
-    seen = (*walk.errand.claims, *claims)
-    yield walk.passed(but(walk.errand, claims=seen), scope), seats
+    claims = [claim_of(seat) for _, seat in seats if seat.member]
+    seen = sorted([*walk.errand.claims, *claims])
+    yield walk.passed(but(walk.errand, claims=tuple(seen)), scope), seats
+
+
+def claim_of(seat: Seat) -> Claim:
+    """What the member claims."""
+    return seat.claimed, seat.owned
 
 
 def planned(errand: Claims, core: Core, scope: Scope) -> Iterator[Core]:
     """End: the leader makes one of its plans."""
     made = plans(errand.claims, scope)
-    yield but(core, errands=tuple([but(errand.plan, chosen=shares) for shares in made]))
+    yield but(core, errands=tuple([but(errand.plan, chosen=chosen) for chosen in made]))
 
 
 # -- Assign: the assignment is committed and becomes the group's
@@ -126,7 +137,7 @@ def answer_syncs(
     walk: Walk[Assign], seats: Seats, link: Link, scope: Scope
 ) -> Iterator[tuple[Walk[Assign], Seats, Link]]:
     """The assignment is stored, and parked SyncGroups are answered with it."""
-    if not walk.errand.again and not scope.cooperative:
+    if not walk.errand.again and walk.errand.chosen is None:
         walk.errand.must_be_few(seats, scope)
     ways = [(walk.errand, seats, link)]
     for id, seat in seats:
@@ -146,13 +157,14 @@ def _answer_sync(
 ) -> Iterator[tuple[Assign, Seats, Link]]:
     """One member gets its share, in all the ways in which it may."""
     fixed = [logged.share for known, logged in seats.durable if known == id] if errand.again else []
-    for share in fixed or errand.shares(scope):
+    claim = claim_of(seat)
+    for share in fixed or errand.shares(claim, scope):
         answered = link
         if seat.sync and isinstance(link.parked, SyncGroup):
             answered = deliver(link, SyncGroup, id, NONE, id, link.parked.generation, share)
         due = seat.due and "sync_timeout" in errand.keeps
         settled = but(seat, sync=False, share=share, due=due)
-        yield errand.given(share), seats.put(id, settled), answered
+        yield errand.given(share, claim), seats.put(id, settled), answered
 
 
 def assigned(errand: Assign, core: Core, scope: Scope) -> Iterator[Core]:
@@ -192,15 +204,16 @@ def record_plan(
     walk: Walk[WriteRecord], seats: Seats, scope: Scope
 ) -> Iterator[tuple[Walk[WriteRecord], Seats]]:
     """The leader's assignment is written to the log."""
-    if not scope.cooperative:
+    if walk.errand.chosen is None:
         walk.errand.must_be_few(seats, scope)
     ways: list[tuple[WriteRecord, Record]] = [(walk.errand, ())]
     for id, seat in seats:
         if seat.member:
+            claim = claim_of(seat)
             ways = [
-                (now.given(share), (*record, (id, but(seat.logged, share=share))))
+                (now.given(share, claim), (*record, (id, but(seat.logged, share=share))))
                 for now, record in ways
-                for share in now.shares(scope)
+                for share in now.shares(claim, scope)
             ]
     for now, record in ways:
         yield walk.passed(now, scope), seats.recorded(record)

@@ -7,7 +7,7 @@ generation cancel each other: nobody gets the partition in this round
 withheld in this round, so that its owner can revoke it before another member gets it
 (CooperativeStickyAssignor.adjustAssignment).
 
-An eager assignor (`range`) does none of this; a cooperative group that uses one breaks its promise.
+An eager assignor (`range`) looks at no claims, also in a cooperative group.
 
 One case is left out: two claims of a generation beside a third, later one. Which of them count then
 depends on the order of a HashMap. Members that follow the protocol do not make such claims.
@@ -23,6 +23,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 # What one member claims: the generation, and the partitions as a bit mask.
 Claim = tuple[int, int]
 Shares = tuple[int, ...]  # of each member, as bit masks
+Chosen = tuple[tuple[Claim, int], ...]  # the shares, each with the claim of the member that gets it
 FREE = -1  # the owner of a partition that nobody claims
 CONTESTED = -2  # the owner of one that two members claim in the same generation
 
@@ -45,14 +46,16 @@ def owners(claims: Sequence[Claim], partitions: int) -> list[int]:
     return found
 
 
-def plans(claims: Sequence[Claim], scope: Scope) -> Iterator[Shares]:
-    """Every plan that the leader may make, each once."""
-    members, partitions = len(claims), scope.partition_count
-    if scope.assignor == "range":
-        yield tuple([interval(rank, members, partitions) for rank in range(members)])
-        return
-    held = owners(claims, partitions)
-    yield from sorted((sticky if scope.assignor == "sticky" else any_)(held, members))
+def plans(
+    claims: Sequence[Claim], scope: Scope, heard: Sequence[Claim] | None = None
+) -> Iterator[Chosen]:
+    """Every plan that the leader may make, each once: the claims with the share for each. Who of
+    several members with the same claim gets which share is left open. `heard`: what the leader
+    makes of the claims, if that is something else.
+    """
+    held = owners(claims if heard is None else heard, scope.partition_count)
+    found = (sticky if scope.assignor == "sticky" else any_)(held, len(claims))
+    yield from sorted({tuple(sorted(zip(claims, shares, strict=True))) for shares in found})
 
 
 def any_(held: Sequence[int], members: int) -> set[Shares]:

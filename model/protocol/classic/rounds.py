@@ -101,8 +101,9 @@ def send_back(
             link = deliver(link, SyncGroup, id, errand.code)
         if seat.member:
             seat = but(seat, sync=False, due=False, owed=None, share=0)
-            # A static member keeps its subscription, because it need not join again.
-            if not seat.join and not seats.static:
+            # A static member keeps its subscription, because it need not join again. What a
+            # cooperative one has claimed shows who owned what before the round.
+            if not (seat.join or seats.static or scope.cooperative):
                 seat = but(seat, claimed=NO_GENERATION, owned=0)
         kept.append((id, seat))
     yield walk.passed(errand, scope), but(seats, ids=tuple(kept)), link
