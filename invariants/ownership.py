@@ -53,6 +53,24 @@ def claims(
 
 
 @view
+def rightful(
+    core: Core,
+    seats: Annotated[Seats, "seats[i]"],
+    client: Annotated[Client, "client[i]"],
+    scope: Scope,
+) -> int:
+    """As `standing`, without what the coordinator cannot know of: partitions that a cooperative
+    member owns since an earlier generation, and that its last subscription does not name, because a
+    late JoinGroup has taken the place of the one that did.
+    """
+    if not current(core, seats, client):
+        return 0
+    seat = seats[client.id]
+    synced = client.state == Member.STABLE or not scope.cooperative
+    return client.owned if synced or seat is None else client.owned & seat.owned
+
+
+@view
 def in_place(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
@@ -103,8 +121,8 @@ def one_owner(a: Annotated[int, "stored[i]"], b: Annotated[int, "stored[j]"]) ->
 
 @invariant(source="KIP-62, KIP-429; ConsumerCoordinator.onJoinPrepare")
 def hand_off(
-    a: Annotated[int, "standing[i]"],
-    b: Annotated[int, "standing[j]"],
+    a: Annotated[int, "rightful[i]"],
+    b: Annotated[int, "rightful[j]"],
     c: Annotated[int, "claims[i]"],
     d: Annotated[int, "claims[j]"],
 ) -> bool:
@@ -115,8 +133,9 @@ def hand_off(
     only when every member has joined or was removed. A cooperative member says in JoinGroup what it
     owns, and the leader gives that to nobody else before the member has revoked it. Processes
     outside the current generation are exempt: see the goals `zombie_owner` and `late_join_overlap`.
-    So are two cooperative members that both say they own the partition (`both_claim`): they owned
-    it before this round, and it ends that.
+    So are cooperative members that both say they own the partition (`both_claim`): they owned it
+    before this round, which ends that. So is one whose last subscription does not name it, because
+    that was in a late JoinGroup.
     """
     return not a & b & ~(c & d)
 
@@ -153,5 +172,5 @@ def position_needs_ownership(offsets: Offsets, client: Client) -> bool:
     return client.position < 0 or bool(client.owned >> offsets.watched & 1)
 
 
-VIEWS = {CLASSIC_GROUP: (standing, claims, in_place, left_behind, zombie, stored)}
+VIEWS = {CLASSIC_GROUP: (standing, claims, rightful, in_place, left_behind, zombie, stored)}
 INVARIANTS = {CLASSIC_GROUP: (one_owner, hand_off, views_agree, position_needs_ownership)}

@@ -113,18 +113,19 @@ COVERS = (
         faults={"rebalance_timeout": 1},
     ),
     cover(
-        "elect rebalance_timeout:nobody",
-        members=2,
-        generations=2,
-        faults={"sync_timeout": 1},
-    ),
-    cover(
         """
-        commit_behind_join leave_group:unknown lose_request:commit poll_timeout:unheard
+        commit_behind_join elect leave_group:unknown lose_request:commit
+        poll_timeout:unheard
         """,
         members=1,
         generations=1,
         any_faults=2,
+    ),
+    cover(
+        "rebalance_timeout:nobody",
+        members=2,
+        generations=2,
+        faults={"sync_timeout": 1},
     ),
     cover(
         "rebalance_timeout:rejected",

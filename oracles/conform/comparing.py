@@ -300,7 +300,7 @@ def _member(
     yield "assignment", partitions_of(share), real.assigned or frozenset()
     said = real.protocols[0][1]
     yield "subscription", subscribed(join), subscribed(said)
-    if seat.join or core.phase != Phase.PREPARING or scope.cooperative:
+    if seat.join or seat.owned or core.phase != Phase.PREPARING:
         yield "claimed generation", seat.claimed, said.owned_generation
         yield "claimed partitions", partitions_of(seat.owned), said.owned
     listed = tuple(name for name, _ in real.protocols)
