@@ -66,8 +66,11 @@ def rightful(
     if not current(core, seats, client):
         return 0
     seat = seats[client.id]
-    synced = client.state == Member.STABLE or not scope.cooperative
-    return client.owned if synced or seat is None else client.owned & seat.owned
+    if not scope.cooperative or seat is None:
+        return client.owned
+    # A STABLE member waits for no JoinGroup: one that is parked was late.
+    known = client.state == Member.STABLE and not seat.join
+    return client.owned if known else client.owned & seat.owned
 
 
 @view

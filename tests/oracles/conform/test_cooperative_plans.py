@@ -1,4 +1,4 @@
-"""The plans of the model's cooperative leader include those of Kafka's CooperativeStickyAssignor."""
+"""Every plan of Kafka's CooperativeStickyAssignor is one of the model's cooperative leader."""
 
 from __future__ import annotations
 
