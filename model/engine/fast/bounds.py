@@ -60,6 +60,7 @@ SEARCH: Sizes = {
     r.LEVELS: lambda n: n[r.LEVEL_SIZE],
     r.WALK_PATHS: lambda n: 2 * n[r.WORDS] + n[r.WALK_SIZE] * (3 * n[r.WORDS] + 4),
     r.KNOWN_WALKS: lambda n: (n[r.WORDS] + 1) << n[r.KNOWN_BITS],
+    r.WALK_READS: lambda n: n[r.WORDS],
 }
 WRITTEN = frozenset({*SEARCH, r.CELLS, r.FIRED, r.TAPE, r.MOVED_TO, r.SORTED})
 COUNTS = {

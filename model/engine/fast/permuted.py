@@ -19,7 +19,7 @@ from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.fast.tables import group_of
 
 MOST_ENDS = 1 << 12  # of one walk
-KNOWN_BITS = 14  # of the number of walks that are known to have no order
+KNOWN_BITS = 16
 
 
 def orbit_sizes(n: int) -> list[int]:
@@ -53,9 +53,15 @@ class Permuted:
         total = shape.to_urgent - shape.to_ordinary
         size = len(self.blocks[o.group])
         orders = [x for order in permutations(range(size)) for x in order] if o.visits else []
+        bits = [group_of(k, total) for k in range(total)]
+        first = shape.to_ordinary
         arrays = {
             r.URGENT_IS: o.kinds,
-            r.URGENT_BIT: [group_of(k, total) for k in range(total)],
+            r.URGENT_BIT: bits,
+            r.SIBLING_BITS: [
+                sum({1 << bit for bit in bits[k + 1 : last - first + 1]})
+                for k, last in enumerate(o.siblings)
+            ],
             r.LAST_SIBLING: o.siblings,
             r.WALK_TABLES: [x for pair in o.visits for x in pair],
             r.ORDERS: orders,
@@ -87,16 +93,22 @@ class Permuted:
 
     def _place_walks(self, fields: Sequence[Field], w: int) -> None:
         held = self.held
-        masks = held.arrays[r.MASKS]
-        mask = np.bitwise_or.reduce(masks[[table for table, _ in self.ordered.visits]])
+        size, rules = len(self.blocks[self.ordered.group]), r.WALK_RULES_TOLD
+        by_rule = np.zeros((rules, w), np.uint64)
+        for k, (table, _) in enumerate(self.ordered.visits):
+            by_rule[min(k // size, rules - 1)] |= held.arrays[r.MASKS][table]
         slots, first = [], 0
         for place in self.ordered.directing:
             f = fields[place]
             slots += [f.word, f.shift, f.mask, first]
             first += 1 << f.width
         size = held.get(r.WALK_SIZE)
+        directing = np.zeros(w, np.uint64)
+        for word, shift, mask in zip(slots[::4], slots[1::4], slots[2::4], strict=True):
+            directing[word] |= np.uint64(mask << shift)
         arrays = {
-            r.WALK_MASK: mask,
+            r.WALK_MASKS: by_rule,
+            r.WALK_READS: np.tile(directing, slots[2] + 1),
             r.DIRECTING: np.array(slots, np.uint64),
             r.DIRECTED: np.zeros(first, np.uint64),
             r.WALK_PATHS: np.zeros(2 * w + size * (w + 2) + 2 * size * (w + 1), np.uint64),

@@ -47,7 +47,7 @@ OWN = (
     r.VIEW_VALUES,
     r.SIEVE,
 )
-OF_SYMMETRY = (r.SORTED, r.WALK_PATHS, r.KNOWN_WALKS)
+OF_SYMMETRY = (r.SORTED, r.WALK_PATHS, r.WALK_READS, r.KNOWN_WALKS)
 COUNTS = (  # no room to ask: so nothing is asked for
     r.TRANSITIONS,
     r.DEFERRED_COUNT,
@@ -88,6 +88,7 @@ class Hand:
         self.arrays[r.FIRED][:] = 0
         if r.KNOWN_WALKS in self.arrays:
             self.arrays[r.KNOWN_WALKS][:] = 0  # fields may have moved
+            self.arrays[r.WALK_READS][:] = packed.arrays[r.WALK_READS]
         empty_sieve(self.arrays[r.SIEVE], packed.words)
         size = room * (packed.words + 1)
         if r.LATE not in self.arrays or len(self.arrays[r.LATE]) < size:

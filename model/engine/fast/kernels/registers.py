@@ -60,16 +60,18 @@ code is on disk never imports numba.
     # far times it, and whether one of them is another state
     BLOCKS, BLOCK_GROUPS, SORTED, ORBITS, WEIGHT, WEIGHED, MOVED,
     # urgent rules under symmetry: what each table is (LOCAL ...), its bit among the urgent ones,
-    # the last table of the same rule; values of single slots that direct walks
-    URGENT_IS, URGENT_BIT, LAST_SIBLING, DIRECTING, DIRECTING_COUNT, DIRECTED,
-    # walks: their tables, the slots that they read, every order of visits, the group they are over;
-    # memory for a walk, and walks known to have no order
-    WALK_TABLES, WALK_COUNT, WALK_MASK, ORDERS, ORDER_COUNT, WALK_BLOCKS, WALK_PATHS, WALK_SIZE,
-    KNOWN_WALKS, KNOWN_BITS,
+    # the last table of the same rule, and the bits of those up to it; values of single slots that
+    # direct walks
+    URGENT_IS, URGENT_BIT, LAST_SIBLING, SIBLING_BITS, DIRECTING, DIRECTING_COUNT, DIRECTED,
+    # walks: their tables, of each rule what it reads, of each value that directs walks what these
+    # have read so far, and the rules of the one in hand, as bits; every order of visits, the group
+    # they are over; memory for a walk, and walks known to have no order
+    WALK_TABLES, WALK_COUNT, WALK_MASKS, WALK_READS, WALK_RULES, ORDERS, ORDER_COUNT, WALK_BLOCKS,
+    WALK_PATHS, WALK_SIZE, KNOWN_WALKS, KNOWN_BITS,
     # permutations make a difference: why, and the table in which that shows
     UNEQUAL, UNEQUAL_AT,
     COUNT,
-) = range(157)  # fmt: skip
+) = range(160)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state
 # reaches the target; predicates put off; a new index; states from elsewhere into log and index; a
@@ -90,6 +92,7 @@ LOCAL, INDEXED, VISIT, PLAIN = range(4)
 # Why permutations make a difference: two indexes of one rule are urgent at once; a walk goes on at
 # rest, or while another urgent rule fires; the order of its visits shows, or it has too many ends
 TWO_AT_ONCE, DIRECTED_AT_REST, IN_A_WALK, ORDER_SHOWS, TOO_MANY_ENDS = range(1, 6)
+WALK_RULES_TOLD = 64  # rules of walks that are told apart; the last one stands for all others
 LONGEST_CHAIN = 10_000
 
 OPEN = 1 << 31  # in the degree of a state: rows of its successors are missing

@@ -15,6 +15,7 @@ from groupcheck.model.engine.fast.kernels.intrinsics import (
     alone,
     mix,
     quarters,
+    trailing_zeros,
     words,
 )
 from groupcheck.model.engine.fast.kernels.lookup import look, open_of
@@ -22,7 +23,8 @@ from groupcheck.model.engine.fast.kernels.orbits import sort_blocks
 
 ZERO, TWO, THREE, FOUR, LOW, WORD = U(0), U(2), U(3), U(4), U(15), U(64)
 NOTHING = U(r.NOTHING)
-LOCAL, VISIT, PLAIN = U(r.LOCAL), U(r.VISIT), U(r.PLAIN)
+LAST_RULE = U(r.WALK_RULES_TOLD - 1)
+LOCAL, VISIT = U(r.LOCAL), U(r.VISIT)
 TWO_AT_ONCE, IN_A_WALK, ORDER_SHOWS, TOO_MANY_ENDS = (
     U(r.TWO_AT_ONCE),
     U(r.IN_A_WALK),
@@ -81,8 +83,9 @@ def permute(ctx, x, at, order, is_back):
 @alone
 def visit(wide, ctx, cells, masks, shifts, bases, memory, at, place):
     """The visit that is due in the state at memory[at:]: (row; 0 if there is none, which of the
-    walk tables, a row is missing).
+    walk tables, a row is missing). Notes the rules that it has asked.
     """
+    size = words(ctx[r.BLOCKS])[ctx[r.WALK_BLOCKS]]
     tables, bits = words(ctx[r.WALK_TABLES]), words(ctx[r.URGENT_BIT])
     possible = words(ctx[r.URGENT_UNGUARDED])[0] | open_of(
         memory,
@@ -96,6 +99,7 @@ def visit(wide, ctx, cells, masks, shifts, bases, memory, at, place):
     while i < ctx[r.WALK_COUNT]:
         table = tables[i * TWO]
         if (possible >> bits[table - ctx[r.TABLES]]) & ONE:
+            ctx[r.WALK_RULES] |= ONE << min(i // size, LAST_RULE)
             e = look(wide, ctx, cells, masks, shifts, bases, memory, at, table, place)
             if e < NOTHING:
                 return ZERO, i, True
@@ -191,18 +195,34 @@ def sort_ends(memory, at, n, width):
 
 
 @alone
+def add_reads(wide, ctx, own):
+    """Walks that begin with the value of WALK_READS[own:] read what the rules in WALK_RULES read.
+    Those that were found to have no order before did not read what is added now.
+    """
+    W = U(len(wide))
+    reads, masks, rules = words(ctx[r.WALK_READS]), words(ctx[r.WALK_MASKS]), ctx[r.WALK_RULES]
+    while rules != ZERO:
+        rule = trailing_zeros(rules)
+        rules &= rules - ONE
+        for w in range(len(wide)):
+            reads[own + U(w)] |= masks[rule * W + U(w)]
+
+
+@alone
 def has_no_order(wide, ctx, cells, masks, shifts, bases, x, at, place):
     """Does a walk from the state at x[at:] come to the same ends in whatever order it visits the
     indexes? False where that is not known yet, too.
     """
     W = U(len(wide))
-    memory, known, mask = (
+    memory, known, reads, slots = (
         words(ctx[r.WALK_PATHS]),
         words(ctx[r.KNOWN_WALKS]),
-        words(ctx[r.WALK_MASK]),
+        words(ctx[r.WALK_READS]),
+        words(ctx[r.DIRECTING]),
     )
+    own = ((x[at + slots[ZERO]] >> slots[ONE]) & slots[TWO]) * W
     for w in range(len(wide)):
-        memory[U(w)] = x[at + U(w)] & mask[U(w)]
+        memory[U(w)] = x[at + U(w)] & reads[own + U(w)]
     sort_blocks(ctx, memory, ZERO)
     h = ONE
     for w in range(len(wide)):
@@ -215,6 +235,7 @@ def has_no_order(wide, ctx, cells, masks, shifts, bases, x, at, place):
         return True
     width, size = W + ONE, ctx[r.WALK_SIZE]
     ours = TWO * W + size * (W + TWO)
+    ctx[r.WALK_RULES] = ZERO
     theirs = ours + size * width
     for w in range(len(wide)):
         memory[W + U(w)] = x[at + U(w)]
@@ -243,8 +264,9 @@ def has_no_order(wide, ctx, cells, masks, shifts, bases, x, at, place):
         order += count
     if not complete or ctx[r.UNEQUAL] != ZERO:
         return False
+    add_reads(wide, ctx, own)
     for w in range(len(wide)):
-        known[slot + U(w)] = x[at + U(w)] & mask[U(w)]
+        known[slot + U(w)] = x[at + U(w)] & reads[own + U(w)]
     sort_blocks(ctx, known, slot)
     known[slot + W] = ONE
     return True
@@ -263,7 +285,7 @@ def may_fire(wide, ctx, cells, masks, shifts, bases, x, at, table, possible, is_
     if directed and kind != VISIT:
         unequal(ctx, IN_A_WALK, table)
         return False, False
-    if kind != PLAIN:
+    if possible & words(ctx[r.SIBLING_BITS])[own] != ZERO:
         bits, last, other = words(ctx[r.URGENT_BIT]), words(ctx[r.LAST_SIBLING])[own], table + ONE
         while other <= last:
             if (possible >> bits[other - ctx[r.TABLES]]) & ONE:
