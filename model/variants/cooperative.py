@@ -15,11 +15,12 @@ from groupcheck.model.protocol.classic import covers, rules
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import ASSIGNORS, CooperativeScope, cooperative
 from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, cover
+from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.family import CLASSIC_GROUP, COOPERATIVE, OFFSETS
-from groupcheck.model.protocol.faults import CLASSIC_FAULTS, SPENT_BY
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS, SPENT_BY
 from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.variant import Variant
 
@@ -166,6 +167,8 @@ VARIANT = Variant(
     scope_type=CooperativeScope,
     spec=spec,
     faults=CLASSIC_FAULTS,
+    progress=progress,
+    progress_faults=PROGRESS_FAULTS,
     assignors=ASSIGNORS,
     families=(CLASSIC_GROUP, COOPERATIVE, OFFSETS),
     coordinator=COORDINATOR | {look_at_claims.name},
