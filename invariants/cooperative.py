@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from groupcheck.model.engine import goal, invariant, step_invariant
+from groupcheck.model.engine import goal, invariant, settles, step_invariant, view
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults
 from groupcheck.model.protocol.classic.client import Client
-from groupcheck.model.protocol.classic.group import Seats
+from groupcheck.model.protocol.classic.group import Core, Seats
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import (
     FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION,
@@ -112,6 +113,32 @@ def both_claim(
     return bool(a & b & c & d)
 
 
+@view
+def stopped(client: Client) -> bool:
+    """Has the application stopped?"""
+    return bool(client.failed)
+
+
+@settles(source="KIP-429; protocol: L5, C15")
+def every_partition_assigned(
+    core: Core,
+    shares: Annotated[tuple[int, ...], "stored[:]"],
+    ended: Annotated[tuple[bool, ...], "stopped[:]"],
+    scope: Scope,
+) -> bool:
+    """Once faults stop, no partition stays withheld: the stored assignment of a group that has
+    members gives each partition to one of them.
+
+    Why: the member from which a partition is withheld revokes it and joins again, and in that round
+    nobody owns it. If an application stops while its heartbeat thread goes on, the group waits for
+    it, so this is promised only if none has stopped.
+    """
+    given = 0
+    for share in shares:
+        given |= share
+    return not core.members or given == (1 << scope.partition_count) - 1 or any(ended)
+
+
 INVARIANTS = {
     COOPERATIVE: (
         joining_keeps,
@@ -122,3 +149,5 @@ INVARIANTS = {
     )
 }
 GOALS = {COOPERATIVE: (both_claim,)}
+VIEWS = {COOPERATIVE: (stopped,)}
+PROGRESS = {COOPERATIVE: (every_partition_assigned,)}

@@ -156,6 +156,8 @@ MUTATIONS = (
         ),
         scope={"members": 2, "generations": 2},
         seeds=(_revokes_and_stays,),
+        progress="every_partition_assigned",
+        progress_scope={"members": 2},
     ),
     Mutation(
         id="claims_lost_partitions",

@@ -109,7 +109,7 @@ def test_every_fair_rule_is_needed_or_spare() -> None:
 
 @pytest.mark.parametrize("bug", [m for m in every_mutation() if m.progress], ids=lambda m: m.id)
 def test_a_known_bug_gives_a_lasso_that_a_reader_understands(bug: Any) -> None:
-    about = subject("classic", progress=True, mutation=bug.id)
+    about = subject(bug.family.base, progress=True, mutation=bug.id)
     violation = lasso(judged(about.spec), bug.progress)
     story, error = about.story(violation.path)
     assert not error and all(line.words for line in story.lines)
