@@ -148,13 +148,15 @@ def views_agree(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
     """In a Stable group, a STABLE member of the current generation owns exactly its share of the
-    stored assignment, or will own it after onJoinComplete.
+    stored assignment, or will own it after onJoinComplete. Exempt is a member that does not take
+    its share because it no longer subscribes to a topic in it; it joins again.
 
     Why: the SyncGroup answer of a generation carries the share, and a member accepts it only while
     it is in that generation.
     """
     if (
-        core.phase != Phase.STABLE
+        client.refused
+        or core.phase != Phase.STABLE
         or client.state != Member.STABLE
         or not current(core, seats, client)
     ):

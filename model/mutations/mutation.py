@@ -43,39 +43,48 @@ class Mutation:
     doc: str
     # The smallest scope of the family's base variant that shows the bug.
     scope: Mapping[str, Any]
-    seeds: tuple[Seeded, ...]
+    seeds: tuple[Seeded, ...] = ()
+    # Rule of a feature -> what the bug makes of it, whatever the features have made of it before.
+    twists: Mapping[str, Callable[[Rule], Rule]] = field(factory=dict)
     # The promise about progress that falls in the scope of `progress_scope`, and that scope, the
     # smallest that shows it; empty if none is known to fall.
     progress: str = ""
     progress_scope: Mapping[str, Any] = field(factory=dict)
 
     @property
-    def replaced(self) -> tuple[Rule, ...]:
-        """The rules with the bug."""
-        return tuple(seed.rule for seed in self.seeds)
+    def rules(self) -> tuple[str, ...]:
+        """The names of the rules that it changes."""
+        return (*(seed.rule.name for seed in self.seeds), *self.twists)
 
     @property
     def rule(self) -> str:
-        """The names of the rules that it replaces."""
-        return ", ".join(r.name for r in self.replaced)
+        """The same as one text."""
+        return ", ".join(self.rules)
 
     def concerns(self, variant: Variant) -> bool:
         """Is it a bug of this variant?"""
-        rules = variant.spec(variant.scope_type()).rules
-        return self.family in variant.families and all(s.healthy in rules for s in self.seeds)
+        if self.family not in variant.families:
+            return False
+        return not self._lacking(variant.spec(variant.scope_type()))
+
+    def _lacking(self, spec: Spec) -> list[str]:
+        """The rules to be changed that the spec lacks, or has in another form."""
+        there = {r.name for r in spec.rules}
+        lacking = [seed.healthy.name for seed in self.seeds if seed.healthy not in spec.rules]
+        return lacking + [name for name in self.twists if name not in there]
 
     def apply(self, spec: Spec) -> Spec:
         """The spec with the bug in it. Raises `SpecError` if it lacks one of the healthy rules, or
         has another rule in its place, as a feature may do.
         """
-        for seed in self.seeds:
-            if seed.healthy not in spec.rules:
-                raise SpecError(
-                    f"mutation {self.id} changes the rule {seed.healthy.name}, which"
-                    f" {spec.name} does not have, or has in another form",
-                    do="choose a mutation of another rule, or another variant",
-                )
-        return spec.replaced(self.replaced)
+        for name in self._lacking(spec):
+            raise SpecError(
+                f"mutation {self.id} changes the rule {name}, which"
+                f" {spec.name} does not have, or has in another form",
+                do="choose a mutation of another rule, or another variant",
+            )
+        twisted = [self.twists[r.name](r) for r in spec.rules if r.name in self.twists]
+        return spec.replaced([*(seed.rule for seed in self.seeds), *twisted])
 
 
 def seeded(

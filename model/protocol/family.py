@@ -27,3 +27,5 @@ STATIC_MEMBERS = Family("static members", base="static_membership")
 COOPERATIVE = Family("cooperative group", base="cooperative")
 # What members process and commit.
 OFFSETS = Family("offsets", base="classic")
+# Topics that change, and members that subscribe to different ones.
+TOPICS = Family("topics", base="triggers")

@@ -19,6 +19,7 @@ from groupcheck.model.engine.slot import Slot
 
 Feature = Callable[[Spec], Spec]
 Outcomes = Iterable[Any]
+Widened = Callable[[dict[str, Any], str, dict[str, Any], Any], Any]
 Change = Callable[[dict[str, Any], str, dict[str, Any]], Mapping[str, Any] | None]
 
 
@@ -62,6 +63,32 @@ def rewritten(original: Rule, call: Callable[..., Outcomes], *slots: str, **chan
     given.
     """
     return attrs.evolve(original, call=call, slots=slots or original.slots, **changes)
+
+
+def extended(original: Rule, change: Widened, *more: str) -> Rule:
+    """The same rule over `more` slots, too, with every outcome changed.
+
+    `change(before, label, after, scope)` sees the values by slot, where those of `more` have not
+    changed yet, and gives those afterwards; or another label with them.
+    """
+    assert not original.written, original.name
+    slots = (*original.slots, *(slot for slot in more if slot not in original.slots))
+
+    def call(*args: Any) -> Iterator[Any]:
+        start = len(original.takes)
+        values, scope = args[start:-1], args[-1]
+        before = dict(zip(slots, values, strict=True))
+        given = (*args[:start], *values[: len(original.slots)])
+        for y in original.call(*given, *((scope,) if original.takes_scope else ())):
+            outcome = y if isinstance(y, tuple) else (y,)
+            label, outcome = (outcome[0], outcome[1:]) if original.labels else ("", outcome)
+            after = {**before, **dict(zip(original.slots, outcome, strict=True))}
+            told = change(before, label, after, scope)
+            label, after = told if isinstance(told, tuple) else (label, told)
+            left = tuple(after[slot] for slot in slots)
+            yield (label, *left) if label else left if len(left) > 1 else left[0]
+
+    return rewritten(original, call, *slots, takes_scope=True)
 
 
 def outcomes_changed(original: Rule, change: Change) -> Rule:

@@ -415,7 +415,7 @@ def rows_at(
     found = executable(variant)
     spec = found.spec(scope)
     if bug is not None:
-        strange = [r.name for r in bug.replaced if r.name not in found.coordinator]
+        strange = [name for name in bug.rules if name not in found.coordinator]
         if strange:
             raise UserError(
                 f"mutation {bug.id} changes the member ({strange[0]}), not the coordinator",

@@ -128,6 +128,7 @@ def test_every_list_has_rows_with_a_name_and_an_explanation(kind, capsys):
 def test_a_fault_that_several_variants_have_is_listed_once_with_all_of_them(capsys):
     assert cli.run(["list", "faults"]) == 0
     heads = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
-    assert "crash  variant classic, cooperative, static_membership, static_rejoin" in heads
-    assert "close  variant classic, cooperative" in heads
+    everywhere = "classic, cooperative, static_membership, static_rejoin, triggers"
+    assert f"crash  variant {everywhere}" in heads
+    assert "close  variant classic, cooperative, triggers" in heads
     assert len({line.split()[0] for line in heads}) == len(heads)

@@ -100,6 +100,9 @@ class Client:
     failed: int = NONE
     # It is closing, and its LeaveGroup stands behind a parked request.
     closing: bool = False
+    # It did not take over its share, because a topic of it is no longer in its subscription (see
+    # `triggers`). It will join again. Only in STABLE.
+    refused: bool = False
 
 
 def reset(client: Client, everything: bool) -> Client:
@@ -115,6 +118,7 @@ def reset(client: Client, everything: bool) -> Client:
         prepare=Prepare.NEEDED,
         rejoin=False,
         granted=NOTHING,
+        refused=False,
     )
 
 

@@ -122,6 +122,13 @@ class Core:
     durable: Durable = (0, False, None)
     # That record holds the assignment that is being appended. Only if `appending`.
     recorded: bool = False
+    # The topics of all members when the generation began, as a bit mask (see `triggers`).
+    topics: int = 0
+    # The partitions that the leader knew when it made the plan that is being appended, as a bit
+    # mask (see `triggers`).
+    planned: int = 0
+    # group.max.size after it was lowered; None: it is the scope's.
+    max_size: int | None = None
     # The faults of `faults.REMEMBERED` that are still possible: the group remembers some values
     # only because one of these could read them.
     keeps: tuple[str, ...] = ()

@@ -67,8 +67,7 @@ def _named(path: Path, state: tuple[Any, ...]) -> dict[str, Any]:
 def _line(
     number: int, step: Step, before: dict[str, Any], after: dict[str, Any], words: Words
 ) -> Line:
-    who = words.subject(step.firing)
-    lane = COORDINATOR if who == THE_COORDINATOR else who
+    lane = _lane(step, words)
     rule = step.firing.name.partition(":")[0]
     dull = rule in ROUTINE and (
         ROUTINE[rule] is None or ROUTINE[rule] in [u.name for u in step.urgent]
@@ -76,6 +75,12 @@ def _line(
     return Line(
         number, lane, words.tell(step, before, after), tuple(_changes(before, after)), not dull
     )
+
+
+def _lane(step: Step, words: Words) -> str:
+    """The lane of a step: its member's, or the coordinator's."""
+    who = words.subject(step.firing)
+    return COORDINATOR if who == THE_COORDINATOR or step.firing.name in words.others else who
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
@@ -102,8 +107,7 @@ def _events(
     number: int, step: Step, path: Path, after: dict[str, Any], words: Words
 ) -> Iterator[Message | Note]:
     rule = step.firing.name.partition(":")[0]
-    who = words.subject(step.firing)
-    lane = COORDINATOR if who == THE_COORDINATOR else who
+    lane = _lane(step, words)
     if rule in words.notes:
         whom = f" of {member(step.firing.me)}" if step.firing.name in words.to_member else ""
         yield Note(number, lane, rule.replace("_", " ") + whom, words.notes[rule])

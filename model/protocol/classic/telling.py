@@ -201,6 +201,8 @@ class Words:
     hears: Mapping[str, str] = field(factory=lambda: HEARS)
     # Rule -> its box in the picture, apart from the arrows of its messages.
     notes: Mapping[str, Literal["event", "timer", "fault"]] = field(factory=lambda: NOTES)
+    # Rule that concerns neither a member nor the coordinator -> who acts.
+    others: Mapping[str, str] = field(factory=dict)
 
     def tell(self, step: Step, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         """One sentence for a step; `before` and `after` map slots to values (arrays: tuples)."""
@@ -212,7 +214,9 @@ class Words:
         )
 
     def subject(self, firing: Firing) -> str:
-        """Who acts: `member A` or `the coordinator`."""
+        """Who acts: `member A`, `the coordinator`, or one of `others`."""
+        if firing.name in self.others:
+            return self.others[firing.name]
         if firing.me is None or firing.name in self.to_member:
             return THE_COORDINATOR
         return member(firing.me)

@@ -322,7 +322,7 @@ def _mutated(about: Variant, scope: Scope, mutation: Mutation | None) -> Spec:
     spec = about.spec(scope)
     if mutation is None:
         return spec
-    strange = [r.name for r in mutation.replaced if r.name in about.coordinator]
+    strange = [name for name in mutation.rules if name in about.coordinator]
     if strange:
         raise UserError(
             f"mutation {mutation.id} changes the coordinator ({strange[0]}), not the member",

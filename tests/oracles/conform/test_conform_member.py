@@ -36,9 +36,7 @@ from groupcheck.oracles.kafka.reading import read
 CLASSIC = load("classic")
 SMALL = {"partitions": "1", "autocommit": "yes"}
 OF_THE_MEMBER = [
-    m.id
-    for m in all_mutations()
-    if m.concerns(CLASSIC) and not any(r.name in CLASSIC.coordinator for r in m.replaced)
+    m.id for m in all_mutations() if m.concerns(CLASSIC) and not {*m.rules} & CLASSIC.coordinator
 ]
 
 

@@ -145,7 +145,8 @@ def _renumbering(usual: Callable[..., Iterable[Any]]) -> Callable[..., Iterable[
             yield core, REST
             return
         for after, rest in usual(core, walk, scope):
-            yield (after if after.errands else renumbered(after)), rest
+            goes_on = after.errands or rest != REST
+            yield (after if goes_on else renumbered(after)), rest
 
     return end_walk
 

@@ -1,0 +1,198 @@
+"""Topics that change, and members with different subscriptions: who may own what, what the plan
+has to cover, and who notices a change.
+
+What a member owns between a change and its next JoinGroup is expected, and stands here as goals.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from groupcheck.model.engine import goal, invariant, settles, step_invariant
+from groupcheck.model.protocol.classic import walks
+from groupcheck.model.protocol.classic.assignment import Plan
+from groupcheck.model.protocol.classic.client import (
+    NOTHING,
+    Client,
+    Member,
+    join_complete,
+    sync_answer,
+)
+from groupcheck.model.protocol.classic.group import Core, Phase, Seats
+from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
+from groupcheck.model.protocol.classic.triggers.settings import max_size
+from groupcheck.model.protocol.classic.triggers.subscription import (
+    Subscription,
+    due,
+    outdated,
+)
+from groupcheck.model.protocol.family import TOPICS
+
+MySeats = Annotated[Seats, "seats[i]"]
+Mine = Annotated[Subscription, "subscription[i]"]
+
+
+@invariant(source="ConsumerPartitionAssignor.assign; groupcheck finding 7")
+def assigned_as_subscribed(seats: Seats, scope: TriggersScope) -> bool:
+    """The stored assignment gives a member partitions of the topics in its last JoinGroup only.
+
+    Why: an assignor gets the subscriptions of all members, as they sent them.
+    """
+    return not any(seat.share & ~scope.partitions_of(seat.topics) for _, seat in seats)
+
+
+@invariant(source="SubscriptionState.checkAssignmentMatchedSubscription; protocol.md 2.4")
+def owned_as_joined(client: Client, subscription: Subscription, scope: TriggersScope) -> bool:
+    """A member owns partitions of the topics in its last JoinGroup only.
+
+    Why: it gives up all partitions before it joins, and its share answers that JoinGroup.
+    """
+    return not client.owned & ~scope.partitions_of(subscription.joined or 0)
+
+
+@step_invariant(
+    "client",
+    "subscription",
+    rules=(sync_answer.name, join_complete.name),
+    source="SubscriptionState.checkAssignmentMatchedSubscription",
+)
+def taken_as_subscribed(before: Any, after: Any, scope: TriggersScope) -> bool:
+    """A member takes over partitions only of topics to which it subscribes at that moment.
+
+    Why: its subscription may have changed since its JoinGroup, so it compares, and joins again.
+    """
+    taken = after.client.owned & ~before.client.owned
+    return not taken & ~scope.partitions_of(after.subscription.topics)
+
+
+@invariant(source="ConsumerCoordinator.rejoinNeededOrPending; KAFKA-9815")
+def change_is_remembered(client: Client, subscription: Subscription, scope: TriggersScope) -> bool:
+    """A STABLE member joins again if its subscription is not that of its last JoinGroup, or if it
+    made the plan and knows that the topics have changed since.
+
+    Why: nobody else asks for the round that the change needs.
+    """
+    if client.state != Member.STABLE or client.failed or client.granted != NOTHING:
+        return True
+    return client.rejoin or not due(subscription, scope)
+
+
+@step_invariant(
+    "core", "walk", rules=(walks.end_walk.name,), source="ConsumerCoordinator.onLeaderElected; C15"
+)
+def plan_covers_what_is_known(before: Any, after: Any) -> bool:
+    """A plan gives away every partition that the leader knows, of each topic to which some member
+    subscribes.
+
+    Why: an assignor leaves no partition out. Nobody would read it.
+    """
+    errand = before.walk.errand
+    chosen = isinstance(errand, Plan) and not getattr(errand, "again", False)
+    return not chosen or not errand.free
+
+
+@invariant(source="KIP-389; GroupMetadataManager.onLoaded")
+def lowered_size_cap(core: Core, scope: TriggersScope) -> bool:
+    """After group.max.size was lowered, too, the group has at most so many members in
+    CompletingRebalance and Stable.
+
+    Why: a coordinator that loads more of them starts a round, in which those that come too late are
+    refused.
+    """
+    size = max_size(core, scope)
+    return size is None or core.phase < Phase.COMPLETING or core.members <= size
+
+
+@goal(source="protocol.md 2.4; SubscriptionState.checkAssignmentMatchedSubscription")
+def refused_share(client: Client) -> bool:
+    """A member was given a topic to which it no longer subscribes, and did not take its share."""
+    return client.refused
+
+
+@goal(source="protocol.md 2.7; groupcheck finding 8")
+def owner_of_nothing(client: Client, cluster: int) -> bool:
+    """A member owns a partition that no longer exists. This is expected; it ends with the next
+    round, which the leader starts once it has seen the change.
+    """
+    return bool(client.owned & ~cluster)
+
+
+@goal(source="protocol.md 2.7: only the leader watches the topics")
+def unseen_partition(
+    seats: MySeats, subscription: Mine, cluster: int, scope: TriggersScope
+) -> bool:
+    """The leader of the group does not know of a partition yet that the group subscribes to. Until
+    it does, nobody reads that partition.
+    """
+    s = subscription
+    leads = seats.leader is not None and s.snapshot is not None
+    return leads and bool(cluster & scope.partitions_of(s.group) & ~(s.sees or 0))
+
+
+@settles(source="ConsumerCoordinator.rejoinNeededOrPending; protocol: L4")
+def subscription_is_told(client: Client, seats: Seats, subscription: Subscription) -> bool:
+    """Once faults stop, the coordinator knows the present subscription of every process that goes
+    on.
+
+    Why: a member whose subscription has changed joins again, whether it leads or not.
+    """
+    seat = seats[client.id]
+    return bool(client.failed) or (seat is not None and seat.topics == subscription.topics)
+
+
+@settles(source="ConsumerCoordinator.rejoinNeededOrPending; protocol: C15, L4")
+def plan_is_current(
+    client: Client, seats: Seats, subscription: Subscription, cluster: int, scope: TriggersScope
+) -> bool:
+    """Once faults stop, the leader has made its plan from the topics as they are, if it goes on.
+
+    Why: it refreshes its metadata, and joins again if that is not what it made the plan from.
+    """
+    if client.failed or seats.leader is None or seats.leader != client.id:
+        return True
+    s = subscription
+    known = cluster & scope.partitions_of(s.group)
+    return s.snapshot == known and not outdated(s, scope)
+
+
+@settles(source="protocol: C15, L4")
+def everything_is_assigned(
+    core: Core,
+    seats: Annotated[tuple[Seats, ...], "seats[:]"],
+    client: Annotated[tuple[Client, ...], "client[:]"],
+    subscription: Annotated[tuple[Subscription, ...], "subscription[:]"],
+    cluster: int,
+    scope: TriggersScope,
+) -> bool:
+    """Once faults stop, every partition that exists is assigned if some member that goes on
+    subscribes to its topic, and nothing else is assigned.
+
+    Why: the leader's plan covers what it knows, and in the end it knows the topics as they are. A
+    leader whose application has stopped is exempt: it sends heartbeats and looks at nothing.
+    """
+    if any(c.failed and s.leader is not None for c, s in zip(client, seats, strict=True)):
+        return True
+    assigned = 0
+    for mine in seats:
+        for _, seat in mine:
+            assigned |= seat.share
+    going = [s.topics for c, s in zip(client, subscription, strict=True) if not c.failed]
+    wanted = 0
+    for topics in going:
+        wanted |= cluster & scope.partitions_of(topics)
+    stopped = any(client.failed for client in client)
+    return not wanted & ~assigned and (stopped or not assigned & ~cluster)
+
+
+INVARIANTS = {
+    TOPICS: (
+        assigned_as_subscribed,
+        owned_as_joined,
+        taken_as_subscribed,
+        change_is_remembered,
+        plan_covers_what_is_known,
+        lowered_size_cap,
+    )
+}
+GOALS = {TOPICS: (refused_share, owner_of_nothing, unseen_partition)}
+PROGRESS = {TOPICS: (subscription_is_told, plan_is_current, everything_is_assigned)}

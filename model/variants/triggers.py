@@ -1,0 +1,64 @@
+"""The classic group with what makes it rebalance although nobody comes or goes: the base with one
+feature, `groupcheck.model.protocol.classic.triggers`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import attrs
+
+from groupcheck.model.engine import Spec
+from groupcheck.model.protocol.classic import rules
+from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, UNREACHED
+from groupcheck.model.protocol.classic.rules import COORDINATOR
+from groupcheck.model.protocol.classic.scope import ASSIGNORS
+from groupcheck.model.protocol.classic.story import story
+from groupcheck.model.protocol.classic.triggers.covers import COVERS
+from groupcheck.model.protocol.classic.triggers.feature import triggers, triggers_progress
+from groupcheck.model.protocol.classic.triggers.scope import MORE, TriggersScope
+from groupcheck.model.protocol.classic.triggers.words import WORDS
+from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS, TOPICS
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS, SPENT_BY
+from groupcheck.model.protocol.feature import composed
+from groupcheck.model.protocol.variant import Variant
+
+
+def spec(scope: TriggersScope) -> Spec:
+    """The protocol at a scope, without invariants."""
+    return attrs.evolve(composed(rules.spec(scope), [triggers]), name="triggers")
+
+
+VARIANT = Variant(
+    name="triggers",
+    title="Classic group whose topics, subscriptions and settings change",
+    doc=(
+        "The classic group with several topics. Members may subscribe to different ones, by name or"
+        " by a pattern, and change that; topics grow, are created and are deleted; group.max.size"
+        " is lowered; members are configured with other assignors. The leader watches the topics of"
+        " the group, each member its own subscription (KIP-62, KIP-389)."
+    ),
+    scope_type=TriggersScope,
+    spec=spec,
+    faults={**CLASSIC_FAULTS, **MORE},
+    progress=triggers_progress,
+    progress_faults=PROGRESS_FAULTS,
+    families=(CLASSIC_GROUP, OFFSETS, TOPICS),
+    assignors=ASSIGNORS,
+    coordinator=COORDINATOR | {"survey", "lower_max_size"},
+    tell=WORDS.tell,
+    story=partial(story, words=WORDS),
+    spent_by={
+        **SPENT_BY,
+        "subscribe": ("change_subscription",),
+        **{fault: (fault,) for fault in MORE if fault != "subscribe"},
+    },
+    covers=COVERS,
+    unreached=UNREACHED,
+    real=KAFKA_COORDINATOR,
+    unexecuted={
+        "survey": "the rows know one topic, to which all members subscribe",
+        "lower_max_size": "the rows know one broker",
+    },
+    bookkeeping=BOOKKEEPING,
+)
