@@ -60,8 +60,9 @@ def inserted(spec: Spec, before: Rule, *rules: Rule) -> Spec:
 
 def rewritten(original: Rule, call: Callable[..., Outcomes], *slots: str, **changes: Any) -> Rule:
     """The same rule (name, labels, guard, urgency) with another body, and other slots if any are
-    given.
+    given. A body without a docstring has that of the original.
     """
+    call.__doc__ = call.__doc__ or original.call.__doc__
     return attrs.evolve(original, call=call, slots=slots or original.slots, **changes)
 
 
