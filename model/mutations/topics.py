@@ -70,7 +70,7 @@ def _takes_what_it_dropped(before: Slots, label: str, after: Changed, scope: Any
     if label != "mismatched":
         return after
     granted = but(before["client"], state=Member.STABLE, granted=before["link"].answer.share)
-    return "assigned", {**after, "client": but(install(granted), rejoin=True)}
+    return "assigned", {**after, "client": but(install(granted, scope), rejoin=True)}
 
 
 def _forgets_the_change(before: Slots, label: str, after: Changed, scope: Any) -> Changed:

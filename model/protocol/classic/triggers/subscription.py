@@ -204,7 +204,10 @@ def _completed(
     elif topics & ~s.topics:
         kept = before["client"]
         now = but(
-            install(but(now, granted=kept.owned)), position=kept.position, rejoin=True, refused=True
+            install(but(now, granted=kept.owned), scope),
+            position=kept.position,
+            rejoin=True,
+            refused=True,
         )
         return {**after, "client": now}
     if due(s, scope):
