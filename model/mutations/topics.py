@@ -54,7 +54,7 @@ def _leaves_one_out(before: Slots, label: str, after: Changed, scope: Any) -> Ch
         return after
     ids = [(id, but(seat, share=seat.share & ~lost)) for id, seat in after["seats"]]
     link, walk = after["link"], after["walk"]
-    if link.answer is not None and link.answer is not before["link"].answer:
+    if link.answer is not None:
         link = but(link, answer=but(link.answer, share=link.answer.share & ~lost))
     errand = but(walk.errand, free=walk.errand.free | lost)
     seats = but(after["seats"], ids=tuple(ids))

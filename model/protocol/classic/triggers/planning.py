@@ -170,9 +170,12 @@ def listing(original: Rule) -> Rule:
         before: Mapping[str, Any], label: str, after: dict[str, Any], scope: TriggersScope
     ) -> dict[str, Any]:
         link, errand = after["link"], before["walk"].errand
-        answer = link.answer
-        new = answer is not None and answer is not before["link"].answer
-        if new and isinstance(answer.request, JoinGroup) and after["seats"].leader == answer.id:
+        answer = link.answer  # a visit begins without one
+        if (
+            answer is not None
+            and isinstance(answer.request, JoinGroup)
+            and after["seats"].leader == answer.id
+        ):
             link = but(link, answer=but(answer, group_topics=errand.topics))
         return {**after, "link": link}
 
@@ -187,7 +190,7 @@ def answering_again(original: Rule) -> Rule:
     ) -> dict[str, Any]:
         link, request = after["link"], before["link"].request
         leads = label == "unchanged" and before["seats"].leader == request.id
-        if leads and link.answer is not None and link.answer.request is request:
+        if leads and link.answer is not None:
             told = but(link.answer, group_topics=before["core"].topics)
             return {**after, "link": but(link, answer=told)}
         return after

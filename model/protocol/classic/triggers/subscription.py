@@ -100,9 +100,9 @@ def _stamp(
 ) -> dict[str, Any]:
     client, link, s = after["client"], after["link"], before["subscription"]
     for place in ("request", "late"):
+        if getattr(before["link"], place) is not None:
+            continue  # it was sent before
         sent = getattr(link, place)
-        if sent is getattr(before["link"], place):
-            continue
         if isinstance(sent, JoinGroup):
             s = looking(s, before["cluster"], scope) if s.sees is None else s
             watched = scope.all_topics if s.pattern else s.topics
