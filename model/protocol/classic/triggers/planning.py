@@ -21,8 +21,9 @@ from attrs import frozen
 
 from groupcheck.model.engine import but, urgent
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.classic.assignment import Assign, Plan, WriteRecord, interval
+from groupcheck.model.protocol.classic.assignment import Assign, Plan, WriteRecord
 from groupcheck.model.protocol.classic.group import Core, Errand, Seats, Walk
+from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.rounds import Complete, Restart
 from groupcheck.model.protocol.classic.triggers.scope import Topic, TriggersScope
 from groupcheck.model.protocol.feature import extended, rewritten
@@ -94,7 +95,7 @@ class _ByTopic:
 
     __slots__ = ()
 
-    def shares(self: Any, scope: Any) -> list[int]:
+    def shares(self: Any, claim: Any, scope: Any) -> list[int]:
         """What the next member may get (bit masks). Under `range` its interval of each topic; under
         `any` every subset of the free partitions of its topics, and all that nobody after it may
         get.
