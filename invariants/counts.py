@@ -18,12 +18,12 @@ from groupcheck.model.protocol.family import CLASSIC_GROUP
 
 def _members(seats: Seats) -> tuple[int, int]:
     """How many ids of one process are members, and how many are pending."""
-    members = sum(seat.member for _, seat in seats)
+    members = sum([seat.member for _, seat in seats.ids])
     return members, len(seats.ids) - members
 
 
 def _joins(seats: Seats) -> int:
-    return sum(seat.join for _, seat in seats)
+    return sum([seat.join for _, seat in seats.ids])
 
 
 def _due(seats: Seats) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -100,6 +101,14 @@ class Pool:
             self.values.append(value)
             self.by_id[id(value)] = new
         return found
+
+    @property
+    def bytes_of_lists(self) -> int:
+        """Bytes of the list and the dicts, and of the keys of attrs values."""
+        made = [s for key, s in self._shapes.values() if key is not None]
+        keys = sum(sys.getsizeof(next(iter(s))) * len(s) for s in made if s)
+        shapes = sum(sys.getsizeof(s) for s in made) + sys.getsizeof(self._plain)
+        return sys.getsizeof(self.values) + sys.getsizeof(self.by_id) + shapes + keys
 
     def _shape(self, cls: type) -> tuple[Callable[[Any], Any] | None, dict[Any, int]]:
         key = key_function(cls)

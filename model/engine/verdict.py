@@ -160,7 +160,7 @@ class Verdict:
     seconds: float
     # Calls of rules with different arguments.
     rule_calls: int
-    # Memory of the search, without Python's values, for each state.
+    # Memory of the search for each state; that of Python's values is estimated from a sample.
     bytes_per_state: float
     # Every `rule` or `rule:label`, and how often it fired.
     rules: Mapping[str, int] = field(factory=dict)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -30,6 +32,16 @@ def call(*arguments: object) -> int:
 def document(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, dict[str, Any]]:
     code = call("replay", *arguments, "--json")
     return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_replay_does_not_load_the_engine_that_searches() -> None:
+    code = (
+        f"import sys; sys.path[:0] = {sys.path!r}\n"
+        "from groupcheck.oracles import cli\n"
+        f"assert cli.run(['replay', {str(SCALE)!r}, '--json']) == 0\n"
+        "assert not {'numpy', 'llvmlite', 'psutil'} & {*sys.modules}, 'it starts later'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=240, capture_output=True)
 
 
 def test_a_log_that_holds_exits_with_0_and_one_document(capsys: pytest.CaptureFixture[str]) -> None:

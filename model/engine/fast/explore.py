@@ -424,7 +424,7 @@ def verdict_of(run: Run) -> Verdict:
             violations.append(violation(s.see, name, at, path))
     reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
     states = s.counted
-    per_state = max(s.peak, s.bytes) / states
+    per_state = (max(s.peak, s.bytes) + s.bytes_of_values) / states
     return answer(
         s, reason, violations, states - s.outside, run.seconds, per_state, s.told(run.seconds)
     )

@@ -15,6 +15,7 @@ from groupcheck.model.engine.fast.forked import Forks, evaluate
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.refined import Refinements
+from groupcheck.model.engine.fast.sizes import bytes_of_pools, weighed_inside
 from groupcheck.model.engine.fast.threads import Threads
 from groupcheck.model.engine.paths import path_through, unwound
 from groupcheck.model.engine.promises import Predicate
@@ -219,6 +220,12 @@ class Search(Exploration):
         """Memory of log, index, tables, outcomes and queues; not the Python values."""
         direct = self.direct.bytes if self.direct is not None else 0
         return super().bytes + self.threads.bytes + direct
+
+    @property
+    def bytes_of_values(self) -> int:
+        """Memory of Python's values, as far as a sample tells."""
+        states = self.direct.states if self.direct is not None else ()
+        return bytes_of_pools((*self.pools, *self.view_pools)) + weighed_inside(states)
 
     @property
     def bytes_soon(self) -> int:
