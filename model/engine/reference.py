@@ -19,6 +19,7 @@ from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.symmetry import (
     NO_SYMMETRY,
+    ON_PROGRESS,
     AsymmetryError,
     Orbits,
     Symmetry,
@@ -61,7 +62,8 @@ def explore(
     the progress promises, too, among all states.
     """
     if liveness:
-        see, verdict = Semantics(spec), _explored(spec, limits, progress, NO_SYMMETRY)
+        found = ON_PROGRESS if symmetry and symmetry_of(spec).groups else NO_SYMMETRY
+        see, verdict = Semantics(spec), _explored(spec, limits, progress, found)
         graph = Graph(see, verdict.states + verdict.border, verdict.depth)
         return with_progress(see, verdict, graph.answers())
     found = symmetry_of(spec) if symmetry else NO_SYMMETRY

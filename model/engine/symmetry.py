@@ -79,6 +79,7 @@ class Symmetry:
 
 
 NO_SYMMETRY = Symmetry((), (NOT_ASKED,))
+ON_PROGRESS = Symmetry((), ("promises about progress are judged among all states",))
 
 
 class _Ties:

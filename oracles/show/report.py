@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from attrs import frozen
 
+from groupcheck.model.engine.symmetry import ON_PROGRESS
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Reduction
 from groupcheck.oracles.explain.zeros import Zero, zeros
 from groupcheck.oracles.printable import brief
@@ -92,6 +93,8 @@ def facts(result: Answer) -> Iterator[tuple[str, str]]:
     yield "states", f"{v.states:,} ({v.transitions:,} transitions, {v.depth} levels)"
     if v.symmetry.used:
         yield "symmetry", _symmetry(v.symmetry)
+    elif v.symmetry.reason in ON_PROGRESS.reasons:
+        yield "symmetry", f"not used: {v.symmetry.reason}"
     if spec.constraints:
         names = ", ".join(c.name for c in spec.constraints)
         yield "border", f"{v.border:,} states beyond {names}: checked, not expanded"

@@ -206,7 +206,13 @@ def whole(rounds: int) -> Section:
     """A whole protocol: a transition is a chain of urgent rules, and many rules are called."""
     scope, counts = CLASSIC
     empty = median(programs.groupcheck(TINY[1], "small_group", *TINY[0]).peak for _ in range(3))
-    runs = [programs.groupcheck(counts, "classic", *scope) for _ in range(rounds)]
+    both = [
+        [programs.groupcheck(counts, *how, "classic", *scope) for how in ((), ("--symmetry",))]
+        for _ in range(rounds)
+    ]
+    runs, reduced = zip(*both)
+    shorter = [float(b.answer["loops"]) / float(a.answer["loops"]) for a, b in both]
+    cheaper = [b.cpu / a.cpu for a, b in both]
     spent = [float(r.answer["loops"]) for r in runs]
     each = [seconds / counts.transitions * 1e6 for seconds in spent]
     speeds = [r.cpu / counts.transitions * 1e6 for r in runs]
@@ -221,6 +227,14 @@ def whole(rounds: int) -> Section:
             median(r.cpu for r in runs),
         ),
         Row("groupcheck, memory above an empty run", median(memory), "B/state", memory),
+        Row("with symmetry, loops", median(shorter), "x without", shorter),
+        Row(
+            "with symmetry, whole run",
+            median(cheaper),
+            "x without",
+            cheaper,
+            median(r.cpu for r in reduced),
+        ),
     ]
     return Section(
         f"classic, {scope[0]} members, any {scope[1]} faults: {counts.states:,} states,"

@@ -67,6 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--tables", type=Path)
+    parser.add_argument("--symmetry", action="store_true")
     parser.add_argument("protocol", choices=("small_group", "two_phase_commit", "classic"))
     parser.add_argument("scope", type=int, nargs="+")
     given = parser.parse_args()
@@ -81,7 +82,8 @@ def main() -> None:
         verdict = explore(record.listening(spec))
         tables.write(given.tables, spec, record)
     else:
-        verdict = explore(spec, **({"workers": given.workers} if several else {}))
+        more = {"symmetry": True} if given.symmetry else {}
+        verdict = explore(spec, **({"workers": given.workers} if several else {}), **more)
     answer = {
         name: getattr(verdict, name)
         for name in (

@@ -41,7 +41,13 @@ from groupcheck.model.engine.lasso import Answers
 from groupcheck.model.engine.paths import path_of
 from groupcheck.model.engine.reference import conclude, reduction, violation, with_progress
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.symmetry import NO_SYMMETRY, AsymmetryError, Symmetry, symmetry_of
+from groupcheck.model.engine.symmetry import (
+    NO_SYMMETRY,
+    ON_PROGRESS,
+    AsymmetryError,
+    Symmetry,
+    symmetry_of,
+)
 from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Verdict, Violation
 
 __all__ = ["explore", "hear_of_compiling", "is_compiled"]
@@ -327,7 +333,7 @@ def explore(
         _explored, spec, limits, progress, workers, checkpoint, resume, look, liveness
     )
     try:
-        return explored(_symmetry(spec, symmetry, look is not None or liveness))
+        return explored(_symmetry(spec, symmetry, look is not None, liveness))
     except AsymmetryError as error:
         if checkpoint is not None or resume is not None:
             do = "run it without symmetry from the start (--no-symmetry)"
@@ -335,13 +341,15 @@ def explore(
         return explored(Symmetry((), (str(error),)))
 
 
-def _symmetry(spec: Spec, asked: bool | None, each_state: bool) -> Symmetry:
+def _symmetry(spec: Spec, asked: bool | None, each_state: bool, liveness: bool) -> Symmetry:
     """The symmetry to search with. `each_state`: each state is looked at by itself."""
     found = NO_SYMMETRY if asked is False else symmetry_of(spec)
-    if found.groups and each_state:
-        return Symmetry((), ("each state is looked at by itself",))
     if found.groups and asked is None and found.permutations < WORTH:
         return Symmetry((), ("not worth while for orbits of two states",))
+    if found.groups and liveness:
+        return ON_PROGRESS
+    if found.groups and each_state:
+        return Symmetry((), ("each state is looked at by itself",))
     return found
 
 

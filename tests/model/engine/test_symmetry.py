@@ -21,10 +21,12 @@ from groupcheck.model.engine import (
     end,
     goal,
     invariant,
+    leads_to,
     reference,
     rule,
     single,
     urgent,
+    weak,
 )
 from groupcheck.model.engine.fast import explore as fast
 from groupcheck.model.engine.fast import permuted, threads
@@ -300,6 +302,53 @@ def test_a_wrong_orbit_is_noticed(monkeypatch: pytest.MonkeyPatch):
     spec = spec_of(use)
     monkeypatch.setattr(Orbits, "size", lambda self, state: 1)
     assert reference.explore(spec, symmetry=True).states != reference.explore(spec).states
+
+
+# -- progress
+
+
+@rule
+def ask(client: int) -> Any:
+    if client == 0:
+        yield 1
+
+
+@rule
+def serve(client: int, lock: int) -> Any:
+    if client == 1 and lock == 0:
+        yield 2, 1
+
+
+@rule
+def give_back(client: int, lock: int) -> Any:
+    if client == 2:
+        yield 0, 0
+
+
+def waits(a: "client[i]") -> bool:
+    return a == 1
+
+
+@leads_to(when=waits)
+def everybody_is_served(a: "client[i]") -> bool:
+    """Who asks is served."""
+    return a == 2
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_starvation_of_one_member_is_found_among_all_states(explore: Engine):
+    fair = [weak(ask), weak(serve), weak(give_back)]
+    spec = spec_of(ask, serve, give_back, fair=fair, progress=[everybody_is_served])
+    plain, asked = (explore(spec, liveness=True, symmetry=s) for s in (False, True))
+    assert numbers(asked) == numbers(plain)
+    assert asked.progress == plain.progress == {"everybody_is_served": "violated"}
+    assert asked.symmetry.reason == "promises about progress are judged among all states"
+    states = asked.violations[0].path.states
+    loop = states[asked.violations[0].path.loop_from :]
+    served = [{Semantics(spec).named(s)["client"][k] for s in loop} for k in range(3)]
+    assert any(1 in values and 2 not in values for values in served)
+    assert any(2 in values for values in served)
+    assert explore(spec, symmetry=True).symmetry.used
 
 
 # -- threads, checkpoints
