@@ -45,6 +45,7 @@ bench-spark: $(READY) ## one search in one process and over Spark, side by side;
 
 nightly: $(READY) ## what takes hours: random schedules and specs, kills, limits, a flaky S3
 	@$(RUN)/python tests/model/engine/judged.py 10000 2000
+	@$(RUN)/python tests/model/engine/judged_progress.py 10000 500
 	@$(RUN)/python tests/oracles/limited.py
 	@$(RUN)/python -m venv .venv/nightly
 	@.venv/nightly/bin/python -m pip --quiet --disable-pip-version-check install \

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import attrs
 from judge import (
+    NothingWithinError,
     TooLargeError,
     asked,
     at_rest,
@@ -18,6 +19,7 @@ from judge import (
     differ,
     firings,
     initial_states,
+    is_true,
     variables,
 )
 from random_specs import Writer
@@ -35,17 +37,23 @@ def moves(spec, state):
 
 
 def graph_of(spec, most):
-    """The initial states at rest, and the steps of every reachable state."""
+    """The initial states at rest, the steps of every reachable state within the constraints, and
+    the border states around them.
+    """
     starts = [rest for raw in initial_states(spec) for _, rest, _ in at_rest(spec, raw)]
-    graph, todo = {}, list(starts)
+    graph, border, todo = {}, set(), list(starts)
     while todo:
         state = todo.pop()
-        if state not in graph:
+        if not all(is_true(spec, c, "all", state) for c in spec.constraints):
+            border.add(state)
+        elif state not in graph:
             graph[state] = list(moves(spec, state))
             todo += [after for _, _, after in graph[state]]
         if len(graph) > most:
             raise TooLargeError
-    return starts, graph
+    if not graph:
+        raise NothingWithinError
+    return starts, graph, border
 
 
 def actions(spec):
@@ -95,7 +103,9 @@ def staying(graph, region, wanted):
 
 
 def fairly(graph, has):
-    """The condition that a run is fair to an action."""
+    """The condition that a run is fair to an action. One that can only leave the constraints is
+    enabled, and never taken by a run that stays within them.
+    """
 
     def condition(state, left):
         taken = [after for name, index, after in graph[state] if has(name, index)]
@@ -105,10 +115,13 @@ def fairly(graph, has):
     return condition
 
 
-def breaks(spec, promise, binding, starts, graph):
+def breaks(spec, promise, binding, starts, graph, border):
+    """Does a run that stays within the constraints break a promise? Of what is always possible:
+    is there a state from which no path leads to it, nor beyond the constraints?
+    """
     good = {s for s in graph if asked(spec, promise.goal, binding, s)}
     if promise.kind == "always_possible":
-        return len(staying_reach(graph, good)) < len(graph)
+        return not staying_reach(graph, good | border) >= {*graph}
     fair = [fairly(graph, has) for has in actions(spec)]
     if promise.kind == "settles":
         return bool(staying(graph, graph, [*fair, lambda s, left: s not in good]))
@@ -130,16 +143,20 @@ def staying_reach(graph, good):
 
 
 def judge_progress(spec, most=60):
-    """Of each promise: is it broken?"""
-    starts, graph = graph_of(spec, most)
-    return {
-        p.name: any(breaks(spec, p, b, starts, graph) for b in bindings(spec, p))
-        for p in spec.progress
-    }
+    """Of each promise: is it `violated`, does it hold, or is that unknown?"""
+    starts, graph, border = graph_of(spec, most)
+    said = {}
+    for p in spec.progress:
+        is_broken = any(breaks(spec, p, b, starts, graph, border) for b in bindings(spec, p))
+        is_open = border and p.kind == "always_possible"
+        said[p.name] = "violated" if is_broken else "unknown" if is_open else "holds"
+    return said
 
 
 def live_spec(seed):
-    """A random spec with fairness and promises about runs; it rests wherever it likes."""
+    """A random spec with fairness and promises about runs, perhaps with constraints; it rests
+    wherever it likes.
+    """
     writer = Writer(seed)
     spec = writer.spec()
     rng = Random(seed)
@@ -169,8 +186,9 @@ def live_spec(seed):
         if len(promises) == 8:
             break
     rests = Predicate("rests", lambda: True, (), False, "", kind="end")
+    constraints = spec.constraints if rng.random() < 0.4 else ()
     return attrs.evolve(
-        spec, invariants=(), ends=[rests], constraints=(), fair=fair, progress=promises
+        spec, invariants=(), ends=[rests], constraints=constraints, fair=fair, progress=promises
     )
 
 

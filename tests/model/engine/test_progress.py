@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from judge import TooLargeError
+from judge import NothingWithinError, TooLargeError
 from judge_progress import judge_progress, live_spec
 from live_specs import chang_roberts, ewd840, ewd998, readers_writers
 
@@ -71,10 +71,10 @@ def test_the_obvious_engine_answers_what_the_judge_answers():
         spec = live_spec(seed)
         try:
             said = judge_progress(spec)
-        except TooLargeError:
+        except (TooLargeError, NothingWithinError):
             continue
         verdict = reference.explore(spec, liveness=True)
-        assert {n: kind == "violated" for n, kind in verdict.progress.items()} == said, seed
+        assert verdict.progress == said, seed
         must_be_lassos(spec, verdict)
         judged += len(said)
     assert judged > 200

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from judge import TooLargeError
+from judge import NothingWithinError, TooLargeError
 from judge_progress import graph_of, live_spec
+from judged_progress import disagreements
 from test_progress import BY_TLC, must_be_lassos
 
 from groupcheck.model.engine import (
@@ -37,13 +38,17 @@ def test_published_specifications_have_the_verdict_that_tlc_finds(name):
     must_be_lassos(spec, verdict)
 
 
+def test_random_specs_are_judged_alike_however_their_states_are_found():
+    assert list(disagreements(2012, 6)) == []
+
+
 def test_random_specs_are_judged_as_by_the_obvious_engine():
     judged = 0
     for seed in range(1000, 1030):
         spec = live_spec(seed)
         try:
             graph_of(spec, 400)
-        except TooLargeError:
+        except (TooLargeError, NothingWithinError):
             continue
         verdict = explore(spec, liveness=True)
         whole = reference.explore(spec, liveness=True)
@@ -169,6 +174,50 @@ def test_within_constraints_the_runs_that_stay_there_are_judged(engine):
         ["count:up"] * 3 + ["count:reset"],
         0,
     )
+
+
+def two_numbers(most, *progress, constraints=()):
+    """Each goes up to `most` and then back to 0."""
+
+    @rule
+    def first(a):
+        yield (a + 1) % (most + 1)
+
+    @rule
+    def second(b):
+        yield (b + 1) % (most + 1)
+
+    slots = {"a": single(0), "b": single(0)}
+    return Spec("two numbers", slots, [first, second], fair=[weak(first), weak(second)],
+                progress=progress, constraints=constraints)  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", [explore, reference.explore])
+def test_no_run_goes_on_from_a_border_state_whose_steps_are_known(engine):
+    """Beyond the constraint lies 1, 1: a loop through it would never come to 0, 0."""
+
+    @constraint
+    def not_both(a, b):
+        return a + b < 2
+
+    @infinitely_often
+    def at_zero(a, b):
+        return a + b == 0
+
+    verdict = engine(two_numbers(1, at_zero, constraints=[not_both]), liveness=True)
+    assert (verdict.states, verdict.border, verdict.progress) == (3, 1, {"at_zero": "holds"})
+
+
+@pytest.mark.parametrize("engine", [explore, reference.explore])
+def test_where_the_search_ended_a_state_may_have_steps_to_states_that_it_has_not_met(engine):
+    """All rows of 1, 1 are known after two steps, but not where they lead."""
+
+    @always_possible
+    def at_three(a, b):
+        return a == b == 3
+
+    verdict = engine(two_numbers(3, at_three), Limits(depth=2), liveness=True)
+    assert verdict.progress == {"at_three": "unknown"}
 
 
 def test_a_search_that_was_cut_off_names_what_is_not_known():
