@@ -11,7 +11,7 @@ from attrs import define
 from groupcheck.model.engine.pools import is_frozen, is_value
 
 T = TypeVar("T")
-MOST = 1 << 16  # results of one kind that are remembered at a time
+MOST = 1 << 14  # results of one kind that are remembered at a time
 LOOK = 1 << 10  # results that are made between two looks at whether it pays to remember them
 PAUSE = 1 << 16  # calls without memory where it does not
 
@@ -59,7 +59,7 @@ class _Replacer:
         self.left = LOOK if pays else PAUSE
         if not pays or len(self.made or ()) >= MOST:
             self.made = {} if pays else None
-        if not pays or len(_first) >= MOST:
+        if len(_first) >= 4 * MOST:
             _first.clear()
 
 
