@@ -51,7 +51,8 @@ def truth(answer: Any) -> bool:
         return bool(answer)
     if answer is None:
         raise AnswerError("gave None, not True or False (did you forget return?)")
-    hint = "all(...) or any(...)" if isinstance(answer, Iterable) else "bool(...)"
+    is_many = isinstance(answer, Iterable) and not isinstance(answer, str)
+    hint = "all(...) or any(...)" if is_many else "bool(...)"
     raise AnswerError(f"gave a {type(answer).__name__}, not True or False (write {hint})")
 
 

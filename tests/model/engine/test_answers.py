@@ -54,6 +54,7 @@ def forgetful(at, usual, answer):
     ("answer", "problem"),
     [
         (None, "gave None, not True or False (did you forget return?)"),
+        ("text", "gave a str, not True or False (write bool(...))"),
         ((True, "text"), "gave a tuple, not True or False (write all(...) or any(...))"),
     ],
 )
