@@ -366,6 +366,13 @@ def test_the_classic_group_needs_a_sixth_of_the_states():
     assert reduced.symmetry.arrays == (("seats", "client", "link"),)
 
 
+def test_four_members_need_a_twentieth_of_the_states():
+    verdict = fast.explore(classic(members=4, any_faults=1), symmetry=True)
+    whole = verdict.states, verdict.transitions, verdict.depth  # as counted without symmetry
+    assert whole == (6_121_182, 29_511_376, 42)
+    assert verdict.symmetry.representatives == 285_052
+
+
 def test_threads_store_the_same_representatives(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(threads, "WORTH", 2)
     monkeypatch.setattr(threads, "cores", lambda: 2)
