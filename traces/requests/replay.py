@@ -267,22 +267,11 @@ class RequestTrail:
             return self._of_unexplained(doubts)
         if lacks and not self.owners.overlaps:
             return UNKNOWN, f"nothing is judged: {lacks}"
-        if self.protocols:
-            name = max(self.protocols, key=lambda p: (self.protocols[p], p))
+        # To the coordinator a cooperative group is like any other: `conform cooperative`.
+        if other := self.protocols.keys() - {"cooperative"}:
+            name = max(other, key=lambda p: (self.protocols[p], p))
             what = "static membership" if name == "static" else f"the {name} protocol"
             said = f"{what} is not modelled yet: every request is read"
-            if name == "cooperative" and len(self.protocols) == 1 and follower.judged:
-                first = self.unexplained[0].line if self.unexplained else 0
-                coordinator = (
-                    f"line {first} is not explained by" if first else "every answer is one of"
-                )
-                return (
-                    UNKNOWN,
-                    (
-                        f"{said}, {coordinator} the classic coordinator, and its members' steps are"
-                        " not judged"
-                    ),
-                )
             return UNKNOWN, f"{said}, the answers are not judged"
         if self.unexplained and not lacks:
             return self._of_unexplained(doubts)
