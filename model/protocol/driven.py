@@ -88,7 +88,11 @@ class Driven:
             beside = late.get(self.memory(r.state))
             if beside is None:  # it joined, and an id that nobody hears of has another number
                 beside = next(u for u in unheard if u.rules == r.rules)
-            yield attrs.evolve(r, told=beside.told, beside=beside.state[self.links[member]])
+            # Where its own request is parked, the answer is that to the one that waited.
+            waited = r.own is not None and r.own.request is state[self.links[member]].parked
+            own = None if waited else r.own
+            link = beside.state[self.links[member]]
+            yield attrs.evolve(r, own=own, told=beside.told, beside=link)
 
     def unheard(self, state: State, member: int, request: Request) -> Iterator[Reaction]:
         """A request arrives over a connection that is gone: it is handled, nobody is answered."""

@@ -16,7 +16,6 @@ from groupcheck.model.protocol.classic.scope import ASSIGNORS
 from groupcheck.model.protocol.classic.static import (
     LACKS,
     MORE,
-    NEW_OUTCOMES,
     STATIC_SPENT_BY,
     WORDS,
     StaticScope,
@@ -176,6 +175,5 @@ VARIANT = Variant(
     covers=COVERS,
     unreached=UNREACHED,
     real=KAFKA_COORDINATOR,
-    unexecuted=dict.fromkeys(NEW_OUTCOMES, "no row has an instance id"),
     bookkeeping=BOOKKEEPING,
 )

@@ -15,12 +15,14 @@ from groupcheck.model.protocol.classic.group import Core, Phase, Seat, leader_of
 from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import COORDINATOR_NOT_AVAILABLE, MEMBER_ID_REQUIRED
+from groupcheck.oracles.conform import takeovers
 from groupcheck.oracles.conform.history import Key, join_of
 from groupcheck.oracles.conform.rows import Input, Memory, Outcome, Told
 from groupcheck.oracles.conform.standing import (
     Move,
     Standing,
     empties,
+    kept_until,
     late_codes,
     leads_with,
     log_after,
@@ -96,7 +98,7 @@ def differences(
     if scope.has("fail_over"):
         own = move(at, before, given, outcome, scope)
         log = log_after(at, before, given, own, outcome, own.commands)
-        kept = log.written if outcome.after.core.recorded else log.replicated
+        kept = kept_until(attrs.evolve(now, log=log), outcome.after)
         found = next((r for r in reversed(real.groups) if r.offset < kept), None)
         yield from loads_differ(outcome.after, now, found, scope)
 
@@ -134,7 +136,8 @@ def answers_differ(
         yield f"request {number} is not answered once all is replicated"
     for number in sorted(set(at_last) & set(expected)):
         told = expected[number]
-        for what, model, seen in _answer(told, outcome.after, now, at_last[number], scope):
+        skips = takeovers.ends(given) is not None
+        for what, model, seen in _answer(told, outcome.after, now, at_last[number], scope, skips):
             if model != seen:
                 yield f"request {number}: {what} is {_shown(seen)}, in the model {_shown(model)}"
 
@@ -186,15 +189,16 @@ def _error(real: Answer) -> int:
 
 
 def _answer(
-    told: Told, memory: Memory, now: Standing, real: Answer, scope: Scope
+    told: Told, memory: Memory, now: Standing, real: Answer, scope: Scope, skips: bool
 ) -> Iterator[tuple[str, Any, Any]]:
+    """`skips`: a leader that is told its generation keeps the assignment as it is (KIP-814)."""
     answer, error = told.answer, _error(real)
     yield "error", answer.code, error
     if isinstance(real, JoinAnswer) and isinstance(answer.request, messages.JoinGroup):
         if answer.code == MEMBER_ID_REQUIRED:
             yield "id", f"m{now.made}", real.member
         if answer.code == 0 and error == 0:
-            yield from _joined(told, memory, now, real, scope)
+            yield from _joined(told, memory, now, real, scope, skips)
     if isinstance(real, SyncAnswer):
         right = answer.code == 0
         yield "assignment", partitions_of(answer.share) if right else None, real.assigned
@@ -204,7 +208,7 @@ def _answer(
 
 
 def _joined(
-    told: Told, memory: Memory, now: Standing, real: JoinAnswer, scope: Scope
+    told: Told, memory: Memory, now: Standing, real: JoinAnswer, scope: Scope, skips: bool
 ) -> Iterator[tuple[str, Any, Any]]:
     member, leader = now.name(told.member, told.answer.id), _leader(memory, now) or ""
     everybody = {
@@ -218,7 +222,7 @@ def _joined(
     yield "leader", leader, real.leader
     yield "protocol type", "consumer", real.type
     yield "protocol", protocol_of(memory.core.assignor, scope), real.protocol
-    yield "skip assignment", False, real.skip_assignment
+    yield "skip assignment", skips and member == leader, real.skip_assignment
     yield (
         "members listed",
         everybody if member == leader else set(),
@@ -270,6 +274,13 @@ def _memory(
     parked = any(m.member == real.leader and m.awaiting_join for m in real.members)
     yield "leader awaiting join", core.leader_parked, parked
     due = {name for name, (_, seat) in known.items() if seat.due}
+    due |= {at.name(key[0], seat.owed) for key, seat in known.values() if seat.owed is not None}
+    instances = {
+        (takeovers.instance(memory.seats[key[0]], key[0]), name)
+        for name, (key, _) in known.items()
+        if memory.seats[key[0]].static
+    }
+    yield "instances", instances, set(real.instances)
     yield "members that owe SyncGroup", due, set(real.pending_sync)
     yield "newMemberAdded", at.past.added, real.new_member_added
     yield "requests that wait", {number for _, number in at.parked}, _waiting(real)
@@ -338,6 +349,15 @@ def _appended(
     memory = outcome.after
     if outcome.stored is not None:
         return [("offset", outcome.stored)]
+    if takeovers.begins(before, given, outcome):
+        members = [
+            (me, id, seat.share, seat.claimed)
+            for me, some in enumerate(memory.seats)
+            for id, seat in some
+        ]
+        core, leader = memory.core, leader_of(memory.seats)
+        protocol = protocol_of(core.assignor, scope)
+        return [_group(core.generation, protocol, leader, members, now.past.joined, now)]
     if leads_with(before, given):
         seats = [
             (me, id, seat)

@@ -21,6 +21,7 @@ from groupcheck.model.protocol.classic import failover, timers
 from groupcheck.model.protocol.classic.coordinator import heartbeat, join_group, offset_commit
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats
 from groupcheck.oracles.conform.rows import Asks, Fires, Input, Memory, Outcome
+from groupcheck.oracles.conform.takeovers import ends, renamed
 from groupcheck.oracles.kafka.commands import (
     AutoCommit,
     Command,
@@ -182,33 +183,44 @@ def after(
     rule = outcome.rules[0] if outcome.rules else ""
     moved = rule == failover.fail_over.name
     there = {(me, id) for me, some in enumerate(now.seats) for id, _ in some}
+    taken = {
+        (me, seat.takes[0])
+        for me, some in enumerate(now.seats)
+        for _, seat in some
+        if seat.takes is not None
+    }
+    renames = {} if moved else renamed(before, now)
     joined = dict(past.logged if moved else past.joined)
     if key := _joins(before, given, now, rule):
         joined[key] = number
-    joined = {key: n for key, n in joined.items() if key in there}
+    joined = {key: n for key, n in joined.items() if key in there | taken}
     pairs = tuple(sorted(joined.items()))
-    rejected = _rejects(past, before, given, rule, commands, names)
+    rejected = _rejected(past, before, given, now, rule, commands, names)
     fired = {(given.member, given.id)} if isinstance(given, Fires) else set()
     still = {key for key in joined if not _arms(key, before, given, now, rule)}
     armed = joined | {key: n for key, n in past.armed if key in still}
-    starts = before.core.phase != now.core.phase == Phase.PREPARING
     begins = now.core.generation != before.core.generation and not moved
-    longest = longest_ms(now.seats, pairs, commands) if starts or begins else 0
+    if ends(given) is None and not begins:  # the timer of a new id is armed before it has joined
+        armed |= {new: dict(past.joined)[old] for new, old in renames.items()}
+    armed = {key: n for key, n in armed.items() if key in there}
+    starts = before.core.phase != now.core.phase == Phase.PREPARING
+    again = rule == f"{timers.rebalance_timeout.name}:postponed"
+    longest = longest_ms(now.seats, pairs, commands) if starts or begins or again else 0
     return attrs.evolve(
         past,
         joined=pairs,
-        logged=_logged(past, before, now, joined),
+        logged=_logged(past, before, given, now, joined),
         began=(past.began or number) if now.core.initial else 0,
         extended=(past.extended + (rule == f"{timers.initial_delay.name}:extended"))
         * now.core.initial,
         added=now.core.extended
         or (past.added and not moved and not _resets_added(past, before, rule, commands)),
-        round_ms=longest if starts else past.round_ms,
+        round_ms=longest if starts or again else past.round_ms,
         sync_ms=longest if begins else past.sync_ms,
-        shares=_shares(past, before.core, now),
+        shares=_shares(past, before.core, now, renames),
         armed=tuple(sorted(armed.items())),
         spent=frozenset(key for key in still if key in past.spent or key in fired),
-        rejected=() if moved else (*past.rejected, *rejected),
+        rejected=() if moved else tuple(rejected),
     )
 
 
@@ -224,13 +236,15 @@ def _joins(before: Memory, given: Input, now: Memory, rule: str) -> Key | None:
 
 
 def _logged(
-    past: History, before: Memory, now: Memory, joined: Mapping[Key, int]
+    past: History, before: Memory, given: Input, now: Memory, joined: Mapping[Key, int]
 ) -> tuple[tuple[Key, int], ...]:
     if all(a.durable == b.durable for a, b in zip(before.seats, now.seats)) and (
         before.core.durable == now.core.durable
     ):
         return past.logged
     members = [(me, id) for me, some in enumerate(now.seats) for id, _ in some.durable]
+    if ends(given) is not None:  # the record was written when the takeover began
+        joined = {**joined, **{key: n for key, n in past.logged if key[0] != ends(given)}}
     return tuple((key, joined[key]) for key in members if key in joined)
 
 
@@ -241,7 +255,9 @@ def _resets_added(past: History, before: Memory, rule: str, commands: Sequence[C
     return rule.endswith("extended") or left_over(past, commands, before.core)
 
 
-def _shares(past: History, core: Core, now: Memory) -> tuple[tuple[Key, int], ...]:
+def _shares(
+    past: History, core: Core, now: Memory, renames: Mapping[Key, Key]
+) -> tuple[tuple[Key, int], ...]:
     """The assignment of the last round stays in memory until the next one is written or a
     generation ends without one.
     """
@@ -252,7 +268,7 @@ def _shares(past: History, core: Core, now: Memory) -> tuple[tuple[Key, int], ..
     if core.phase == Phase.COMPLETING and not same:
         return ()
     held = dict(past.shares)
-    return tuple((key, held.get(key, 0)) for key, _ in seats)
+    return tuple((key, held.get(renames.get(key, key), 0)) for key, _ in seats)
 
 
 def _arms(key: Key, before: Memory, given: Input, now: Memory, rule: str) -> bool:
@@ -273,22 +289,33 @@ def _arms(key: Key, before: Memory, given: Input, now: Memory, rule: str) -> boo
     return rule == failover.fail_over.name or was.member != seat.member or was.sync > seat.sync
 
 
-def _rejects(
+def _rejected(
     past: History,
     before: Memory,
     given: Input,
+    now: Memory,
     rule: str,
     commands: Sequence[Command],
     names: Mapping[Key, str],
 ) -> Iterator[tuple[str, int]]:
-    """A known id that is rejected for the group's size leaves its timer behind."""
-    if rule != f"{join_group.name}:too_many" or not isinstance(given, Asks):
-        return
-    assert isinstance(given.request, messages.JoinGroup)
-    key = given.member, given.request.id
-    seat = before.seats[given.member][given.request.id]
-    if seat is not None and seat.armed and key not in past.spent:
-        yield names[key], heartbeat_ms(key, seat, past, commands)
+    """Timers of ids that are no members any more: an id that is rejected for the group's size, and
+    one that is replaced, leave theirs behind. It ends with a sync timer that waited for the id, and
+    is the member's own again if the id comes back.
+    """
+    renames = renamed(before, now)
+    back = {names.get(new) for new in renames}
+    if rule == timers.sync_timeout.name:
+        seats = [(me, seat) for me, some in enumerate(before.seats) for _, seat in some]
+        back |= {names.get((me, seat.owed)) for me, seat in seats if seat.owed is not None}
+    yield from ((name, ms) for name, ms in past.rejected if name not in back)
+    gone = list(renames.values())
+    if rule == f"{join_group.name}:too_many" and isinstance(given, Asks):
+        assert isinstance(given.request, messages.JoinGroup)
+        gone.append((given.member, given.request.id))
+    for me, id in gone:
+        seat = before.seats[me][id]
+        if seat is not None and seat.armed and (me, id) not in past.spent:
+            yield names[me, id], heartbeat_ms((me, id), seat, past, commands)
 
 
 # -- The log
@@ -320,7 +347,8 @@ class Log:
             case AutoCommit(on=False):
                 return attrs.evolve(self, held=True)
             case FailOver(keep=keep):
-                end = self.written if keep == "all" else self.replicated
+                ends = {"all": self.written, "committed": self.replicated}
+                end = ends[keep] if keep in ends else int(keep)
                 return Log(end, self.replicated if self.held else end, self.held)
             case CommitAppends(to=int(to)):
                 flying = tuple(write for write in flying if write.offset >= to)

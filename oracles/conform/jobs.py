@@ -224,6 +224,8 @@ def fates_missing(
         return
     if row.before.core.appending and leads_with(row.before, row.given):
         return
+    if row.before.core.unlogged:  # a record behind one that is lost is lost, too
+        return
     found = [
         not any(loads_differ(o.after, after(at, row.before, row.given, moved, o), written, scope))
         for o in row.outcomes

@@ -24,7 +24,7 @@ from typing import Any
 import attrs
 
 from groupcheck.oracles.conform.rows import Memory
-from groupcheck.oracles.conform.standing import Standing
+from groupcheck.oracles.conform.standing import Standing, found_until
 from groupcheck.oracles.kafka.memory import ClassicMember, ClassicMemory
 from groupcheck.oracles.kafka.records import GroupRecord, LoggedMember, Record
 from groupcheck.oracles.kafka.schedule import Step
@@ -43,18 +43,20 @@ def real_memory(
     names = {name: whose for whose, name in at.names}
     real = look.memory
     assert isinstance(real, ClassicMemory)
-    until = end.end if memory.core.recorded else end.high_watermark
+    found = found_until(at, memory) or end.high_watermark
+    until = end.end if memory.core.recorded else found
     return (
         _group(real, names),
         _timers(real, names),
         min(len(at.past.plans), PLANS_TOLD_APART),
+        tuple(me for me, _ in sorted(at.takeovers, key=lambda one: one[1])),
         None if log is None else _loaded(log, until, names),
     )
 
 
 def _group(memory: ClassicMemory, names: dict[str, Any]) -> Hashable:
     values = attrs.asdict(memory, recurse=False)
-    for name in ("timers", "members", "leader", "pending_join", "pending_sync"):
+    for name in ("timers", "members", "leader", "pending_join", "pending_sync", "instances"):
         del values[name]
     return (
         *values.values(),

@@ -26,6 +26,11 @@ from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.takeover import (
+    takeover_committed,
+    takeover_failed,
+    unlogged,
+)
 from groupcheck.model.protocol.classic.timers import (
     append_committed,
     append_failed,
@@ -61,6 +66,8 @@ OF_THE_GROUP = frozenset(
         session_timeout,
         new_member_timeout,
         fail_over,
+        takeover_committed,
+        takeover_failed,
     )
 )
 COMMITTED = 2  # the offset that is committed before each row; commits go back and forth
@@ -211,14 +218,23 @@ class Rows:
                 lately = seat.new and not seat.hurried
                 if seat.armed and has("new_member_timeout" if lately else "session_timeout"):
                     yield Fires((new_member_timeout if seat.new else session_timeout).name, me, id)
+                if seat.takes is not None:
+                    yield Fires(takeover_committed.name, me)
+                    lost = not has("fail_over") or unlogged(seats, id, seat)
+                    if lost and has("append_failure"):
+                        yield Fires(takeover_failed.name, me)
         if has("fail_over"):
             yield Fires(fail_over.name)
 
     def _requests(self, me: int, memory: Memory) -> Iterator[Request]:
         core, seats = memory.core, memory.seats[me]
-        if not seats.ids:
+        if not seats.ids or seats.static:
             yield JoinGroup(NO_ID)
-        strangers = (STRANGER,) if me == 0 else ()
+        if seats.static:
+            yield LeaveGroup(NO_ID)
+        if seats.static and seats.ids:
+            yield JoinGroup(NO_ID, CHANGED)
+        strangers = (STRANGER,) if me == 0 or seats.static else ()
         for id in (*(id for id, _ in seats), *strangers):
             seat = seats[id]
             yield JoinGroup(id)

@@ -8,12 +8,12 @@ import attrs
 from attrs import field, frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.classic import failover, timers
+from groupcheck.model.protocol.classic import failover, takeover, timers
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.oracles.conform import history
+from groupcheck.oracles.conform import history, takeovers
 from groupcheck.oracles.conform.history import (
     APPEND_MS,
     History,
@@ -58,6 +58,10 @@ class Standing:
     parked: tuple[tuple[int, int], ...] = ()
     # The number of the leader's SyncGroup whose append is in flight; 0 if there is none.
     append: int = 0
+    # (process, number of its JoinGroup): takeovers whose appends are in flight.
+    takeovers: tuple[tuple[int, int], ...] = ()
+    # A fail-over finds the log up to here because of a takeover that is in flight no more.
+    found: int = 0
     # Requests whose answers wait for an append that was begun before them, with their codes.
     owed: tuple[tuple[int, int], ...] = ()
     log: Log = field(factory=Log)
@@ -102,17 +106,24 @@ def move(
     """The commands for an input; `outcome` is one that the model allows."""
     then = _replicates(at, before, given, outcome, scope)
     leads = leads_with(before, given)
-    holds = (leads or unwritten(before, outcome)) and not at.log.held
+    writes = leads or unwritten(before, outcome) or takeovers.begins(before, given, outcome)
+    holds = writes and not at.log.held
     prelude: tuple[Command, ...] = (AutoCommit(on=False),) if holds else ()
     if isinstance(given, Fires):
-        return Move((*prelude, *_fires(at, before.core, given)), then)
+        return Move((*prelude, *_fires(at, before, given)), then)
     request = _request(at, before, given, scope, leads)
     return Move((*prelude, request), then, len(at.commands) + len(prelude) + 1)
 
 
 def possible(at: Standing, given: Input) -> bool:
-    """Can the input happen there? A timer that has fired without effect is gone."""
-    return not isinstance(given, Fires) or (given.member, given.id) not in at.past.spent
+    """Can the input happen there? A timer that has fired without effect is gone. Of several
+    takeovers, the one that was appended first is replicated first.
+    """
+    if not isinstance(given, Fires):
+        return True
+    if given.rule == takeover.takeover_committed.name:
+        return given.member == min(at.takeovers, key=lambda one: one[1])[0]
+    return (given.member, given.id) not in at.past.spent
 
 
 def empties(before: Memory, outcome: Outcome) -> bool:
@@ -149,30 +160,38 @@ def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: boo
     request, me = given.request, given.member
     assert not isinstance(request, messages.Store)
     name = at.name(me, request.id)
+    instance = takeovers.instance(before.seats[me], me)
     match request:
         case messages.JoinGroup():
             changed = CHANGED_MS * (request.claimed == CHANGED)
             return commands.JoinGroup(
                 member=name,
+                instance=instance,
                 owned_generation=request.claimed,
                 owned=partitions_of(request.owned),
                 protocols=_protocols(scope, me),
                 session_timeout_ms=SESSION_MS + SESSION_STEP_MS * me + changed,
                 rebalance_timeout_ms=REBALANCE_MS + REBALANCE_STEP_MS * me + changed,
-                version=None if scope.two_step else 3,
+                version=None if scope.two_step or instance else 3,
             )
         case messages.SyncGroup():
             planned = plan(at, before.seats, scope) if leads else ()
             return commands.SyncGroup(
-                member=name, generation=request.generation, assignments=planned
+                member=name,
+                instance=instance,
+                generation=request.generation,
+                assignments=planned,
             )
         case messages.Heartbeat():
-            return commands.Heartbeat(member=name, generation=request.generation)
+            return commands.Heartbeat(member=name, instance=instance, generation=request.generation)
         case messages.LeaveGroup():
-            return commands.LeaveGroup(member=name)
+            return commands.LeaveGroup(member=name, instance=instance)
         case messages.OffsetCommit():
             return commands.OffsetCommit(
-                member=name, generation=request.generation, offsets={TOPIC: {0: request.offset}}
+                member=name,
+                instance=instance,
+                generation=request.generation,
+                offsets={TOPIC: {0: request.offset}},
             )
 
 
@@ -197,8 +216,13 @@ def partitions_of(share: int) -> frozenset[tuple[str, int]]:
     return frozenset((TOPIC, p) for p in range(share.bit_length()) if share >> p & 1)
 
 
-def _fires(at: Standing, core: Core, given: Fires) -> tuple[Command, ...]:
+def _fires(at: Standing, before: Memory, given: Fires) -> tuple[Command, ...]:
+    core = before.core
     match given.rule:
+        case takeover.takeover_committed.name:
+            return (_replicated(at, dict(at.takeovers)[given.member or 0]),)
+        case takeover.takeover_failed.name:
+            return (Fire(timer=f"append-{dict(at.takeovers)[given.member or 0]}"),)
         case timers.append_committed.name:
             return (AutoCommit(on=True),)
         case timers.append_failed.name:
@@ -211,9 +235,59 @@ def _fires(at: Standing, core: Core, given: Fires) -> tuple[Command, ...]:
         case timers.sync_timeout.name:
             return (Fire(timer="sync-g"),)
         case failover.fail_over.name:
-            return (FailOver(keep="all" if core.recorded else "committed"),)
+            return (FailOver(keep=_kept(at, before)),)
     assert given.member is not None and given.id is not None
     return (Fire(timer=f"heartbeat-g-{at.name(given.member, given.id)}"),)
+
+
+def _offset(at: Standing, number: int) -> int:
+    """Where in the log the record of a takeover stands that is in flight."""
+    return next(write.offset for write in at.log.in_flight if write.number == number)
+
+
+def _replicated(at: Standing, number: int) -> Command:
+    """Replicates the record of a takeover, and what stands before it; all, if it is the last."""
+    if max(n for _, n in at.takeovers) == number:
+        return AutoCommit(on=True)
+    return CommitAppends(to=_offset(at, number) + 1)
+
+
+def found_until(at: Standing, memory: Memory) -> int | None:
+    """The end of the log that a fail-over finds where the model says so of a takeover in flight;
+    None if it says so of none.
+    """
+    numbers = dict(at.takeovers)
+    ends = [_offset(at, numbers[me]) + 1 for me, found in takeovers.in_flight(memory) if found]
+    return max([*ends, at.found], default=0) or None
+
+
+def _found_after(at: Standing, before: Memory, given: Input, outcome: Outcome) -> int:
+    """`Standing.found` after the step."""
+    if isinstance(given, Fires) and given.rule == failover.fail_over.name:
+        return 0
+    flying, numbers = dict(takeovers.in_flight(outcome.after)), dict(at.takeovers)
+    begun = given.member if takeovers.begins(before, given, outcome) else None
+    ended = [
+        _offset(at, numbers[me]) + 1
+        for me, found in takeovers.in_flight(before)
+        if found and (me not in flying or me == begun) and me != takeovers.ends(given)
+    ]
+    return max([*ended, at.found])
+
+
+def kept_until(at: Standing, memory: Memory) -> int:
+    """The end of the log that a fail-over finds."""
+    if memory.core.recorded:
+        return at.log.written
+    return found_until(at, memory) or at.log.replicated
+
+
+def _kept(at: Standing, memory: Memory) -> str:
+    """The records that a fail-over finds, for the driver."""
+    if memory.core.recorded:
+        return "all"
+    found = found_until(at, memory)
+    return "committed" if found is None else str(found)
 
 
 def _replicates(
@@ -225,20 +299,22 @@ def _replicates(
     A plan that was overtaken is replicated after all where the model says so (`recorded`), or with
     the next group record.
     """
-    now = outcome.after.core
+    now, found = outcome.after.core, _found_after(at, before, given, outcome)
     if unwritten(before, outcome):
-        return (CommitAppends(to=at.log.written),) if before.core.recorded else ()
-    if (
-        now.appending
-        or not at.log.held
-        or (isinstance(given, Fires) and given.rule == timers.append_committed.name)
-    ):
+        until = at.log.written if before.core.recorded else found
+        return (CommitAppends(to=until),) if until > at.log.replicated else ()
+    commits = (timers.append_committed.name, takeover.takeover_committed.name)
+    if not at.log.held or (isinstance(given, Fires) and given.rule in commits):
+        return ()
+    if now.appending or any(takeovers.in_flight(outcome.after)):
         return ()
     failed_over = isinstance(given, Fires) and given.rule == failover.fail_over.name
-    found = before.core.recorded or not scope.has("fail_over")
-    if failed_over or found or now.durable != before.core.durable:
+    survives = before.core.recorded or not scope.has("fail_over")
+    logged = [seats.durable for seats in outcome.after.seats]
+    changed = logged != [seats.durable for seats in before.seats]
+    if failed_over or survives or changed or now.durable != before.core.durable:
         return (AutoCommit(on=True),)
-    return ()
+    return (CommitAppends(to=found),) if found > at.log.replicated else ()
 
 
 def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outcome) -> Standing:
@@ -256,7 +332,10 @@ def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outc
         names = {
             key: name
             for key, name in names.items()
-            if key[0] != me or now[key[1]] is not None or key[1] in logged
+            if key[0] != me
+            or now[key[1]] is not None
+            or key[1] in logged
+            or takeovers.remembered(now, key[1])
         }
     if gone in (names.get((me, id)) for me, now in enumerate(outcome.after.seats) for id, _ in now):
         gone = FORGOTTEN
@@ -266,6 +345,11 @@ def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outc
     log = log_after(at, before, given, moved, outcome, moved.commands)
     waiting = {**dict(at.owed), **late_codes(at, before, given, moved, outcome)}
     plans = _plans(at, before, given, moved, outcome, log.in_flight)
+    found = _found_after(at, before, given, outcome)
+    flights = dict(at.takeovers)
+    if isinstance(given, Asks) and takeovers.begins(before, given, outcome):
+        flights[given.member] = moved.asked
+    flying = dict(takeovers.in_flight(outcome.after))
     past = history.after(at.past, before, given, outcome, done, number, dict(at.names))
     return Standing(
         at.seed,
@@ -275,6 +359,8 @@ def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outc
         made,
         tuple(sorted(waits_after(at, moved, outcome).items())),
         moved.asked if leads else at.append,
+        tuple((me, n) for me, n in sorted(flights.items()) if me in flying),
+        found if found > log.replicated else 0,
         tuple((w.number, waiting[w.number]) for w in log.in_flight if w.number in waiting),
         log,
         attrs.evolve(past, plans=plans),
@@ -306,10 +392,15 @@ def log_after(
     """The log after these commands of the move."""
     log, last = at.log, len(at.commands) + len(moved.first)
     chained = ends_at_once(outcome)
-    writes = leads_with(before, given) or outcome.stored is not None or empties(before, outcome)
+    writes = (
+        leads_with(before, given)
+        or outcome.stored is not None
+        or empties(before, outcome)
+        or takeovers.begins(before, given, outcome)
+    )
     own = next((told.answer for told in outcome.told if not told.parked), None)
     fails = own is not None and (
-        (isinstance(own.request, messages.Heartbeat) and own.code in (22, 25))
+        (isinstance(own.request, messages.Heartbeat) and own.code in (22, 25, 82))
         or (isinstance(own.request, messages.OffsetCommit) and own.code != 0)
     )
     for number, command in enumerate(commands, len(at.commands) + 1):

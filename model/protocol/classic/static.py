@@ -184,10 +184,6 @@ def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Labelle
 
 
 @rule(when=lambda budget: budget.allows("remove_instance"))
-def remove_instance(
-    seats: Seats, link: Link, budget: Budget
-) -> Iterator[tuple[Seats, Link, Budget]]:
+def remove_instance(link: Link, budget: Budget) -> Iterator[tuple[Link, Budget]]:
     """An administrator removes the member by its instance id, over a connection of his own."""
-    if seats.ids:
-        asked = but(link, request=LeaveGroup(NO_ID), live=False)
-        yield seats, asked, budget.spend("remove_instance")
+    yield but(link, request=LeaveGroup(NO_ID), live=False), budget.spend("remove_instance")
