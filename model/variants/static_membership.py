@@ -10,11 +10,16 @@ import attrs
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import covers, rules
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, cover
+from groupcheck.model.protocol.classic.covers import (
+    BOOKKEEPING,
+    KAFKA_COORDINATOR,
+    KAFKA_MEMBER,
+    MEMBER_APART,
+    cover,
+)
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS
 from groupcheck.model.protocol.classic.static import (
-    LACKS,
     MORE,
     STATIC_SPENT_BY,
     WORDS,
@@ -63,14 +68,15 @@ COVERS = (
     ),
     cover(
         """
-        append_failed close_books commit_answer:refused crash disconnect elect empty_again
-        fail_over forget heartbeat:rebalancing heartbeat:unknown heartbeat_answer:ignored
-        heartbeat_answer:refused initial_delay:extended join_answer:refused join_group:parked
-        join_group:too_many join_group:unknown leave_group:removed lose_request:sync lose_response
-        new_member_timeout offset_commit:unknown poll_timeout:silent rebalance_timeout:rejected
-        record_plan reload remove_instance request_timeout restart_refused_at_the_cap
-        session_timeout:member superseded sync_answer:ignored sync_answer:refused
-        sync_answer:retry sync_group:illegal_generation sync_group:unknown sync_timeout
+        append_failed close:silent close_books commit_answer:refused crash disconnect elect
+        empty_again fail_over forget heartbeat:rebalancing heartbeat:unknown
+        heartbeat_answer:ignored heartbeat_answer:refused initial_delay:extended
+        join_answer:refused join_group:parked join_group:too_many join_group:unknown
+        leave_group:removed leave_group:unknown lose_request:sync lose_response new_member_timeout
+        offset_commit:unknown poll_timeout:silent rebalance_timeout:rejected record_plan reload
+        remove_instance request_timeout restart_refused_at_the_cap session_timeout:member
+        superseded sync_answer:ignored sync_answer:refused sync_answer:retry
+        sync_group:illegal_generation sync_group:unknown sync_timeout
         """,
         members=2,
         generations=2,
@@ -81,7 +87,7 @@ COVERS = (
         """
         heartbeat_answer:told_to_rejoin join_answer:retry processed_twice
         send_join:committed_first sync_group:parked sync_group:stable
-        takeover_committed:answered_in_round takeover_failed:reverted
+        takeover_committed:unanswered_in_round takeover_failed:reverted
         takeover_failed:reverted_in_round together told_to_rejoin
         """,
         members=2,
@@ -99,7 +105,7 @@ COVERS = (
     ),
     cover(
         """
-        owed_by_a_replaced_id
+        owed_by_a_replaced_id takeover_committed:answered_in_round
         """,
         members=2,
         generations=1,
@@ -141,11 +147,24 @@ UNREACHED = {
     "join_answer:ignored": "Only a LeaveGroup or an id that was replaced could be heard before.",
     "leave_group:left": NO_LEAVING,
     "leave_group:pending": NO_LEAVING,
-    "leave_group:unknown": NO_LEAVING,
     "leave_group:fenced": NO_LEAVING,
     "leave_behind_parked": NO_LEAVING,
+    "leave_answer": NO_LEAVING,
+    "closed": NO_LEAVING,
     "join_group:inconsistent": SAME,
     "vote": SAME,
+}
+# Outcomes of the coordinator that a group of static members does not have.
+NEVER_EXECUTED = {
+    name: UNREACHED[name]
+    for name in (
+        "join_group:id_required",
+        "join_group:inconsistent",
+        "leave_group:pending",
+        "rebalance_timeout:nobody",
+        "session_timeout:pending",
+        "vote",
+    )
 }
 
 
@@ -164,10 +183,9 @@ VARIANT = Variant(
     ),
     scope_type=StaticScope,
     spec=spec,
-    faults={**{f: doc for f, doc in CLASSIC_FAULTS.items() if f not in LACKS}, **MORE},
+    faults={**CLASSIC_FAULTS, **MORE},
     assignors=ASSIGNORS,
     families=(CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS),
-    lacks=LACKS,
     coordinator=COORDINATOR | {r.name for r in MORE_RULES},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
@@ -175,5 +193,7 @@ VARIANT = Variant(
     covers=COVERS,
     unreached=UNREACHED,
     real=KAFKA_COORDINATOR,
-    bookkeeping=BOOKKEEPING,
+    bookkeeping={**BOOKKEEPING, **NEVER_EXECUTED},
+    real_member=KAFKA_MEMBER,
+    member_apart={**MEMBER_APART, "leave_answer": NO_LEAVING},
 )

@@ -235,7 +235,9 @@ class Rows:
         if seats.static and seats.ids:
             yield JoinGroup(NO_ID, CHANGED)
         strangers = (STRANGER,) if me == 0 or seats.static else ()
-        for id in (*(id for id, _ in seats), *strangers):
+        # Nobody knows an id yet whose takeover waits for its append.
+        told = (id for id, seat in seats if seat.takes is None)
+        for id in (*told, *strangers):
             seat = seats[id]
             yield JoinGroup(id)
             if seat is not None:

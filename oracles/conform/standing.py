@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic import failover, takeover, timers
-from groupcheck.model.protocol.classic.group import Core, Phase, Seats
+from groupcheck.model.protocol.classic.group import Phase, Seats
 from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_ID

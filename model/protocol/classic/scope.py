@@ -72,6 +72,8 @@ class Scope:
     ASSIGNORS: ClassVar[Mapping[str, str]] = ASSIGNORS
     # Members keep what they own while they join, and say so (KIP-429).
     cooperative: ClassVar[bool] = False
+    # All members are static (KIP-345).
+    static: ClassVar[bool] = False
 
     members: int = _bound(2, "Members that may join.", _between(1, 16))
     partitions: int | None = _bound(

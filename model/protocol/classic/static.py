@@ -12,8 +12,7 @@ What the feature covers:
   is fenced (82).
 - A round that completes keeps static members that have not joined. If nobody has joined, it goes on
   waiting.
-- A static member sends no LeaveGroup, neither when it closes nor when it does not poll in time. The
-  fault `close` does not exist, because the coordinator sees a crash.
+- A static member sends no LeaveGroup, neither when it closes nor when it does not poll in time.
 - An administrator removes a member by its instance id (the fault `remove_instance`).
 
 What it leaves out: members that list different assignors, and static and dynamic members in one
@@ -26,13 +25,13 @@ Kafka: GroupMetadataManager, AbstractCoordinator.maybeLeaveGroup.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import ScopeError, Spec, but, rule
-from groupcheck.model.protocol.classic import client, client_faults, coordinator
+from groupcheck.model.protocol.classic import client_faults, coordinator
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare, reset
 from groupcheck.model.protocol.classic.client_faults import Labelled
 from groupcheck.model.protocol.classic.group import Seats
@@ -50,23 +49,19 @@ from groupcheck.model.protocol.classic.telling import CODES, DOES, PARKS, TO_MEM
 from groupcheck.model.protocol.classic.telling import NOTES as BOXES
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID
 from groupcheck.model.protocol.faults import SPENT_BY, Budget
-from groupcheck.model.protocol.feature import own, rebuilt, rewritten, without
+from groupcheck.model.protocol.feature import outcomes_changed, own, rebuilt, rewritten
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID, LeaveGroup
 
-LACKS: Mapping[str, str] = {
-    "close": "a static member sends no LeaveGroup, so the group sees a crash",
-}
 MORE: Mapping[str, str] = {
     "remove_instance": (
         "An administrator removes a member by its instance id (LeaveGroup without a member id);"
         " the process does not hear of it."
     ),
 }
-# The rules of members and connections that serve the fault `close` alone.
-GONE = (client_faults.close, client.leave_answer, client.closed)
 STATIC_SPENT_BY: Mapping[str, tuple[str, ...]] = {
-    **{fault: outcomes for fault, outcomes in SPENT_BY.items() if fault not in LACKS},
+    **SPENT_BY,
+    "close": ("close:silent",),
     "poll_timeout": ("poll_timeout:silent",),
     "lose_request": ("lose_request:commit", "lose_request:sync"),
     "append_failure": (
@@ -76,26 +71,10 @@ STATIC_SPENT_BY: Mapping[str, tuple[str, ...]] = {
     ),
     "remove_instance": ("remove_instance",),
 }
-# The outcomes of the coordinator's rules that the family does not have.
-NEW_OUTCOMES = (
-    "join_group:fenced",
-    "join_group:replaced",
-    "join_group:replaced_and_parked",
-    "join_group:replaced_and_restarted",
-    "sync_group:fenced",
-    "heartbeat:fenced",
-    "leave_group:fenced",
-    "leave_group:removed",
-    "offset_commit:fenced",
-    "rebalance_timeout:postponed",
-    "takeover_committed:answered",
-    "takeover_committed:answered_in_round",
-    "takeover_failed:reverted",
-    "takeover_failed:reverted_in_round",
-)
 WORDS = Words(
     does={
         **DOES,
+        "close:silent": "closes, and sends nothing",
         "poll_timeout:silent": (
             "does not poll in time: its heartbeat thread forgets its id and sends nothing, and the"
             " application still holds its partitions"
@@ -108,6 +87,10 @@ WORDS = Words(
         "takeover_committed:answered": "completes the append of the new id of {who}",
         "takeover_committed:answered_in_round": (
             "completes the append of the new id of {who} while a round runs"
+        ),
+        "takeover_committed:unanswered_in_round": (
+            "completes the append of the new id of {who}, the leader, and fails to answer while a"
+            " round runs"
         ),
         "takeover_failed:reverted": (
             "fails to append the new id of {who} and goes back to the old one"
@@ -150,8 +133,8 @@ WORDS = Words(
 class StaticScope(Scope):
     """The scope of a group in which all members are static."""
 
-    LACKS: ClassVar[Mapping[str, str]] = LACKS
     MORE: ClassVar[Mapping[str, str]] = MORE
+    static: ClassVar[bool] = True
 
 
 def static_membership(spec: Spec) -> Spec:
@@ -163,15 +146,30 @@ def static_membership(spec: Spec) -> Spec:
         leaving(own(spec, coordinator.leave_group)),
         *(fencing(own(spec, r)) for r in FENCED),
         waiting(own(spec, WAITING)),
+        rewritten(own(spec, client_faults.close), close, labels=("silent",)),
         rewritten(own(spec, client_faults.poll_timeout), poll_timeout, labels=("silent",)),
+        outcomes_changed(own(spec, client_faults.delay_request), _no_late_leaving),
     ]
     slots = {**spec.slots, "seats": attrs.evolve(spec.slots["seats"], initial=Seats(static=True))}
     spec = attrs.evolve(
-        without(rebuilt(spec, rules, (*MORE_RULES, remove_instance)), *GONE),
+        rebuilt(spec, rules, (*MORE_RULES, remove_instance)),
         slots=slots,
         scope=attrs.evolve(spec.scope, two_step=False),
     )
     return spec
+
+
+def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
+    """The member closes and sends no LeaveGroup (maybeLeaveGroup): to the group, it crashes."""
+    if client.id == NO_ID or client.prepare == Prepare.SYNC or (link.queue and link.parked is None):
+        return  # the coordinator reads first what was sent before
+    yield "silent", Client(), Link(late=link.late), budget.spend("close")
+
+
+def _no_late_leaving(
+    before: dict[str, Any], label: str, after: dict[str, Any]
+) -> dict[str, Any] | None:
+    return None if isinstance(after["link"].late, LeaveGroup) else after
 
 
 def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:

@@ -165,16 +165,21 @@ def logged(seats: Seats, id: int, seat: Seat) -> Seats:
 @rule(
     "answered",
     "answered_in_round",
+    "unanswered_in_round",
     when=lambda seats: any(seat.takes is not None for _, seat in seats),
 )
 def takeover_committed(core: Core, seats: Seats, link: Link) -> Iterator[tuple[Any, ...]]:
     """The record with the new id is replicated: the JoinGroup is answered with the generation that
-    runs, even if a round has started meanwhile.
+    runs, even if a round has started meanwhile. In a round the leader is not answered, because
+    Kafka then fails to list the members (currentClassicGroupMembers), and waits for the round.
     """
     ((id, seat),) = seats.ids
     label = "answered" if core.phase == Phase.STABLE else "answered_in_round"
     if unlogged(seats, id, seat):
         core, seats = but(core, unlogged=core.unlogged - 1), logged(seats, id, seat)
+    if core.phase != Phase.STABLE and seats.leader == id:
+        yield "unanswered_in_round", core, seats.put(id, but(seat, takes=None)), link
+        return
     link = deliver(link, JoinGroup, id, NONE, id, core.generation)
     core = _answered(core, seats, id)
     yield label, core, seats.put(id, but(seat, join=False, takes=None)), link

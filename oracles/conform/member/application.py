@@ -207,6 +207,9 @@ class ApplicationRows(Rows):
         elif m.known and c.state != Member.UNJOINED and c.id != NO_ID:
             for first in self._flushed(m):
                 assert first.after is not None
+                if self.scope.static:
+                    yield from self._left_behind(first.after, first.sent, gave_up)
+                    continue
                 leave = LeaveGroup(c.id)
                 here = but(first.after, flight=(*first.after.flight, Sent(leave)))
                 yield from self._left_behind(here, (*first.sent, leave), gave_up)

@@ -44,7 +44,7 @@ def differences(
     schedule that led to the row.
     """
     told = [
-        *_sent(before, given, outcome, seen),
+        *_sent(before, given, outcome, seen, rows.scope.static),
         *_application(before, given, outcome, seen),
         *thrown(before, outcome, seen, standing),
         *commit_callbacks(before, given, outcome, seen),
@@ -108,13 +108,15 @@ def _committing(m: Memory) -> str:
     return "retriable" if m.failed == Failed.COMMIT else "none"
 
 
-def _sent(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Told]:
+def _sent(
+    before: Memory, given: Input, outcome: Outcome, seen: Seen, static: bool
+) -> Iterator[Told]:
     known = {s.n for s in seen.before.sent}
     new: dict[int, Sent] = {}
     for _, look, _ in seen.steps:
         new |= {s.n: s for s in look.sent if s.n not in known}
     yield "sends", _requests([new[n] for n in sorted(new)]), list(outcome.sent)
-    yield from fields(given, outcome, [new[n] for n in sorted(new)], seen)
+    yield from fields(given, outcome, [new[n] for n in sorted(new)], seen, static)
     asks = any(s.api == "OffsetFetch" for s in new.values())
     yield "asks for committed offsets", asks, given.does == Does.FETCH and fetches(before)
 

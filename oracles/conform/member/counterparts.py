@@ -233,6 +233,9 @@ class Counterparts:
         if c.id == NO_ID or c.prepare == Prepare.SYNC or unread:
             return
         leave = self._leave(m)
+        if self.rows.scope.static:
+            yield Expected(f"{CLOSE}:silent", NEW, None, given, Client(), (CLOSE,))
+            return
         if leave is None:
             yield Expected(f"{CLOSE}:unheard", NEW, None, given, Client(), (CLOSE,))
             return
@@ -253,14 +256,19 @@ class Counterparts:
 
     def _poll_timeout(self, at: Standing, m: Memory) -> Iterator[Expected]:
         given = Input(Does.NO_POLL)
+        silent = self.row(m, given) if self.rows.scope.static else None
+        if silent and f"{POLL_TIMEOUT}:silent" in silent.rules and m.client.prepare != Prepare.SYNC:
+            name, spends = f"{POLL_TIMEOUT}:silent", (POLL_TIMEOUT,)
+            yield Expected(name, at.link, silent.after, given, None, spends)
+            return
         sent = self._sent(m, given, LeaveGroup)
         if sent and m.client.prepare != Prepare.SYNC:
             link = _behind(at.link, sent[0])
             yield Expected(f"{POLL_TIMEOUT}:heard", link, sent[1], given, None, (POLL_TIMEOUT,))
         given = Input(Does.BREAK_LEAVING)
         if sent := self._sent(m, given, LeaveGroup):
-            after, spends = self.settled(sent[1]), (POLL_TIMEOUT, LOSE_REQUEST)
-            yield Expected(f"{POLL_TIMEOUT}:unheard", NEW, after, given, None, spends)
+            after, both = self.settled(sent[1]), (POLL_TIMEOUT, LOSE_REQUEST)
+            yield Expected(f"{POLL_TIMEOUT}:unheard", NEW, after, given, None, both)
 
     def _lose_sync(self, at: Standing, m: Memory) -> Iterator[Expected]:
         given = Input(Does.BREAK_POLL)

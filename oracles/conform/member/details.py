@@ -28,6 +28,7 @@ from groupcheck.model.protocol.messages import (
 )
 from groupcheck.oracles.conform.member import moves
 from groupcheck.oracles.conform.member.exceptions import failure
+from groupcheck.oracles.conform.member.model_rules import POLL_TIMEOUT
 from groupcheck.oracles.conform.member.moves import Seen, Standing
 from groupcheck.oracles.conform.member.parts import (
     BACKS_OFF,
@@ -59,16 +60,20 @@ VOID = "rebalance failed since the generation/state was modified by heartbeat th
 # -- fields
 
 
-def fields(given: Input, outcome: Outcome, new: list[Sent], seen: Seen) -> Iterator[Told]:
+def fields(
+    given: Input, outcome: Outcome, new: list[Sent], seen: Seen, static: bool
+) -> Iterator[Told]:
     """The fields of the requests other than ids, generations and offsets."""
     for sent in new:
         d: Mapping[str, Any] = sent.data
+        if sent.api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit"):
+            instance = moves.INSTANCE if static else None
+            yield f"{sent.api}'s instance id", d["groupInstanceId"], instance
         if sent.api == "JoinGroup":
             (protocol,) = d["protocols"]
             said = (
                 d["sessionTimeoutMs"],
                 d["rebalanceTimeoutMs"],
-                d["groupInstanceId"],
                 d["protocolType"],
                 protocol["name"],
                 protocol["metadata"]["topics"],
@@ -77,7 +82,6 @@ def fields(given: Input, outcome: Outcome, new: list[Sent], seen: Seen) -> Itera
             wanted: tuple[Any, ...] = (
                 moves.SESSION_MS,
                 moves.POLL_MS,
-                None,
                 "consumer",
                 "range",
                 [moves.TOPIC],
@@ -125,7 +129,8 @@ def _reason(m: Memory, given: Input, outcome: Outcome, was: str, standing: Stand
         return outcome.reason
     if outcome.raised:
         return was
-    if any(isinstance(r, LeaveGroup) for r in outcome.sent):
+    silent = given.does == Does.NO_POLL and f"{POLL_TIMEOUT}:silent" in outcome.rules
+    if silent or any(isinstance(r, LeaveGroup) for r in outcome.sent):
         return "consumer pro-actively leaving the group"
     if given.does in (Does.POLL, Does.BREAK_POLL, Does.NO_ANSWER):
         return _noticed(m, was, standing)

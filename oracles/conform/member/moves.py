@@ -58,7 +58,7 @@ from groupcheck.oracles.kafka.client_commands import (
 from groupcheck.oracles.kafka.reading import read
 from groupcheck.oracles.kafka.schedule import Lost
 
-TOPIC = "t"
+TOPIC, INSTANCE = "t", "i0"
 SESSION_MS, POLL_MS, HEARTBEAT_MS, BACKOFF_MS = 10_000, 5_000, 30, 10
 NEVER_MS = 1_000_000_000  # commits in poll are due when a row says so
 API = {
@@ -73,9 +73,10 @@ UNSUBSCRIBE = Unsubscribe()
 BROKEN = (Disconnect(node="coordinator"), NETWORK)
 
 
-def setup(partitions: int, autocommit: bool) -> Reset:
+def setup(partitions: int, autocommit: bool, static: bool = False) -> Reset:
     """A fresh member whose timeouts do not disturb each other."""
     return Reset(
+        instance=INSTANCE if static else None,
         session_ms=SESSION_MS,
         rebalance_ms=POLL_MS,
         heartbeat_ms=HEARTBEAT_MS,

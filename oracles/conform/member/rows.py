@@ -103,7 +103,7 @@ class Rows:
         yield Input(Does.NO_POLL)
         if c.prepare != Prepare.SYNC:
             yield Input(Does.SILENCE)
-        if members.beats(c) or c.prepare == Prepare.SYNC:
+        if not self.scope.static and (members.beats(c) or c.prepare == Prepare.SYNC):
             yield Input(Does.BREAK_LEAVING)
         if not m.waits_for(OffsetCommit):
             yield Input(Does.COMMIT)
@@ -323,6 +323,10 @@ class Rows:
             if not fired and not unheard:
                 yield attrs.evolve(first, after=here)
             for name, now in fired:
+                if self.scope.static:
+                    rests = but(here, client=_clean(now["client"]))
+                    yield Outcome((*first.rules, name), rests, first.sent)
+                    continue
                 if (now["link"] == Link()) != unheard:
                     continue
                 leave = LeaveGroup(here.client.id)
@@ -349,7 +353,8 @@ class Rows:
             yield Outcome((), None, gave_up=gave_up)
             return
         can = self.scope.autocommit and not m.client.failed
-        for first in self._committed(m) if can else self._flushed(m):
+        silent = [Outcome((), m)] if self.scope.static else self._flushed(m)
+        for first in self._committed(m) if can else silent:
             here = first.after
             assert here is not None
             leaves: tuple[Request, ...] = ()

@@ -108,7 +108,9 @@ class Tour:
         """Executes the rows level by level."""
         scope = self.rows.scope
         start = self.rows.start()
-        self.memories[start] = Standing(setup(scope.partition_count, scope.autocommit))
+        self.memories[start] = Standing(
+            setup(scope.partition_count, scope.autocommit, scope.static)
+        )
         frontier = [(start, self.memories[start])]
         while frontier and not self.reason:
             self.counts.level += 1
