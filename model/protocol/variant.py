@@ -80,6 +80,9 @@ class Variant:
     # Small scopes, as arguments of `conform`, in which the real coordinator together executes
     # every outcome of the coordinator.
     executed: tuple[Mapping[str, Any], ...] = ()
+    # The scope of `conform` where none is asked for, as its arguments; `executed` is added. Empty:
+    # 2 members, 2 generations, every fault of the coordinator.
+    asked: Mapping[str, Any] = field(factory=dict)
     # Larger scopes, as arguments of `conform`, whose rows were all executed on Kafka 4.3.0 and
     # agree, with every outcome seen. `make nightly` executes them again.
     conformed: tuple[Mapping[str, Any], ...] = ()

@@ -288,16 +288,20 @@ def scopes_of(
     """The scope that was asked for; without settings also those with settings of their own (a size
     limit, different assignors) that the variant names, as far as they are no larger.
     """
+    usual = variant.asked
+    whole = bool(usual) and members is None and generations is None and faults is None
     asked: dict[str, Any] = {
-        "members": MEMBERS if members is None else members,
-        "generations": GENERATIONS if generations is None else generations,
-        "faults": _faults(variant, faults),
+        "members": usual.get("members", MEMBERS) if members is None else members,
+        "generations": usual.get("generations", GENERATIONS)
+        if generations is None
+        else generations,
+        "faults": _faults(variant, usual.get("faults") if faults is None else faults),
         "settings": settings or {},
     }
     yield asked
     for scope in variant.executed if not settings else ():
         smaller = all(scope[name] <= asked[name] for name in ("members", "generations"))
-        if scope.get("settings") and smaller:
+        if (whole or scope.get("settings")) and smaller:
             yield {**scope, "faults": _faults(variant, scope.get("faults"))}
 
 
@@ -412,6 +416,13 @@ def rows_at(
         assignor="range",
     )
     scope, bug = about.spec.scope, about.mutation
+    if scope.static and members > 1 and scope.has("fail_over"):
+        raise UserError(
+            "the rows of several static members have no fail-over: the model forgets in which order"
+            " takeovers are written, and a fail-over finds some of them",
+            where="--fault fail_over",
+            do="take --members 1, or name other faults",
+        )
     found = executable(variant)
     spec = found.spec(scope)
     if bug is not None:

@@ -76,6 +76,8 @@ class RandomWalk:
         )  # where it stands, and where it should stand after what waits
         self._waiting: list[Row] = []
         self.steps = 0
+        # The outcomes of the coordinator's rules that the real coordinator has shown.
+        self.fired: set[str] = set()
 
     def fires(self) -> Iterator[Fires]:
         """Timers and ends of appends that can happen now."""
@@ -84,6 +86,12 @@ class RandomWalk:
             given
             for given in rows.inputs(self.memory)
             if isinstance(given, Fires) and possible(self._ahead, given)
+        )
+
+    def inputs(self) -> Iterator[Input]:
+        """All that may come next."""
+        return (
+            given for given in self._rows[True].inputs(self.memory) if possible(self._ahead, given)
         )
 
     def step(self, given: Input, *, two_step: bool = True, lost: bool = False) -> bool:
@@ -95,7 +103,8 @@ class RandomWalk:
         outcomes = self._rows[two_step].outcomes(self.memory, given)
         if not outcomes or not possible(self._ahead, given):
             return False
-        if not two_step or self._ahead.log.held:
+        held = self._ahead.log.held
+        if not two_step or held:
             self.catch_up()
         row = Row(self.memory, given, outcomes, self.steps)
         delay = isinstance(given, Fires) and given.rule == initial_delay.name
@@ -110,6 +119,7 @@ class RandomWalk:
             len(outcomes) > 1
             or delay
             or not two_step
+            or held
             or self._ahead.log.held
             or len(self._waiting) == MOST_WAITING
         ):
@@ -161,6 +171,7 @@ class RandomWalk:
             else:
                 raise Disagreement(row.given, what, result)
         for row, outcome in zip(rows, chosen):
+            self.fired.update(outcome.rules)
             moved = move(self._at, row.before, row.given, outcome, scope)
             self._at = after(self._at, row.before, row.given, moved, outcome)
         self._ahead = self._at

@@ -10,6 +10,10 @@ which nothing happens. One process has one id at a time (to the coordinator, two
 and one id each of two are the same). Faults have no budget: what may happen may happen any number
 of times, so that the memory alone says what is possible. Memories past the last generation are not
 taken further.
+
+A static member also joins without its id while the coordinator knows it, and is removed by its
+instance id. Of several static members none changes its subscription: a takeover remembers the one
+before, so that there would be three times as many memories. The rows of one member do that.
 """
 
 from __future__ import annotations
@@ -232,7 +236,8 @@ class Rows:
             yield JoinGroup(NO_ID)
         if seats.static:
             yield LeaveGroup(NO_ID)
-        if seats.static and seats.ids:
+        changes = not seats.static or self.scope.members == 1
+        if seats.static and seats.ids and changes:
             yield JoinGroup(NO_ID, CHANGED)
         strangers = (STRANGER,) if me == 0 or seats.static else ()
         # Nobody knows an id yet whose takeover waits for its append.
@@ -240,7 +245,7 @@ class Rows:
         for id in (*told, *strangers):
             seat = seats[id]
             yield JoinGroup(id)
-            if seat is not None:
+            if seat is not None and changes:
                 yield JoinGroup(id, CHANGED)
                 if self.scope.cooperative:
                     yield JoinGroup(id, CHANGED, owned=1)

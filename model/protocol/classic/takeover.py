@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import attrs
+
 from groupcheck.model.engine import but, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import coordinator, timers
@@ -101,11 +103,17 @@ def joining(usual: Rule) -> Rule:
         elif seats.ids:
             yield from _take_over(core, seats, link, request, scope)
         else:
-            yield from usual.call(core, seats, link, scope)
+            yield from usual.call(core, seats, link, _in_one_step(scope))
 
     join_group.__doc__ = usual.doc
     labels = (*usual.labels, "fenced", "replaced", "replaced_and_parked", "replaced_and_restarted")
     return rewritten(usual, join_group, labels=labels)
+
+
+@cache
+def _in_one_step(scope: Scope) -> Scope:
+    """A static member is not told to come again with an id (79)."""
+    return attrs.evolve(scope, two_step=False)
 
 
 def _take_over(

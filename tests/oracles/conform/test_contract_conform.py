@@ -20,6 +20,16 @@ from groupcheck.oracles.explain import subject
 from groupcheck.oracles.kafka.driver import Driver
 
 CLASSIC = load("classic")
+# Outcomes that need more members than rows have: `test_static_walks.py` executes them.
+BY_SCHEDULES = {
+    "static_membership": {
+        "rebalance_timeout:missing",
+        "rebalance_timeout:postponed",
+        "takeover_committed:answered_in_round",
+        "takeover_committed:unanswered_in_round",
+        "takeover_failed:reverted_in_round",
+    }
+}
 
 
 def coordinator_rules(variant: Variant) -> list[Rule]:
@@ -72,7 +82,7 @@ def test_every_rule_that_touches_the_coordinators_memory_is_the_coordinators(nam
 @pytest.mark.parametrize("name", [name for name in names() if load(name).executed])
 def test_every_outcome_of_the_coordinator_is_executed(name: str, coordinator: Driver) -> None:
     assert load(name).real and not load(name).unexecuted
-    assert never_executed(load(name), coordinator) == set()
+    assert never_executed(load(name), coordinator) == BY_SCHEDULES.get(name, set())
 
 
 @pytest.mark.parametrize("name", [name for name in names() if not load(name).executed])

@@ -1,0 +1,116 @@
+"""Static members on the real coordinator where no row of few members leads: rounds that begin while
+a takeover waits for its append, and random schedules of three and four members.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from groupcheck.model.protocol.classic.group import Phase, leader_of
+from groupcheck.model.protocol.classic.takeover import takeover_committed, takeover_failed
+from groupcheck.model.protocol.classic.timers import (
+    append_committed,
+    initial_delay,
+    rebalance_timeout,
+)
+from groupcheck.model.protocol.messages import NO_ID, JoinGroup, LeaveGroup, SyncGroup
+from groupcheck.model.variants import load
+from groupcheck.oracles.conform.random_walk import RandomWalk
+from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Input
+from groupcheck.oracles.kafka.driver import Driver
+
+STATIC = load("static_membership")
+FAULTS = [fault for fault in STATIC.coordinator_faults if fault != "fail_over"]
+
+
+def walk(coordinator: Driver, members: int, seed: int = 0, **fields: object) -> RandomWalk:
+    scope = STATIC.scope_type(
+        members=members,
+        generations=40,
+        assignor="range",
+        faults=dict.fromkeys(FAULTS, 99),
+        **fields,
+    )
+    return RandomWalk(coordinator, scope, STATIC.spec, STATIC.coordinator, seed)
+
+
+def stable(coordinator: Driver) -> tuple[RandomWalk, int, int, int]:
+    """A Stable group of three, with its leader and the two others."""
+    group = walk(coordinator, 3)
+    for member in range(3):
+        assert group.step(Asks(member, JoinGroup(NO_ID)))
+    while group.memory.core.initial:  # it is extended for members that were added
+        assert group.step(Fires(initial_delay.name))
+        group.catch_up()
+    for member in range(3):
+        assert group.step(Asks(member, SyncGroup(0, 1)))
+    assert group.step(Fires(append_committed.name))
+    leader = leader_of(group.memory.seats)
+    assert leader is not None
+    one, other = {0, 1, 2} - {leader[0]}
+    return group, leader[0], one, other
+
+
+@pytest.mark.parametrize(
+    ("leads", "rule", "outcome"),
+    [
+        (False, takeover_committed.name, "answered_in_round"),
+        (True, takeover_committed.name, "unanswered_in_round"),
+        (False, takeover_failed.name, "reverted_in_round"),
+        (True, takeover_failed.name, "reverted_in_round"),
+    ],
+)
+def test_a_takeover_ends_while_a_round_waits(
+    leads: bool, rule: str, outcome: str, coordinator: Driver
+) -> None:
+    group, leader, one, other = stable(coordinator)
+    who = leader if leads else one
+    assert group.step(Asks(who, JoinGroup(NO_ID)))
+    assert group.step(Asks(other, LeaveGroup(NO_ID)))
+    assert group.memory.core.phase == Phase.PREPARING
+    assert group.step(Fires(rule, who))
+    group.catch_up()
+    assert f"{rule}:{outcome}" in group.fired
+
+
+def test_a_round_keeps_static_members_that_do_not_join(coordinator: Driver) -> None:
+    group, _, one, other = stable(coordinator)
+    assert group.step(Asks(other, LeaveGroup(NO_ID)))
+    assert group.step(Fires(rebalance_timeout.name))
+    assert group.step(Asks(one, JoinGroup(0)))
+    assert group.step(Fires(rebalance_timeout.name))
+    group.catch_up()
+    labels = {"rebalance_timeout:postponed", "rebalance_timeout:missing"}
+    assert labels <= group.fired
+    assert group.memory.core.members == 2 and leader_of(group.memory.seats) == (one, 0)
+
+
+LIKELY = {"append_committed": 4.0, "initial_delay": 2.0, "takeover_committed": 0.5}
+
+
+def weight(given: Input, generation: int) -> float:
+    """Most of what is drawn leads somewhere."""
+    if isinstance(given, Fires):
+        return LIKELY.get(given.rule, 0.12)
+    request = given.request
+    if getattr(request, "id", NO_ID) == STRANGER:
+        return 0.01
+    if getattr(request, "generation", generation) != generation:
+        return 0.01
+    if isinstance(request, JoinGroup):
+        return 3.0 if request.id == NO_ID else 1.5
+    return 5.0 if isinstance(request, SyncGroup) else 0.12
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_schedules_agree(seed: int, coordinator: Driver) -> None:
+    drawn = random.Random(seed)
+    group = walk(coordinator, 3 + seed % 2, seed, max_size=[None, None, None, 2][seed % 4])
+    for _ in range(40):
+        inputs = list(group.inputs())
+        weights = [weight(given, group.memory.core.generation) for given in inputs]
+        group.step(drawn.choices(inputs, weights)[0], lost=drawn.random() < 0.3)
+    group.catch_up()
+    assert group.steps == 40
