@@ -353,8 +353,11 @@ class Rows:
             yield Outcome((), None, gave_up=gave_up)
             return
         can = self.scope.autocommit and not m.client.failed
-        silent = [Outcome((), m)] if self.scope.static else self._flushed(m)
-        for first in self._committed(m) if can else silent:
+        if self.scope.static and (not can or m.client.prepare == Prepare.SYNC):
+            begun: list[Outcome] | Iterator[Outcome] = [Outcome((), m)]  # nothing is polled
+        else:
+            begun = self._committed(m) if can else self._flushed(m)
+        for first in begun:
             here = first.after
             assert here is not None
             leaves: tuple[Request, ...] = ()
