@@ -349,26 +349,19 @@ def _appended(
     memory = outcome.after
     if outcome.stored is not None:
         return [("offset", outcome.stored)]
-    if takeovers.begins(before, given, outcome):
+    begins = takeovers.begins(before, given, outcome)
+    if begins or leads_with(before, given):
         members = [
-            (me, id, seat.share, seat.claimed)
-            for me, some in enumerate(memory.seats)
-            for id, seat in some
-        ]
-        core, leader = memory.core, leader_of(memory.seats)
-        protocol = protocol_of(core.assignor, scope)
-        return [_group(core.generation, protocol, leader, members, now.past.joined, now)]
-    if leads_with(before, given):
-        seats = [
             (me, id, seat)
             for me, some in enumerate(memory.seats)
             for id, seat in some
             if seat.member
         ]
-        members = [
-            (me, id, attrs.evolve(seat, share=interval(rank, len(seats), scope.partition_count)))
-            for rank, (me, id, seat) in enumerate(seats)
-        ]
+        if not begins:  # the leader's plan
+            members = [
+                (me, id, attrs.evolve(s, share=interval(rank, len(members), scope.partition_count)))
+                for rank, (me, id, s) in enumerate(members)
+            ]
         core, leader = memory.core, leader_of(memory.seats)
         protocol = protocol_of(core.assignor, scope)
         return [_group(core.generation, protocol, leader, members, now.past.joined, now)]

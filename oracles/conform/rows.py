@@ -27,14 +27,10 @@ from attrs import field, frozen
 from groupcheck.model.engine import Spec
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.classic.failover import fail_over
-from groupcheck.model.protocol.classic.group import Core, Phase, Seats
+from groupcheck.model.protocol.classic.group import Core, Phase, Seats, unlogged
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.takeover import (
-    takeover_committed,
-    takeover_failed,
-    unlogged,
-)
+from groupcheck.model.protocol.classic.takeover import takeover_committed, takeover_failed
 from groupcheck.model.protocol.classic.timers import (
     append_committed,
     append_failed,

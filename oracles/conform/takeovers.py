@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.protocol.classic import takeover
-from groupcheck.model.protocol.classic.group import Phase, Seats
+from groupcheck.model.protocol.classic.group import Phase, Seats, unlogged
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup
 from groupcheck.oracles.conform.rows import Asks, Fires, Input, Memory, Outcome
 
@@ -37,7 +37,7 @@ def in_flight(memory: Memory) -> Iterator[tuple[int, bool]]:
     for me, seats in enumerate(memory.seats):
         for id, seat in seats:
             if seat.takes is not None:
-                yield me, not takeover.unlogged(seats, id, seat)
+                yield me, not unlogged(seats, id, seat)
 
 
 def begins(before: Memory, given: Input, outcome: Outcome) -> bool:
