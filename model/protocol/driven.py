@@ -89,7 +89,8 @@ class Driven:
             if beside is None:  # it joined, and an id that nobody hears of has another number
                 beside = next(u for u in unheard if u.rules == r.rules)
             # Where its own request is parked, the answer is that to the one that waited.
-            waited = r.own is not None and r.own.request is state[self.links[member]].parked
+            parked = state[self.links[member]].parked
+            waited = r.own is not None and r.own.request == parked != request
             own = None if waited else r.own
             link = beside.state[self.links[member]]
             yield attrs.evolve(r, own=own, told=beside.told, beside=link)
