@@ -302,7 +302,7 @@ def scopes_of(
     for scope in variant.executed if not settings else ():
         smaller = all(scope[name] <= asked[name] for name in ("members", "generations"))
         if (whole or scope.get("settings")) and smaller:
-            yield {**scope, "faults": _faults(variant, scope.get("faults"))}
+            yield {"settings": {}, **scope, "faults": _faults(variant, scope.get("faults"))}
 
 
 def _toured(scope: Scope, faults: tuple[str, ...], before: Counts, now: Counts) -> Toured:

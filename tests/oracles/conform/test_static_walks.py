@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.group import Phase, leader_of
 from groupcheck.model.protocol.classic.takeover import takeover_committed, takeover_failed
 from groupcheck.model.protocol.classic.timers import (
@@ -17,6 +18,7 @@ from groupcheck.model.protocol.classic.timers import (
 )
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup, LeaveGroup, SyncGroup
 from groupcheck.model.variants import load
+from groupcheck.oracles.conform.conformance import conform, scopes_of
 from groupcheck.oracles.conform.random_walk import RandomWalk
 from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Input
 from groupcheck.oracles.kafka.driver import Driver
@@ -51,6 +53,22 @@ def stable(coordinator: Driver) -> tuple[RandomWalk, int, int, int]:
     assert leader is not None
     one, other = {0, 1, 2} - {leader[0]}
     return group, leader[0], one, other
+
+
+def test_without_options_conform_executes_the_scopes_that_the_variant_names() -> None:
+    scopes = list(scopes_of(STATIC, None, None, None, None))
+    assert [(s["members"], bool(s["settings"])) for s in scopes] == [
+        (2, False),
+        (1, False),
+        (1, False),
+        (2, True),
+    ]
+    assert "fail_over" in scopes[2]["faults"] and "fail_over" not in scopes[0]["faults"]
+
+
+def test_fail_overs_of_several_static_members_are_refused() -> None:
+    with pytest.raises(UserError, match="have no fail-over"):
+        conform("static_membership", kafka="4.3.0", faults={"fail_over": 1})
 
 
 @pytest.mark.parametrize(
