@@ -242,13 +242,21 @@ def explain(**options: Any) -> int:
 @click.option(
     "--parquet", type=OUTPUT, metavar="FILE", help="Write the table of bugs (docs/tables.md)."
 )
-def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
+@click.option(
+    "--html", type=OUTPUT, metavar="FILE", help="Write a gallery: each bug with its story."
+)
+@click.option(
+    "--score", "scored", is_flag=True, help="Say which promise finds which bug (mutation score)."
+)
+def bugs(
+    ids: Sequence[str], as_json: bool, parquet: Path | None, html: Path | None, scored: bool
+) -> int:
     """Find every known bug again, or only those named by ID, each with its shortest counterexample.
     Exits with 1 if a bug is not found.
     """
     from groupcheck.oracles.commands import bugs
 
-    return bugs(ids, as_json, parquet)
+    return bugs(ids, as_json, parquet, html, scored)
 
 
 @command.command(

@@ -130,15 +130,31 @@ def replay_archive(
     return run(paths, spark, out, as_json)
 
 
-def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
+def bugs(
+    ids: Sequence[str], as_json: bool, parquet: Path | None, html: Path | None, scored: bool
+) -> int:
     """`groupcheck bugs`: find each mutation again."""
-    from groupcheck.oracles.check.bugs import find_all, view, write_parquet
+    from rich.console import Group
+
+    from groupcheck.oracles.check import score
+    from groupcheck.oracles.check.bugs import documents, find_all, view, write_parquet
 
     _can_write_table(parquet)
     found = find_all(ids)
+    told = score.score([one.mutation for one in found]) if scored or html else None
     if parquet:
         write_parquet(found, parquet)
-    answer(lambda: [one.document() for one in found], lambda: view(found, bool(ids)), as_json)
+    if html and told:
+        from groupcheck.oracles.show.files import write
+        from groupcheck.oracles.show.gallery import page
+
+        write(html, page(found, told))
+    shown = told if scored else None
+    answer(
+        lambda: documents(found, shown),
+        lambda: Group(view(found, bool(ids)), *([score.view(shown)] if shown else [])),
+        as_json,
+    )
     return 0 if all(one.fell for one in found) else 1
 
 

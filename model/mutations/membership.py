@@ -207,6 +207,8 @@ MUTATIONS = (
         ),
         scope={"members": 2, "generations": 1, "faults": {"append_failure": 1}},
         seeds=(_sync_forgotten,),
+        progress="round_completes",
+        progress_scope={"members": 1, "faults": {"append_failure": 1}},
     ),
     Mutation(
         id="share_never_sent",

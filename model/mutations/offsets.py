@@ -67,6 +67,8 @@ MUTATIONS = (
         ),
         scope={"members": 1, "generations": 1},
         seeds=(_ahead,),
+        progress="records_processed",
+        progress_scope={"members": 1, "faults": {"session_timeout": 1}},
     ),
     Mutation(
         id="processing_after_last_commit",

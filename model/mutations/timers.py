@@ -136,6 +136,8 @@ MUTATIONS = (
         ),
         scope={"members": 1, "generations": 1},
         seeds=(_id_without_timer,),
+        progress="pending_id_ends",
+        progress_scope={"members": 1, "faults": {"crash": 1}},
     ),
     Mutation(
         id="expiry_leaves_round_waiting",

@@ -14,7 +14,10 @@ from groupcheck.model.protocol.classic.client import Member, install, send_join,
 from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.triggers.planning import AssignTopics
-from groupcheck.model.protocol.classic.triggers.subscription import refresh_metadata
+from groupcheck.model.protocol.classic.triggers.subscription import (
+    change_subscription,
+    refresh_metadata,
+)
 from groupcheck.model.protocol.classic.walks import end_walk
 from groupcheck.model.protocol.family import TOPICS
 from groupcheck.model.protocol.feature import extended, rewritten
@@ -82,6 +85,10 @@ def _leader_looks_away(before: Slots, label: str, after: Changed, scope: Any) ->
     if label != "outdated":
         return after
     return {**after, "client": but(after["client"], rejoin=before["client"].rejoin)}
+
+
+def _says_nothing(before: Slots, label: str, after: Changed, scope: Any) -> Changed:
+    return {**after, "client": before["client"]}
 
 
 def _stays_over_sized(usual: Rule) -> Rule:
@@ -217,6 +224,32 @@ MUTATIONS = (
             "records": 0,
             "topics": "t:1-2",
             "faults": {"add_partitions": 1},
+        },
+    ),
+    Mutation(
+        id="subscription_change_unheard",
+        ticket="KAFKA-7831",
+        title="A member subscribes to other topics and does not join again.",
+        family=TOPICS,
+        invariant="change_is_remembered",
+        doc=(
+            "A subscription that another thread changed was not seen by the coordinator of the"
+            " client (fixed in 2.3.0). Seeded: the change does not make the member join."
+        ),
+        scope={
+            "members": 1,
+            "generations": 1,
+            "records": 0,
+            "topics": "t:1,u:1",
+            "faults": {"subscribe": 1},
+        },
+        twists={change_subscription.name: _twist(_says_nothing)},
+        progress="subscription_is_told",
+        progress_scope={
+            "members": 1,
+            "records": 0,
+            "topics": "t:1,u:1",
+            "faults": {"subscribe": 1},
         },
     ),
     Mutation(

@@ -15,7 +15,9 @@ from rich.text import Text
 
 from groupcheck.model.engine import Limits
 from groupcheck.model.mutations import Mutation
+from groupcheck.model.mutations.tickets import versions_of
 from groupcheck.oracles.check.run import CheckResult, run
+from groupcheck.oracles.check.score import Score
 from groupcheck.oracles.explain.explanation import Explanation
 from groupcheck.oracles.explain.subject import every_mutation, mutation_named, subject
 from groupcheck.oracles.printable import printable
@@ -31,6 +33,8 @@ class Found:
 
     mutation: Mutation
     result: CheckResult
+    # The check of the promise about progress that the mutation names; None if it names none.
+    later: CheckResult | None = None
 
     @property
     def told(self) -> Explanation | None:
@@ -39,9 +43,25 @@ class Found:
         return next((e for e in self.result.explanations if e.invariant == name), None)
 
     @property
+    def later_fell(self) -> bool:
+        """Whether the promise about progress that the mutation names is broken."""
+        later = () if self.later is None else self.later.verdict.violations
+        return any(v.invariant == self.mutation.progress for v in later)
+
+    @property
     def fell(self) -> bool:
-        """Whether the invariant that the mutation names is broken."""
-        return self.told is not None
+        """Whether everything that the mutation names is broken."""
+        return self.told is not None and (self.later is None or self.later_fell)
+
+    @property
+    def versions(self) -> str:
+        """What is known of the versions that have the bug; empty if nothing is."""
+        return versions_of(self.mutation.ticket)
+
+    @property
+    def seconds(self) -> float:
+        """How long the search for the broken invariant took."""
+        return round(self.result.verdict.seconds, 2)
 
     def document(self) -> dict[str, Any]:
         """The fields of one object that `bugs --json` prints."""
@@ -61,6 +81,15 @@ class Found:
             "depth": told.depth if told else None,
             "key": told.key if told else None,
             "prose": told.prose if told else None,
+            "versions": self.versions,
+            "seconds": self.seconds,
+            "progress": {
+                "promise": m.progress,
+                "found": self.later_fell,
+                "states": self.later.verdict.states,
+            }
+            if self.later is not None
+            else None,
         }
 
 
@@ -69,9 +98,22 @@ def find_all(ids: Sequence[str] = ()) -> list[Found]:
     unknown id.
     """
     chosen = [mutation_named(name) for name in ids] if ids else every_mutation()
+    return [_find(m) for m in chosen]
+
+
+def _find(m: Mutation) -> Found:
+    now = run(subject(m.family.base, mutation=m.id), Limits(), engine=ENGINE)
+    if not m.progress:
+        return Found(m, now)
+    later = subject(m.family.base, mutation=m.id, progress=True)
+    return Found(m, now, run(later, Limits(), engine=ENGINE))
+
+
+def documents(found: Sequence[Found], told: Score | None) -> list[dict[str, Any]]:
+    """All that `bugs --json` prints; with a score also which promises find each bug."""
+    killers = {one.mutation.id: list(one.promises) for one in told.killed} if told else {}
     return [
-        Found(m, run(subject(m.family.base, mutation=m.id), Limits(), engine=ENGINE))
-        for m in chosen
+        one.document() | ({"killed_by": killers[one.mutation.id]} if told else {}) for one in found
     ]
 
 
@@ -93,14 +135,22 @@ def view(found: Sequence[Found], told_whole: bool) -> Group:
         parts.append(
             Text.assemble(state, "  ", name, f"  {printable(m.ticket)}  {printable(m.title)}")
         )
+        if one.versions:
+            parts.append(Text(f"    {printable(one.versions)}", "dim"))
         if told is None:
             held = f"{m.invariant} is not broken: {v.verdict}, {v.reason}"
-            parts.append(Text(f"    {printable(held)}\n"))
+            parts.append(Text(f"    {printable(held)}"))
         elif told_whole:
             parts.append(explanation_view(told))
         else:
             where = f"{m.invariant} breaks at depth {told.depth}, {v.states:,} states"
-            parts += [Text(f"    {printable(where)}"), Text(f"    {printable(told.sentence)}\n")]
+            where += f", {one.seconds} s"
+            parts += [Text(f"    {printable(where)}"), Text(f"    {printable(told.sentence)}")]
+        if one.later is not None:
+            said = "breaks in the end" if one.later_fell else "DOES NOT BREAK"
+            states = f"{one.later.verdict.states:,} states"
+            parts.append(Text(f"    {printable(m.progress)} {said}, {states}"))
+        parts.append(Text(""))
     fell = sum(one.fell for one in found)
     parts.append(Text(f"{fell} of {len(found)} bugs found"))
     return Group(*parts)

@@ -70,6 +70,7 @@ DEPTHS = {
     "size_cap_off_by_one": 5,
     "stale_claims_assigned": 7,
     "stored_offset_outlives_revocation": 10,
+    "subscription_change_unheard": 6,
     "superseded_join_answered": 5,
     "sync_ignores_generation": 6,
     "synced_still_awaited": 4,

@@ -1,0 +1,32 @@
+"""The gallery of known bugs as one page: no script, no network; every text is escaped by the
+template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from groupcheck.oracles.check.bugs import Found
+from groupcheck.oracles.check.score import Score
+from groupcheck.oracles.show.pages import render
+from groupcheck.oracles.show.swimlane import NARROW, draw
+
+
+def page(found: Sequence[Found], score: Score) -> str:
+    """A whole page: each bug with its story, and which promise finds which bug."""
+    cards = [
+        {
+            "found": one,
+            "wide": draw(one.told.story) if one.told else None,
+            "narrow": draw(one.told.story, NARROW) if one.told else None,
+        }
+        for one in found
+    ]
+    fell = sum(one.fell for one in found)
+    return render(
+        "bugs.html",
+        title=f"{fell} of {len(found)} known bugs found",
+        verdict="holds" if fell == len(found) else "violated",
+        cards=cards,
+        score=score,
+    )
