@@ -145,8 +145,8 @@ def bugs(
     if parquet:
         write_parquet(found, parquet)
     if html and told:
+        from groupcheck.oracles.check.gallery import page
         from groupcheck.oracles.show.files import write
-        from groupcheck.oracles.show.gallery import page
 
         write(html, page(found, told))
     shown = told if scored else None

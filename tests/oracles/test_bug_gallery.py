@@ -16,8 +16,8 @@ from groupcheck.model.mutations.mutation import SEEDED
 from groupcheck.model.mutations.tickets import VERSIONS, versions_of
 from groupcheck.oracles import cli
 from groupcheck.oracles.check import bugs
+from groupcheck.oracles.check.gallery import page
 from groupcheck.oracles.check.score import Killed, Score, broken_by, broken_in_the_end, score
-from groupcheck.oracles.show.gallery import page
 
 FEW = ("no_sync_deadline", "stale_claims_assigned")
 EVERY = all_mutations()
