@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import attrs
 from attrs import frozen
 
+from groupcheck.model.engine import Predicate, Spec
+from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import EXPLORED, HOLDS, UNKNOWN, Verdict
 from groupcheck.model.protocol.variant import Cover, Variant
 
@@ -53,8 +55,12 @@ def command(variant: Variant, cover: Cover) -> str:
 
 def judged(about: Subject, verdict: Verdict) -> Verdict:
     """The verdict, as it stands in the light of what the user asked for: one that holds becomes
-    `unknown` if a fault or goal that was named did not happen.
+    `unknown` if a fault or goal that was named did not happen. A note names promises of the user's
+    own spec that have no case.
     """
+    if about.variant is None and (caseless := without_cases(about.spec)):
+        note = f"no case in this scope, so nothing to check: {', '.join(caseless)}"
+        verdict = attrs.evolve(verdict, notes=(*verdict.notes, note))
     if verdict.verdict != HOLDS:
         return verdict
     spent_by = about.variant.spent_by if about.variant else {}
@@ -68,3 +74,13 @@ def judged(about: Subject, verdict: Verdict) -> Verdict:
         return verdict
     reason = f"{EXPLORED}, but what was asked for never happened: {', '.join(absent)}"
     return attrs.evolve(verdict, verdict=UNKNOWN, reason=reason)
+
+
+def without_cases(spec: Spec) -> list[str]:
+    """The promises whose index variables have no values, such as one about three members in a group
+    of two.
+    """
+    see = Semantics(spec)
+    bound = {p.name: p for p in spec.invariants if isinstance(p, Predicate)}
+    bound |= {p.name: p.bound for p in spec.progress}
+    return [name for name, p in bound.items() if not see.instances(p)]

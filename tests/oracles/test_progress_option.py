@@ -106,6 +106,6 @@ def test_list_shows_the_promises_of_variants_that_say_what_is_fair(
 ) -> None:
     assert cli.run(["list", "progress", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert {row["variant"] for row in rows} == {"classic"}
+    assert {row["variant"] for row in rows} == {"classic", "cooperative", "triggers"}
     kinds = {row["name"]: row["kind"] for row in rows}
     assert (kinds["group_settles"], kinds["group_can_settle"]) == ("settles", "always possible")

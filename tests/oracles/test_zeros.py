@@ -169,3 +169,11 @@ ORDINARY: list[dict[str, Any]] = [
 def test_an_ordinary_scope_with_options_is_proved_not_unknown(scope):
     result = groupcheck.check("classic", **scope)
     assert (result.verdict.verdict, result.verdict.reason) == ("holds", EXPLORED)
+
+
+def test_a_promise_of_an_own_spec_without_a_case_is_noted() -> None:
+    def noted(managers: int) -> str:
+        return "; ".join(groupcheck.check(two_phase_commit(managers)).verdict.notes)
+
+    assert "no case in this scope, so nothing to check: consistent" in noted(1)
+    assert "no case" not in noted(2)
