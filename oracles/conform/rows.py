@@ -270,7 +270,7 @@ class Rows:
                 told.append(Told(given.member, reaction.own, False))
             after = self._memory(reaction.state)
             stored = self._stored(reaction.state)
-            parked = list(self._parked(memory, given, reaction))
+            parked = list(self._parked(given, reaction))
             waiting = tuple(waiter for waiter, orphaned in parked if not orphaned)
             gone = tuple(waiter for waiter, orphaned in parked if orphaned)
             found[Outcome(reaction.rules, tuple(told), after, stored, waiting, gone)] = None
@@ -280,19 +280,16 @@ class Rows:
             found[Outcome((), (), memory, waiting=waiting)] = None
         return tuple(found)
 
-    def _parked(
-        self, before: Memory, given: Input, reaction: Reaction
-    ) -> Iterator[tuple[Waiter, bool]]:
+    def _parked(self, given: Input, reaction: Reaction) -> Iterator[tuple[Waiter, bool]]:
         """The connections on which somebody waits after the step, each with whether the coordinator
         has forgotten the request.
         """
-        links = before.links
         for me, at in enumerate(self._driven.links):
             link: Link = reaction.state[at]
             if not isinstance(given, Asks) or me != given.member:
                 old: Link | None = link
             else:
-                if reaction.own is None and link.parked is not links[me].parked:
+                if reaction.own is None and type(link.parked) is type(given.request):
                     yield Waiter(me, parked=False), link.orphaned
                 old = reaction.beside
             if old is not None and old.parked is not None:
