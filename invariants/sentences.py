@@ -14,6 +14,7 @@ from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.group import Phase, Recount, is_member
 from groupcheck.model.protocol.classic.rounds import Complete
 from groupcheck.model.protocol.classic.telling import member
+from groupcheck.model.protocol.classic.triggers.settings import max_size
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 
 
@@ -112,6 +113,10 @@ TEMPLATES = {
         "{name} joins without a generation, but claims partitions that it has lost"
     ),
     "claims_are_true": ("{name} owns {owned}, but says in its JoinGroup that it owns {claims}"),
+    "change_is_remembered": (
+        "{name} does not join again, although its subscription or the topics have changed since it"
+        " joined"
+    ),
     "parked_is_remembered": (
         "{name} waits for the answer to its {parked}, which the coordinator has forgotten"
     ),
@@ -279,6 +284,37 @@ def parked_in_their_phase(b: Broken) -> str:
     return f"{member(b.who[0])} still waits for the answer to its {api}, but the group is {phase}"
 
 
+def assigned_as_subscribed(b: Broken) -> str:
+    strange = 0
+    for _, seat in b.of("seats"):
+        strange |= seat.share & ~b.scope.partitions_of(seat.topics)
+    name = member(b.who[0])
+    return f"{name} is given {partitions(strange)}, whose topic its JoinGroup does not name"
+
+
+def owned_as_joined(b: Broken) -> str:
+    joined = b.scope.partitions_of(b.of("subscription").joined or 0)
+    strange = partitions(b.of("client").owned & ~joined)
+    return f"{member(b.who[0])} owns {strange}, whose topic its last JoinGroup did not name"
+
+
+def taken_as_subscribed(b: Broken) -> str:
+    taken = b.of("client").owned & ~b.before["client"][b.who[0]].owned
+    strange = partitions(taken & ~b.scope.partitions_of(b.of("subscription").topics))
+    return f"{member(b.who[0])} takes over {strange}, to whose topic it no longer subscribes"
+
+
+def plan_covers_what_is_known(b: Broken) -> str:
+    left = partitions(b.before["walk"].errand.free)
+    return f"The leader's plan gives {left} to nobody, although a member subscribes to the topic"
+
+
+def lowered_size_cap(b: Broken) -> str:
+    core = b.after["core"]
+    size = max_size(core, b.scope)
+    return f"The group has {core.members} members, but group.max.size was lowered to {size}"
+
+
 # Invariant -> the function that makes its sentence, where no template can.
 FUNCTIONS: Mapping[str, Callable[[Broken], str]] = {
     make.__name__: make
@@ -295,6 +331,11 @@ FUNCTIONS: Mapping[str, Callable[[Broken], str]] = {
         timer_runs,
         full_rounds_complete,
         parked_in_their_phase,
+        assigned_as_subscribed,
+        owned_as_joined,
+        taken_as_subscribed,
+        plan_covers_what_is_known,
+        lowered_size_cap,
     )
 }
 SENTENCES = frozenset({*TEMPLATES, *FUNCTIONS})

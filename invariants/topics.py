@@ -93,11 +93,10 @@ def plan_covers_what_is_known(before: Any, after: Any) -> bool:
 
 @invariant(source="KIP-389; GroupMetadataManager.onLoaded")
 def lowered_size_cap(core: Core, scope: TriggersScope) -> bool:
-    """After group.max.size was lowered, too, the group has at most so many members in
-    CompletingRebalance and Stable.
+    """A group in CompletingRebalance or Stable has at most group.max.size members, also after that
+    was lowered.
 
-    Why: a coordinator that loads more of them starts a round, in which those that come too late are
-    refused.
+    Why: a coordinator that loads more of them starts a round, and refuses those that come too late.
     """
     size = max_size(core, scope)
     return size is None or core.phase < Phase.COMPLETING or core.members <= size
