@@ -122,6 +122,7 @@ def write_parquet(found: Sequence[Found], path: Path) -> None:
     rows = [one.document() for one in found]
     for row in rows:
         row["scope"] = json.dumps(row["scope"], sort_keys=True)
+        row["progress"] = row["progress"] and row["progress"]["promise"]
     parquet.write_table(rows, parquet.BUGS, path)
 
 

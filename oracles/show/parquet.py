@@ -30,6 +30,9 @@ BUGS = {
     "depth": "int32",
     "key": "string",
     "prose": "string",
+    "versions": "string",
+    "seconds": "double",
+    "progress": "string",
 }
 CONFORMANCE = {
     "row": "int64",

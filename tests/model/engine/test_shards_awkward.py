@@ -48,7 +48,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     there = Clock()
-    for module in ("explore", "shards.distribute", "shards.spread"):
+    for module in ("explore", "exploration", "shards.distribute", "shards.spread"):
         monkeypatch.setattr(f"groupcheck.model.engine.fast.{module}.time", there)
     return there
 

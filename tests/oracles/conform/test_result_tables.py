@@ -22,7 +22,7 @@ def documented(title: str) -> dict[str, str]:
     return {
         name: kind.split()[0]
         for name, kind in re.findall(
-            r"^\| `(\w+)` \| (string|bool|int32|int64|list of string) \|", section, re.M
+            r"^\| `(\w+)` \| (string|bool|int32|int64|double|list of string) \|", section, re.M
         )
     }
 

@@ -18,7 +18,7 @@ from groupcheck.model.engine.verdict import Progress
 
 FAULTS = {"crash": 1, "session_timeout": 1, "fail_over": 1}
 COUNTS = (116_305, 353_740, 30)  # states, transitions, depth
-NOT_COUNTS = {"seconds", "bytes_per_state", "distribution", "notes"}
+NOT_COUNTS = {"seconds", "bytes_per_state", "distribution", "notes", "symmetry"}
 FIRST = 9  # the level after the one that is handed over
 RUNS, KILLS = 8, 3
 
