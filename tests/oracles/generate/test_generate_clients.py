@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ from groupcheck.traces.clients.said import Said
 from groupcheck.traces.reading import source_of
 from groupcheck.traces.replay import replay_file
 
-SEEDS = range(5)
+RUNS = range(5)
 # What members of the model go through besides: their sessions expire, and rounds begin anew.
 EXPECTED = {
     "client_stall",
@@ -41,11 +42,27 @@ EXPECTED = {
 }
 
 
-@cache
-def printed(seed: int) -> Run:
+def of_seed(seed: int) -> Run:
     run = DIALECTS["requests"].with_clients
     assert run is not None
     return run(seed)
+
+
+@cache
+def seeds() -> list[int]:
+    """The first seeds whose runs come to rest: nothing is written of one that never does. Which
+    they are depends on the order in which the model lists its steps.
+    """
+    resting = (seed for seed in range(4 * len(RUNS)) if of_seed(seed).lines)
+    found = list(islice(resting, len(RUNS)))
+    assert len(found) == len(RUNS), f"only the runs of {found} come to rest"
+    return found
+
+
+@cache
+def printed(number: int) -> Run:
+    """One of the runs that come to rest."""
+    return of_seed(seeds()[number])
 
 
 def logs(run: Run) -> Iterator[tuple[Process, list[str]]]:
@@ -77,10 +94,10 @@ def causes(statements: list[Said]) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_what_is_read_from_a_log_is_what_happened(seed: int) -> None:
+@pytest.mark.parametrize("number", RUNS)
+def test_what_is_read_from_a_log_is_what_happened(number: int) -> None:
     """Spans of ownership to the millisecond, and missed polls, of every process of a run."""
-    run = printed(seed)
+    run = printed(number)
     assert run.members is not None
     begin = round((START - datetime(1970, 1, 1)).total_seconds() * 1000)
     for process, lines in logs(run):
@@ -108,24 +125,24 @@ def test_the_runs_show_missed_polls_and_none() -> None:
     """So the test above can fail in both directions."""
     slow = {
         any(w == "poll_timeout" for _, p, w in run.members.troubles if p == process)
-        for run in map(printed, SEEDS)
+        for run in map(printed, RUNS)
         if run.members is not None
         for process, _ in logs(run)
     }
     assert slow == {True, False}
 
 
-@pytest.mark.parametrize("seed", SEEDS[:1])
-def test_the_request_log_is_the_same_with_and_without_members(seed: int) -> None:
-    assert printed(seed).texts() == DIALECTS["requests"].run(seed).texts()
+@pytest.mark.parametrize("number", RUNS[:1])
+def test_the_request_log_is_the_same_with_and_without_members(number: int) -> None:
+    assert printed(number).texts() == DIALECTS["requests"].run(seeds()[number]).texts()
 
 
-@pytest.mark.parametrize("seed", SEEDS[1:])  # the first run never comes to rest
-def test_the_coordinator_s_log_agrees_with_the_members(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", RUNS)
+def test_the_coordinator_s_log_agrees_with_the_members(number: int, tmp_path: Path) -> None:
     """No line contradicts another, and the clocks are one; who did not poll in time left, and who
     was killed did not.
     """
-    run, clock = printed(seed), Clock()
+    run, clock = printed(number), Clock()
     assert run.members is not None
     filling = Filling("g", run.names)
     told = [f"{clock.stamp(at)} {filling.line(parts)}" for at, parts in run.members.coordinator]
