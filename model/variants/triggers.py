@@ -23,6 +23,10 @@ from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS, SP
 from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.variant import Variant
 
+# Why rows do not execute a rule on the real coordinator.
+ONE_TOPIC = "the rows know one topic, to which all members subscribe"
+ONE_LIMIT = "all brokers of the rows have the same group.max.size"
+
 
 def spec(scope: TriggersScope) -> Spec:
     """The protocol at a scope, without invariants."""
@@ -57,8 +61,14 @@ VARIANT = Variant(
     unreached=UNREACHED,
     real=KAFKA_COORDINATOR,
     unexecuted={
-        "survey": "the rows know one topic, to which all members subscribe",
-        "lower_max_size": "the rows know one broker",
+        "survey": ONE_TOPIC,
+        "begin_walk": ONE_TOPIC,
+        "answer_joins": ONE_TOPIC,
+        "sync_group": "no SyncGroup of a row says which partitions its leader knew",
+        "lower_max_size": ONE_LIMIT,
+        "fail_over": ONE_LIMIT,
+        "join_group": "no row tells a leader the topics of others, or lowers the limit",
+        "end_walk": "no row ends a survey, or loads a group that is above the limit",
     },
     bookkeeping=BOOKKEEPING,
 )
