@@ -156,12 +156,12 @@ def code(wrong: int, right: int = 0) -> Change:
 def generation(_: dict[str, Any], response: dict[str, Any]) -> bool:
     """Not the first one that the log tells: nothing says what it should be."""
     response["generationId"] += 1
-    return response["errorCode"] == 0 and response["generationId"] > 2
+    return bool(response["errorCode"] == 0 and response["generationId"] > 2)
 
 
 def leader(_: dict[str, Any], response: dict[str, Any]) -> bool:
     response["leader"] = "somebody"
-    return response["errorCode"] == 0
+    return bool(response["errorCode"] == 0)
 
 
 def members(_: dict[str, Any], response: dict[str, Any]) -> bool:
