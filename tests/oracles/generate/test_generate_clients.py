@@ -147,7 +147,7 @@ def test_the_coordinator_s_log_agrees_with_the_members(number: int, tmp_path: Pa
     filling = Filling("g", run.names)
     told = [f"{clock.stamp(at)} {filling.line(parts)}" for at, parts in run.members.coordinator]
     (tmp_path / "coordinator.log").write_text("\n".join(told) + "\n")
-    (report,) = replay_file(tmp_path / "coordinator.log").groups
+    (report,) = replay_file(str(tmp_path / "coordinator.log")).groups
     assert report.verdict == "holds"
     evidence = Evidence()
     for process, lines in logs(run):
@@ -180,7 +180,7 @@ def test_files_hold_the_same_and_are_replayed_with_the_request_log(tmp_path: Pat
         assert f"[{one['since']}] INFO [Consumer clientId=client-0, groupId=group-00000]" in log
     late = [json.loads(line) for line in (tmp_path / "a/truth/troubles.jsonl").open()]
     assert {one["what"] for one in late} <= {"poll_timeout", "killed"} and late
-    (report,) = [replay_file(p) for p in (tmp_path / "a/logs").glob("requests*")]
+    (report,) = [replay_file(str(p)) for p in (tmp_path / "a/logs").glob("requests*")]
     assert {g.verdict for g in report.groups} == {"holds"}
     assert not any(a.kind == "commit_from_non_owner" for g in report.groups for a in g.anomalies)
 
