@@ -194,6 +194,49 @@ FAILING = (
         ],
     ),
     Situation(
+        "a leave that was answered 0 is undone by a fail-over, because it writes no record",
+        "GroupMetadataManager.classicGroupLeave, onLoaded; protocol.md 7.6, X5",
+        [
+            *stable(2),
+            does(LeaveGroup(member="m2"), 0, log=()),
+            does(
+                FailOver(),
+                group={"state": "Stable", "generation": 1, "members": ("m1", "m2")},
+            ),
+            does(Heartbeat(member="m2", generation=1), 0),
+        ],
+    ),
+    Situation(
+        "a zombie answers a leave with 0, of which the next coordinator does not know",
+        "GroupMetadataManager.classicGroupLeave; protocol.md 7.6, X4 and X5",
+        [
+            *stable(2),
+            does(FailOver(zombie=True)),
+            does(LeaveGroup(member="m2", broker=0), 0, log=()),
+            does(Heartbeat(member="m1", generation=1, broker=0), 27),
+            does(Heartbeat(member="m2", generation=1), 0, group={"members": ("m1", "m2")}),
+        ],
+    ),
+    Situation(
+        "a generation whose plan was not written is issued again, to another set of members",
+        "GroupMetadataManager.completeClassicGroupJoin, onLoaded; protocol.md 7.8, K8",
+        [
+            *stable(2),
+            does(JoinGroup(member="m1"), name="m1 joins"),
+            does(
+                JoinGroup(member="m2"),
+                0,
+                generation=2,
+                releases={"m1 joins": told(0, generation=2)},
+                log=(),
+            ),
+            does(FailOver(), group={"state": "Stable", "generation": 1, "members": ("m1", "m2")}),
+            does(SyncGroup(member="m1", generation=2), 22),
+            does(LeaveGroup(member="m2"), 0),
+            does(JoinGroup(member="m1"), 0, generation=2, leader="m1"),
+        ],
+    ),
+    Situation(
         "a first round is unloaded while its only member waits",
         "GroupMetadataManager.onUnloaded",
         [*joining(1), does(Unload(), releases={"join of m1": told(16, member="m1")})],
