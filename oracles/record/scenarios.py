@@ -366,9 +366,19 @@ _SCENARIOS = (
         " group is loaded and goes on.",
         (
             *_two(Setup(session=15_000, max_poll=20_000, commit_on_revoke=False)),
+            ("trouble",),
             ("restart_broker",),
+            ("over",),
             ("commits", "a", 2),
             ("commits", "b", 2),
+        ),
+        "broker_outage",
+        ("a", "b"),
+        (
+            "coordinator_loading",
+            "coordinator_moved",
+            "coordinator_unavailable",
+            "fetch_session_lost",
         ),
     ),
     Scenario(
