@@ -12,7 +12,7 @@ from typing import Annotated
 
 from groupcheck.model.engine import invariant, view
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
-from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
+from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats, is_member
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import CLASSIC_GROUP
@@ -61,7 +61,9 @@ def rightful(
 ) -> int:
     """As `standing`, without what the coordinator cannot know of: partitions that a cooperative
     member owns since an earlier generation, and that its last subscription does not name, because a
-    late JoinGroup has taken the place of the one that did.
+    late JoinGroup has taken the place of the one that did. And without what a static member was
+    given before a fail-over undid its generation, if it names it only now, in the round after
+    another generation of the same number in which it did not take part (`reissued`).
     """
     if not current(core, seats, client):
         return 0
@@ -70,7 +72,22 @@ def rightful(
         return client.owned
     # A STABLE member waits for no JoinGroup: one that is parked was late.
     known = client.state == Member.STABLE and not seat.join
-    return client.owned if known else client.owned & seat.owned
+    if known:
+        return client.owned
+    told = client.owned & seat.owned
+    return told & seat.share if _too_late(core, seat, scope) else told
+
+
+def _too_late(core: Core, seat: Seat, scope: Scope) -> bool:
+    """Does a static member claim what it was given before a round in which it did not take part?
+    The coordinator keeps such members, and the leader of that round went by their last
+    subscription, which cannot name what they were given after it.
+    """
+    if not scope.static:
+        return False
+    if core.phase != Phase.PREPARING:
+        return seat.claimed < core.generation - 1
+    return seat.claimed < core.generation or (seat.join and scope.has("fail_over"))
 
 
 @view

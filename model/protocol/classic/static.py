@@ -79,6 +79,9 @@ WORDS = Words(
             "does not poll in time: its heartbeat thread forgets its id and sends nothing, and the"
             " application still holds its partitions"
         ),
+        "rebalance_timeout:missing": (
+            "stops waiting for members that have not joined; static members among them stay"
+        ),
         "rebalance_timeout:postponed": "goes on waiting, because no member has joined",
     },
     to_member={
