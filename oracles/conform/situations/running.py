@@ -12,12 +12,21 @@ from groupcheck.oracles.conform.situations.joining import JOINING
 from groupcheck.oracles.conform.situations.leaving import LEAVING
 from groupcheck.oracles.conform.situations.offsets import OFFSETS
 from groupcheck.oracles.conform.situations.situation import Situation
+from groupcheck.oracles.conform.situations.static_members import STATIC_MEMBERS
 from groupcheck.oracles.conform.situations.syncing import SYNCING
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Lost, Transcript
 from groupcheck.oracles.kafka.versions import VERSIONS
 
-SITUATIONS: tuple[Situation, ...] = (*JOINING, *SYNCING, *LEAVING, *OFFSETS, *EXPIRING, *FAILING)
+SITUATIONS: tuple[Situation, ...] = (
+    *JOINING,
+    *SYNCING,
+    *LEAVING,
+    *OFFSETS,
+    *EXPIRING,
+    *FAILING,
+    *STATIC_MEMBERS,
+)
 
 
 @frozen

@@ -118,6 +118,9 @@ def _answers(due: Mapping[int, Told], given: Mapping[int, Answer]) -> Iterator[s
 
 
 def _field(answer: Answer, name: str) -> Any:
+    if name == "claims":  # what the leader is told: member -> (owned, its generation)
+        told = {m.member: m.subscription for m in answer.members}  # type: ignore[attr-defined]
+        return {member: (s.owned, s.owned_generation) for member, s in told.items()}
     value = getattr(answer, name)
     if name == "members" and value and hasattr(value[0], "member"):
         return tuple(sorted(m.member for m in value))
