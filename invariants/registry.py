@@ -1,5 +1,5 @@
 """The promises of a variant. Every module of this package lists those of a family in `INVARIANTS`,
-`GOALS`, `VIEWS` and `PROGRESS` (family -> predicates).
+`GOALS`, `VIEWS` and `PROGRESS` (family -> predicates), and in `NOT_PROMISED` what does not hold.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ class Promises:
     views: tuple[Predicate, ...] = ()
     # What must happen in the end.
     progress: tuple[Liveness, ...] = ()
+    # Invariants that the protocol is known to break; they are checked only if asked for by name.
+    not_promised: tuple[Predicate | StepInvariant, ...] = ()
     # Where a run may end, beside the ends that the spec itself names.
     ends: tuple[Predicate, ...] = ()
 
@@ -55,5 +57,9 @@ def for_families(families: Iterable[Family]) -> Promises:
         )
 
     return Promises(
-        gathered("INVARIANTS"), gathered("GOALS"), gathered("VIEWS"), gathered("PROGRESS")
+        gathered("INVARIANTS"),
+        gathered("GOALS"),
+        gathered("VIEWS"),
+        gathered("PROGRESS"),
+        gathered("NOT_PROMISED"),
     )

@@ -37,6 +37,9 @@ class Broken:
 
 # Invariant -> template of its sentence, filled in with `_values`.
 TEMPLATES = {
+    "bounces_cost_nothing": "{name} comes back, and its share does not simply stay where it is",
+    "commits_by_owners": "The coordinator accepts a commit of {name}, which has no partition",
+    "offsets_only_grow": "The committed offset of p{offsets.watched} falls to {offsets.committed}",
     "answered_at_most_once": (
         "{name} gets an answer to a {answered} that was already answered or given up"
     ),
@@ -317,26 +320,30 @@ def lowered_size_cap(b: Broken) -> str:
 
 # Invariant -> the function that makes its sentence, where no template can.
 FUNCTIONS: Mapping[str, Callable[[Broken], str]] = {
-    make.__name__: make
-    for make in (
-        members_counted,
-        passed_are_counted,
-        rounds_are_counted,
-        leader_is_a_member,
-        generation_only_grows,
-        joined_with_identity,
-        one_owner,
-        hand_off,
-        views_agree,
-        timer_runs,
-        full_rounds_complete,
-        parked_in_their_phase,
-        assigned_as_subscribed,
-        owned_as_joined,
-        taken_as_subscribed,
-        plan_covers_what_is_known,
-        lowered_size_cap,
-    )
+    "one_process_at_work": hand_off,
+    "cooperative_owners_apart": hand_off,
+    **{
+        make.__name__: make
+        for make in (
+            members_counted,
+            passed_are_counted,
+            rounds_are_counted,
+            leader_is_a_member,
+            generation_only_grows,
+            joined_with_identity,
+            one_owner,
+            hand_off,
+            views_agree,
+            timer_runs,
+            full_rounds_complete,
+            parked_in_their_phase,
+            assigned_as_subscribed,
+            owned_as_joined,
+            taken_as_subscribed,
+            plan_covers_what_is_known,
+            lowered_size_cap,
+        )
+    },
 }
 SENTENCES = frozenset({*TEMPLATES, *FUNCTIONS})
 

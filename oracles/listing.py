@@ -64,9 +64,15 @@ def _rules(v: Variant) -> list[Row]:
 
 
 def _invariants(v: Variant) -> list[Row]:
+    said = promises(v)
     return [
-        {"name": p.name, "statement": " ".join(p.statement.split()), "source": p.source}
-        for p in promises(v).invariants
+        {
+            "name": p.name,
+            "statement": " ".join(p.statement.split()),
+            "source": p.source,
+            "known_to_break": p in said.not_promised,
+        }
+        for p in (*said.invariants, *said.not_promised)
     ]
 
 

@@ -25,6 +25,8 @@ CLASSIC_GROUP = Family("classic group", base="classic")
 STATIC_MEMBERS = Family("static members", base="static_membership")
 # Members that keep what they own while they join.
 COOPERATIVE = Family("cooperative group", base="cooperative")
+# Members that are both.
+COOPERATIVE_STATIC = Family("static members of a cooperative group", base="cooperative_static")
 # What members process and commit.
 OFFSETS = Family("offsets", base="classic")
 # Topics that change, and members that subscribe to different ones.

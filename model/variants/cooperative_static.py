@@ -24,12 +24,17 @@ from groupcheck.model.protocol.classic.static import (
 )
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.takeover import MORE_RULES
-from groupcheck.model.protocol.family import CLASSIC_GROUP, COOPERATIVE, OFFSETS, STATIC_MEMBERS
+from groupcheck.model.protocol.family import (
+    CLASSIC_GROUP,
+    COOPERATIVE,
+    COOPERATIVE_STATIC,
+    OFFSETS,
+    STATIC_MEMBERS,
+)
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
 from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.static_membership import ASKED, EXECUTED, NEVER_EXECUTED, UNREACHED
-
 
 COVERS = (
     cover(
@@ -126,7 +131,7 @@ COVERS = (
         any_faults=1,
     ),
     cover(
-        "both_claim",
+        "both_claim kept_owner_overlap",
         members=2,
         generations=3,
         records=0,
@@ -158,7 +163,7 @@ VARIANT = Variant(
     spec=spec,
     faults={**CLASSIC_FAULTS, **MORE},
     assignors=ASSIGNORS,
-    families=(CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS, COOPERATIVE),
+    families=(CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS, COOPERATIVE, COOPERATIVE_STATIC),
     coordinator=COORDINATOR | {r.name for r in MORE_RULES} | {look_at_claims.name},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),

@@ -22,6 +22,7 @@ __all__ = ["Explanation", "Row", "broken_along", "explain", "paragraph", "retell
 
 WHY = " Why: "  # what follows it in a statement is the reason
 STUCK = "Nothing can happen any more."
+KNOWN = "Kafka does not promise this; it was checked because --invariant asks for it"
 FOR_EVER = "from here on, for ever"
 
 
@@ -50,6 +51,8 @@ class Explanation:
     trouble: str = ""
     # The promise is the user's own: whoever reads this knows the slots that it names.
     own: bool = False
+    # The protocol is known to break it: it was checked because it was asked for.
+    known: bool = False
 
     @property
     def promise(self) -> str:
@@ -118,6 +121,7 @@ def explain(about: Subject, violation: Violation) -> Explanation:
         seen.evidence,
         "\n".join(filter(None, [trouble, failed])),
         not sentence,
+        any(p.name == violation.invariant for p in about.not_promised),
     )
 
 

@@ -66,6 +66,11 @@ class Subject:
     progress: bool = False
 
     @property
+    def not_promised(self) -> tuple[Promise, ...]:
+        """Invariants that the protocol is known to break."""
+        return promises(self.variant).not_promised if self.variant else ()
+
+    @property
     def title(self) -> str:
         """The name shown in the answer: `classic`, or `classic with <mutation>`."""
         return self.spec.name + (f" with {self.mutation.id}" if self.mutation else "")
@@ -329,15 +334,17 @@ def _asked(
     mine = [_promise(p, (Predicate, StepInvariant), "an invariant") for p in invariants]
     wanted = [_promise(p, (Predicate,), "a goal") for p in goals]
     spec = about.spec
+    names = [p if isinstance(p, str) else p.name for p in mine]
+    asked = [p for p in about.not_promised if p.name in names]
     spec = attrs.evolve(
         spec,
-        invariants=(*spec.invariants, *_added(mine, spec.invariants)),
+        invariants=(*spec.invariants, *_added([*mine, *asked], spec.invariants)),
         goals=(*spec.goals, *_added(wanted, spec.goals)),
     )
-    names = [p if isinstance(p, str) else p.name for p in mine]
     known = _known_goals(spec, [p if isinstance(p, str) else p.name for p in wanted])
     named = tuple(p for p in invariants if isinstance(p, str) and own.is_own(p))
-    return attrs.evolve(about, spec=_only(spec, names), goals=known, own_invariants=named)
+    there = [p.name for p in (*spec.invariants, *spec.refinements, *about.not_promised)]
+    return attrs.evolve(about, spec=_only(spec, names, there), goals=known, own_invariants=named)
 
 
 def _promise(given: Any, kinds: tuple[type, ...], what: str) -> Any:
@@ -475,8 +482,8 @@ def _promised(variant: Variant, spec: Spec) -> Spec:
     )
 
 
-def _only(spec: Spec, invariants: Sequence[str]) -> Spec:
-    known = [p.name for p in (*spec.invariants, *spec.refinements)]
+def _only(spec: Spec, invariants: Sequence[str], known: Sequence[str]) -> Spec:
+    """The spec with these invariants alone. `known`: all that may be asked for."""
     for name in invariants:
         if spec.progress and not known:
             what = "--progress judges what has to happen in the end, and no invariants"

@@ -86,6 +86,7 @@ def violation_document(told: Explanation) -> dict[str, Any]:
         "invariant": told.invariant,
         "statement": told.statement,
         "source": told.source,
+        "promised": not told.known,
         "depth": told.depth,
         "loop_from": told.path.loop_from,
         "key": told.key,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 
-from groupcheck.oracles.explain.explanation import Explanation, rows
+from groupcheck.oracles.explain.explanation import KNOWN, Explanation, rows
 from groupcheck.oracles.show.pages import FRAGMENT, PAGE, render
 from groupcheck.oracles.show.report import Report
 from groupcheck.oracles.show.swimlane import NARROW, draw
@@ -40,4 +40,5 @@ def _render(layout: str, report: Report) -> str:
         pictures=pictures,
         name=f"g{digest[:8]}",
         rows=rows,
+        known=KNOWN,
     )

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
-from groupcheck.oracles.explain.explanation import Explanation, rows
+from groupcheck.oracles.explain.explanation import KNOWN, Explanation, rows
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.report import Report
 
@@ -137,7 +137,8 @@ def _path(told: Explanation) -> Group:
     if told.trouble:
         head.append(f"\n{printable(told.trouble)}", "yellow")
     values = [("breaks for", one) for one in told.evidence] if told.own else []
-    facts = [("promise", told.promise), ("why", told.why), *values, ("key", told.key)]
+    known = [("known", KNOWN)] if told.known else []
+    facts = [("promise", told.promise), ("why", told.why), *known, *values, ("key", told.key)]
     return Group(head, _steps(told), facts_table((name, text) for name, text in facts if text))
 
 

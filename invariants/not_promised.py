@@ -1,0 +1,110 @@
+"""What users hope for and Kafka does not promise. None of this is checked unless it is asked for by
+its name: `groupcheck check classic --fault session_timeout=1 --invariant one_process_at_work`. It
+breaks, and the counterexample is the window in which it does.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from groupcheck.model.engine import invariant, step_invariant
+from groupcheck.model.protocol.classic import coordinator
+from groupcheck.model.protocol.classic.offsets import store_offset
+from groupcheck.model.protocol.family import (
+    CLASSIC_GROUP,
+    COOPERATIVE,
+    OFFSETS,
+    STATIC_MEMBERS,
+)
+from groupcheck.model.protocol.messages import NO_ID
+
+
+@invariant(source="protocol: C14 DoubleExecution, C2 with zombies")
+def one_process_at_work(
+    a: Annotated[int, "standing[i]"],
+    b: Annotated[int, "left_behind[i]"],
+    c: Annotated[int, "zombie[i]"],
+    d: Annotated[int, "standing[j]"],
+    e: Annotated[int, "left_behind[j]"],
+    f: Annotated[int, "zombie[j]"],
+) -> bool:
+    """No two processes believe at the same time that they own the same partition, whether they are
+    members or not.
+
+    Why: Kafka does not promise this. A member whose session expires, or that joins too late, loses
+    its partitions at the coordinator at once, and learns of it from its next answer. Until then
+    both the old and the new owner process records; only the new one can commit.
+    """
+    return not (a | b | c) & (d | e | f)
+
+
+@step_invariant(
+    "core",
+    "seats",
+    "link",
+    rules=(coordinator.offset_commit.name,),
+    source="protocol: C7' OwnershipAtCommit; ClassicGroup.validateOffsetCommit",
+)
+def commits_by_owners(before: Any, after: Any, label: str) -> bool:
+    """The coordinator accepts an OffsetCommit only from a member to which the stored assignment
+    gives a partition.
+
+    Why: Kafka does not promise this. The coordinator looks at the member's id and generation, and
+    never at its partitions. While a round collects JoinGroups it takes a commit of the generation
+    before.
+    """
+    if label != "accepted":
+        return True
+    seat = before.seats[before.link.request.id]
+    return seat is None or bool(seat.share)
+
+
+@step_invariant("offsets", rules=(store_offset.name,), source="protocol: C16 OffsetsBackwards")
+def offsets_only_grow(before: Any, after: Any) -> bool:
+    """The committed offset of a partition never becomes smaller.
+
+    Why: Kafka does not promise this. The last commit that arrives wins, whatever it says: an
+    asynchronous commit that was held up takes the place of a later one.
+    """
+    return bool(after.offsets.committed >= before.offsets.committed)
+
+
+@step_invariant(
+    "core",
+    "seats",
+    "link",
+    rules=(coordinator.join_group.name,),
+    source="protocol: C12 StaticNoRebalance, K6; KIP-345",
+)
+def bounces_cost_nothing(before: Any, after: Any, label: str) -> bool:
+    """A static member that comes back before its session times out gets its share, and no round
+    starts for it or goes on with it.
+
+    Why: Kafka promises this for a Stable group below group.max.size alone. In CompletingRebalance
+    the return starts another round, in PreparingRebalance it is part of the round, and a full group
+    refuses its own member with 81 (GROUP_MAX_SIZE_REACHED).
+    """
+    back = before.seats.ids and before.link.request.id == NO_ID
+    return not back or label == "replaced"
+
+
+@invariant(source="protocol: C3 NoOverlapInTime")
+def cooperative_owners_apart(
+    a: Annotated[int, "standing[i]"], b: Annotated[int, "standing[j]"]
+) -> bool:
+    """No two members of the current generation believe that they own the same partition, whatever
+    they have told the leader.
+
+    Why: Kafka does not promise this. The leader goes by the last subscription of each member. That
+    does not name what a member was given since, if a late JoinGroup has taken its place, or if a
+    static member has missed a round and stayed in the group.
+    """
+    return not a & b
+
+
+NOT_PROMISED = {
+    CLASSIC_GROUP: (one_process_at_work, commits_by_owners),
+    OFFSETS: (offsets_only_grow,),
+    STATIC_MEMBERS: (bounces_cost_nothing,),
+    COOPERATIVE: (cooperative_owners_apart,),
+}
