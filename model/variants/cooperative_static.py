@@ -22,6 +22,12 @@ from groupcheck.model.protocol.classic.static import (
     StaticScope,
     static_membership,
 )
+from groupcheck.model.protocol.classic.static_covers import (
+    ASKED,
+    EXECUTED,
+    NEVER_EXECUTED,
+    UNREACHED,
+)
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.takeover import MORE_RULES
 from groupcheck.model.protocol.family import (
@@ -34,7 +40,6 @@ from groupcheck.model.protocol.family import (
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
 from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.variant import Variant
-from groupcheck.model.variants.static_membership import ASKED, EXECUTED, NEVER_EXECUTED, UNREACHED
 
 COVERS = (
     cover(

@@ -1,4 +1,4 @@
-"""What Kafka does not promise is checked only if it is asked for, breaks, and is marked as known."""
+"""What Kafka does not promise is checked only if it is asked for; it breaks, marked as known."""
 
 from __future__ import annotations
 
