@@ -61,25 +61,26 @@ COVERS = (
     ),
     cover(
         """
+        heartbeat:rebalancing heartbeat_answer:ignored heartbeat_answer:told_to_rejoin
+        initial_delay:extended join_group:parked send_back send_join:committed_first
+        sync_answer:retry sync_group:parked sync_group:rebalancing sync_group:stable together
+        told_to_rejoin
+        """,
+        members=2,
+        generations=1,
+    ),
+    cover(
+        """
         commit_answer:fatal delay_request fenced_member heartbeat:fenced heartbeat_answer:fatal
         join_answer:fatal join_group:replaced join_group:replaced_and_parked
         join_group:replaced_and_restarted join_group:restarted late_request offset_commit:fenced
-        send_back store_offset:again store_offset:backwards sync_answer:fatal sync_group:fenced
-        sync_group:rebalancing takeover_committed:answered
+        store_offset:again store_offset:backwards sync_answer:fatal sync_group:fenced
+        takeover_committed:answered
         """,
         members=1,
         generations=1,
         records=2,
         faults={"delay_request": 1},
-    ),
-    cover(
-        """
-        heartbeat:rebalancing heartbeat_answer:ignored heartbeat_answer:told_to_rejoin
-        initial_delay:extended join_group:parked send_join:committed_first sync_answer:retry
-        sync_group:parked sync_group:stable together told_to_rejoin
-        """,
-        members=2,
-        generations=1,
     ),
     cover(
         """

@@ -67,8 +67,9 @@ class Subject:
 
     @property
     def not_promised(self) -> tuple[Promise, ...]:
-        """Invariants that the protocol is known to break."""
-        return promises(self.variant).not_promised if self.variant else ()
+        """Invariants that the protocol is known to break; none where progress is judged."""
+        variant = None if self.progress else self.variant
+        return promises(variant).not_promised if variant else ()
 
     @property
     def title(self) -> str:
@@ -237,8 +238,7 @@ def subject(
             do="give its Spec progress=[...], see groupcheck.model.engine.progress",
         )
     bounded = _bounded(about.spec, constraints, deadlock, smaller)
-    about = attrs.evolve(about, spec=bounded, progress=progress)
-    return _asked(about, invariants, goals)
+    return _asked(attrs.evolve(about, spec=bounded, progress=progress), invariants, goals)
 
 
 def _bounded(
@@ -328,9 +328,7 @@ def _asked(
     invariants: Sequence[str | Promise],
     goals: Sequence[str | Predicate],
 ) -> Subject:
-    """The subject with these invariants alone, if there are any, and with these goals asked for.
-    Promises of the user's own are added to the spec.
-    """
+    """The subject with these invariants alone, if any, and these goals; one's own are added."""
     mine = [_promise(p, (Predicate, StepInvariant), "an invariant") for p in invariants]
     wanted = [_promise(p, (Predicate,), "a goal") for p in goals]
     spec = about.spec
@@ -483,7 +481,6 @@ def _promised(variant: Variant, spec: Spec) -> Spec:
 
 
 def _only(spec: Spec, invariants: Sequence[str], known: Sequence[str]) -> Spec:
-    """The spec with these invariants alone. `known`: all that may be asked for."""
     for name in invariants:
         if spec.progress and not known:
             what = "--progress judges what has to happen in the end, and no invariants"

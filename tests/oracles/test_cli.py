@@ -351,6 +351,7 @@ def test_explain_of_a_harmless_path_says_that_nothing_breaks(capsys):
                 "name": "consistent",
                 "statement": "No manager commits while another aborts.",
                 "source": "",
+                "known_to_break": False,
             },
         ),
         (
