@@ -22,16 +22,16 @@ from groupcheck.oracles.explain import subject
 from groupcheck.oracles.kafka.driver import Driver
 
 CLASSIC = load("classic")
-# Outcomes that need more members than rows have: `test_static_walks.py` executes them.
-BY_SCHEDULES = {
-    "static_membership": {
-        "rebalance_timeout:missing",
-        "rebalance_timeout:postponed",
-        "takeover_committed:answered_in_round",
-        "takeover_committed:unanswered_in_round",
-        "takeover_failed:reverted_in_round",
-    }
+# Outcomes that need more members than rows have: `test_static_walks.py` executes them, with the
+# rules of static_membership.
+IN_ROUNDS = {
+    "rebalance_timeout:missing",
+    "rebalance_timeout:postponed",
+    "takeover_committed:answered_in_round",
+    "takeover_committed:unanswered_in_round",
+    "takeover_failed:reverted_in_round",
 }
+BY_SCHEDULES = {"static_membership": IN_ROUNDS, "cooperative_static": IN_ROUNDS}
 
 # Rules of processes that change what is their own in a slot of the coordinator: `Seats.listed`,
 # what a process will list in its next JoinGroup, which the coordinator has not heard of.
@@ -106,6 +106,15 @@ def test_a_process_that_is_configured_anew_leaves_alone_what_the_coordinator_rem
 def test_every_outcome_of_the_coordinator_is_executed(name: str, coordinator: Driver) -> None:
     assert load(name).real and not load(name).unexecuted
     assert never_executed(load(name), coordinator) == BY_SCHEDULES.get(name, set())
+
+
+def test_what_schedules_execute_is_done_by_the_same_rules_in_both_variants() -> None:
+    wanted = {outcome.partition(":")[0] for outcome in IN_ROUNDS}
+    one, other = (
+        [r for r in coordinator_rules(load(name)) if r.name in wanted] for name in BY_SCHEDULES
+    )
+    assert len(one) == len(wanted)
+    assert one == other
 
 
 @pytest.mark.parametrize("name", [name for name in names() if not load(name).executed])
