@@ -52,7 +52,7 @@ class Coverage:
 
     @property
     def within_reach(self) -> int | None:
-        """The number of branches that a dynamic member of a classic group can reach."""
+        """The number of branches that a classic group can reach."""
         if self.explained is None:
             return None
         return total(self.methods).branches - self.explained.out_of_reach
@@ -122,7 +122,7 @@ def _classes(found: Coverage) -> Table:
     reach = found.within_reach
     if reach is not None:
         executed = total(found.methods).branches_executed
-        shown.add_row("  within reach of dynamic members", "", _share(executed, reach))
+        shown.add_row("  within reach of a classic group", "", _share(executed, reach))
     return shown
 
 

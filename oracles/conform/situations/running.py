@@ -14,6 +14,7 @@ from groupcheck.oracles.conform.situations.offsets import OFFSETS
 from groupcheck.oracles.conform.situations.situation import Situation
 from groupcheck.oracles.conform.situations.static_members import STATIC_MEMBERS
 from groupcheck.oracles.conform.situations.syncing import SYNCING
+from groupcheck.oracles.conform.situations.takeovers import TAKEOVERS
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Lost, Transcript
 from groupcheck.oracles.kafka.versions import VERSIONS
@@ -26,6 +27,7 @@ SITUATIONS: tuple[Situation, ...] = (
     *EXPIRING,
     *FAILING,
     *STATIC_MEMBERS,
+    *TAKEOVERS,
 )
 
 

@@ -19,15 +19,13 @@ from groupcheck.oracles.kafka.coverage.measuring import Method
 
 TABLE = Path(__file__).with_name("reasons.json")
 VERSION = "4.3.0"  # the version whose branches the table explains
-# The families of reasons; `OUT_OF_REACH` names those for branches that no dynamic member of a
-# classic group reaches.
+# The families of reasons; `OUT_OF_REACH` names those for branches that no classic group reaches.
 FAMILIES = {
-    "static": "static members (group.instance.id) only",
     "other": "groups of other types, and conversions between types",
     "guard": "an internal guard that no input reaches",
     "left": "reachable, and not executed yet",
 }
-OUT_OF_REACH = ("static", "other", "guard")
+OUT_OF_REACH = ("other", "guard")
 
 Place = tuple[str, str, int]
 
@@ -64,7 +62,7 @@ class Explained:
 
     @property
     def out_of_reach(self) -> int:
-        """How many branches no dynamic member of a classic group reaches."""
+        """How many branches no classic group reaches."""
         return sum(r.branches for r in self.reasons if r.family in OUT_OF_REACH)
 
 
