@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from groupcheck.model.engine import invariant, view
-from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
+from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Prepare
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats, is_member
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.classic.scope import Scope
@@ -166,13 +166,16 @@ def views_agree(
 ) -> bool:
     """In a Stable group, a STABLE member of the current generation owns exactly its share of the
     stored assignment, or will own it after onJoinComplete. Exempt is a member that does not take
-    its share because it no longer subscribes to a topic in it; it joins again.
+    its share because it no longer subscribes to a topic in it, and one whose onPartitionsRevoked
+    has thrown; both join again.
 
     Why: the SyncGroup answer of a generation carries the share, and a member accepts it only while
     it is in that generation.
     """
+    threw = client.prepare == Prepare.DONE and client.granted == NOTHING
     if (
         client.refused
+        or threw
         or core.phase != Phase.STABLE
         or client.state != Member.STABLE
         or not current(core, seats, client)

@@ -115,6 +115,13 @@ TEMPLATES = {
     "lost_claims_nothing": (
         "{name} joins without a generation, but claims partitions that it has lost"
     ),
+    "revokes_before_joining": (
+        "{name} joins again while its onPartitionsRevoked still runs, and it still owns {owned}"
+    ),
+    "callback_commits_as_member": (
+        "{actor} commits from onPartitionsRevoked with a generation that it is not in, so the"
+        " commit is refused"
+    ),
     "claims_are_true": ("{name} owns {owned}, but says in its JoinGroup that it owns {claims}"),
     "change_is_remembered": (
         "{name} does not join again, although its subscription or the topics have changed since it"

@@ -31,6 +31,7 @@ VERSIONS: Mapping[str, str] = {
     "KAFKA-8715": "Kafka, fixed in 2.3.1 and 2.4.0",
     "KAFKA-8220": "Kafka, fixed in 2.3.0",
     "KAFKA-9232": "Kafka, fixed in 2.4.1 and 2.5.0",
+    "KAFKA-9741": "Kafka 2.4, fixed in 2.5.0",
     "KAFKA-9752": "Kafka 2.2 to 2.4, fixed in 2.5.0",
     "KAFKA-9801": "Kafka 2.3 and 2.4, fixed in 2.5.0",
     "KAFKA-9885": "Kafka, fixed in 2.6.0",

@@ -31,3 +31,5 @@ COOPERATIVE_STATIC = Family("static members of a cooperative group", base="coope
 OFFSETS = Family("offsets", base="classic")
 # Topics that change, and members that subscribe to different ones.
 TOPICS = Family("topics", base="triggers")
+# An application whose rebalance callbacks take time.
+CALLBACKS = Family("rebalance callbacks", base="cooperative_callbacks")

@@ -21,6 +21,7 @@ DEPTHS = {
     "absent_static_member_removed": 4,
     "answer_to_an_earlier_subscription": 6,
     "answered_joins_still_counted": 3,
+    "callback_commits_in_old_generation": 14,
     "change_during_round_forgotten": 7,
     "claims_lost_partitions": 12,
     "claims_nothing": 15,
@@ -41,6 +42,7 @@ DEPTHS = {
     "id_without_timer": 1,
     "instance_joins_twice": 3,
     "joined_twice_counted_twice": 4,
+    "joins_while_revoking": 12,
     "keeps_partitions_on_rejoin": 14,
     "keeps_partitions_when_lost": 13,
     "late_claims_ignored": 16,
@@ -77,6 +79,7 @@ DEPTHS = {
     "synced_without_generation": 6,
     "takeover_misses_the_plan": 4,
     "takeover_not_logged": 7,
+    "throwing_callback_keeps_partitions": 12,
     "transfer_in_one_round": 16,
 }
 EVERY = all_mutations()

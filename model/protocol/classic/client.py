@@ -66,6 +66,8 @@ class Prepare(IntEnum):
     DONE = 2
     # JoinGroup was answered; SyncGroup is the next request.
     SYNC = 3
+    # The application's onPartitionsRevoked runs (see `callbacks`).
+    REVOKING = 4
 
     __hash__ = int.__hash__
 
@@ -151,7 +153,7 @@ def wants_to_join(client: Client) -> bool:
     return (
         not client.failed
         and not client.closing
-        and client.prepare != Prepare.SYNC
+        and client.prepare not in (Prepare.SYNC, Prepare.REVOKING)
         and client.granted == NOTHING
         and (client.state != Member.STABLE or client.rejoin)
     )
@@ -171,6 +173,16 @@ def prepared(client: Client, scope: Scope) -> Client:
         return client
     keeps = scope.cooperative and client.generation != NO_GENERATION and client.id != NO_ID
     return but(client if keeps else give_up(client), prepare=Prepare.DONE)
+
+
+def must_call_back(client: Client, scope: Scope) -> bool:
+    """Does onJoinPrepare call onPartitionsRevoked before JoinGroup is sent, and does that take a
+    step of its own (see `callbacks`)? A member that has lost its generation is told
+    onPartitionsLost, in which it cannot commit.
+    """
+    begins = client.prepare in (Prepare.NEEDED, Prepare.COMMITTED)
+    revokes = client.owned and client.state == Member.STABLE and not scope.cooperative
+    return scope.callbacks and begins and bool(revokes)
 
 
 def joining(client: Client, scope: Scope) -> tuple[Client, JoinGroup]:

@@ -12,6 +12,7 @@ from groupcheck.model.protocol.classic.client import (
     can_commit,
     committing,
     joining,
+    must_call_back,
     must_commit_first,
     reset,
     wants_to_join,
@@ -33,7 +34,7 @@ def sends(client: Client, scope: Scope) -> Iterator[tuple[Client, Request]]:
         if must_commit_first(client, scope):
             after, commit = committing(client)
             yield but(after, prepare=Prepare.COMMITTED), commit
-        else:
+        elif not must_call_back(client, scope):
             yield joining(client, scope)
     if client.prepare == Prepare.SYNC:
         yield but(client, prepare=Prepare.DONE), SyncGroup(client.id, client.generation)

@@ -48,10 +48,11 @@ def store_offset(link: Link, offsets: Offsets) -> Iterator[tuple[str, Link, Offs
 
 
 def paused(client: Client, scope: Scope) -> bool:
-    """Does the member hold back the records of what it is about to revoke? Only an eager one does,
-    while it commits before it joins.
+    """Does the member hold back the records of what it is about to revoke? An eager one does while
+    it commits before it joins. While a callback runs, the application processes nothing.
     """
-    return client.prepare == Prepare.COMMITTED and not scope.cooperative
+    commits = client.prepare == Prepare.COMMITTED and not scope.cooperative
+    return commits or client.prepare == Prepare.REVOKING
 
 
 @rule(when=lambda client: client.owned and client.position < 0)

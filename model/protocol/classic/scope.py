@@ -74,6 +74,8 @@ class Scope:
     cooperative: ClassVar[bool] = False
     # All members are static (KIP-345).
     static: ClassVar[bool] = False
+    # What the application does in onPartitionsRevoked takes time (see `callbacks`).
+    callbacks: ClassVar[bool] = False
 
     members: int = _bound(2, "Members that may join.", _between(1, 16))
     partitions: int | None = _bound(

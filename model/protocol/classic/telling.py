@@ -11,7 +11,7 @@ from typing import Any, Literal
 from attrs import field, frozen
 
 from groupcheck.model.engine.verdict import Firing, Step
-from groupcheck.model.protocol.classic.client import NOTHING
+from groupcheck.model.protocol.classic.client import NOTHING, Prepare
 from groupcheck.model.protocol.codes import name_of
 
 COORDINATOR = "coordinator"
@@ -253,6 +253,8 @@ class Words:
             client = after["client"][me]
             share = client.owned if client.granted == NOTHING else client.granted
             yield member(me), f"gets {_partitions(share)}"
+            if client.prepare == Prepare.REVOKING:
+                yield member(me), "calls onPartitionsRevoked"
         elif rule == "store_offset":
             back = "back " if label == "backwards" else ""
             text = f"sets the committed offset {back}to {after['offsets'].committed}"
