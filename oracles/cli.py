@@ -248,15 +248,27 @@ def explain(**options: Any) -> int:
 @click.option(
     "--score", "scored", is_flag=True, help="Say which promise finds which bug (mutation score)."
 )
+@click.option(
+    "--real",
+    is_flag=True,
+    help="Show bugs on real old releases of Kafka's client (needs a JDK 17 and Maven).",
+)
 def bugs(
-    ids: Sequence[str], as_json: bool, parquet: Path | None, html: Path | None, scored: bool
+    ids: Sequence[str],
+    as_json: bool,
+    parquet: Path | None,
+    html: Path | None,
+    scored: bool,
+    real: bool,
 ) -> int:
     """Find every known bug again, or only those named by ID, each with its shortest counterexample.
-    Exits with 1 if a bug is not found.
+    Exits with 1 if a bug is not found. With --real, carry out the counterexample on an old release
+    that has the bug and on one that has not; exits with 1 if the bug does not show on the old one,
+    or still shows on the fixed one.
     """
     from groupcheck.oracles.commands import bugs
 
-    return bugs(ids, as_json, parquet, html, scored)
+    return bugs(ids, as_json, parquet, html, scored, real)
 
 
 @command.command(

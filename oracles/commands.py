@@ -131,9 +131,16 @@ def replay_archive(
 
 
 def bugs(
-    ids: Sequence[str], as_json: bool, parquet: Path | None, html: Path | None, scored: bool
+    ids: Sequence[str],
+    as_json: bool,
+    parquet: Path | None,
+    html: Path | None,
+    scored: bool,
+    real: bool,
 ) -> int:
-    """`groupcheck bugs`: find each mutation again."""
+    """`groupcheck bugs`: find each mutation again, or with `real` show it on real old code."""
+    if real:
+        return _real_bugs(ids, as_json, parquet, html, scored)
     from rich.console import Group
 
     from groupcheck.oracles.check import score
@@ -156,6 +163,34 @@ def bugs(
         as_json,
     )
     return 0 if all(one.fell for one in found) else 1
+
+
+def _real_bugs(
+    ids: Sequence[str], as_json: bool, parquet: Path | None, html: Path | None, scored: bool
+) -> int:
+    """`groupcheck bugs --real`."""
+    from groupcheck.oracles.museum.exhibits import exhibits
+    from groupcheck.oracles.museum.performing import perform
+    from groupcheck.oracles.museum.showing import document, view
+    from groupcheck.oracles.show.terminal import say
+
+    if parquet or scored:
+        raise UserError(
+            "says nothing of real code",
+            where="--parquet" if parquet else "--score",
+            do="leave out --real, or this",
+        )
+    shown = [perform(exhibit, say) for exhibit in exhibits(ids)]
+    if html:
+        from groupcheck.oracles.check import score
+        from groupcheck.oracles.check.bugs import find_all
+        from groupcheck.oracles.check.gallery import page
+        from groupcheck.oracles.show.files import write
+
+        found = find_all([one.exhibit.mutation for one in shown] if ids else ())
+        write(html, page(found, score.score([one.mutation for one in found]), shown))
+    answer(lambda: document(shown), lambda: view(shown, bool(ids)), as_json)
+    return 0 if all(one.reproduced for one in shown) else 1
 
 
 def conform(live: bool, whole: bool, schedules: int | None, side: str, **options: Any) -> int:

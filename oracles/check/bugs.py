@@ -20,6 +20,7 @@ from groupcheck.oracles.check.run import CheckResult, run
 from groupcheck.oracles.check.score import Score
 from groupcheck.oracles.explain.explanation import Explanation
 from groupcheck.oracles.explain.subject import every_mutation, mutation_named, subject
+from groupcheck.oracles.museum.exhibits import BY_ID
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show import parquet
 from groupcheck.oracles.show.text import explanation_view
@@ -66,6 +67,7 @@ class Found:
     def document(self) -> dict[str, Any]:
         """The fields of one object that `bugs --json` prints."""
         m, v, told = self.mutation, self.result.verdict, self.told
+        real = BY_ID.get(m.id)
         return {
             "id": m.id,
             "ticket": m.ticket,
@@ -90,6 +92,7 @@ class Found:
             }
             if self.later is not None
             else None,
+            "real": {"old": real.old, "fixed": real.fixed} if real else None,
         }
 
 
@@ -123,6 +126,7 @@ def write_parquet(found: Sequence[Found], path: Path) -> None:
     for row in rows:
         row["scope"] = json.dumps(row["scope"], sort_keys=True)
         row["progress"] = row["progress"] and row["progress"]["promise"]
+        del row["real"]
     parquet.write_table(rows, parquet.BUGS, path)
 
 

@@ -8,15 +8,21 @@ from collections.abc import Sequence
 
 from groupcheck.oracles.check.bugs import Found
 from groupcheck.oracles.check.score import Score
+from groupcheck.oracles.museum.performing import Performance
+from groupcheck.oracles.museum.showing import said
 from groupcheck.oracles.show.pages import render
 from groupcheck.oracles.show.swimlane import NARROW, draw
 
 
-def page(found: Sequence[Found], score: Score) -> str:
-    """A whole page: each bug with its story, and which promise finds which bug."""
+def page(found: Sequence[Found], score: Score, real: Sequence[Performance] = ()) -> str:
+    """A whole page: each bug with its story, which promise finds which bug, and what real releases
+    did, if they were asked.
+    """
+    shown = {one.exhibit.mutation: one for one in real}
     cards = [
         {
             "found": one,
+            "real": shown.get(one.mutation.id),
             "wide": draw(one.told.story) if one.told else None,
             "narrow": draw(one.told.story, NARROW) if one.told else None,
         }
@@ -29,4 +35,6 @@ def page(found: Sequence[Found], score: Score) -> str:
         verdict="holds" if fell == len(found) else "violated",
         cards=cards,
         score=score,
+        real=real,
+        said=said,
     )

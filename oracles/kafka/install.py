@@ -23,7 +23,7 @@ from attrs import frozen
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.fast.cache import REMEDY, cache_directory, refuse_exposed
 from groupcheck.oracles.kafka.pins import BUILT, PINS, checked, digest, pinned
-from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.kafka.versions import VERSIONS, known
 from groupcheck.oracles.show import terminal
 
 GOALS = ("compiler:compile", "jar:jar", "dependency:copy-dependencies")
@@ -46,6 +46,8 @@ class Program:
     place: str
     # The file with the digests of the jars that it needs.
     pins: Path = PINS
+    # The versions of Kafka with which it works.
+    versions: tuple[str, ...] = VERSIONS
 
 
 DRIVER = Program(
@@ -59,7 +61,7 @@ def classpath(
     """A program's class path for a Kafka version; builds the program if that was not done yet.
     Raises `UserError` if it cannot be built, or if a jar is not the pinned one.
     """
-    home = folder(known(version), program)
+    home = folder(known(version, program.versions), program)
     wanted = pinned(program.jar, version, program.pins)
     if not home.is_dir():
         tools(program)

@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from groupcheck.model.engine import UserError
 
 VERSIONS = ("4.3.0", "4.2.0", "4.1.1", "4.0.0")
 NEWEST = VERSIONS[0]
 
 
-def known(version: str) -> str:
-    """The same version. Raises `UserError` if the driver does not support it."""
-    if version not in VERSIONS:
+def known(version: str, supported: Sequence[str] = VERSIONS) -> str:
+    """The same version. Raises `UserError` if it is not among the supported ones."""
+    if version not in supported:
         raise UserError(
             f"no driver for Kafka {version[:20]!r}",
             where="--kafka",
-            do=f"choose one of {', '.join(VERSIONS)}",
+            do=f"choose one of {', '.join(supported)}",
         )
     return version

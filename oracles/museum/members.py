@@ -1,0 +1,133 @@
+"""Real members: consumers of one release of Kafka's client in one JVM (java/src/.../Main.java)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import frozen
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.kafka import install
+from groupcheck.oracles.kafka.install import Program
+from groupcheck.oracles.museum.exhibits import EXHIBITS
+from groupcheck.oracles.museum.network import CHUNK, HOST, Network
+from groupcheck.oracles.show import terminal
+
+RELEASES = tuple(
+    sorted(
+        {release for one in EXHIBITS for release in (one.old, one.fixed)},
+        key=lambda release: [int(part) for part in release.split(".")],
+    )
+)
+MEMBERS = Program(
+    "the consumers of an old client",
+    Path(__file__).parent / "java",
+    "museum.jar",
+    "museum",
+    versions=RELEASES,
+)
+OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
+TAIL = 600
+
+
+@frozen
+class Event:
+    """What happened to the application of a member."""
+
+    member: str
+    # assigned, revoked, lost, processed, or failed.
+    what: str
+    # Partitions such as t-0; records such as t-0@5; the words of an exception.
+    of: tuple[str, ...]
+
+
+class Members:
+    """A JVM with consumers. A context manager."""
+
+    def __init__(
+        self,
+        release: str,
+        network: Network,
+        heard: Callable[[Event], None],
+        say: Callable[[str], None] = terminal.say,
+    ) -> None:
+        """Raises `UserError` without a JDK or Maven."""
+        self._network, self._heard, self.release = network, heard, release
+        command = (
+            install.java(MEMBERS),
+            *OPTIONS,
+            "-cp",
+            install.classpath(release, say, MEMBERS),
+            "groupcheck.museum.Main",
+        )
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            bufsize=0,
+            start_new_session=True,
+        )
+        assert self._process.stdout
+        self._out = self._process.stdout.fileno()
+        os.set_blocking(self._out, False)
+        self._rest = b""
+        self._busy: dict[str, int] = {}
+        network.watch(self._out, self._read)
+
+    def __enter__(self) -> Members:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                with suppress(OSError):
+                    pipe.close()
+        self._errors.close()
+
+    def busy(self, member: str) -> bool:
+        """Is a command of this member still being carried out?"""
+        return self._busy.get(member, 0) > 0
+
+    def open(self, member: str, settings: Mapping[str, object], topic: str) -> None:
+        """Starts a consumer, which subscribes to a topic."""
+        told = {"bootstrap.servers": f"{HOST}:{self._network.ports[member]}", **settings}
+        self._tell("open", member, *(f"{key}={value}" for key, value in told.items()))
+        self._tell("subscribe", member, topic)
+
+    def poll(self, member: str, ms: int) -> None:
+        self._tell("poll", member, str(ms))
+
+    def read_network(self, member: str) -> None:
+        """The member reads its answers, but does not look after its group."""
+        self._tell("network", member)
+
+    def _tell(self, *words: str) -> None:
+        assert self._process.stdin
+        self._busy[words[1]] = self._busy.get(words[1], 0) + 1
+        self._process.stdin.write((" ".join(words) + "\n").encode())
+
+    def _read(self) -> None:
+        chunk = os.read(self._out, CHUNK)
+        if not chunk:
+            self._errors.seek(0)
+            said = self._errors.read().decode(errors="replace").strip()[-TAIL:]
+            raise UserError(
+                f"the consumers of Kafka {self.release} died: {said or 'they said nothing'}",
+                do="install a JDK 17 or newer",
+            )
+        *whole, self._rest = (self._rest + chunk).split(b"\n")
+        for line in whole:
+            member, what, *of = line.decode(errors="replace").split(" ")
+            if what == "idle":
+                self._busy[member] -= 1
+            else:
+                self._heard(Event(member, what, tuple(of)))

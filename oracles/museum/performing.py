@@ -1,0 +1,147 @@
+"""One exhibit: the path is found in the model, translated, and carried out on the old release and
+on the fixed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from typing import Any
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.engine.fast.explore import explore
+from groupcheck.oracles.explain.explanation import Explanation, explain
+from groupcheck.oracles.explain.subject import mutation_named, subject
+from groupcheck.oracles.museum.exhibits import Exhibit
+from groupcheck.oracles.museum.moves import Move, moves
+from groupcheck.oracles.museum.seen import Seen
+from groupcheck.oracles.museum.stage import Cast, Stage
+
+Say = Callable[[str], None]
+
+
+@frozen
+class Found:
+    """The path of an exhibit."""
+
+    told: Explanation
+    moves: tuple[Move, ...]
+    processes: int
+    partitions: int
+    atomic: bool
+
+
+@frozen
+class Performance:
+    """An exhibit that was carried out on both releases."""
+
+    exhibit: Exhibit
+    found: Found
+    old: Seen
+    fixed: Seen
+
+    @property
+    def shows(self) -> str:
+        """Where the bug shows on the old release; empty if it does not."""
+        return "" if self.old.left_at else self.exhibit.symptom(self.old)
+
+    @property
+    def still(self) -> str:
+        """Where it shows on the fixed release; empty if it does not."""
+        return self.exhibit.symptom(self.fixed)
+
+    @property
+    def comparable(self) -> bool:
+        """Has the fixed release come to the step in which the bug would show?"""
+        return not self.fixed.left_at or self.fixed.left_in == self.found.told.depth
+
+    @property
+    def path_of(self) -> tuple[str, ...]:
+        """The mutations of the model in which the path was found."""
+        return self.exhibit.of or (self.exhibit.mutation,)
+
+    @property
+    def reproduced(self) -> bool:
+        return bool(self.shows) and not self.still and self.comparable
+
+    def document(self) -> dict[str, Any]:
+        """The fields of one object that `bugs --real --json` prints."""
+        exhibit, told = self.exhibit, self.found.told
+        return {
+            "id": exhibit.mutation,
+            "ticket": exhibit.ticket,
+            "title": mutation_named(exhibit.mutation).title,
+            "reproduced": self.reproduced,
+            "path": {
+                "mutations": list(self.path_of),
+                "promise": told.invariant,
+                "depth": told.depth,
+                "key": told.key,
+                "prose": told.prose,
+                "why": exhibit.why,
+            },
+            "old": _shown(self.old, self.shows),
+            "fixed": _shown(self.fixed, self.still),
+        }
+
+
+def _shown(seen: Seen, bug: str) -> dict[str, Any]:
+    return {
+        "release": seen.release,
+        "bug": bug,
+        "left_at": seen.left_at,
+        "transcript": list(seen.lines()),
+    }
+
+
+def find(exhibit: Exhibit) -> Found:
+    """Searches for the path of an exhibit."""
+    first, *more = exhibit.of or (exhibit.mutation,)
+    mutation = mutation_named(first)
+    promise = exhibit.promise or mutation_named(exhibit.mutation).invariant
+    if exhibit.of:
+        promise = mutation_named(exhibit.of[-1]).invariant
+    about = subject(
+        mutation.family.base, mutation=first, invariants=[promise], **dict(exhibit.scope)
+    )
+    spec = attrs.evolve(about.spec, goals=())
+    for id in more:
+        spec = mutation_named(id).apply(spec)
+    about = attrs.evolve(about, spec=spec)
+    name = promise if isinstance(promise, str) else promise.name
+    violation = next(v for v in explore(spec).violations if v.invariant == name)
+    scope: Any = spec.scope
+    return Found(
+        explain(about, violation),
+        moves(spec, violation.path),
+        scope.members,
+        scope.partition_count,
+        scope.atomic_complete,
+    )
+
+
+def perform(exhibit: Exhibit, say: Say) -> Performance:
+    """Carries out an exhibit. Raises `UserError` without a JDK or Maven.
+
+    Which member's id comes first decides some plans, and brokers make ids at random. The orders are
+    tried one after the other until the bug shows; the fixed release gets the same order.
+    """
+    found = find(exhibit)
+    performance: Performance | None = None
+    for cast in _casts(exhibit, found):
+        old = Stage(cast, exhibit.old, say).perform(found.moves)
+        performance = Performance(exhibit, found, old, old)
+        if performance.shows:
+            fixed = Stage(cast, exhibit.fixed, say).perform(found.moves)
+            return Performance(exhibit, found, old, fixed)
+    assert performance is not None
+    return performance
+
+
+def _casts(exhibit: Exhibit, found: Found) -> Iterator[Cast]:
+    topic = next((m.partitions for m in found.moves if m.partitions), 0)
+    partitions = topic - 1 if topic else found.partitions
+    for order in permutations(range(found.processes)):
+        yield Cast(exhibit.settings, order, partitions, found.atomic)

@@ -1,0 +1,223 @@
+"""What the museum carries out is the model's path, and it calls a bug shown only if it was seen."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+import attrs
+import pytest
+
+from groupcheck.model.engine import UserError
+from groupcheck.model.mutations import mutation
+from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, UNKNOWN_MEMBER_ID
+from groupcheck.oracles import cli
+from groupcheck.oracles.kafka.pins import pinned
+from groupcheck.oracles.museum import symptoms
+from groupcheck.oracles.museum.exhibits import EXHIBITS, Exhibit, exhibits
+from groupcheck.oracles.museum.members import MEMBERS
+from groupcheck.oracles.museum.network import record
+from groupcheck.oracles.museum.performing import Found, Performance, find
+from groupcheck.oracles.museum.seen import App, Cut, Fact, Seen, Sent, Told
+from groupcheck.oracles.museum.showing import said, view
+from groupcheck.oracles.show.text import as_plain
+
+T0 = ("t-0",)
+
+
+@pytest.fixture(scope="module")
+def paths() -> dict[str, Found]:
+    return {exhibit.mutation: find(exhibit) for exhibit in EXHIBITS}
+
+
+def seen(*facts: Fact, left_at: str = "", left_in: int = 0) -> Seen:
+    return Seen("1.0", facts, left_at, left_in)
+
+
+def test_each_exhibit_is_a_known_bug_with_its_ticket_and_pinned_releases() -> None:
+    for exhibit in EXHIBITS:
+        assert exhibit.ticket in mutation(exhibit.mutation).ticket
+        for release in (exhibit.old, exhibit.fixed):
+            assert f"kafka-clients-{release}.jar" in pinned(MEMBERS.jar, release)
+
+
+def test_each_path_breaks_the_promise_of_its_bug_and_can_be_carried_out(
+    paths: dict[str, Found],
+) -> None:
+    for exhibit in EXHIBITS:
+        found = paths[exhibit.mutation]
+        if not exhibit.why:
+            assert found.told.invariant == mutation(exhibit.mutation).invariant
+        assert found.told.depth == len(found.told.path.steps) and found.moves
+
+
+def test_the_moves_of_a_member_are_its_requests_and_answers_in_the_order_of_the_path(
+    paths: dict[str, Found],
+) -> None:
+    moves = [m for m in paths["claims_lost_partitions"].moves if m.process == 0]
+    assert [(m.step, m.kind, m.api, m.answer and m.answer.code) for m in moves] == [
+        (1, "sends", "JoinGroup", None),
+        (1, "answered", "JoinGroup", MEMBER_ID_REQUIRED),
+        (3, "sends", "JoinGroup", None),
+        (4, "answered", "JoinGroup", NONE),
+        (5, "sends", "SyncGroup", None),
+        (6, "answered", "SyncGroup", NONE),
+        (8, "sends", "Heartbeat", None),
+        (8, "answered", "Heartbeat", 27),
+        (10, "sends", "JoinGroup", None),
+        (10, "answered", "JoinGroup", UNKNOWN_MEMBER_ID),
+        (11, "sends", "JoinGroup", None),
+        (11, "answered", "JoinGroup", MEMBER_ID_REQUIRED),
+        (12, "sends", "JoinGroup", None),
+    ]
+
+
+def test_broken_connections_and_what_the_application_does_are_moves_too(
+    paths: dict[str, Found],
+) -> None:
+    def kinds(id: str) -> list[tuple[int, str]]:
+        usual = ("sends", "answered")
+        return [(m.step, m.kind) for m in paths[id].moves if m.kind not in usual]
+
+    assert kinds("late_claims_ignored") == [(3, "delayed"), (10, "late"), (15, "unanswered")]
+    assert kinds("round_resets_late_member") == [(11, "cut")]
+    assert kinds("processing_after_last_commit") == [(9, "processes"), (12, "processes")]
+    assert kinds("change_during_round_forgotten") == [(2, "topics"), (6, "sees")]
+    assert kinds("completes_after_leaving") == [(6, "leaves")]
+
+
+LOST = (
+    App(6, "A", "assigned", T0),
+    Sent(10, "A", "JoinGroup", "1-A-0", T0),
+    Told(10, "A", "JoinGroup", 25),
+)
+LATE = (App(6, "A", "assigned", T0), Told(13, "A", "SyncGroup", 27))
+PROCESSED = App(12, "A", "processed", ("t-0@1",))
+CASES: tuple[tuple[symptoms.Symptom, tuple[Fact, ...], tuple[Fact, ...]], ...] = (
+    (
+        symptoms.planned_twice,
+        (Sent(1, "B", "SyncGroup", "b", plan={"A": T0, "B": T0}),),
+        (Sent(1, "B", "SyncGroup", "b", plan={"A": T0, "B": ("t-1",)}),),
+    ),
+    (
+        symptoms.given_while_owned,
+        (App(1, "A", "assigned", T0), App(2, "B", "assigned", T0)),
+        (App(1, "A", "assigned", T0), App(2, "A", "revoked", T0), App(2, "B", "assigned", T0)),
+    ),
+    (
+        symptoms.claims_what_it_lost,
+        (*LOST, Sent(11, "A", "JoinGroup", "", T0)),
+        (*LOST, Sent(11, "A", "JoinGroup", "", ())),
+    ),
+    (
+        symptoms.loses_without_refusal,
+        (*LATE, App(0, "A", "lost", T0)),
+        (*LATE, App(0, "A", "revoked", T0)),
+    ),
+    (
+        symptoms.never_joins_again,
+        (Sent(1, "A", "JoinGroup"), Cut(4, "A")),
+        (Sent(1, "A", "JoinGroup"), Cut(4, "A"), Sent(0, "A", "JoinGroup")),
+    ),
+    (
+        symptoms.forgets_the_change,
+        (Told(7, "A", "SyncGroup"),),
+        (Told(7, "A", "SyncGroup"), Sent(0, "A", "JoinGroup")),
+    ),
+    (
+        symptoms.completes_what_it_left,
+        (Sent(6, "A", "LeaveGroup"), App(0, "A", "assigned", T0)),
+        (Sent(6, "A", "LeaveGroup"), Sent(0, "A", "JoinGroup"), App(0, "A", "assigned", T0)),
+    ),
+    (
+        symptoms.goes_on_after_commit,
+        (Sent(11, "A", "OffsetCommit"), PROCESSED),
+        (Sent(11, "A", "OffsetCommit"), Told(11, "A", "OffsetCommit"), PROCESSED),
+    ),
+)
+
+
+@pytest.mark.parametrize(("symptom", "ill", "well"), CASES, ids=lambda case: "")
+def test_a_symptom_is_seen_where_it_is_and_not_where_it_is_not(
+    symptom: symptoms.Symptom, ill: tuple[Fact, ...], well: tuple[Fact, ...]
+) -> None:
+    assert symptom(seen(*ill)) and not symptom(seen(*well)) and not symptom(seen())
+
+
+def test_every_exhibit_has_a_symptom_that_is_tested() -> None:
+    assert {e.symptom for e in EXHIBITS} == {symptom for symptom, *_ in CASES}
+
+
+@pytest.fixture
+def performance(paths: dict[str, Found]) -> Performance:
+    [exhibit] = exhibits(["claims_lost_partitions"])
+    ill, well = CASES[2][1:]
+    return Performance(exhibit, paths[exhibit.mutation], seen(*ill), seen(*well))
+
+
+def test_a_bug_is_reproduced_if_it_shows_on_the_old_release_alone(
+    performance: Performance,
+) -> None:
+    ill, well = performance.old, performance.fixed
+    assert performance.reproduced
+    assert not attrs.evolve(performance, old=well).reproduced
+    assert not attrs.evolve(performance, fixed=ill).reproduced
+
+
+def test_a_release_that_leaves_the_path_shows_nothing(performance: Performance) -> None:
+    strays = attrs.evolve(performance.old, left_at="step 8: A sends no Heartbeat", left_in=8)
+    assert not attrs.evolve(performance, old=strays).reproduced
+    early = attrs.evolve(performance.fixed, left_at="step 8: A sends no Heartbeat", left_in=8)
+    assert not attrs.evolve(performance, fixed=early).reproduced
+    at_last = attrs.evolve(performance.fixed, left_at="step 12: so be it", left_in=12)
+    assert attrs.evolve(performance, fixed=at_last).reproduced
+    assert said(early, "") == (
+        "Kafka 1.0: the bug does not show (it leaves the path in step 8: A sends no Heartbeat)"
+    )
+
+
+def test_the_answer_counts_what_was_reproduced(performance: Performance) -> None:
+    shown = as_plain(
+        view([performance, attrs.evolve(performance, fixed=performance.old)], whole=True)
+    )
+    assert "reproduced  claims_lost_partitions  KAFKA-12983" in shown
+    assert "NOT SHOWN  claims_lost_partitions" in shown
+    assert "   11  A sends JoinGroup, without an id, claims t-0" in shown
+    assert "1 of 2 bugs show on the old release and not on the fixed one" in shown
+
+
+def test_a_record_is_a_message_set_of_format_1() -> None:
+    whole = record(7)
+    assert struct.unpack_from(">qi", whole) == (7, len(whole) - 12)
+    assert struct.unpack_from(">I", whole, 12) == (zlib.crc32(whole[16:]),)
+    assert whole[16] == 1 and whole.endswith(b"\0\0\0\x017")
+
+
+@pytest.mark.parametrize(
+    ("given", "answer"),
+    [
+        (["no_sync_deadline"], "'no_sync_deadline' cannot be shown on real old code"),
+        (["--score"], "--score: says nothing of real code"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(
+    given: list[str], answer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["bugs", "--real", *given]) == 2
+    assert answer in capsys.readouterr().err
+
+
+def test_without_a_jdk_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert cli.run(["bugs", "--real", "claims_lost_partitions"]) == 2
+    assert "install a JDK 17 or newer and Maven" in capsys.readouterr().err
+
+
+def test_an_exhibit_of_a_bug_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(UserError, match=r"choose from .*claims_lost_partitions"):
+        exhibits(["nothing"])
+    assert len(exhibits([])) == len(EXHIBITS) >= 8
+    assert all(isinstance(one, Exhibit) for one in exhibits([]))
