@@ -61,6 +61,7 @@ nightly: $(READY) ## what takes hours: random schedules and specs, kills, limits
 	@$(RUN)/groupcheck conform classic --whole --members 4 --schedules 3000 --seed 2
 	@$(RUN)/python tests/oracles/assignment/judged_by_contract.py
 	@$(RUN)/python tests/traces/mutated_lines.py 1000000
+	@$(RUN)/groupcheck bugs --real
 	@$(RUN)/python tests/oracles/record/record_all.py java
 	@$(RUN)/python tests/oracles/record/record_all.py kafka-python
 	@.ci/need "asking assignors of other languages" go node npm

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 from attrs import field, frozen
 
@@ -43,11 +43,11 @@ class Exhibit:
     # Its id.
     mutation: str
     ticket: str
-    # Releases of Kafka's Java client: one that has the bug, and the first one without it, or the
-    # next that was looked at.
+    # Releases of Kafka: one that has the bug, and the first one without it, or the next that was
+    # looked at.
     old: str
     fixed: str
-    # Settings of the consumers.
+    # Settings of the consumers, or of the broker.
     settings: Mapping[str, object]
     # Where the bug shows from outside.
     symptom: Symptom
@@ -57,13 +57,20 @@ class Exhibit:
     promise: str | StepInvariant = ""
     # Fields of the scope that differ from the mutation's.
     scope: Mapping[str, Any] = field(factory=dict)
+    # The bug is one of brokers, not of clients.
+    on_broker: bool = False
+    # On a broker: the members have instance ids.
+    static: bool = False
+    # On a broker: what happens when the path is over, for its promise to show. Nothing; nothing is
+    # sent for some time; members send heartbeats and no more; the coordinator is started anew.
+    afterwards: Literal["", "silence", "heartbeats", "fail_over"] = ""
     # Why the path is not that of the mutation alone, in its own scope; empty: it is.
     why: str = ""
 
 
 _BOTH = ("claims_lost_partitions", "conflicting_claims_kept")
 _EVICTED: Mapping[str, Any] = {"generations": 3, "faults": {"session_timeout": 1}}
-EXHIBITS = (
+_CLIENT: tuple[Exhibit, ...] = (
     Exhibit(
         "change_during_round_forgotten",
         "KAFKA-3117",
@@ -152,7 +159,70 @@ EXHIBITS = (
         ),
     ),
 )
+_BROKER: tuple[Exhibit, ...] = (
+    Exhibit(
+        "newcomer_without_timer",
+        "KAFKA-9752",
+        "2.4.1",
+        "2.5.0",
+        {},
+        symptoms.is_kept_for_ever,
+        on_broker=True,
+        afterwards="silence",
+    ),
+    Exhibit(
+        "no_sync_deadline",
+        "KAFKA-12890",
+        "2.8.0",
+        "2.8.1",
+        {},
+        symptoms.waits_for_ever,
+        on_broker=True,
+        afterwards="heartbeats",
+    ),
+    Exhibit(
+        "size_cap_off_by_one",
+        "KAFKA-9885",
+        "2.5.0",
+        "2.6.0",
+        {"group.max.size": 1},
+        symptoms.is_over_sized,
+        on_broker=True,
+    ),
+    Exhibit(
+        "takeover_misses_the_plan",
+        "KAFKA-9801",
+        "2.4.1",
+        "2.5.0",
+        {},
+        symptoms.comes_back_too_early,
+        on_broker=True,
+        static=True,
+    ),
+    Exhibit(
+        "takeover_not_logged",
+        "KAFKA-10284",
+        "2.6.0",
+        "2.6.1",
+        {},
+        symptoms.is_forgotten,
+        on_broker=True,
+        static=True,
+        afterwards="fail_over",
+    ),
+)
+EXHIBITS = tuple(sorted((*_CLIENT, *_BROKER), key=lambda one: one.mutation))
 BY_ID: Mapping[str, Exhibit] = {exhibit.mutation: exhibit for exhibit in EXHIBITS}
+
+
+def releases(shown: Iterable[Exhibit]) -> tuple[str, ...]:
+    """All releases of some exhibits, the oldest first."""
+    return tuple(
+        sorted(
+            {release for one in shown for release in (one.old, one.fixed)},
+            key=lambda release: [int(part) for part in release.split(".")],
+        )
+    )
 
 
 def exhibits(ids: Sequence[str]) -> list[Exhibit]:

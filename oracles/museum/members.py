@@ -14,22 +14,16 @@ from attrs import frozen
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import Program
-from groupcheck.oracles.museum.exhibits import EXHIBITS
+from groupcheck.oracles.museum.exhibits import EXHIBITS, releases
 from groupcheck.oracles.museum.network import CHUNK, HOST, Network
 from groupcheck.oracles.show import terminal
 
-RELEASES = tuple(
-    sorted(
-        {release for one in EXHIBITS for release in (one.old, one.fixed)},
-        key=lambda release: [int(part) for part in release.split(".")],
-    )
-)
 MEMBERS = Program(
     "the consumers of an old client",
     Path(__file__).parent / "java",
     "museum.jar",
     "museum",
-    versions=RELEASES,
+    versions=releases(one for one in EXHIBITS if not one.on_broker),
 )
 OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
 TAIL = 600

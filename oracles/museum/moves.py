@@ -26,6 +26,9 @@ Kind = Literal[
     "processes",  # the application processes a record
     "completes",  # onJoinComplete, where that is a step of its own
     "leaves",  # the application does not poll in time, and LeaveGroup is sent
+    "crashes",  # the process dies; another may start in its place
+    "delay",  # the initial delay of a round is over, which no member notices by itself
+    "appended",  # the leader's plan is written, which no member notices by itself
     "topics",  # the topics change, and nobody has noticed it yet
     "sees",  # the member learns of it
 ]
@@ -45,6 +48,9 @@ PLAIN: dict[str, Kind] = {
     timers.late_request.name: "late",
     offsets.process_record.name: "processes",
     client.join_complete.name: "completes",
+    client_faults.crash.name: "crashes",
+    timers.initial_delay.name: "delay",
+    timers.append_committed.name: "appended",
     client_faults.poll_timeout.name: "leaves",
     "add_partitions": "topics",
     "refresh_metadata": "sees",
@@ -127,7 +133,7 @@ def _move(see: Semantics, step: int, firing: Firing, before: State, after: State
     elif rule in PLAIN:
         sent = _sent(was, link) if PLAIN[rule] == "leaves" else was.late
         yield Move(step, PLAIN[rule], me, sent, partitions=_counted(now))
-    elif rule in ("crash", "close", "lose_request", "late_commit"):
+    elif rule in ("close", "lose_request", "late_commit"):
         raise Untranslatable(firing.name)
 
 

@@ -14,6 +14,7 @@ from attrs import frozen
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.oracles.explain.explanation import Explanation, explain
 from groupcheck.oracles.explain.subject import mutation_named, subject
+from groupcheck.oracles.museum.calls import Caller
 from groupcheck.oracles.museum.exhibits import Exhibit
 from groupcheck.oracles.museum.moves import Move, moves
 from groupcheck.oracles.museum.seen import Seen
@@ -129,6 +130,12 @@ def perform(exhibit: Exhibit, say: Say) -> Performance:
     tried one after the other until the bug shows; the fixed release gets the same order.
     """
     found = find(exhibit)
+    if exhibit.on_broker:
+        old, fixed = (
+            Caller(exhibit, release, say).perform(found.moves)
+            for release in (exhibit.old, exhibit.fixed)
+        )
+        return Performance(exhibit, found, old, fixed)
     performance: Performance | None = None
     for cast in _casts(exhibit, found):
         old = Stage(cast, exhibit.old, say).perform(found.moves)

@@ -25,15 +25,16 @@ class Sent:
     api: str
     # The member id in it; empty: none.
     id: str = ""
-    # What a JoinGroup says that the member owns.
-    claims: Named = ()
+    # What a JoinGroup says that the member owns; None: nobody looked.
+    claims: Named | None = None
     # The plan in a leader's SyncGroup: the partitions of each member.
     plan: Mapping[str, Named] | None = None
 
     def __str__(self) -> str:
         said = [f"{self.member} sends {self.api}"]
         if self.api == "JoinGroup":
-            said += ["without an id" if not self.id else "", f"claims {_of(self.claims)}"]
+            said.append("without an id" if not self.id else "")
+            said.append("" if self.claims is None else f"claims {_of(self.claims)}")
         if self.plan is not None:
             shares = "; ".join(f"{m} {_of(share)}" for m, share in sorted(self.plan.items()))
             said.append(f"plans: {shares}")
@@ -59,13 +60,14 @@ class Told:
 
 @frozen
 class Cut:
-    """The connection of a member broke."""
+    """The connection of a member broke, or its process died."""
 
     step: int
     member: str
+    how: str = "loses its connection"
 
     def __str__(self) -> str:
-        return f"{self.member} loses its connection"
+        return f"{self.member} {self.how}"
 
 
 @frozen
@@ -85,7 +87,26 @@ class App:
         return f"{self.member} {words.get(self.what, self.what)} {_of(self.of)}"
 
 
-Fact = Sent | Told | Cut | App
+@frozen
+class State:
+    """What the broker says of the group."""
+
+    step: int
+    state: str
+    members: int
+    # It concerns no member alone.
+    member: str = ""
+
+    def __str__(self) -> str:
+        members = "1 member" if self.members == 1 else f"{self.members} members"
+        return f"the group is {self.state or 'unknown'} and has {members}"
+
+
+Fact = Sent | Told | Cut | App | State
+
+
+class Left(Exception):
+    """Somebody did something else than the path says."""
 
 
 @frozen
@@ -102,6 +123,11 @@ class Seen:
         for fact in self.facts:
             if isinstance(fact, Sent) and fact.api == api and member in (None, fact.member):
                 yield fact
+
+    @property
+    def group(self) -> State | None:
+        """What the broker said of the group last."""
+        return next((f for f in reversed(self.facts) if isinstance(f, State)), None)
 
     def lines(self) -> Iterator[str]:
         for fact in self.facts:

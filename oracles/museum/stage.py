@@ -23,6 +23,7 @@ from groupcheck.oracles.museum.seen import (
     App,
     Cut,
     Fact,
+    Left,
     Named,
     Seen,
     Sent,
@@ -47,10 +48,6 @@ SETTINGS: Mapping[str, object] = {
     "auto.offset.reset": "earliest",
     "fetch.max.wait.ms": 30,
 }
-
-
-class Left(Exception):
-    """A member did something else than the path says."""
 
 
 @frozen
@@ -120,6 +117,10 @@ class Stage:
             self._answer(move, name, final=move.step == (rest[-1] if rest else move).step)
         elif move.kind == "cut":
             self._cut(name)
+        elif move.kind in ("delay", "appended"):
+            pass  # members notice it by their answers
+        elif move.kind == "crashes":
+            raise Left("nothing here makes a consumer crash")
         elif move.kind == "late":
             self._read(self._late.pop(move.process))
         elif move.kind == "processes":
@@ -355,7 +356,7 @@ class Stage:
                 request.member,
                 request.api,
                 values["memberId"],
-                claims(metadata) if metadata else (),
+                claims(metadata) if metadata else None,
                 plan,
             )
         )

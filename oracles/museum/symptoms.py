@@ -117,6 +117,50 @@ def goes_on_after_commit(seen: Seen) -> str:
     return ""
 
 
+def is_kept_for_ever(seen: Seen) -> str:
+    """timer_runs: a member that is not heard of any more stays in the group."""
+    group = seen.group
+    if group is None or not group.members:
+        return ""
+    return f"{group}, long after the session timeout of a member that says nothing"
+
+
+def waits_for_ever(seen: Seen) -> str:
+    """sync_deadline_runs: the group waits for a SyncGroup that never comes."""
+    group = seen.group
+    if group is None or group.state != "CompletingRebalance":
+        return ""
+    return "the group is CompletingRebalance, long after the timeout of the round"
+
+
+def is_over_sized(seen: Seen) -> str:
+    """size_cap: the group has more members than group.max.size, which is 1."""
+    group = seen.group
+    return f"{group}, and group.max.size is 1" if group and group.members > 1 else ""
+
+
+def comes_back_too_early(seen: Seen) -> str:
+    """takeover_restarts_the_round: a static member that comes back is told the generation whose
+    plan names its old id.
+    """
+    for crash, rest in _after(seen, lambda f: isinstance(f, Cut)):
+        for fact in rest:
+            if _told(fact, "JoinGroup", 0) and isinstance(fact, Told) and fact.generation == 1:
+                return (
+                    f"{crash.member} comes back under a new id and joins generation 1, whose"
+                    " members are known already"
+                )
+    return ""
+
+
+def is_forgotten(seen: Seen) -> str:
+    """takeover_is_durable: a new coordinator does not know the id that a static member was told."""
+    for fact in seen.facts:
+        if isinstance(fact, Told) and fact.api == "Heartbeat" and fact.error:
+            return f"the new coordinator answers {fact.error} to the id that {fact.member} has"
+    return ""
+
+
 def _after(seen: Seen, is_one: Callable[[Fact], bool]) -> Iterator[tuple[Fact, Sequence[Fact]]]:
     """Every such fact, with those that follow."""
     for number, fact in enumerate(seen.facts):

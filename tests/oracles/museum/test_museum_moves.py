@@ -14,11 +14,12 @@ from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, UNKNOWN_ME
 from groupcheck.oracles import cli
 from groupcheck.oracles.kafka.pins import pinned
 from groupcheck.oracles.museum import symptoms
+from groupcheck.oracles.museum.brokers import BROKERS
 from groupcheck.oracles.museum.exhibits import EXHIBITS, Exhibit, exhibits
 from groupcheck.oracles.museum.members import MEMBERS
 from groupcheck.oracles.museum.network import record
 from groupcheck.oracles.museum.performing import Found, Performance, find
-from groupcheck.oracles.museum.seen import App, Cut, Fact, Seen, Sent, Told
+from groupcheck.oracles.museum.seen import App, Cut, Fact, Seen, Sent, State, Told
 from groupcheck.oracles.museum.showing import said, view
 from groupcheck.oracles.show.text import as_plain
 
@@ -37,8 +38,11 @@ def seen(*facts: Fact, left_at: str = "", left_in: int = 0) -> Seen:
 def test_each_exhibit_is_a_known_bug_with_its_ticket_and_pinned_releases() -> None:
     for exhibit in EXHIBITS:
         assert exhibit.ticket in mutation(exhibit.mutation).ticket
+        program = BROKERS if exhibit.on_broker else MEMBERS
         for release in (exhibit.old, exhibit.fixed):
-            assert f"kafka-clients-{release}.jar" in pinned(MEMBERS.jar, release)
+            wanted = pinned(program.jar, release)
+            assert f"kafka-clients-{release}.jar" in wanted
+            assert (f"kafka_2.12-{release}.jar" in wanted) == exhibit.on_broker
 
 
 def test_each_path_breaks_the_promise_of_its_bug_and_can_be_carried_out(
@@ -54,7 +58,8 @@ def test_each_path_breaks_the_promise_of_its_bug_and_can_be_carried_out(
 def test_the_moves_of_a_member_are_its_requests_and_answers_in_the_order_of_the_path(
     paths: dict[str, Found],
 ) -> None:
-    moves = [m for m in paths["claims_lost_partitions"].moves if m.process == 0]
+    found = paths["claims_lost_partitions"].moves
+    moves = [m for m in found if m.process == 0 and m.request is not None]
     assert [(m.step, m.kind, m.api, m.answer and m.answer.code) for m in moves] == [
         (1, "sends", "JoinGroup", None),
         (1, "answered", "JoinGroup", MEMBER_ID_REQUIRED),
@@ -77,13 +82,15 @@ def test_broken_connections_and_what_the_application_does_are_moves_too(
 ) -> None:
     def kinds(id: str) -> list[tuple[int, str]]:
         usual = ("sends", "answered")
-        return [(m.step, m.kind) for m in paths[id].moves if m.kind not in usual]
+        quiet = ("delay", "appended")
+        return [(m.step, m.kind) for m in paths[id].moves if m.kind not in (*usual, *quiet)]
 
     assert kinds("late_claims_ignored") == [(3, "delayed"), (10, "late"), (15, "unanswered")]
     assert kinds("round_resets_late_member") == [(11, "cut")]
     assert kinds("processing_after_last_commit") == [(9, "processes"), (12, "processes")]
     assert kinds("change_during_round_forgotten") == [(2, "topics"), (6, "sees")]
     assert kinds("completes_after_leaving") == [(6, "leaves")]
+    assert kinds("takeover_misses_the_plan") == [(2, "crashes")]
 
 
 LOST = (
@@ -133,6 +140,31 @@ CASES: tuple[tuple[symptoms.Symptom, tuple[Fact, ...], tuple[Fact, ...]], ...] =
         symptoms.goes_on_after_commit,
         (Sent(11, "A", "OffsetCommit"), PROCESSED),
         (Sent(11, "A", "OffsetCommit"), Told(11, "A", "OffsetCommit"), PROCESSED),
+    ),
+    (
+        symptoms.is_kept_for_ever,
+        (State(0, "Stable", 1),),
+        (State(0, "Empty", 0),),
+    ),
+    (
+        symptoms.waits_for_ever,
+        (State(0, "CompletingRebalance", 1),),
+        (State(0, "Empty", 0),),
+    ),
+    (
+        symptoms.is_over_sized,
+        (State(0, "CompletingRebalance", 2),),
+        (State(0, "CompletingRebalance", 1),),
+    ),
+    (
+        symptoms.comes_back_too_early,
+        (Cut(2, "A"), Told(4, "A", "JoinGroup", 0, 1)),
+        (Cut(2, "A"), Told(4, "A", "JoinGroup", 0, 2)),
+    ),
+    (
+        symptoms.is_forgotten,
+        (Told(0, "A", "Heartbeat", 82),),
+        (Told(0, "A", "Heartbeat", 0),),
     ),
 )
 
@@ -196,7 +228,7 @@ def test_a_record_is_a_message_set_of_format_1() -> None:
 @pytest.mark.parametrize(
     ("given", "answer"),
     [
-        (["no_sync_deadline"], "'no_sync_deadline' cannot be shown on real old code"),
+        (["leader_forgotten"], "'leader_forgotten' cannot be shown on real old code"),
         (["--score"], "--score: says nothing of real code"),
     ],
 )
