@@ -113,8 +113,9 @@ class Stage:
 
     def _move(self, move: Move, rest: Sequence[Move]) -> None:
         name = self._cast.name(move.process)
+        final = move.step == (rest[-1] if rest else move).step
         if move.kind == "answered":
-            self._answer(move, name, final=move.step == (rest[-1] if rest else move).step)
+            self._answer(move, name, final)
         elif move.kind == "cut":
             self._cut(name)
         elif move.kind in ("delay", "appended"):
@@ -126,7 +127,7 @@ class Stage:
         elif move.kind == "processes":
             self._process(name)
         elif move.kind == "completes":
-            self._complete(name, self._assigned(name), required=True)
+            self._complete(name, self._assigned(name), final)
         elif move.kind == "topics":
             self._grown = move.partitions  # members see it when the path says so
         elif move.kind == "sees":
@@ -234,13 +235,20 @@ class Stage:
         told = {"throttleTimeMs": 0, "errorCode": code, "assignment": share}
         self._network.answer(request, told)
         if not code and self._cast.atomic:
-            self._complete(name, before, required=not final)
+            self._complete(name, before, final)
         elif not code:
             self._read_answers(name)
 
-    def _complete(self, name: str, before: int, required: bool) -> None:
-        """onJoinComplete runs in the member's next poll."""
-        self._until(lambda: self._assigned(name) > before, name, required)
+    def _complete(self, name: str, before: int, final: bool) -> None:
+        """onJoinComplete runs in the member's next poll. In the last step the member may also join
+        again without it.
+        """
+
+        def done() -> bool:
+            again = any(r.member == name and r.api == "JoinGroup" for r in self._network.arrived)
+            return self._assigned(name) > before or (final and again)
+
+        self._until(done, name, "does not take over its share")
 
     def _read_answers(self, name: str) -> None:
         """The member reads its answers without a poll."""
@@ -267,13 +275,17 @@ class Stage:
             facts = self._facts[done:]
             return any(isinstance(f, App) and f.what == "processed" for f in facts)
 
-        self._until(processed, name, required=True)
+        self._until(processed, name, "processes no record")
 
     def _see(self, name: str) -> None:
         self._network.topics[TOPIC] = self._grown
         looked = self._network.looked[name]
         # The second look begins after the answer to the first one was read.
-        self._until(lambda: self._network.looked[name] > looked + 1, name, required=True)
+
+        def looked_twice() -> bool:
+            return self._network.looked[name] > looked + 1
+
+        self._until(looked_twice, name, "does not look at the topics")
 
     def _deliver_commit(self, process: int) -> None:
         request = self._commit.pop(process, None)
@@ -295,13 +307,12 @@ class Stage:
                 self._poll(name)
             self._pump(0.02)
 
-    def _until(self, done: Callable[[], bool], name: str, required: bool) -> None:
+    def _until(self, done: Callable[[], bool], name: str, otherwise: str) -> None:
+        """Polls a member until something is done. Otherwise the performance ends."""
         until = time.monotonic() + PATIENCE_S
         while not done():
             if time.monotonic() > until:
-                if required:
-                    raise Left(f"{name} does not go on")
-                return
+                raise Left(f"{name} {otherwise}")
             self._poll(name)
             self._pump(0.01)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
+from pathlib import Path
 
 import attrs
 import pytest
@@ -43,6 +45,12 @@ def test_each_exhibit_is_a_known_bug_with_its_ticket_and_pinned_releases() -> No
             wanted = pinned(program.jar, release)
             assert f"kafka-clients-{release}.jar" in wanted
             assert (f"kafka_2.12-{release}.jar" in wanted) == exhibit.on_broker
+
+
+def test_the_page_lists_what_is_shown_with_its_releases() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "museum.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (\S+) \| (\S+) \| (\S+) \|", page, re.MULTILINE)
+    assert rows == [(e.mutation, e.ticket, e.old, e.fixed) for e in EXHIBITS]
 
 
 def test_each_path_breaks_the_promise_of_its_bug_and_can_be_carried_out(
