@@ -57,6 +57,8 @@ class Exhibit:
     promise: str | StepInvariant = ""
     # Fields of the scope that differ from the mutation's.
     scope: Mapping[str, Any] = field(factory=dict)
+    # Processes that stay on the old release when the others have the fixed one.
+    stay_old: tuple[int, ...] = ()
     # The bug is one of brokers, not of clients.
     on_broker: bool = False
     # On a broker: the members have instance ids.
@@ -104,9 +106,11 @@ _CLIENT: tuple[Exhibit, ...] = (
         symptoms.planned_twice,
         of=_BOTH,
         scope=_EVICTED,
+        stay_old=(0,),
         why=(
             "2.8.0 has a second bug (KAFKA-12983), because of which a member claims what it has"
-            " lost; the model has both, so that the two claims come about as they did there"
+            " lost; the model has both, and A stays on 2.8.0 when the leader B has 3.0.0, so that"
+            " the two claims are made there too"
         ),
     ),
     Exhibit(

@@ -141,7 +141,8 @@ def perform(exhibit: Exhibit, say: Say) -> Performance:
         old = Stage(cast, exhibit.old, say).perform(found.moves)
         performance = Performance(exhibit, found, old, old)
         if performance.shows:
-            fixed = Stage(cast, exhibit.fixed, say).perform(found.moves)
+            others = dict.fromkeys(exhibit.stay_old, exhibit.old)
+            fixed = Stage(cast, exhibit.fixed, say, others).perform(found.moves)
             return Performance(exhibit, found, old, fixed)
     assert performance is not None
     return performance

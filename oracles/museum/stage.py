@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from attrs import frozen
@@ -77,11 +78,21 @@ class Cast:
 class Stage:
     """One performance."""
 
-    def __init__(self, cast: Cast, release: str, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        cast: Cast,
+        release: str,
+        say: Callable[[str], None],
+        others: Mapping[int, str] | None = None,
+    ) -> None:
+        """`others`: processes of another release."""
         names = [cast.name(process) for process in range(len(cast.order))]
         self._cast, self._names = cast, names
         self._network = Network(names, {TOPIC: cast.partitions})
-        self._members = Members(release, self._network, self._happened, say)
+        releases = [(others or {}).get(process, release) for process in range(len(cast.order))]
+        companies = {r: Members(r, self._network, self._happened, say) for r in set(releases)}
+        self._companies = tuple(companies.values())
+        self._of = {name: companies[r] for name, r in zip(names, releases, strict=True)}
         self._release = release
         self._facts: list[Fact] = []
         self._step = AFTER
@@ -96,9 +107,12 @@ class Stage:
     def perform(self, moves: Sequence[Move], afterwards_s: float = AFTERWARDS_S) -> Seen:
         """Carries out a path, and then polls all members for a while."""
         left, where = "", 0
-        with self._network, self._members:
+        with ExitStack() as stack:
+            stack.enter_context(self._network)
+            for company in self._companies:
+                stack.enter_context(company)
             for name in self._names:
-                self._members.open(name, {**SETTINGS, **self._cast.settings}, TOPIC)
+                self._of[name].open(name, {**SETTINGS, **self._cast.settings}, TOPIC)
             try:
                 for number, move in enumerate(moves):
                     self._step = move.step
@@ -231,7 +245,7 @@ class Stage:
             raise Left(f"the leader's plan gives {name} {sorted(given)}, not {sorted(wanted)}")
         before = self._assigned(name)
         if not self._cast.atomic:
-            self._wait(lambda: not self._members.busy(name))
+            self._wait(lambda: not self._of[name].busy(name))
         told = {"throttleTimeMs": 0, "errorCode": code, "assignment": share}
         self._network.answer(request, told)
         if not code and self._cast.atomic:
@@ -252,8 +266,8 @@ class Stage:
 
     def _read_answers(self, name: str) -> None:
         """The member reads its answers without a poll."""
-        self._members.read_network(name)
-        self._wait(lambda: not self._members.busy(name))
+        self._of[name].read_network(name)
+        self._wait(lambda: not self._of[name].busy(name))
 
     def _wait(self, done: Callable[[], bool]) -> None:
         until = time.monotonic() + PATIENCE_S
@@ -317,8 +331,8 @@ class Stage:
             self._pump(0.01)
 
     def _poll(self, name: str) -> None:
-        if not self._members.busy(name):
-            self._members.poll(name, POLL_MS)
+        if not self._of[name].busy(name):
+            self._of[name].poll(name, POLL_MS)
 
     def _pump(self, seconds: float) -> None:
         """Lets things happen, and answers what the path does not speak of."""
