@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from attrs import field, frozen
 
-from groupcheck.model.engine import UserError, step_invariant
-from groupcheck.model.engine.promises import StepInvariant
+from groupcheck.model.engine import UserError, invariant, step_invariant
+from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.protocol.classic import client
+from groupcheck.model.protocol.classic.group import Seats
 from groupcheck.model.protocol.codes import REBALANCE_IN_PROGRESS
+from groupcheck.model.protocol.messages import NO_GENERATION
 from groupcheck.oracles.museum import symptoms
 from groupcheck.oracles.museum.symptoms import Symptom
 
@@ -36,6 +38,20 @@ def owner_is_not_reset_by_a_round(before: Any, after: Any) -> bool:
     return bool(kept or before.link.answer.code != REBALANCE_IN_PROGRESS or not before.client.owned)
 
 
+@invariant(source="KAFKA-15170")
+def newcomer_waits_for_the_owner(
+    a: Annotated[int, "rightful[i]"],
+    b: Annotated[int, "rightful[j]"],
+    seats: Annotated[Seats, "seats[j]"],
+) -> bool:
+    """A member that is new in the group does not get what another one still owns.
+
+    Why: this is `hand_off` for a new member, the only one that an assignor has a reason to prefer.
+    """
+    new = any(seat.member and seat.claimed == NO_GENERATION for _, seat in seats)
+    return not (new and a & b)
+
+
 @frozen
 class Exhibit:
     """A mutation whose bug real releases have."""
@@ -54,9 +70,12 @@ class Exhibit:
     # The path is the shortest one of these mutations together; empty: of `mutation` alone.
     of: tuple[str, ...] = ()
     # The promise that the path breaks; empty: that of `mutation`.
-    promise: str | StepInvariant = ""
+    promise: str | StepInvariant | Predicate = ""
     # Fields of the scope that differ from the mutation's.
     scope: Mapping[str, Any] = field(factory=dict)
+    # The member that is assigned something new in the last step is in the rack of that partition,
+    # and all others are in another one.
+    racks: bool = False
     # Processes that stay on the old release when the others have the fixed one.
     stay_old: tuple[int, ...] = ()
     # The bug is one of brokers, not of clients.
@@ -160,6 +179,21 @@ _CLIENT: tuple[Exhibit, ...] = (
         why=(
             "the eager members of the model claim nothing; members with the sticky assignor send"
             " what they had as user data, so the path is that of two claims in a cooperative group"
+        ),
+    ),
+    Exhibit(
+        "transfer_in_one_round",
+        "KAFKA-15170",
+        "3.7.0",
+        "3.7.1",
+        COOPERATIVE,
+        symptoms.given_while_owned,
+        promise=newcomer_waits_for_the_owner,
+        racks=True,
+        scope={"partitions": 2},
+        why=(
+            "the partition goes to a new member, which alone is in its rack; the model has no"
+            " racks, but may choose any plan"
         ),
     ),
 )

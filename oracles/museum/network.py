@@ -24,6 +24,8 @@ from groupcheck.traces.captures.apis import APIS as GROUP_APIS
 from groupcheck.traces.message_bytes import Field, Reader, written
 
 HOST = "127.0.0.1"
+# The racks of two brokers, which are the same process. They have the partitions in turn.
+RACKS = ("near", "far")
 CHUNK = 1 << 16
 FETCH_S = 0.03  # how long a Fetch waits for records
 UNSUPPORTED_VERSION = 35
@@ -300,7 +302,10 @@ class Network:
 
     def _metadata(self, port: int) -> dict[str, Any]:
         return {
-            "brokers": [{"id": 0, "host": HOST, "port": port, "rack": None}],
+            "brokers": [
+                {"id": id, "host": HOST, "port": port, "rack": rack}
+                for id, rack in enumerate(RACKS)
+            ],
             "cluster": "museum",
             "controller": 0,
             "topics": [
@@ -309,7 +314,8 @@ class Network:
                     "topic": topic,
                     "internal": 0,
                     "partitions": [
-                        {"error": 0, "partition": p, "leader": 0, "replicas": [0], "in_sync": [0]}
+                        {"error": 0, "partition": p}
+                        | {"leader": p % 2, "replicas": [p % 2], "in_sync": [p % 2]}
                         for p in range(count)
                     ],
                 }

@@ -4,7 +4,7 @@ on the fixed one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -12,6 +12,7 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.protocol.messages import JoinGroup
 from groupcheck.oracles.explain.explanation import Explanation, explain
 from groupcheck.oracles.explain.subject import mutation_named, subject
 from groupcheck.oracles.museum.calls import Caller
@@ -151,5 +152,18 @@ def perform(exhibit: Exhibit, say: Say) -> Performance:
 def _casts(exhibit: Exhibit, found: Found) -> Iterator[Cast]:
     topic = next((m.partitions for m in found.moves if m.partitions), 0)
     partitions = topic - 1 if topic else found.partitions
-    for order in permutations(range(found.processes)):
-        yield Cast(exhibit.settings, order, partitions, found.atomic)
+    near = _preferred(found.moves) if exhibit.racks else None
+    for order in permutations(reversed(range(found.processes))):
+        yield Cast(exhibit.settings, order, partitions, found.atomic, near)
+
+
+def _preferred(moves: Sequence[Move]) -> tuple[int, int]:
+    """The member that gets in the last step what it did not claim, and that partition."""
+    claimed: dict[int, int] = {}
+    got = (0, 0)
+    for move in moves:
+        if isinstance(move.request, JoinGroup):
+            claimed[move.process] = move.request.owned
+        elif move.answer is not None and (new := move.answer.share & ~claimed[move.process]):
+            got = move.process, new.bit_length() - 1
+    return got

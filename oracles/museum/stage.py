@@ -18,7 +18,7 @@ from attrs import frozen
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
 from groupcheck.oracles.museum.members import Event, Members
 from groupcheck.oracles.museum.moves import Move
-from groupcheck.oracles.museum.network import Arrived, Network
+from groupcheck.oracles.museum.network import RACKS, Arrived, Network
 from groupcheck.oracles.museum.seen import (
     AFTER,
     App,
@@ -63,9 +63,19 @@ class Cast:
     partitions: int
     # onJoinComplete runs as soon as SyncGroup is answered.
     atomic: bool = True
+    # A process, and the partition in whose rack it is; all others are in the other rack. None:
+    # members have no racks.
+    near: tuple[int, int] | None = None
 
     def name(self, process: int) -> str:
         return chr(ord("A") + process)
+
+    def rack(self, process: int) -> Mapping[str, object]:
+        """The setting of a process's rack."""
+        if self.near is None:
+            return {}
+        preferred, partition = self.near
+        return {"client.rack": RACKS[(partition + (process != preferred)) % 2]}
 
     def id(self, process: int, number: int) -> str:
         """The member id for a number of the model's."""
@@ -111,8 +121,9 @@ class Stage:
             stack.enter_context(self._network)
             for company in self._companies:
                 stack.enter_context(company)
-            for name in self._names:
-                self._of[name].open(name, {**SETTINGS, **self._cast.settings}, TOPIC)
+            for process, name in enumerate(self._names):
+                settings = {**SETTINGS, **self._cast.settings, **self._cast.rack(process)}
+                self._of[name].open(name, settings, TOPIC)
             try:
                 for number, move in enumerate(moves):
                     self._step = move.step
