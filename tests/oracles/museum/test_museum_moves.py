@@ -14,6 +14,9 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.mutations import mutation
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, UNKNOWN_MEMBER_ID
 from groupcheck.oracles import cli
+from groupcheck.oracles.check import bugs
+from groupcheck.oracles.check.gallery import page
+from groupcheck.oracles.check.score import score
 from groupcheck.oracles.kafka.pins import pinned
 from groupcheck.oracles.museum import symptoms
 from groupcheck.oracles.museum.brokers import BROKERS
@@ -224,6 +227,17 @@ def test_the_answer_counts_what_was_reproduced(performance: Performance) -> None
     assert "NOT SHOWN  claims_lost_partitions" in shown
     assert "   11  A sends JoinGroup, without an id, claims t-0" in shown
     assert "1 of 2 bugs show on the old release and not on the fixed one" in shown
+
+
+def test_the_gallery_shows_what_both_releases_did(performance: Performance) -> None:
+    found = bugs.find_all(["claims_lost_partitions"])
+    hostile = attrs.evolve(
+        performance.old, facts=(*performance.old.facts, App(0, "<b>", "lost", T0))
+    )
+    shown = page(found, score([]), [attrs.evolve(performance, old=hostile)])
+    assert "On real old code" in shown and "1 of 1 show on a real old" in " ".join(shown.split())
+    assert "A sends JoinGroup, without an id, claims t-0" in shown
+    assert "<b>" not in shown and "On real old code" not in page(found, score([]))
 
 
 def test_a_record_is_a_message_set_of_format_1() -> None:
