@@ -59,7 +59,10 @@ class JoinExchange(Exchange):
     told: str = ""
     # For the leader: (id, subscription bytes) of each member.
     members: tuple[tuple[str, bytes], ...] = ()
-    static_members: bool = False
+    # Those of them that are static: (id, instance id).
+    static: tuple[tuple[str, str], ...] = ()
+    # The leader need not assign anything (KIP-814); None before version 9.
+    skips: bool | None = None
 
 
 @frozen(kw_only=True)

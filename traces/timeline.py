@@ -17,6 +17,7 @@ from attrs import Factory, define, field
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.traces.epochs import EpochStory
 from groupcheck.traces.events import (
+    AppendFailed,
     AssignmentReceived,
     Cause,
     Event,
@@ -337,6 +338,12 @@ class Timeline:
             new = self.member(event.new, event)
             new.joined, new.instance = moment(event), event.instance
 
+    def _append_failed(self, event: AppendFailed) -> None:
+        """A static member's new id could not be written: the old one is back."""
+        known = self.members.get(event.reverted_to or "")
+        if known is not None and known.gone == "replaced":
+            known.gone, known.ended = "", None
+
     def _left(self, event: MemberLeft) -> None:
         member = self.member(event.member, event)
         if member.gone != "left":
@@ -429,6 +436,7 @@ _HANDLERS: dict[type[Event], Callable[[Timeline, Any], None]] = {
     RebalanceStarted: Timeline._started,
     Stabilized: Timeline._stabilized,
     GroupEmptied: Timeline._emptied,
+    AppendFailed: Timeline._append_failed,
     AssignmentReceived: Timeline._assigned,
     IdHandedOut: Timeline._handed_out,
     MemberAdded: Timeline._added,

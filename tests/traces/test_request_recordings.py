@@ -145,14 +145,26 @@ def test_a_broker_restart_is_an_interruption_and_no_rebalance() -> None:
     assert kinds(g1).keys() == {"coordinator_away"}
 
 
-@pytest.mark.parametrize(
-    ("name", "protocol"),
-    [("static_bounce", "static"), ("kip848", "consumer")],
-)
-def test_what_is_not_modelled_yet_is_read_in_full_and_unknown(name: str, protocol: str) -> None:
-    g = group(name)
-    assert (g.verdict, g.protocol, g.lines) == ("unknown", protocol, replay(name).lines)
+def test_what_is_not_modelled_yet_is_read_in_full_and_unknown() -> None:
+    g = group("kip848")
+    assert (g.verdict, g.protocol, g.lines) == ("unknown", "consumer", replay("kip848").lines)
     assert "not modelled yet" in g.reason and "every request is read" in g.reason
+
+
+def test_a_static_member_that_comes_back_in_time_starts_no_round() -> None:
+    """b is away for 1.1 s and comes back; c is away for longer than its session."""
+    g = group("static_bounce")
+    assert (g.verdict, g.protocol, g.unexplained_count) == ("holds", "static", 0)
+    assert g.requests is not None and g.requests.judged > 50
+    assert [(x.cause.value, x.causers[0][:3]) for x in g.timeline.rounds] == [
+        ("join", "i-a"),
+        ("join", "i-b"),
+        ("session_expired", "i-c"),
+        ("join", "i-c"),
+    ]
+    assert g.timeline.counts["static_returns"] == 1
+    members = g.timeline.members.values()
+    assert sorted(m.gone for m in members if m.instance == "i-b") == ["", "replaced"]
 
 
 def test_a_cooperative_groups_answers_are_judged() -> None:

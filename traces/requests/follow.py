@@ -15,7 +15,6 @@ from heapq import heappop, heappush
 
 from attrs import Factory, define, evolve, field
 
-from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS
 from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange, SyncExchange
@@ -25,14 +24,15 @@ from groupcheck.traces.requests.moves import (
     Lost,
     Moves,
     answered_within,
-    members_of,
     put,
 )
-from groupcheck.traces.requests.seats import Seating
-from groupcheck.traces.requests.steps import MOST_MEMBERS, SIZES, Ask, Coordinator
+from groupcheck.traces.requests.seats import Instance, Key, Seating, id_of, keys_of
+from groupcheck.traces.requests.steps import MOST_MEMBERS, SIZES, Coordinator
 from groupcheck.traces.requests.story import Entry, Story
+from groupcheck.traces.requests.told import round_just_told
 from groupcheck.traces.requests.words import Refused
-from groupcheck.traces.requests.worlds import AWAY, LATENESS_MS, SLACK_MS, Judged, Rules, World
+from groupcheck.traces.requests.world import World
+from groupcheck.traces.requests.worlds import AWAY, LATENESS_MS, SLACK_MS, Judged, Rules
 
 HANDLED_WITHIN_MS = 25.0
 """How much later a request may be handled that could be handled at once."""
@@ -107,7 +107,7 @@ class Follower:
             self._hand_on(at_the_end=True)
 
     def _begin(self, e: Judged) -> None:
-        if isinstance(e, JoinExchange) and not e.member:
+        if isinstance(e, JoinExchange) and not e.member and not e.skips:
             self.begins = "the log begins with a member that has no id yet"
             self.worlds = [World(self.rules.coordinator.start())]
         else:
@@ -121,30 +121,37 @@ class Follower:
         """Notes what the request tells about timers and ids, whatever its answer is."""
         try:
             taken: set[int] = set()
-            for member in members_of(e):
-                taken.add(self._seat(member, taken))
+            for key in keys_of(self.rules.seating, e):
+                taken.add(self._seat(key, taken))
         except Lost as why:
             self._trouble(str(why))
             return
-        name = e.told if isinstance(e, JoinExchange) and not e.member else e.member
-        if isinstance(e, JoinExchange) and not e.member and len(self._given_ids) < IDS_KEPT:
+        if self._was_dynamic(e):
+            self._lose("that a member is static was not known")
+        name = id_of(e)
+        fresh = isinstance(e, JoinExchange) and not e.member
+        if e.instance is not None and (fresh or e.code in _SHOWS_LIFE):
+            self.rules.seating.meet(name, e.instance)
+        if fresh and name and len(self._given_ids) < IDS_KEPT:
             self._given_ids.add(name)
+        if e.code in AWAY:
+            self.rules.interrupted = e.began
+        self._moves(e)
+        if isinstance(e, SyncExchange) and e.assignments:
+            self._keep_plan(e)
         life = self.rules.seating.lives.get(name)
         if life is None:
             return
         if isinstance(e, JoinExchange):
-            life.session_ms, life.rebalance_ms = float(e.session_ms), float(e.rebalance_ms)
+            first = life.session_ms if fresh and life.session_ms else float("inf")
+            life.session_ms = min(first, float(e.session_ms))
+            life.rebalance_ms = float(e.rebalance_ms)
             life.parked_since = (
                 min(life.parked_since, e.began) if e.code != MEMBER_ID_REQUIRED else float("inf")
             )
         if e.code in _SHOWS_LIFE and not isinstance(e, LeaveExchange):
             life.sign = max(life.sign, e.began)
             self._strangers = self._strangers or (self.rounds < 2 and name not in self._given_ids)
-        if e.code in AWAY:
-            self.rules.interrupted = e.began
-        self._moves(e)
-        if isinstance(e, SyncExchange) and e.assignments:
-            self._keep_plan(e)
 
     def _moves(self, e: Judged) -> None:
         """Notes a member that goes on over another connection although the broker did not go away:
@@ -163,15 +170,29 @@ class Follower:
             del self._connection_of[next(iter(self._connection_of))]
         self._connection_of[e.member] = e.connection
 
-    def _seat(self, member: str, taken: Iterable[int] = ()) -> int:
+    def _was_dynamic(self, e: Judged) -> bool:
+        """Does the request show that a member is static which was taken for a dynamic one, because
+        the log begins after it joined?
+        """
+        seating = self.rules.seating
+        known = e.instance is not None and e.member and seating.key(e.member, None) == e.member
+        return bool(known and seating.knows(e.member) and e.code in _SHOWS_LIFE)
+
+    def _seat(self, key: Key, taken: Iterable[int] = ()) -> int:
         """The index of a member that may be new; `taken`: indexes that no world knows yet."""
+        seating = self.rules.seating
+        if seating.knows(key):
+            return seating.index(key)
         used = {*taken} | {i for w in self.worlds for i in w.memory.used}
         for e in self.rules.open.values():
-            used |= {
-                self.rules.seating.index(m) for m in members_of(e) if self.rules.seating.knows(m)
-            }
-        seat = self.rules.seating.seat(member, used)
+            used |= {seating.index(k) for k in keys_of(seating, e) if seating.knows(k)}
+        seat = seating.seat(key, used)
         if seat is not None:
+            static = isinstance(key, Instance)
+            self.worlds = [
+                evolve(w, memory=self.rules.coordinator.placed(w.memory, seat, static))
+                for w in self.worlds
+            ]
             return seat
         larger = next((size for size in SIZES if size > self.rules.seating.size), None)
         if larger is None:
@@ -180,16 +201,13 @@ class Follower:
         self.worlds = [
             evolve(w, memory=self.rules.coordinator.grown(w.memory)) for w in self.worlds
         ]
-        return self._seat(member, taken)
+        return self._seat(key, taken)
 
     def _keep_plan(self, e: SyncExchange) -> None:
         plans = self.rules.plans
         if len(plans) >= PLANS_KEPT:
-            needed = (
-                {w.plan for w in self.worlds}
-                | {w.kept_plan for w in self.worlds}
-                | set(self.rules.open)
-            )
+            used = (plan for w in self.worlds for plan in (w.plan, w.kept_plan) if plan)
+            needed = {plan.request for plan in used} | set(self.rules.open)
             for line in [line for line in plans if line not in needed]:
                 del plans[line]
         plans[e.line] = dict(e.assignments)
@@ -275,9 +293,7 @@ class Follower:
     def _answers_due(self, now: float) -> None:
         while self._due and self._due[0][0] <= now:
             due, _, e = heappop(self._due)
-            life = self.rules.seating.lives.get(
-                e.told if isinstance(e, JoinExchange) and not e.member else e.member
-            )
+            life = self.rules.seating.lives.get(id_of(e))
             if life is not None and e.code in _SHOWS_LIFE and not isinstance(e, LeaveExchange):
                 life.sign = max(
                     life.sign, e.given if isinstance(e, JoinExchange | SyncExchange) else e.began
@@ -371,7 +387,8 @@ class Follower:
         if self.rounds > 1 or self.synced:
             return False
         return self._strangers or (
-            isinstance(e, JoinExchange) and not {id for id, _ in e.members} <= self._given_ids
+            isinstance(e, JoinExchange)
+            and not {e.leader, *(id for id, _ in e.members)} - {""} <= self._given_ids
         )
 
     # -- lost, and found again
@@ -407,6 +424,7 @@ class Follower:
                 isinstance(x, JoinExchange)
                 and x.leader == x.told
                 and x.members
+                and not x.skips
                 and x.to_generation == self.generation
             ):
                 self._go_on_from(x)
@@ -422,43 +440,32 @@ class Follower:
                 return
             self._answers_due(x.began)
             self._signs(x)
+            if self.lost:
+                return
             self._judge(x)
             heappush(self._due, (x.given + SLACK_MS, x.line, x))
 
     def _go_on_from(self, e: JoinExchange) -> None:
-        """Builds, with the model's own rules, a group whose members have all just been told the new
-        generation.
-        """
+        """Goes on with a group whose members have all just been told the new generation."""
+        rules, seating = self.rules, self.rules.seating
+        static = dict(e.static)
         members = [e.told, *(id for id, _ in e.members if id != e.told)]
+        handed = {
+            id: seating.index(id)
+            for id, life in seating.lives.items()
+            if id in self._handed_out and id not in members and life.expires > e.given
+        }
+        taken = set(handed.values())
         try:
-            seating = self.rules.seating
-            taken = {
-                seating.index(m)
-                for m, life in seating.lives.items()
-                if m in self._handed_out and life.expires > e.given
-            }
             for member in members:
-                taken.add(self._seat(member, taken))
+                taken.add(self._seat(seating.key(member, static.get(member)), taken))
         except Lost as why:
             self._trouble(str(why))
             return
-        coordinator, seating = self.rules.coordinator, self.rules.seating
-        memory = coordinator.start()
-        subscribed = {id: ((e.chosen or "", metadata),) for id, metadata in e.members}
-        for member in members:
-            index = seating.index(member)
-            claimed = self.rules.claims.setdefault(
-                subscribed.get(member, ()), len(self.rules.claims)
-            )
-            for ask in (Ask("join", index, fresh=True), Ask("join", index, claimed=claimed)):
-                memory = coordinator.ask(memory, ask)[0].after
-        memory = coordinator.fire(memory, timers.initial_delay.name)[0].after
-        for member, life in seating.lives.items():
-            if member in self._handed_out and member not in members and life.expires > e.given:
-                memory = coordinator.ask(memory, Ask("join", seating.index(member), fresh=True))[
-                    0
-                ].after
-        self.worlds = [World(memory, e.to_generation, since=e.given)]
+        for member, instance in e.static:
+            seating.meet(member, instance)
+        memory, ids = round_just_told(rules, e, members, tuple(handed.values()))
+        self.worlds = [World(memory, e.to_generation, ids=ids, since=e.given)]
         self.lost, self.synced, self._synced_at = "", self.synced + 1, self.rounds
 
     # -- what is handed on

@@ -140,6 +140,13 @@ def _maybe_text(fields: Fields, name: str) -> str | None:
     return None if fields.get(name) is None else _text(fields, name)
 
 
+def _maybe_truth(fields: Fields, name: str) -> bool | None:
+    value = fields.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise NotUnderstood(f"{name} is neither true nor false")
+    return value
+
+
 def _list(fields: Fields, name: str) -> list[Fields]:
     value = fields.get(name)
     if value is None:
@@ -192,7 +199,12 @@ def _join(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, 
             leader=_text(response, "leader"),
             told=_text(response, "memberId"),
             members=tuple((_text(m, "memberId"), _bytes(m, "metadata")) for m in members),
-            static_members=any(m.get("groupInstanceId") is not None for m in members),
+            static=tuple(
+                (_text(m, "memberId"), instance)
+                for m in members
+                if (instance := _maybe_text(m, "groupInstanceId")) is not None
+            ),
+            skips=_maybe_truth(response, "skipAssignment"),
         ),
     )
 

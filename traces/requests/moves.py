@@ -16,10 +16,12 @@ from math import isinf
 
 from attrs import define, evolve
 
-from groupcheck.model.protocol.classic import timers
+from groupcheck.model.protocol.classic import takeover, timers
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
 from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange
+from groupcheck.traces.requests.seats import keys_of
+from groupcheck.traces.requests.world import World
 from groupcheck.traces.requests.worlds import (
     GONE,
     LATENESS_MS,
@@ -27,7 +29,6 @@ from groupcheck.traces.requests.worlds import (
     SLACK_MS,
     Judged,
     Rules,
-    World,
 )
 
 MOST_WORLDS = 2000
@@ -45,15 +46,6 @@ class Degree(IntEnum):
 
 class Lost(Exception):
     """The group cannot be followed from here; the text says why."""
-
-
-def members_of(e: Exchange) -> tuple[str, ...]:
-    """The members that an exchange concerns; for a JoinGroup without an id, the id that the answer
-    tells.
-    """
-    if isinstance(e, LeaveExchange):
-        return tuple(x.member for x in e.leavers)
-    return (e.told if isinstance(e, JoinExchange) and not e.member else e.member,)
 
 
 @define
@@ -125,6 +117,9 @@ class Moves:
         if memory.appending:
             yield from rules.fire(w, timers.append_committed.name, None, now, e)
             yield from rules.fire(w, timers.append_failed.name, None, now, e)
+        for i in memory.taking:
+            yield from rules.fire(w, takeover.takeover_committed.name, i, now, e)
+            yield from rules.fire(w, takeover.takeover_failed.name, i, now, e)
         ends = w.since + self._shortest(w)
         overdue = now >= ends - SLACK_MS
         if memory.phase == Phase.PREPARING:
@@ -144,15 +139,15 @@ class Moves:
 
     def _shortest(self, w: World) -> float:
         """The rebalance timeout: the shortest of all members'."""
-        return min((self.rules.seating.life(i).rebalance_ms for i in w.memory.members), default=0.0)
+        return min((self.rules.life(w, i).rebalance_ms for i in w.memory.members), default=0.0)
 
     def _expiries(self, w: World, now: float, e: Exchange, degree: Degree) -> Iterator[World]:
         """Sessions that have ended. That a member is gone shows in its own requests, in the
         heartbeats of others, and when a round can go on.
         """
-        memory, seating = w.memory, self.rules.seating
+        memory, life = w.memory, self.rules.life
         silent = (memory.members | memory.pending) - memory.joining - memory.syncing
-        over = sorted((at, i) for i in silent if (at := seating.life(i).expires) <= now + SLACK_MS)
+        over = sorted((at, i) for i in silent if (at := life(w, i).expires) <= now + SLACK_MS)
         own = self._own(over, w, now, e) if over else []
         if memory.phase == Phase.PREPARING:
             unseen = not memory.joining or answered_within(self.rules, w, now + self.rules.lateness)
@@ -170,7 +165,7 @@ class Moves:
                 w, timers.session_timeout.name, i, now if isinf(ended) else min(now, ended), e
             )
         for i in memory.new & memory.joining:
-            if seating.life(i).parked_since + NEW_MEMBER_MS <= now + SLACK_MS:
+            if life(w, i).parked_since + NEW_MEMBER_MS <= now + SLACK_MS:
                 yield from self.rules.fire(w, timers.new_member_timeout.name, i, now, e)
 
     def _own(
@@ -180,8 +175,9 @@ class Moves:
         waits.
         """
         told = [e, *(self.rules.open[r] for r, _ in w.waiting)]
-        gone = {m for x in told if _tells(x) for m in members_of(x)}
-        return [x for x in over if self.rules.seating.name(x[1]) in gone]
+        seating = self.rules.seating
+        gone = {key for x in told if _tells(x) for key in keys_of(seating, x)}
+        return [x for x in over if seating.at(x[1]) in gone]
 
     def _fail_over(self, w: World, now: float) -> Iterator[World]:
         sent_away = any(self.rules.open[r].code in GONE for _, r in w.parked)

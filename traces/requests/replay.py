@@ -50,6 +50,10 @@ from groupcheck.traces.requests.worlds import AWAY, Judged
 from groupcheck.traces.stays import Stays
 from groupcheck.traces.timeline import Timeline
 
+FOLLOWED = frozenset({"classic", "cooperative", "static"})
+"""Kinds of groups whose coordinator is followed. A cooperative group is like any other to it:
+`conform cooperative`.
+"""
 GROUPS_KEPT = 2000
 UNEXPLAINED_KEPT = 200
 SHOWN = 20
@@ -122,8 +126,7 @@ class RequestTrail:
             if "static" in self.protocols:
                 self.certain.turn_static()
             self.certain.observe(e)
-            if not self.certain.static:
-                self.follower.observe(e)
+            self.follower.observe(e)
 
     def _gone(self, e: Exchange) -> None:
         """Notes for how long the coordinator was away."""
@@ -144,7 +147,7 @@ class RequestTrail:
         """Notes the group's protocol, if it is not the classic eager one."""
         if isinstance(e, EpochExchange):
             self._is(e.protocol)
-        elif e.instance is not None or (isinstance(e, JoinExchange) and e.static_members):
+        elif e.instance is not None or (isinstance(e, JoinExchange) and e.static):
             self._is("static")
         if isinstance(e, JoinExchange):
             if e.protocol_type not in ("consumer", ""):
@@ -207,7 +210,7 @@ class RequestTrail:
             self.owners = Owners(self.group, overlaps=self.owners.overlaps)
         verdict, reason = self._verdict(doubts, lacks)
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
-        followed = (protocol in ("classic", "cooperative") and not lacks) or certain
+        followed = (protocol in FOLLOWED and not lacks) or certain
         anomalies = (
             *(self._refusals() if followed else ()),
             *self._found(),
@@ -267,11 +270,9 @@ class RequestTrail:
             return self._of_unexplained(doubts)
         if lacks and not self.owners.overlaps:
             return UNKNOWN, f"nothing is judged: {lacks}"
-        # To the coordinator a cooperative group is like any other: `conform cooperative`.
-        if other := self.protocols.keys() - {"cooperative"}:
+        if other := self.protocols.keys() - FOLLOWED:
             name = max(other, key=lambda p: (self.protocols[p], p))
-            what = "static membership" if name == "static" else f"the {name} protocol"
-            said = f"{what} is not modelled yet: every request is read"
+            said = f"the {name} protocol is not modelled yet: every request is read"
             return UNKNOWN, f"{said}, the answers are not judged"
         if self.unexplained and not lacks:
             return self._of_unexplained(doubts)

@@ -1,15 +1,32 @@
-"""Which member id of a log stands for which index of the model's coordinator."""
+"""Which members of a log stand for which index of the model's coordinator.
+
+A dynamic member sits there by its member id, a static one by its instance id (group.instance.id,
+KIP-345): its member ids change with every restart.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from attrs import Factory, define, frozen
 
-from attrs import Factory, define
+from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange
+
+IDS_OF_INSTANCE = 8
+"""So many of the latest member ids of an instance are known."""
+
+
+@frozen
+class Instance:
+    """A static member, by its instance id."""
+
+    name: str
+
+
+Key = str | Instance  # a dynamic member's id, or a static member
 
 
 @define
 class Life:
-    """What the log says about one member's timers. Moments are ms since 1970."""
+    """What the log says about the timers of one member id. Moments are ms since 1970."""
 
     session_ms: float = 0.0
     rebalance_ms: float = 0.0
@@ -26,46 +43,91 @@ class Life:
 
 @define
 class Seating:
-    """Member id <-> index. An index goes to another id when no world remembers the first one any
+    """Member <-> index. An index goes to another member when no world remembers the first one any
     more.
     """
 
     # How many indexes the coordinator has.
     size: int
+    # Member id -> its timers.
     lives: dict[str, Life] = Factory(dict)
-    _index: dict[str, int] = Factory(dict)
-    _names: dict[int, str] = Factory(dict)
+    _index: dict[Key, int] = Factory(dict)
+    _keys: dict[int, Key] = Factory(dict)
+    # Instance -> its latest member ids; the same the other way round.
+    _ids: dict[Instance, list[str]] = Factory(dict)
+    _instances: dict[str, Instance] = Factory(dict)
 
-    def seat(self, member: str, used: set[int]) -> int | None:
+    def seat(self, key: Key, used: set[int]) -> int | None:
         """The index of a member that may be new; None if every index is one of `used`, which stand
         for somebody.
         """
-        if member in self._index:
-            return self._index[member]
+        if key in self._index:
+            return self._index[key]
         free = next((i for i in range(self.size) if i not in used), None)
         if free is None:
             return None
-        old = self._names.pop(free, None)
+        old = self._keys.pop(free, None)
         if old is not None:
             del self._index[old]
-            self.lives.pop(old, None)
-        self._index[member], self._names[free] = free, member
-        self.lives.setdefault(member, Life())
+            for id in self._ids.pop(old, []) if isinstance(old, Instance) else [old]:
+                self.lives.pop(id, None)
+                self._instances.pop(id, None)
+        self._index[key], self._keys[free] = free, key
+        if not isinstance(key, Instance):
+            self.lives.setdefault(key, Life())
         return free
 
-    def knows(self, member: str) -> bool:
-        return member in self._index
+    def meet(self, member: str, instance: str) -> None:
+        """The member id is one of this static member."""
+        key = Instance(instance)
+        if not member or key not in self._index or member in self._instances:
+            return
+        ids = self._ids.setdefault(key, [])
+        before = self.lives.get(ids[-1]) if ids else None
+        if len(ids) >= IDS_OF_INSTANCE:
+            self.lives.pop(ids[0], None)
+            self._instances.pop(ids.pop(0), None)
+        ids.append(member)
+        self._instances[member] = key
+        # The timer of an id that takes the place of another runs for the other one's session first.
+        session = before.session_ms if before is not None else 0.0
+        self.lives.setdefault(member, Life(session_ms=session))
 
-    def index(self, member: str) -> int:
-        return self._index[member]
+    def key(self, member: str, instance: str | None) -> Key:
+        """Whom a request means that names this member id and instance id."""
+        if instance is not None:
+            return Instance(instance)
+        return self._instances.get(member, member)
 
-    def name(self, index: int) -> str:
-        """The member with that index; empty if there is none."""
-        return self._names.get(index, "")
+    def knows(self, key: Key) -> bool:
+        return key in self._index
 
-    def names_of(self, indexes: Iterable[int]) -> tuple[str, ...]:
-        return tuple(self.name(i) for i in sorted(indexes))
+    def index(self, key: Key) -> int:
+        return self._index[key]
 
-    def life(self, index: int) -> Life:
-        """The timers of the member with that index."""
-        return self.lives.get(self.name(index)) or Life()
+    @property
+    def static(self) -> list[int]:
+        """The indexes of static members."""
+        return [i for i, key in self._keys.items() if isinstance(key, Instance)]
+
+    def at(self, index: int) -> Key:
+        """The member with that index; the empty id if there is none."""
+        return self._keys.get(index, "")
+
+
+def id_of(e: Exchange) -> str:
+    """The member id of a request; for a JoinGroup without one, the id that its answer tells, which
+    may be empty.
+    """
+    return e.told if isinstance(e, JoinExchange) and not e.member else e.member
+
+
+def keys_of(seating: Seating, e: Exchange) -> tuple[Key, ...]:
+    """The members that an exchange concerns."""
+    if isinstance(e, LeaveExchange):
+        return tuple(
+            seating.key(x.member, x.instance)
+            for x in e.leavers
+            if x.member or x.instance is not None
+        )
+    return (seating.key(id_of(e), e.instance),)

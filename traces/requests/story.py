@@ -6,14 +6,15 @@ Worlds share the beginning of their stories; only what all of them tell is passe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
 
-from groupcheck.model.protocol.classic import coordinator, failover, timers
+from groupcheck.model.protocol.classic import coordinator, failover, takeover, timers
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.traces.events import (
+    AppendFailed,
     AssignmentReceived,
     Cause,
     Event,
@@ -28,11 +29,12 @@ from groupcheck.traces.events import (
     Reason,
     RebalanceStarted,
     Stabilized,
+    StaticReplaced,
 )
 from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange
+from groupcheck.traces.requests.ids import Ids, id_at
+from groupcheck.traces.requests.seats import Instance, Seating
 from groupcheck.traces.requests.steps import Memory, Outcome
-
-Names = Callable[[Iterable[int]], tuple[str, ...]]
 
 
 @frozen
@@ -66,7 +68,9 @@ class Story:
 class Step:
     """One outcome of the coordinator, with what is known about it."""
 
+    # The memory and the ids before it.
     before: Memory
+    ids: Ids
     outcome: Outcome
     # The generation after it.
     base: int | None
@@ -74,9 +78,31 @@ class Step:
     now: float
     # The exchange to which it belongs, or that made it visible.
     e: Exchange | None
-    # The member that it concerns, and the leader before it; empty if there is none.
+    # The member that it concerns; empty if there is none.
     who: str
-    leader: str
+    seating: Seating
+
+    def was(self, index: int) -> str:
+        """The member that had that index before it; the instance if its id is not known."""
+        id = id_at(self.before, self.ids, index, self.seating)
+        key = self.seating.at(index)
+        return id or (key.name if isinstance(key, Instance) else "")
+
+    def were(self, indexes: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self.was(i) for i in sorted(indexes))
+
+    @property
+    def leader(self) -> str:
+        """The leader before it; empty if there was none."""
+        return "" if self.before.leader is None else self.was(self.before.leader)
+
+    @property
+    def taker(self) -> int | None:
+        """The index of a static member that takes the place of another id in it."""
+        joins = self.rule == coordinator.join_group.name
+        if self.e is None or not joins or self.label not in _TAKEN:
+            return None
+        return self.seating.index(self.seating.key("", self.e.instance))
 
     @property
     def rule(self) -> str:
@@ -89,6 +115,9 @@ class Step:
     @property
     def cause(self) -> Cause:
         """Why a round begins with this step, if one does."""
+        if self.label == "replaced_and_restarted":
+            stable = self.before.phase == Phase.STABLE
+            return Cause.PROTOCOL_CHANGE if stable else Cause.STATIC_REPLACED
         if self.rule == coordinator.join_group.name and self.label == "restarted":
             return (
                 Cause.LEADER_REJOIN
@@ -103,10 +132,33 @@ class Step:
         if self.rule == coordinator.join_group.name and isinstance(self.e, JoinExchange):
             return self.e.reason or None
         if self.rule == coordinator.leave_group.name and isinstance(self.e, LeaveExchange):
-            return next((x.reason for x in self.e.leavers if x.member == self.who), None)
+            key = self.seating.key
+            mine = (x for x in self.e.leavers if key(x.member, x.instance) == key(self.who, None))
+            return next((x.reason for x in mine), None)
         return None
 
+    @property
+    def instance(self) -> str | None:
+        """The instance id of the member that it concerns."""
+        key = self.seating.key(self.who, None)
+        return key.name if isinstance(key, Instance) else None
 
+    @property
+    def reverted_to(self) -> str:
+        """The id that a static member has again, because its takeover could not be written."""
+        after = self.outcome.after
+        index = next(i for i in self.before.taking if after.id(i) != self.before.id(i))
+        return id_at(after, self.ids, index, self.seating)
+
+    @property
+    def words(self) -> str:
+        """Why a round begins with it, in words."""
+        if self.cause == Cause.SYNC_TIMEOUT and self.before.members <= self.outcome.after.members:
+            return "the old id of a static member had not sent SyncGroup in time"
+        return _WORDS[self.cause]
+
+
+_TAKEN = ("replaced", "replaced_and_parked", "replaced_and_restarted")
 _CAUSES = {
     coordinator.join_group.name: Cause.JOIN,
     coordinator.leave_group.name: Cause.LEAVE,
@@ -123,17 +175,19 @@ _WORDS = {
     Cause.LEADER_REJOIN: "the leader joined again",
     Cause.METADATA_CHANGE: "a member joined again with another subscription",
     Cause.APPEND_FAILED: "the assignment could not be written",
+    Cause.STATIC_REPLACED: "a static member came back before the assignment was there",
+    Cause.PROTOCOL_CHANGE: "a static member came back with other assignors",
     Cause.NOT_TOLD: "",
 }
 
 
-def told_of(story: Story | None, step: Step, names: Names) -> Story | None:
+def told_of(story: Story | None, step: Step) -> Story | None:
     """The story with what one step adds; the same story if it adds nothing."""
-    entries = tuple(_entries(step, names))
+    entries = tuple(_entries(step))
     return Story(story, entries, 1 + (story.length if story else 0)) if entries else story
 
 
-def _entries(step: Step, names: Names) -> Iterator[Entry]:
+def _entries(step: Step) -> Iterator[Entry]:
     before, after, on = step.before, step.outcome.after, step.outcome.on
     place: dict[str, Any] = {
         "line": step.e.line if step.e else 0,
@@ -144,16 +198,16 @@ def _entries(step: Step, names: Names) -> Iterator[Entry]:
     if step.rule == failover.fail_over.name:
         yield Entry(GroupLoaded(**place, generation=generation, members=len(after.members)))
         return
-    gone = names((before.members | before.pending) - (after.members | after.pending))
+    gone = step.were((before.members | before.pending) - (after.members | after.pending))
     yield from map(Entry, _of_members(step, gone, place))
     began = before.phase != Phase.PREPARING and (after.phase == Phase.PREPARING or on > 0)
     if began:
         by = gone if step.rule == timers.sync_timeout.name else (step.who,) if step.who else ()
-        reason = Reason(_WORDS[step.cause], step.cause, by, client=step.client_reason)
+        reason = Reason(step.words, step.cause, by, client=step.client_reason)
         yield Entry(RebalanceStarted(**place, generation=generation - on, reason=reason))
+    if step.rule == timers.rebalance_timeout.name and gone:
+        yield Entry(NotRejoined(**place, members=gone))
     if on > 0:
-        if step.rule == timers.rebalance_timeout.name and gone:
-            yield Entry(NotRejoined(**place, members=gone))
         if after.members:
             held = step.who if step.rule == coordinator.join_group.name and not began else ""
             yield Entry(
@@ -174,22 +228,30 @@ def _entries(step: Step, names: Names) -> Iterator[Entry]:
                 generation=generation,
                 leader=step.who,
                 members=size,
-                static=0,
+                static=sum(before.seats[i].static for i in before.members),
             )
         )
 
 
 def _of_members(step: Step, gone: tuple[str, ...], place: Mapping[str, Any]) -> Iterator[Event]:
     phase, who, pending = step.before.phase, step.who, step.label == "pending"
-    if (step.rule, step.label) == (coordinator.join_group.name, "id_required"):
+    taker = step.taker
+    if taker is not None:
+        old, new = step.was(taker), step.e.told if isinstance(step.e, JoinExchange) else ""
+        instance = step.instance or ""
+        yield StaticReplaced(**place, instance=instance, old=old, new=new or None, phase=phase)
+    elif step.rule == takeover.takeover_failed.name:
+        yield AppendFailed(**place, reverted_to=step.reverted_to)
+    elif (step.rule, step.label) == (coordinator.join_group.name, "id_required"):
         yield IdHandedOut(**place, member=who, phase=phase)
     elif (step.rule, step.label) == (coordinator.join_group.name, "added"):
         fresh = isinstance(step.e, JoinExchange) and not step.e.member
-        yield MemberAdded(**place, member=who, phase=phase, fresh=fresh)
+        yield MemberAdded(**place, member=who, instance=step.instance, phase=phase, fresh=fresh)
     elif step.rule == coordinator.leave_group.name and gone:
         yield MemberLeft(
             **place,
             member=who,
+            instance=step.instance,
             pending=pending,
             client_reason=step.client_reason,
         )

@@ -1,22 +1,19 @@
-"""The worlds of one group that fit what its request log has said so far.
-
-A world is a memory of the model's coordinator with what the log adds to it: the number of the
-current generation, which request of the log waits on which index, which requests are not handled
-yet, and from which request the assignment is. A step is kept only if its answers are those of the
-log, at the times of the log.
+"""The steps of the worlds of one group that fit what its request log has said so far. A step is
+kept only if its answers are those of the log, at the times of the log.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attrs import Factory, define, evolve, field, frozen
+from attrs import Factory, define, evolve
 
-from groupcheck.model.protocol.classic import coordinator, failover, timers
+from groupcheck.model.protocol.classic import coordinator, failover, takeover, timers
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
+    FENCED_INSTANCE_ID,
     GROUP_MAX_SIZE_REACHED,
     ILLEGAL_GENERATION,
     MEMBER_ID_REQUIRED,
@@ -25,17 +22,22 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
+from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.traces.exchanges import (
     CommitExchange,
     Exchange,
     HeartbeatExchange,
     JoinExchange,
     LeaveExchange,
+    Leaver,
     SyncExchange,
 )
-from groupcheck.traces.requests.seats import Seating
-from groupcheck.traces.requests.steps import Ask, Coordinator, Memory, Outcome, Told
-from groupcheck.traces.requests.story import Step, Story, told_of
+from groupcheck.traces.requests.answers import LISTS_MEMBERS, Answers, Named
+from groupcheck.traces.requests.ids import Ids, id_at, remembered, renamed
+from groupcheck.traces.requests.seats import Instance, Life, Seating, id_of
+from groupcheck.traces.requests.steps import Ask, Coordinator, Outcome, Told
+from groupcheck.traces.requests.story import Step, told_of
+from groupcheck.traces.requests.world import Plan, World
 
 Judged = JoinExchange | SyncExchange | HeartbeatExchange | LeaveExchange | CommitExchange
 
@@ -56,6 +58,7 @@ OF_THE_GROUP = frozenset(
         REBALANCE_IN_PROGRESS,
         MEMBER_ID_REQUIRED,
         GROUP_MAX_SIZE_REACHED,
+        FENCED_INSTANCE_ID,
     }
 )
 """Answers that depend on the group's memory. All others depend only on the request (sizes,
@@ -63,46 +66,8 @@ permissions, versions) and change nothing.
 """
 FAILED_APPEND = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, -1})
 _UNSEEN = -2  # the number of a subscription that no line shows
+_UNHEARD = -3  # the number of a subscription that was forgotten
 GONE = frozenset({*AWAY, -1})
-
-
-@frozen(cache_hash=True)
-class World:
-    """A memory of the model's coordinator, and what the log adds to it. A request is given by the
-    number of its line.
-    """
-
-    memory: Memory
-    # The current generation; None as long as it is not known.
-    base: int | None = None
-    # (index, request that is parked).
-    parked: tuple[tuple[int, int], ...] = ()
-    # (request that has arrived and is not handled yet, the moment by which it must be).
-    waiting: tuple[tuple[int, float], ...] = ()
-    # The leader's SyncGroup whose assignment is in force or being written, and the one whose
-    # assignment a fail-over loads.
-    plan: int | None = None
-    kept_plan: int | None = None
-    # Indexes whose parked JoinGroup no line shows.
-    unseen: frozenset[int] = frozenset()
-    # When the group was loaded last.
-    reloaded: float = field(default=float("-inf"), eq=False)
-    # When the phase began, at the earliest.
-    since: float = field(default=float("-inf"), eq=False)
-    story: Story | None = field(default=None, eq=False)
-
-    def is_open(self, request: int) -> bool:
-        """Has it arrived without having been answered?"""
-        return any(r == request for _, r in self.parked) or any(
-            r == request for r, _ in self.waiting
-        )
-
-    def told(self) -> str:
-        generation = "" if self.base is None else f" in generation {self.base}"
-        return (
-            f"{self.memory.phase}{generation} with {len(self.memory.members)} members,"
-            f" {len(self.memory.joining)} of them parked"
-        )
 
 
 @define
@@ -117,6 +82,8 @@ class Rules:
     plans: dict[int, dict[str, bytes]] = Factory(dict)
     # A number for each set of protocols of a JoinGroup.
     claims: dict[tuple[tuple[str, bytes], ...], int] = Factory(dict)
+    # The names of the protocols of each number.
+    assignors: dict[int, tuple[str, ...]] = Factory(dict)
     # When a fail-over showed last.
     interrupted: float = float("-inf")
     # How long an answer may take.
@@ -140,28 +107,33 @@ class Rules:
         ):
             yield world  # from outside the group, or to a group that does not exist any more
             return
-        ask = self.ask(world, e)
-        for outcome in self.coordinator.ask(world.memory, ask):
-            after = self._after(world, outcome, now, e, ask.index)
-            if after is not None:
-                yield after
+        for ask in self.asks(world, e):
+            for outcome in self.coordinator.ask(world.memory, ask):
+                after = self._after(world, outcome, now, e, ask.index)
+                if after is not None:
+                    yield after
 
-    def ask(self, world: World, e: Judged) -> Ask:
-        """The request in the model's words."""
+    def asks(self, world: World, e: Judged) -> Iterator[Ask]:
+        """The request in the model's words. Several: no line shows which one it was."""
+        if isinstance(e, LeaveExchange):
+            yield from (ask for x in e.leavers if (ask := self._ask_leave(world, x)) is not None)
+            return
+        index, id = self._who(world, id_of(e), e.instance)
+        named = e.instance is not None
         if isinstance(e, JoinExchange):
-            index = self.seating.index(e.member or e.told)
-            full = e.code == GROUP_MAX_SIZE_REACHED
-            return Ask(
+            ask = Ask(
                 "join",
                 index,
-                fresh=not e.member,
+                id if e.member else NO_ID,
+                named,
                 two_step=e.version >= 4,
                 claimed=self._claim(e),
-                full=full,
+                full=e.code == GROUP_MAX_SIZE_REACHED,
             )
-        index = self.seating.index(e.member)
-        if isinstance(e, LeaveExchange):
-            return Ask("leave", index)
+            yield ask
+            if not e.member and self._votes_anew(world, index, e):
+                yield evolve(ask, revote=True)
+            return
         kind = (
             "sync"
             if isinstance(e, SyncExchange)
@@ -169,28 +141,67 @@ class Rules:
             if isinstance(e, HeartbeatExchange)
             else "commit"
         )
-        return Ask(kind, index, current=world.base is not None and e.generation == world.base)
+        current = world.base is not None and e.generation == world.base
+        yield Ask(kind, index, id, named, current=current)
+
+    def _who(self, world: World, member: str, instance: str | None) -> tuple[int, int]:
+        """(index, number of the member id)"""
+        key = self.seating.key(member, instance)
+        index = self.seating.index(key)
+        return index, world.number(index, member) if isinstance(key, Instance) else 0
+
+    def _ask_leave(self, world: World, leaver: Leaver) -> Ask | None:
+        """None: the request names nobody."""
+        if not leaver.member and leaver.instance is None:
+            return None
+        index, id = self._who(world, leaver.member, leaver.instance)
+        named = leaver.instance is not None
+        return Ask("leave", index, id if leaver.member else NO_ID, named)
+
+    def _votes_anew(self, world: World, index: int, e: JoinExchange) -> bool:
+        """May the group's vote for an assignor come out differently, because the static member
+        takes the place of an id with other assignors, or a fail-over has loaded only one of each
+        member's?
+        """
+        was = world.memory.claimed(index)
+        if was is None or world.memory.phase != Phase.STABLE:
+            return False
+        before = self.assignors.get(was)
+        return before != _names(e.protocols) or world.reloaded > float("-inf")
 
     def allowed(self, world: World, e: Judged) -> set[int | None]:
         """The codes with which the coordinator may answer at once; None: it parks the request."""
         return {
             o.own.code if o.own else None
-            for o in self.coordinator.ask(world.memory, self.ask(world, e))
+            for ask in self.asks(world, e)
+            for o in self.coordinator.ask(world.memory, ask)
         }
 
     def despite(self, world: World, e: Judged) -> Iterator[World]:
         """The worlds after a request, whatever it was answered, in which the replay goes on after
         an answer that cannot be.
         """
-        for outcome in self.coordinator.ask(world.memory, self.ask(world, e)):
-            if outcome.own is not None and not outcome.told:
-                yield self._moved(world, outcome, dict(world.parked), world.base, e.began, None)
+        for ask in self.asks(world, e):
+            for outcome in self.coordinator.ask(world.memory, ask):
+                if outcome.own is not None and not outcome.told:
+                    parked, known = dict(world.parked), Named(world.base, world.ids)
+                    yield self._moved(world, outcome, parked, known, e.began, None)
 
     def _claim(self, e: JoinExchange) -> int:
-        """A number for the member's protocols; equal protocols have equal numbers."""
+        return self.claim(e.protocols)
+
+    def claim(self, protocols: tuple[tuple[str, bytes], ...]) -> int:
+        """A number for a member's protocols; equal protocols have equal numbers."""
         if len(self.claims) > 10_000:
             self.claims.clear()
-        return self.claims.setdefault(e.protocols, len(self.claims))
+            self.assignors.clear()
+        number = self.claims.setdefault(protocols, len(self.claims))
+        self.assignors[number] = _names(protocols)
+        return number
+
+    def life(self, world: World, index: int) -> Life:
+        """The timers of the member with that index."""
+        return self.seating.lives.get(world.id(index, self.seating)) or Life()
 
     def _leave(self, world: World, e: LeaveExchange, now: float) -> Iterator[World]:
         """The members of one LeaveGroup leave one after the other."""
@@ -198,16 +209,16 @@ class Rules:
         for leaver in e.leavers:
             following = []
             for w in worlds:
-                for outcome in self.coordinator.ask(
-                    w.memory, Ask("leave", self.seating.index(leaver.member))
-                ):
+                ask = self._ask_leave(w, leaver)
+                if ask is None:
+                    following += [w] if leaver.code in (UNKNOWN_MEMBER_ID, None) else []
+                    continue
+                who = w.id(ask.index, self.seating)
+                for outcome in self.coordinator.ask(w.memory, ask):
                     if outcome.own is not None and leaver.code in (outcome.own.code, None):
                         after = self._told(w, outcome, now, dict(w.parked))
                         if after is not None:
-                            parked, base = after
-                            following.append(
-                                self._moved(w, outcome, parked, base, now, e, leaver.member)
-                            )
+                            following.append(self._moved(w, outcome, *after, now, e, who))
             worlds = following
         yield from worlds
 
@@ -219,7 +230,10 @@ class Rules:
         """The worlds after a timer has fired or an append has ended. `index`: the member that it
         concerns; `e`: what the log shows next.
         """
-        for outcome in self.coordinator.fire(world.memory, rule, index or 0):
+        waits = dict(world.parked).get(index) if index is not None else None
+        version = self.open[waits].version if waits is not None else LISTS_MEMBERS
+        lists = version >= LISTS_MEMBERS
+        for outcome in self.coordinator.fire(world.memory, rule, index or 0, lists):
             found = self._told(world, outcome, now, dict(world.parked))
             if found is not None:
                 when = min(
@@ -232,14 +246,8 @@ class Rules:
                         ),
                     ]
                 )
-                yield self._moved(
-                    world,
-                    outcome,
-                    *found,
-                    when,
-                    e,
-                    "" if index is None else self.seating.name(index),
-                )
+                who = "" if index is None else world.id(index, self.seating)
+                yield self._moved(world, outcome, *found, when, e, who)
 
     def fail_over(self, world: World, now: float) -> Iterator[World]:
         """The group is unloaded, all waiting requests are refused, and it is loaded again."""
@@ -249,7 +257,7 @@ class Rules:
                 return
         for outcome in self.coordinator.fire(world.memory, failover.fail_over.name, 0):
             base = None if world.base is None else world.base + outcome.on
-            moved = self._moved(world, outcome, {}, base, now, None)
+            moved = self._moved(world, outcome, {}, Named(base, world.ids), now, None)
             plan = world.plan if not outcome.on else world.kept_plan
             yield evolve(moved, plan=plan, kept_plan=plan, unseen=frozenset(), reloaded=now)
 
@@ -257,11 +265,15 @@ class Rules:
         """A JoinGroup over a connection that broke while it was parked: it is never answered, and a
         later one takes its place.
         """
-        for outcome in self.coordinator.unheard(world.memory, Ask("join", index, claimed=_UNSEEN)):
+        id = world.memory.id(index)
+        assert id is not None
+        ask = Ask("join", index, id, claimed=_UNSEEN)
+        for outcome in self.coordinator.unheard(world.memory, ask):
             if index in outcome.after.joining and index not in world.memory.joining:
                 found = self._told(world, outcome, now, dict(world.parked))
                 if found is not None:
-                    moved = self._moved(world, outcome, *found, now, e, self.seating.name(index))
+                    who = world.id(index, self.seating)
+                    moved = self._moved(world, outcome, *found, now, e, who)
                     yield evolve(moved, unseen=world.unseen | {index}, since=world.since)
 
     # -- one outcome
@@ -270,7 +282,8 @@ class Rules:
         self, world: World, outcome: Outcome, now: float, e: Judged, index: int
     ) -> World | None:
         parked = dict(world.parked)
-        if outcome.own is None and index in parked:
+        sent_away = any(t.index == index for t in outcome.told)
+        if outcome.own is None and index in parked and not sent_away:
             return None  # the parked request would never be answered, but the log has its answer
         refused = (
             outcome.own is None and isinstance(e, JoinExchange) and e.code == UNKNOWN_MEMBER_ID
@@ -278,21 +291,56 @@ class Rules:
         if refused and self.lateness < PATIENT_MS and e.given - e.began < 2 * SLACK_MS:
             # Parked, and its member removed at the same moment: only if nothing else explains it.
             return None
-        found = self._told(world, outcome, now, parked, e if outcome.own is None else None, index)
+        ids = self._ids(world, outcome, e, index)
+        waits = e if outcome.own is None else None
+        found = self._told(world, outcome, now, parked, ids, waits, index)
         if found is None:
             return None
-        parked, base = found
+        parked, known = found
         if outcome.own is not None:
             if outcome.own.code != e.code:
                 return None
-            named = self._named(world, outcome, e, index, base)
+            named = self._answers(world, outcome).named(e, index, known)
             if named is None:
                 return None
-            base = named[0]
-        after = self._moved(world, outcome, parked, base, now, e, self.seating.name(index))
+            known = named
+        who = id_at(outcome.after, known.ids, index, self.seating)
+        who = who or world.id(index, self.seating)
+        after = self._moved(world, outcome, parked, known, now, e, who)
         if outcome.rules[0].startswith(f"{coordinator.sync_group.name}:led"):
-            after = evolve(after, plan=e.line)
+            after = evolve(after, plan=Plan(e.line))
+        elif outcome.rules[0] == f"{coordinator.join_group.name}:replaced":
+            after = self._taken_over(world, after, e, index)
         return evolve(after, unseen=after.unseen - {index})
+
+    def _answers(self, world: World, outcome: Outcome) -> Answers:
+        return Answers(self.seating, self.plans, world, outcome)
+
+    def _ids(self, world: World, outcome: Outcome, e: Judged, index: int) -> Ids:
+        """The ids of static members, with the one that a JoinGroup is given."""
+        number = outcome.after.id(index)
+        if (
+            not isinstance(e, JoinExchange)
+            or not isinstance(self.seating.at(index), Instance)
+            or number is None
+            or number == world.memory.id(index)
+        ):
+            return world.ids
+        return renamed(world.ids, outcome.after, index, e.told)
+
+    def _taken_over(self, world: World, after: World, e: Judged, index: int) -> World:
+        """A static member takes the place of an id in a Stable group: what the memory does not hold
+        of that.
+        """
+        old, leader = world.id(index, self.seating), world.memory.leader
+        led = "" if leader is None else world.id(leader, self.seating)
+        kept = after.kept_plan
+        return evolve(
+            after,
+            plan=after.plan and after.plan.with_heir(index, old),
+            kept_plan=kept and kept.with_heir(index, old),
+            leaders=(*after.leaders, (e.line, led)),
+        )
 
     def _told(
         self,
@@ -300,77 +348,45 @@ class Rules:
         outcome: Outcome,
         now: float,
         parked: dict[int, int],
+        ids: Ids | None = None,
         e: Judged | None = None,
         index: int = -1,
-    ) -> tuple[dict[int, int], int | None] | None:
-        """Who still waits, and the generation, if every answer to a parked request is the one in
-        the log; None if not.
+    ) -> tuple[dict[int, int], Named] | None:
+        """Who still waits, and what is known, if every answer to a parked request is the one in the
+        log; None if not.
 
-        `e`: the request at hand on `index`, which is parked, or answered in this same step.
+        `ids`: with the one that the request at hand is given; `e`: that request, if it is parked,
+        which comes from the member on `index`.
         """
         base = None if world.base is None else world.base + outcome.on
-        if e is not None:
-            parked[index] = e.line
+        known = Named(base, world.ids if ids is None else ids)
         for told in outcome.told:
             request = parked.pop(told.index, None)
             if request is None:
                 return None  # a request that no line shows would have been answered
-            x = e if e is not None and request == e.line else self.open[request]
+            x = self.open[request]
             if (
                 x.given < now - 2 * SLACK_MS
                 or x.given > now + self.lateness
                 or not _same_code(told, x, outcome)
             ):
                 return None
-            named = self._named(world, outcome, x, told.index, base, anew=told is outcome.told[0])
+            anew = told is outcome.told[0]
+            named = self._answers(world, outcome).named(x, told.index, known, anew)
             if named is None:
                 return None
-            base = named[0]
+            known = named
+        if e is not None:
+            parked[index] = e.line
         waits = outcome.after.joining | outcome.after.syncing
-        return (parked, base) if all(i in waits for i in parked) else None
-
-    def _named(
-        self,
-        world: World,
-        outcome: Outcome,
-        e: Exchange,
-        index: int,
-        base: int | None,
-        anew: bool = False,
-    ) -> tuple[int | None] | None:
-        """The generation, if the answer names what the memory holds (generation, leader, members;
-        the member's share); None if it does not.
-        """
-        memory = outcome.after
-        if isinstance(e, JoinExchange) and e.code == NONE:
-            if base is None or (anew and e.to_generation == 1 and world.memory.initial):
-                # Not known so far; or the group had been deleted and begins again.
-                base = e.to_generation
-            names = self.seating.name
-            if (
-                memory.leader is None
-                or e.to_generation != base
-                or e.told != names(index)
-                or e.leader != names(memory.leader)
-            ):
-                return None
-            expected = {names(i) for i in memory.members} if index == memory.leader else set()
-            if {id for id, _ in e.members} != expected or (
-                e.chosen and all(e.chosen != name for name, _ in e.protocols)
-            ):
-                return None
-        if isinstance(e, SyncExchange) and e.code == NONE:
-            plan = self.plans.get(world.plan) if world.plan is not None else None
-            if plan is not None and e.share != plan.get(e.member, b""):
-                return None
-        return (base,)
+        return (parked, known) if all(i in waits for i in parked) else None
 
     def _moved(
         self,
         world: World,
         outcome: Outcome,
         parked: dict[int, int],
-        base: int | None,
+        known: Named,
         now: float,
         e: Exchange | None,
         who: str = "",
@@ -380,27 +396,32 @@ class Rules:
             after.phase != world.memory.phase and after.phase != Phase.STABLE
         )
         settled = after.phase == Phase.STABLE and world.memory.phase != Phase.STABLE
-        leader = "" if world.memory.leader is None else self.seating.name(world.memory.leader)
-        story = told_of(
-            world.story,
-            Step(world.memory, outcome, base, now, e, who, leader),
-            self.seating.names_of,
-        )
+        ids = remembered(known.ids, after)
         return World(
             after,
-            base,
+            known.base,
             tuple(sorted(parked.items())),
             world.waiting,
             world.plan,
             world.plan if settled else world.kept_plan,
             world.unseen & after.joining,
+            ids,
+            tuple(x for x in world.leaders if x[0] in parked.values()),
             world.reloaded,
             now if turned else world.since,
-            story,
+            told_of(
+                world.story,
+                Step(world.memory, world.ids, outcome, known.base, now, e, who, self.seating),
+            ),
         )
 
 
+def _names(protocols: tuple[tuple[str, bytes], ...]) -> tuple[str, ...]:
+    return tuple(name for name, _ in protocols)
+
+
 def _same_code(told: Told, e: Exchange, outcome: Outcome) -> bool:
-    if outcome.rules[0] == timers.append_failed.name and told.code == COORDINATOR_NOT_AVAILABLE:
+    failed = outcome.rules[0].startswith((timers.append_failed.name, takeover.takeover_failed.name))
+    if failed and told.code == COORDINATOR_NOT_AVAILABLE:
         return e.code in FAILED_APPEND
     return told.code == e.code

@@ -89,13 +89,16 @@ def told(link: Link, id: int, code: int, seat: Seat) -> Link:
 
 @cache
 def joining(usual: Rule) -> Rule:
-    """A static member joins in one step. If its instance is in the group, it takes over."""
+    """A static member joins in one step. If its instance is in the group, it takes over. A process
+    without an instance id joins as usual.
+    """
 
     def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
         request = handled(link, JoinGroup)
         # For group.max.size Kafka looks for the member by its id, which is empty.
         accepted = coordinator.accepts(core, None, scope)
-        if not accepted or (request.id != NO_ID and not fenced(seats, request.id)):
+        as_usual = request.id != NO_ID and not fenced(seats, request.id)
+        if not seats.static or not accepted or as_usual:
             yield from usual.call(core, seats, link, scope)
         elif request.id != NO_ID:
             answer = Answer(request, FENCED_INSTANCE_ID)
