@@ -7,97 +7,44 @@ answered as well (the broker logs them), those that another one of the same memb
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from typing import Any
 
-from attrs import Factory, define
+from attrs import Factory, define, field
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
-from groupcheck.model.protocol.classic import coordinator, failover, rounds, timers, walks
+from groupcheck.model.protocol.classic import (
+    coordinator,
+    failover,
+    rounds,
+    takeover,
+    timers,
+    walks,
+)
 from groupcheck.model.protocol.classic.group import Core, Phase, leader_of
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import (
     NO_ID,
     Heartbeat,
     JoinGroup,
-    LeaveGroup,
-    OffsetCommit,
-    SyncGroup,
+)
+from groupcheck.oracles.generate.request_wire import (
+    CODES,
+    NAMED,
+    REBALANCE_MS,
+    SESSION_MS,
+    Line,
+    Wire,
 )
 from groupcheck.oracles.generate.run import Names, Rounds, Run, Who, run_of
 from groupcheck.oracles.generate.template import assignment
 from groupcheck.oracles.generate.walk import FAULTY, Enabled, Pair, semantics_of, walk
 
-SESSION_MS, REBALANCE_MS, NEW_MEMBER_MS = 6000, 9000, 300_000
-CODES = {
-    "unknown": 25,
-    "illegal_generation": 22,
-    "rebalancing": 27,
-    "accepted": 0,
-    "stable": 0,
-    "left": 0,
-    "pending": 0,
-    "id_required": 79,
-    "too_many": 81,
-    "unchanged": 0,
-    "inconsistent": 23,
-}
-NAMED = {
-    JoinGroup: "JOIN_GROUP",
-    SyncGroup: "SYNC_GROUP",
-    Heartbeat: "HEARTBEAT",
-    LeaveGroup: "LEAVE_GROUP",
-    OffsetCommit: "OFFSET_COMMIT",
-}
-KEYS = {"JOIN_GROUP": 11, "SYNC_GROUP": 14, "HEARTBEAT": 12, "LEAVE_GROUP": 13, "OFFSET_COMMIT": 8}
-
-
-@define
-class Line:
-    """A line of the log: a request, and its answer when it is given."""
-
-    api: str
-    # client id
-    client: str
-    connection: str
-    # of the API
-    version: int
-    request: dict[str, Any]
-    # milliseconds since the beginning
-    arrived: float
-    given: float = 0.0
-    response: dict[str, Any] = Factory(dict)
-
-    def text(self) -> str:
-        answered = math.ceil(self.given)
-        header = {
-            "requestApiKey": KEYS[self.api],
-            "requestApiVersion": self.version,
-            "correlationId": 1,
-            "clientId": self.client,
-            "requestApiKeyName": self.api,
-        }
-        record = {
-            "isForwarded": False,
-            "requestHeader": header,
-            "request": self.request,
-            "response": {"throttleTimeMs": 0, **self.response},
-            "connection": self.connection,
-            "totalTimeMs": answered - self.arrived,
-            "requestQueueTimeMs": 0.0,
-            "localTimeMs": 0.0,
-            "remoteTimeMs": 0.0,
-            "throttleTimeMs": 0,
-            "responseQueueTimeMs": 0.0,
-            "sendTimeMs": answered - self.given,
-        }
-        return (
-            f"DEBUG Completed request:{json.dumps(record, separators=(',', ':'))}"
-            " (kafka.request.logger)"
-        )
+NEW_MEMBER_MS = 300_000
+_ROUND_TIMERS = tuple(f"{timers.rebalance_timeout.name}:{o}" for o in ("missing", "postponed"))
+_TAKEN = ("replaced", "replaced_and_parked", "replaced_and_restarted")
 
 
 @define
@@ -139,6 +86,14 @@ class RequestPrinter:
     # JoinGroups that are answered when the walk over all members has ended: only then the leader
     # and the members are known
     joined: list[tuple[Line, Who]] = Factory(list)
+    # member ids that some answer has told
+    told: set[str] = Factory(set)
+    wire: Wire = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        # Clients send one version: those before 9 are not told who the leader is (KIP-814).
+        version = self.random.choice((5, 9)) if self.scope.static else 9
+        self.wire = Wire(self.scope, self.names, version)
 
     def memory(self, state: State) -> tuple[Core, dict[Who, Any], Who | None]:
         named = self.semantics.named(state)
@@ -173,11 +128,10 @@ class RequestPrinter:
             self.now = max(self.now, self.signs.get(gone[0], self.now) + SESSION_MS)
         elif name == timers.new_member_timeout.name:
             self.now = max(self.now, self.parked_since.get(gone[0], self.now) + NEW_MEMBER_MS)
-        elif (
-            firing.name == f"{timers.rebalance_timeout.name}:missing"
-            or name == timers.sync_timeout.name
-        ):
+        elif firing.name in _ROUND_TIMERS or name == timers.sync_timeout.name:
             self.now = max(self.now, self.since + REBALANCE_MS)
+            if firing.name == _ROUND_TIMERS[1]:
+                self.since = self.now
         if self.now - begun > 1000:
             self._others_live(before, gone)
 
@@ -196,7 +150,9 @@ class RequestPrinter:
         core, seats, leader = self.memory(before)
         until, self.now = self.now, self.now - 500
         for who, seat in seats.items():
-            if seat.member and not seat.join and not seat.sync and self.names.mark(who) not in gone:
+            mark = self.names.mark(who)
+            silent = seat.member and not seat.join and not seat.sync and mark not in gone
+            if silent and (not self.scope.static or mark in self.told):
                 connection = self.spoken_on.get(self.names.mark(who), "")
                 if connection in self.busy or not connection:
                     connection = self._connection(who[0], fresh=True)
@@ -204,7 +160,7 @@ class RequestPrinter:
                     "HEARTBEAT",
                     f"client-{who[0]}",
                     connection,
-                    *self._request(Heartbeat(0, core.generation), self.names.mark(who)),
+                    *self._request(Heartbeat(0, core.generation), who[0], mark),
                     self.now,
                 )
                 self._give(
@@ -219,7 +175,8 @@ class RequestPrinter:
         core, seats, leader = self.memory(before)
         then, left, leads = self.memory(after)
         for who in left.keys() - seats.keys():
-            self.names.add(who, self.random)
+            if not self._remembered(who, before):
+                self.names.add(who, self.random)
         self.rounds = self.rounds.after(firing, core, seats, then, left, leader, self.names)
         rule, _, label = firing.name.partition(":")
         asked = None
@@ -239,6 +196,7 @@ class RequestPrinter:
                 and self.plan[0] == then.generation
             ):
                 self.plan[1].request["assignments"] = self._shares(left)
+                self.plan = None
             if then.phase != Phase.STABLE:
                 self.since = self.now
 
@@ -273,9 +231,11 @@ class RequestPrinter:
             NAMED[type(request)],
             f"client-{me}",
             connection,
-            *self._request(request, name),
+            *self._request(request, me, name),
             self.now,
         )
+        if label in _TAKEN and leader is not None:
+            line.leader = self.names.mark(leader)
         self.spoken_on[name] = connection
         if label in CODES:
             self.now += 0.02
@@ -286,7 +246,7 @@ class RequestPrinter:
             if line.api == "SYNC_GROUP" and label == "stable" and who == leader:
                 line.request["assignments"] = self._shares(left)
             self.lines.append(line)
-            if label not in ("unknown", "illegal_generation", "too_many"):
+            if label not in ("unknown", "illegal_generation", "too_many", "fenced"):
                 self.signs[(self.names.mark(who) if who in self.names else "")] = self.now
             return line
         kind = "join" if isinstance(request, JoinGroup) else "sync"
@@ -308,94 +268,16 @@ class RequestPrinter:
                 self.connections[me] = known
         return known
 
-    def _request(self, request: Any, name: str) -> tuple[int, dict[str, Any]]:
+    def _request(self, request: Any, me: int, name: str) -> tuple[int, dict[str, Any]]:
         """(version, fields)"""
-        shared = {"groupId": "<:g:>", "memberId": name}
-        if isinstance(request, JoinGroup):
-            timeouts = {
-                "sessionTimeoutMs": SESSION_MS,
-                "rebalanceTimeoutMs": REBALANCE_MS,
-                "protocolType": "consumer",
-            }
-            protocols = [{"name": "range", "metadata": f"<:s{request.claimed}:>"}]
-            return (7 if self.scope.two_step else 3), shared | timeouts | {"protocols": protocols}
-        if isinstance(request, SyncGroup):
-            return 3, shared | {"generationId": f"<:N{request.generation}:>", "assignments": []}
-        if isinstance(request, Heartbeat):
-            return 3, shared | {"generationId": f"<:N{request.generation}:>"}
-        if isinstance(request, LeaveGroup):
-            return 4, {"groupId": "<:g:>", "members": [{"memberId": name, "groupInstanceId": None}]}
-        assert isinstance(request, OffsetCommit)
-        partition = {
-            "partitionIndex": self.watched,
-            "committedOffset": f"<:O{request.offset}:>",
-            "committedLeaderEpoch": -1,
-            "committedMetadata": "",
-        }
-        return 8, shared | {
-            "generationIdOrMemberEpoch": f"<:N{request.generation}:>",
-            "topics": [{"name": "t", "partitions": [partition]}],
-        }
+        return self.wire.request(request, me, name, self.watched)
 
     def _response(
         self, line: Line, code: int, who: Who, core: Core, seats: dict[Who, Any], leader: Who | None
     ) -> dict[str, Any]:
-        if line.api == "JOIN_GROUP":
-            if code:
-                member = (
-                    self.names.mark(who)
-                    if code in (79, 25) and who in self.names
-                    else line.request["memberId"]
-                )
-                return {
-                    "errorCode": code,
-                    "generationId": -1,
-                    "protocolName": None,
-                    "leader": "",
-                    "memberId": member,
-                    "members": [],
-                }
-            members = (
-                [
-                    {"memberId": self.names.mark(w), "metadata": "<:s-1:>"}
-                    for w, s in seats.items()
-                    if s.member
-                ]
-                if who == leader
-                else []
-            )
-            assert leader is not None
-            return {
-                "errorCode": 0,
-                "generationId": f"<:N{core.generation}:>",
-                "protocolName": "range",
-                "leader": self.names.mark(leader),
-                "memberId": self.names.mark(who),
-                "members": members,
-            }
-        if line.api == "SYNC_GROUP":
-            return {"errorCode": code, "assignment": "" if code else assignment(seats[who].share)}
-        if line.api == "LEAVE_GROUP":
-            return {
-                "errorCode": 0,
-                "members": [
-                    {
-                        "memberId": line.request["members"][0]["memberId"],
-                        "groupInstanceId": None,
-                        "errorCode": code,
-                    }
-                ],
-            }
-        if line.api == "OFFSET_COMMIT":
-            return {
-                "topics": [
-                    {
-                        "name": "t",
-                        "partitions": [{"partitionIndex": self.watched, "errorCode": code}],
-                    }
-                ]
-            }
-        return {"errorCode": code}
+        if line.api == "JOIN_GROUP" and not code:
+            self.told.add(self.names.mark(who))
+        return self.wire.response(line, code, who, core, seats, leader, self.watched)
 
     # -- answers to requests that waited
 
@@ -422,8 +304,15 @@ class RequestPrinter:
                 if line is None or line is asked:
                     continue
                 self.busy.discard(line.connection)
+                taken = now is None and asked is not None and self._takes(who, asked)
                 if rule == failover.fail_over.name:
                     self._give(line, 16, who, then, left, leader)
+                elif taken:
+                    self._give(line, 82, who, then, left, leader)
+                elif rule == takeover.takeover_failed.name and kind == "join":
+                    self._give(line, 15, who, then, left, leader)
+                elif rule == takeover.takeover_committed.name and kind == "join":
+                    self._taken_over(line, who, then, left, leader)
                 elif now is None and kind == "join":
                     self._give(line, 25, who, then, left, leader)
                 elif now is not None and kind == "sync":
@@ -437,30 +326,61 @@ class RequestPrinter:
                     )
                 elif now is not None:
                     self.joined.append((line, who))
+        if rule in (failover.reload.name, takeover.takeover_failed.name):
+            for who in left.keys() - seats.keys():
+                self.signs[self.names.mark(who)] = self.now
         if rule == walks.end_walk.name:
             for line, who in self.joined:
                 self._give(line, 0, who, then, left, leader)
             self.joined.clear()
-        if rule == failover.fail_over.name and seats:
-            name = self.names.mark(min(seats))
-            version, request = self._request(Heartbeat(0, then.generation), name)
-            line = Line(
-                "HEARTBEAT",
-                f"client-{min(seats)[0]}",
-                self._connection(min(seats)[0], False),
-                version,
-                request,
-                self.now,
-            )
-            self._give(line, 16, min(seats), then, left, leader)
+        if rule == failover.fail_over.name:
+            self._sent_away(seats, then, left, leader)
+
+    def _sent_away(
+        self, seats: dict[Who, Any], then: Core, left: dict[Who, Any], leader: Who | None
+    ) -> None:
+        """Somebody hears that the coordinator is not here."""
+        who = min(seats) if seats else (0, NO_ID)
+        name = self.names.mark(who) if seats else ""
+        request = Heartbeat(0, then.generation) if seats else JoinGroup(NO_ID)
+        api, asked = NAMED[type(request)], self._request(request, who[0], name)
+        connection = self._connection(who[0], False)
+        line = Line(api, f"client-{who[0]}", connection, *asked, self.now)
+        self._give(line, 16, who, then, left, leader)
+
+    def _remembered(self, who: Who, before: State) -> bool:
+        """Is it an id that was there already: in the group's record, or before a takeover?"""
+        me, id = who
+        mine = self.semantics.named(before)["seats"][me]
+        return any(known == id for known, _ in mine.durable) or any(
+            seat.takes_from(id) for _, seat in mine
+        )
+
+    def _takes(self, who: Who, asked: Line) -> bool:
+        """Does this JoinGroup take the place of the id?"""
+        joins = asked.api == "JOIN_GROUP" and not asked.request["memberId"]
+        return self.scope.static and joins and asked.client == f"client-{who[0]}"
+
+    def _taken_over(
+        self, line: Line, who: Who, then: Core, seats: dict[Who, Any], leader: Who | None
+    ) -> None:
+        """The answer to a takeover: before version 9 it names the leader that there was, and lists
+        nobody.
+        """
+        self._give(line, 0, who, then, seats, leader)
+        if line.version < 9:
+            line.response |= {"leader": line.leader, "members": []}
+        else:
+            line.response["skipAssignment"] = who == leader
 
     def _give(
         self, line: Line, code: int, who: Who, then: Core, seats: dict[Who, Any], leader: Who | None
     ) -> None:
         self.now += 0.02
         line.given, line.response = self.now, self._response(line, code, who, then, seats, leader)
-        self.signs[self.names.mark(who)] = self.now
-        self.parked_since.pop(self.names.mark(who), None)
+        if who in self.names:
+            self.signs[self.names.mark(who)] = self.now
+            self.parked_since.pop(self.names.mark(who), None)
         self.lines.append(line)
 
 

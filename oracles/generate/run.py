@@ -118,6 +118,8 @@ def _cause(
         return "join", [
             who for who in left if left[who].member and not (who in seats and seats[who].member)
         ]
+    if name == coordinator.join_group.name and label == "replaced_and_restarted":
+        return "static_replaced", [who for who in left if who not in seats]
     if name == coordinator.join_group.name:
         again = [who for who in left if left[who].join and not seats[who].join]
         return (

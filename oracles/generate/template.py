@@ -2,8 +2,9 @@
 any group at any generation.
 
 Printers write marks (`<:g:>` the group, `<:m3:>` a member id, `<:n5:>` a generation, `<:s5:>` a
-subscription that claims one, `<:c2:>` a connection; `"<:N5:>"` and `"<:O2:>"` a generation and an
-offset as JSON numbers); `compiled` takes a line apart once.
+subscription that claims one, `<:w5:>` one that says what is owned, too, `<:c2:>` a connection;
+`"<:N5:>"` and `"<:O2:>"` a generation and an offset as JSON numbers); `compiled` takes a line apart
+once.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-_MARK = re.compile(r'"<:([NO])(-?\d+):>"|<:([gmnsc])(-?\d+)?:>')
+from groupcheck.model.protocol.messages import JoinGroup
+
+_MARK = re.compile(r'"<:([NO])(-?\d+):>"|<:([gmnswc])(-?\d+)?:>')
 _PORTS, _FIRST_PORT = 50_000, 10_000
+_MOST_CLAIMED = 10_000
 
 Part = str | tuple[str, int]
 
@@ -58,6 +62,9 @@ class Filling:
             return str(self.generation + number if number >= 0 else number)
         if kind == "s":
             return subscription(self.generation + number if number >= 0 else number)
+        if kind == "w":
+            owned, claimed = divmod(number, _MOST_CLAIMED)
+            return subscription(self.generation + claimed, owned)
         if kind == "O":
             return str(self.offset + number)
         connection = self.connection + number
@@ -68,9 +75,21 @@ def encoded(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def subscription(claimed: int) -> str:
-    """A subscription of version 2: one topic, nothing owned, and the generation claimed."""
-    return encoded(struct.pack(">hih1siii", 2, 1, 1, b"t", -1, 0, claimed))
+def subscribed(request: JoinGroup) -> str:
+    """The mark for the subscription of a JoinGroup."""
+    if not request.owned:
+        return f"<:s{request.claimed}:>"
+    return f"<:w{request.owned * _MOST_CLAIMED + max(request.claimed, 0)}:>"
+
+
+def subscription(claimed: int, owned: int = 0) -> str:
+    """A subscription of version 2: one topic, what is owned as a set of bits, and the generation
+    claimed.
+    """
+    partitions = [p for p in range(32) if owned >> p & 1]
+    topics = struct.pack(f">h1si{len(partitions)}i", 1, b"t", len(partitions), *partitions)
+    held = struct.pack(">i", 1) + topics if partitions else struct.pack(">i", 0)
+    return encoded(struct.pack(">hih1si", 2, 1, 1, b"t", -1) + held + struct.pack(">i", claimed))
 
 
 def assignment(share: int) -> str:

@@ -1,5 +1,5 @@
-"""Random walks of the classic model. A listener, which prints them, hears of each step and of each
-firing.
+"""Random walks of the classic group and of its variants with static members. A listener, which
+prints them, hears of each step and of each firing.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
 from groupcheck.model.protocol.classic.group import REST, Phase
-from groupcheck.model.protocol.classic.rules import spec
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.variants import classic, cooperative_static, static_membership
 
 FAULTY = 0.15
 """How often a fault happens where one could, unless said otherwise."""
@@ -45,10 +45,14 @@ class Listener(Protocol):
         """
 
 
+_VARIANTS = (classic, static_membership, cooperative_static)
+
+
 @cache
 def semantics_of(scope: Scope) -> Semantics:
-    """What rules mean within a scope."""
-    return Semantics(spec(scope))
+    """What the rules of the variant with this type of scope mean within it."""
+    variant = next(v.VARIANT for v in _VARIANTS if v.VARIANT.scope_type is type(scope))
+    return Semantics(variant.spec(scope))
 
 
 def _outcomes(

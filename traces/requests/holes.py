@@ -10,7 +10,12 @@ from bisect import bisect_right
 
 from attrs import Factory, define, frozen
 
-from groupcheck.model.protocol.codes import NONE, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID
+from groupcheck.model.protocol.codes import (
+    FENCED_INSTANCE_ID,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
 from groupcheck.traces.exchanges import (
     CommitExchange,
     Exchange,
@@ -23,6 +28,8 @@ from groupcheck.traces.exchanges import (
 CONNECTIONS_KEPT = 10_000
 HOLES_KEPT = 10_000
 GENERATIONS_KEPT = 10_000
+APPEND_MS = 1000.0
+"""A record of the group is written within this time, as a rule."""
 STEP_MS = 25.0
 """All who wait for one step of the coordinator are answered within this time, as a rule."""
 
@@ -63,8 +70,13 @@ class Holes:
     _left: set[str] = Factory(set)
     # Member -> the latest generation in which it sent a request.
     _acted: dict[str, int] = Factory(dict)
-    # When the last answer was given.
+    # Instance -> the member id that it has.
+    _id_of: dict[str, str] = Factory(dict)
+    # When the last answer was given, and the last that shows that no JoinGroup waits.
     _end: float = float("-inf")
+    _calm: float = float("-inf")
+    # How long a round waits for its members.
+    _patience: float = 0.0
 
     def observe(self, e: Exchange) -> None:
         number, at = self._last.get(e.connection, (e.correlation, 0.0))
@@ -75,6 +87,9 @@ class Holes:
             del self._last[next(iter(self._last))]
         self._last[e.connection] = (max(number, e.correlation), e.given)
         self._end = max(self._end, e.given)
+        self._instances(e)
+        if e.code == NONE and isinstance(e, JoinExchange | HeartbeatExchange):
+            self._calm = max(self._calm, e.given)
         if e.member and len(self._seen) < CONNECTIONS_KEPT:
             self._seen[e.member] = e.given
         if len(self._left) < CONNECTIONS_KEPT:
@@ -85,6 +100,22 @@ class Holes:
             self._acts(e)
         if isinstance(e, SyncExchange) and e.code == NONE and e.generation in self._rounds:
             self._rounds[e.generation].synced.add(e.member)
+
+    def _instances(self, e: Exchange) -> None:
+        """Notes the member ids of static members, and which of them are gone."""
+        gone: list[str] = []
+        if isinstance(e, LeaveExchange):
+            gone = [x.instance for x in e.leavers if x.instance is not None and not x.member]
+        elif isinstance(e, JoinExchange) and e.instance is not None:
+            self._patience = max(self._patience, float(e.rebalance_ms))
+            if not e.member:
+                gone = [e.instance]
+        if len(self._left) < CONNECTIONS_KEPT:
+            self._left |= {self._id_of[instance] for instance in gone if instance in self._id_of}
+        id = e.told if isinstance(e, JoinExchange) else e.member
+        known = e.instance is not None and id and e.code in (NONE, REBALANCE_IN_PROGRESS)
+        if known and e.instance is not None and len(self._id_of) < CONNECTIONS_KEPT:
+            self._id_of[e.instance] = id
 
     def _add(self, since: float, until: float, said: str) -> None:
         if len(self._holes) < HOLES_KEPT:
@@ -150,6 +181,17 @@ class Holes:
             return False
         return round.members <= (round.joined if isinstance(e, JoinExchange) else round.synced)
 
+    def _may_wait(self, e: Exchange) -> bool:
+        """May a JoinGroup of a static member explain it that waits at the end of the log, and so has
+        no line? (That of a dynamic member follows on one that was answered with its id.)
+        """
+        code = e.leavers[0].code if isinstance(e, LeaveExchange) and e.leavers else e.code
+        if not self._patience or code not in (FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS):
+            return False
+        if code == FENCED_INSTANCE_ID and e.given >= self._end - APPEND_MS:
+            return True
+        return e.given >= max(self._end - self._patience, self._calm)
+
     def near(self, e: Exchange, due: bool) -> str:
         """Why an answer that does not fit may be explained by missing lines, in words; empty if
         the log shows no hole near it. `due`: a request that waited is answered, and others should
@@ -157,6 +199,8 @@ class Holes:
         """
         if due and e.given >= self._end - STEP_MS and not self._all_answered(e):
             return "the log ends before all who waited then are answered"
+        if self._may_wait(e):
+            return "the log ends while a JoinGroup of a static member may wait"
         since = self._before(e.began - 1)
         for hole in self._holes:
             if hole.until >= since and hole.since <= e.given:

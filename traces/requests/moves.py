@@ -165,8 +165,14 @@ class Moves:
                 w, timers.session_timeout.name, i, now if isinf(ended) else min(now, ended), e
             )
         for i in memory.new & memory.joining:
-            if life(w, i).parked_since + NEW_MEMBER_MS <= now + SLACK_MS:
+            if self._parked_since(w, i) + NEW_MEMBER_MS <= now + SLACK_MS:
                 yield from self.rules.fire(w, timers.new_member_timeout.name, i, now, e)
+
+    def _parked_since(self, w: World, index: int) -> float:
+        """Since when the JoinGroup of a new member waits. (Its id may never be told.)"""
+        request = dict(w.parked).get(index)
+        began = self.rules.open[request].began if request is not None else float("inf")
+        return min(began, self.rules.life(w, index).parked_since)
 
     def _own(
         self, over: list[tuple[float, int]], w: World, now: float, e: Exchange

@@ -211,6 +211,7 @@ class Coordinator:
         the index that it concerns. `lists`: the answer to a takeover by the leader lists the
         members (JoinGroup version 9 and newer).
         """
+        lists = lists or rule != takeover.takeover_committed.name
         key = (rule, index, lists)
         found = memory.known.get(key)
         if found is None:
