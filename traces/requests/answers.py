@@ -62,6 +62,7 @@ class Answers:
         skips = taken and lists
         if (
             e.to_generation != base
+            or self.seating.given_before(e)
             or e.told != id_at(memory, ids, index, self.seating)
             or (e.skips is not None and e.skips != skips)
             or (e.chosen and all(e.chosen != name for name, _ in e.protocols))

@@ -126,12 +126,12 @@ class Follower:
         except Lost as why:
             self._trouble(str(why))
             return
-        if self._was_dynamic(e):
+        if e.code in _SHOWS_LIFE and self.rules.seating.as_dynamic(e):
             self._lose("that a member is static was not known")
         name = id_of(e)
         fresh = isinstance(e, JoinExchange) and not e.member
         if e.instance is not None and (fresh or e.code in _SHOWS_LIFE):
-            self.rules.seating.meet(name, e.instance)
+            self.rules.seating.meet(name, e.instance, e.line)
         if fresh and name and len(self._given_ids) < IDS_KEPT:
             self._given_ids.add(name)
         if e.code in AWAY:
@@ -169,14 +169,6 @@ class Follower:
         if len(self._connection_of) >= IDS_KEPT:
             del self._connection_of[next(iter(self._connection_of))]
         self._connection_of[e.member] = e.connection
-
-    def _was_dynamic(self, e: Judged) -> bool:
-        """Does the request show that a member is static which was taken for a dynamic one, because
-        the log begins after it joined?
-        """
-        seating = self.rules.seating
-        known = e.instance is not None and e.member and seating.key(e.member, None) == e.member
-        return bool(known and seating.knows(e.member) and e.code in _SHOWS_LIFE)
 
     def _seat(self, key: Key, taken: Iterable[int] = ()) -> int:
         """The index of a member that may be new; `taken`: indexes that no world knows yet."""
@@ -370,7 +362,8 @@ class Follower:
         generations = frozenset(
             n for w in worlds if w.base is not None for n in (w.base, w.base + 1)
         )
-        self.refuse(Refused(e, possible, parked, allowed, generations))
+        again = self.rules.seating.given_before(e)
+        self.refuse(Refused(e, possible, parked, allowed, generations, again))
         still = [w for w in worlds if not w.is_open(e.line)]
         if not still or self.in_a_row >= MOST_REFUSALS_IN_A_ROW:
             self._lose("an answer before it cannot be explained")
@@ -463,7 +456,7 @@ class Follower:
             self._trouble(str(why))
             return
         for member, instance in e.static:
-            seating.meet(member, instance)
+            seating.meet(member, instance, e.line)
         memory, ids = round_just_told(rules, e, members, tuple(handed.values()))
         self.worlds = [World(memory, e.to_generation, ids=ids, since=e.given)]
         self.lost, self.synced, self._synced_at = "", self.synced + 1, self.rounds

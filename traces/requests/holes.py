@@ -182,8 +182,8 @@ class Holes:
         return round.members <= (round.joined if isinstance(e, JoinExchange) else round.synced)
 
     def _may_wait(self, e: Exchange) -> bool:
-        """May a JoinGroup of a static member explain it that waits at the end of the log, and so has
-        no line? (That of a dynamic member follows on one that was answered with its id.)
+        """May a JoinGroup of a static member explain it that waits at the end of the log, and so
+        has no line? (That of a dynamic member follows on one that was answered with its id.)
         """
         code = e.leavers[0].code if isinstance(e, LeaveExchange) and e.leavers else e.code
         if not self._patience or code not in (FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS):

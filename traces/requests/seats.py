@@ -56,6 +56,8 @@ class Seating:
     # Instance -> its latest member ids; the same the other way round.
     _ids: dict[Instance, list[str]] = Factory(dict)
     _instances: dict[str, Instance] = Factory(dict)
+    # The line that names a static member's id first.
+    _first: dict[str, int] = Factory(dict)
 
     def seat(self, key: Key, used: set[int]) -> int | None:
         """The index of a member that may be new; None if every index is one of `used`, which stand
@@ -70,14 +72,18 @@ class Seating:
         if old is not None:
             del self._index[old]
             for id in self._ids.pop(old, []) if isinstance(old, Instance) else [old]:
-                self.lives.pop(id, None)
-                self._instances.pop(id, None)
+                self._forget(id)
         self._index[key], self._keys[free] = free, key
         if not isinstance(key, Instance):
             self.lives.setdefault(key, Life())
         return free
 
-    def meet(self, member: str, instance: str) -> None:
+    def _forget(self, id: str) -> None:
+        self.lives.pop(id, None)
+        self._instances.pop(id, None)
+        self._first.pop(id, None)
+
+    def meet(self, member: str, instance: str, line: int) -> None:
         """The member id is one of this static member."""
         key = Instance(instance)
         if not member or key not in self._index or member in self._instances:
@@ -85,13 +91,23 @@ class Seating:
         ids = self._ids.setdefault(key, [])
         before = self.lives.get(ids[-1]) if ids else None
         if len(ids) >= IDS_OF_INSTANCE:
-            self.lives.pop(ids[0], None)
-            self._instances.pop(ids.pop(0), None)
+            self._forget(ids.pop(0))
         ids.append(member)
+        self._first[member] = line
         self._instances[member] = key
         # The timer of an id that takes the place of another runs for the other one's session first.
         session = before.session_ms if before is not None else 0.0
         self.lives.setdefault(member, Life(session_ms=session))
+
+    def as_dynamic(self, e: Exchange) -> bool:
+        """Was the static member that sends this taken for a dynamic one so far?"""
+        known = e.member in self._index and e.member not in self._instances
+        return e.instance is not None and bool(e.member) and known
+
+    def given_before(self, e: Exchange) -> bool:
+        """Does an answer give a static member an id that it had before?"""
+        fresh = isinstance(e, JoinExchange) and not e.member and bool(e.instance)
+        return fresh and self._first.get(id_of(e), e.line) < e.line
 
     def key(self, member: str, instance: str | None) -> Key:
         """Whom a request means that names this member id and instance id."""

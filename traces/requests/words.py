@@ -7,6 +7,7 @@ from __future__ import annotations
 from attrs import define
 
 from groupcheck.model.protocol.codes import (
+    FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION,
     NONE,
     REBALANCE_IN_PROGRESS,
@@ -39,17 +40,25 @@ class Refused:
     allowed: frozenset[int | None] = frozenset()
     # The generations that fit.
     generations: frozenset[int] = frozenset()
+    # The id that it gives to a static member was given before.
+    given_before: bool = False
 
 
 def asked(e: Exchange) -> str:
     """`HEARTBEAT of a-5e59… in generation 2`."""
-    who = e.member or f"a new member (client {e.client})"
+    who = e.member or _without_id(e)
     generation = (
         f" in generation {e.generation}"
         if isinstance(e, SyncExchange | HeartbeatExchange | CommitExchange)
         else ""
     )
     return f"{e.api} of {who}{generation}"
+
+
+def _without_id(e: Exchange) -> str:
+    if e.instance is None:
+        return f"a new member (client {e.client})"
+    return f"the static member {e.instance} without an id (client {e.client})"
 
 
 def answered(e: Exchange) -> str:
@@ -92,6 +101,12 @@ def why_not(refused: Refused) -> str:
 def promise(refused: Refused) -> str:
     """The invariant of the model that the answer breaks; empty if it breaks none."""
     e, allowed = refused.e, refused.allowed - {None}
+    if allowed == {FENCED_INSTANCE_ID}:
+        return "replaced_id_fenced"
+    if isinstance(e, JoinExchange) and len({i for _, i in e.static}) < len(e.static):
+        return "one_id_per_instance"
+    if refused.given_before:
+        return "takeover_gives_a_new_id"
     fenced = bool(allowed) and allowed <= _FENCED
     if isinstance(e, HeartbeatExchange):
         if fenced and e.code in (NONE, REBALANCE_IN_PROGRESS):

@@ -160,14 +160,15 @@ class Rules:
 
     def _votes_anew(self, world: World, index: int, e: JoinExchange) -> bool:
         """May the group's vote for an assignor come out differently, because the static member
-        takes the place of an id with other assignors, or a fail-over has loaded only one of each
-        member's?
+        takes the place of an id with other assignors? (A fail-over loads only the chosen one of
+        each member. With other members the vote comes out for that again.)
         """
         was = world.memory.claimed(index)
         if was is None or world.memory.phase != Phase.STABLE:
             return False
         before = self.assignors.get(was)
-        return before != _names(e.protocols) or world.reloaded > float("-inf")
+        alone = len(world.memory.members) == 1 and world.reloaded > float("-inf")
+        return alone or before != _names(e.protocols)
 
     def allowed(self, world: World, e: Judged) -> set[int | None]:
         """The codes with which the coordinator may answer at once; None: it parks the request."""
