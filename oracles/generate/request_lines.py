@@ -305,7 +305,7 @@ class RequestPrinter:
                     continue
                 self.busy.discard(line.connection)
                 taken = now is None and asked is not None and self._takes(who, asked)
-                if rule == failover.fail_over.name:
+                if rule == failover.reload.name:
                     self._give(line, 16, who, then, left, leader)
                 elif taken:
                     self._give(line, 82, who, then, left, leader)

@@ -69,7 +69,7 @@ class Answers:
         ):
             return None
         if taken and e.version < LISTS_MEMBERS:
-            leader = dict(self.world.leaders).get(e.line, e.leader)
+            leader = dict(self.world.leaders).get(e.line) or e.leader  # it may never have been told
             return Named(base, ids) if e.leader == leader and not e.members else None
         if memory.leader is None:
             return None

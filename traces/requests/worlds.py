@@ -286,15 +286,18 @@ class Rules:
         sent_away = any(t.index == index for t in outcome.told)
         if outcome.own is None and index in parked and not sent_away:
             return None  # the parked request would never be answered, but the log has its answer
-        refused = (
-            outcome.own is None and isinstance(e, JoinExchange) and e.code == UNKNOWN_MEMBER_ID
-        )
-        if refused and self.lateness < PATIENT_MS and e.given - e.began < 2 * SLACK_MS:
+        waits = outcome.own is None and isinstance(e, JoinExchange) and bool(e.member)
+        if (
+            waits
+            and e.code == UNKNOWN_MEMBER_ID
+            and self.lateness < PATIENT_MS
+            and e.given - e.began < 2 * SLACK_MS
+        ):
             # Parked, and its member removed at the same moment: only if nothing else explains it.
             return None
         ids = self._ids(world, outcome, e, index)
-        waits = e if outcome.own is None else None
-        found = self._told(world, outcome, now, parked, ids, waits, index)
+        mine = e if outcome.own is None else None
+        found = self._told(world, outcome, now, parked, ids, mine, index)
         if found is None:
             return None
         parked, known = found
