@@ -11,7 +11,7 @@ import math
 import random
 from typing import Any
 
-from attrs import Factory, define, field
+from attrs import Factory, define
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
@@ -88,12 +88,14 @@ class RequestPrinter:
     joined: list[tuple[Line, Who]] = Factory(list)
     # member ids that some answer has told
     told: set[str] = Factory(set)
-    wire: Wire = field(init=False)
+    wire: Wire = Factory(lambda self: self._wire(), takes_self=True)
 
-    def __attrs_post_init__(self) -> None:
-        # Clients send one version: those before 9 are not told who the leader is (KIP-814).
+    def _wire(self) -> Wire:
+        """Clients send one version of JoinGroup; before 9 a leader is not told that it leads on
+        (KIP-814).
+        """
         version = self.random.choice((5, 9)) if self.scope.static else 9
-        self.wire = Wire(self.scope, self.names, version)
+        return Wire(self.scope, self.names, version)
 
     def memory(self, state: State) -> tuple[Core, dict[Who, Any], Who | None]:
         named = self.semantics.named(state)

@@ -150,7 +150,9 @@ class Follower:
                 min(life.parked_since, e.began) if e.code != MEMBER_ID_REQUIRED else float("inf")
             )
         if e.code in _SHOWS_LIFE and not isinstance(e, LeaveExchange):
-            life.sign = max(life.sign, e.began)
+            # A member whose request is parked does not expire.
+            waits = isinstance(e, JoinExchange | SyncExchange)
+            life.sign = max(life.sign, e.given if waits else e.began)
             self._strangers = self._strangers or (self.rounds < 2 and name not in self._given_ids)
 
     def _moves(self, e: Judged) -> None:
@@ -287,9 +289,6 @@ class Follower:
             due, _, e = heappop(self._due)
             life = self.rules.seating.lives.get(id_of(e))
             if life is not None and e.code in _SHOWS_LIFE and not isinstance(e, LeaveExchange):
-                life.sign = max(
-                    life.sign, e.given if isinstance(e, JoinExchange | SyncExchange) else e.began
-                )
                 life.parked_since = float("inf")
             whole = (
                 isinstance(e, JoinExchange)
