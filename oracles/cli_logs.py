@@ -11,7 +11,17 @@ import click
 from groupcheck.oracles.help_page import Command, examples, names_of
 from groupcheck.oracles.quantities import COUNT, OUTPUT, PATH, SIZE
 
-DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "scala-1.1", "requests")
+DIALECTS = (
+    "java-4",
+    "java-4-debug",
+    "java-3.8",
+    "scala-3.5",
+    "scala-2.4",
+    "scala-1.1",
+    "requests",
+    "requests-static",
+    "requests-cooperative-static",
+)
 
 
 @click.command(

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from attrs import evolve, frozen
 
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.static import StaticScope
+from groupcheck.model.variants.cooperative_static import Scope as CooperativeStaticScope
 from groupcheck.oracles.generate.broker_lines import OLD_STYLES, STYLES, broker_run
 from groupcheck.oracles.generate.client_lines import client_run
 from groupcheck.oracles.generate.request_lines import request_run
@@ -48,6 +51,11 @@ _SHOWN_FAULTS = {
 """Those after which every request still stands in the log with its answer."""
 _BROKER = Scope(members=3, generations=60, records=0, autocommit=False, faults=_FAULTS)
 _REQUESTS = Scope(members=2, partitions=2, generations=60, records=2, faults=_SHOWN_FAULTS)
+_STATIC_FAULTS = {**_SHOWN_FAULTS, "remove_instance": 2}
+_STATIC = StaticScope(members=2, partitions=2, generations=60, records=2, faults=_STATIC_FAULTS)
+_COOPERATIVE_STATIC = CooperativeStaticScope(
+    members=2, partitions=2, generations=60, records=2, faults=_STATIC_FAULTS
+)
 
 
 @frozen
@@ -78,25 +86,24 @@ def _broker(style_name: str) -> Dialect:
     )
 
 
+def _requests(name: str, scope: Scope, clients: bool) -> Dialect:
+    """A request log; `clients`: its members are printed, too."""
+    given: dict[str, Any] = {
+        "scope": scope,
+        "steps": REQUEST_STEPS,
+        "to_rest": True,
+        "faulty_share": REQUEST_FAULTS,
+    }
+    members = partial(client_run, **given) if clients else None
+    return Dialect(name, True, partial(request_run, **given), members)
+
+
 DIALECTS = {
     **{style.name: _broker(style.name) for style in (*STYLES, *OLD_STYLES)},
-    "requests": Dialect(
-        "requests",
-        True,
-        partial(
-            request_run,
-            scope=_REQUESTS,
-            steps=REQUEST_STEPS,
-            to_rest=True,
-            faulty_share=REQUEST_FAULTS,
-        ),
-        partial(
-            client_run,
-            scope=_REQUESTS,
-            steps=REQUEST_STEPS,
-            to_rest=True,
-            faulty_share=REQUEST_FAULTS,
-        ),
+    "requests": _requests("requests", _REQUESTS, True),
+    "requests-static": _requests("requests-static", _STATIC, False),
+    "requests-cooperative-static": _requests(
+        "requests-cooperative-static", _COOPERATIVE_STATIC, False
     ),
 }
 """By name, as `groupcheck generate --dialect` takes them."""

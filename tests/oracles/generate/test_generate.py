@@ -26,7 +26,8 @@ from groupcheck.oracles.generate.template import Filling, compiled, subscription
 from groupcheck.oracles.replay.document import round_document
 from groupcheck.traces.replay import replay_file
 
-BROKERS = tuple(name for name in DIALECTS if name != "requests")
+REQUESTS = tuple(name for name, dialect in DIALECTS.items() if dialect.requests)
+BROKERS = tuple(name for name in DIALECTS if name not in REQUESTS)
 TELLS_SIZES = tuple(name for name in BROKERS if name not in ("scala-1.1", "scala-2.4"))
 TELLS_CAUSES = tuple(name for name in BROKERS if name != "scala-1.1")
 
@@ -92,10 +93,11 @@ def test_the_replay_tells_what_really_happened(brokers: tuple[Path, list[Written
     assert compared > 500 and sum(len(rounds) for rounds in happened.values()) == compared
 
 
-def test_request_logs_are_judged_and_their_generations_are_the_true_ones(tmp_path: Path) -> None:
-    (one,) = generate(
-        tmp_path, Order(groups=2, size=150_000, dialects=("requests",), runs=1, seed=2)
-    )
+@pytest.mark.parametrize("dialect", REQUESTS)
+def test_request_logs_are_judged_and_their_generations_are_the_true_ones(
+    dialect: str, tmp_path: Path
+) -> None:
+    (one,) = generate(tmp_path, Order(groups=2, size=150_000, dialects=(dialect,), runs=1, seed=2))
     report = replay_file(str(one.path))
     assert (report.verdict, report.strange, report.understood, report.foreign) == (
         "holds",
