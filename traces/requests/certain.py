@@ -162,6 +162,10 @@ class Certain:
         self._shown = max(self._shown, e.given)
         self._given_ids[e.told] += 1
         self._step(_Step(e.given + SLACK_MS, e.to_generation, e.line, text, new))
+        twice = [i for i, n in Counter(i for _, i in e.static).items() if n > 1]
+        if twice:
+            why = f"two members of generation {e.to_generation} have the instance id {twice[0]}"
+            self._refuse(e.line, text, f"{why} (one_id_per_instance)")
         if self.static:
             return
         g = self._generation(e.to_generation)

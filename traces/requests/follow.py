@@ -75,7 +75,6 @@ class Follower:
     troubles: list[str] = Factory(list)
     # When a member changed its connection.
     moves: deque[float] = field(factory=lambda: deque(maxlen=MOVES_KEPT))
-    _connection_of: dict[str, str] = Factory(dict)
     _recent: deque[Judged] = field(factory=lambda: deque(maxlen=RECENT_KEPT))
     _due: list[tuple[float, int, Exchange]] = Factory(list)
     _told: Story | None = None
@@ -97,6 +96,7 @@ class Follower:
             self._recent.append(e)
         else:
             self._judge(e)
+        self.rules.connects(e)
         heappush(self._due, (e.given + SLACK_MS, e.line, e))
         self._hand_on()
 
@@ -161,16 +161,9 @@ class Follower:
         """
         if not e.member or isinstance(e, LeaveExchange):
             return
-        known = self._connection_of.get(e.member)
-        if (
-            known is not None
-            and known != e.connection
-            and e.began > self.rules.interrupted + RESTART_MS
-        ):
+        _, known, _ = self.rules.connections.get(e.member, (0, e.connection, ""))
+        if known != e.connection and e.began > self.rules.interrupted + RESTART_MS:
             self.moves.append(e.began)
-        if len(self._connection_of) >= IDS_KEPT:
-            del self._connection_of[next(iter(self._connection_of))]
-        self._connection_of[e.member] = e.connection
 
     def _seat(self, key: Key, taken: Iterable[int] = ()) -> int:
         """The index of a member that may be new; `taken`: indexes that no world knows yet."""
@@ -326,9 +319,9 @@ class Follower:
                 del self.rules.open[e.line]
                 return
         assert isinstance(e, Judged)
-        self._refused(e, self.worlds, parked=True)
+        self._refused(e, self.worlds, due=True)
 
-    def _refused(self, e: Judged, worlds: list[World], parked: bool = False) -> None:
+    def _refused(self, e: Judged, worlds: list[World], due: bool = False) -> None:
         """No world gives this answer. It is reported, and the replay goes on as if the answer had
         been another one, or from the next round that the log shows whole.
         """
@@ -353,6 +346,7 @@ class Follower:
             "; or ".join(dict.fromkeys(w.told() for w in worlds[:3]))
             or "nothing: the request before it on this connection was not answered"
         )
+        parked = due and any(e.line in dict(w.parked).values() for w in worlds)
         allowed = (
             frozenset(code for w in worlds for code in self.rules.allowed(w, e))
             if not parked
@@ -362,7 +356,7 @@ class Follower:
             n for w in worlds if w.base is not None for n in (w.base, w.base + 1)
         )
         again = self.rules.seating.given_before(e)
-        self.refuse(Refused(e, possible, parked, allowed, generations, again))
+        self.refuse(Refused(e, possible, due, allowed, generations, again))
         still = [w for w in worlds if not w.is_open(e.line)]
         if not still or self.in_a_row >= MOST_REFUSALS_IN_A_ROW:
             self._lose("an answer before it cannot be explained")
@@ -435,6 +429,7 @@ class Follower:
             if self.lost:
                 return
             self._judge(x)
+            self.rules.connects(x)
             heappush(self._due, (x.given + SLACK_MS, x.line, x))
 
     def _go_on_from(self, e: JoinExchange) -> None:

@@ -85,7 +85,7 @@ def why_not(refused: Refused) -> str:
     e = refused.e
     allowed = [code for code in refused.allowed if code is not None]
     parked = None in refused.allowed
-    if refused.due:
+    if refused.due and not (refused.allowed - {None}):
         instead = ", but it was not time for that answer in any world that fits"
     elif parked and not allowed:
         instead = ", but the coordinator had to let it wait"
@@ -103,8 +103,6 @@ def promise(refused: Refused) -> str:
     e, allowed = refused.e, refused.allowed - {None}
     if allowed == {FENCED_INSTANCE_ID}:
         return "replaced_id_fenced"
-    if isinstance(e, JoinExchange) and len({i for _, i in e.static}) < len(e.static):
-        return "one_id_per_instance"
     if refused.given_before:
         return "takeover_gives_a_new_id"
     fenced = bool(allowed) and allowed <= _FENCED

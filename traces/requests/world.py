@@ -46,8 +46,8 @@ class World:
     # The assignment that is in force or being written, and the one that a fail-over loads.
     plan: Plan | None = None
     kept_plan: Plan | None = None
-    # Indexes whose parked JoinGroup no line shows.
-    unseen: frozenset[int] = frozenset()
+    # (index whose parked JoinGroup no line shows, the connection that its member had used).
+    unseen: frozenset[tuple[int, str]] = frozenset()
     ids: Ids = ()
     # (request of a takeover that is being written, the leader's member id when it was handled).
     leaders: tuple[tuple[int, str], ...] = ()

@@ -65,8 +65,8 @@ OF_THE_GROUP = frozenset(
 permissions, versions) and change nothing.
 """
 FAILED_APPEND = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, -1})
+CONNECTIONS_KEPT = 10_000
 _UNSEEN = -2  # the number of a subscription that no line shows
-_UNHEARD = -3  # the number of a subscription that was forgotten
 GONE = frozenset({*AWAY, -1})
 
 
@@ -84,6 +84,8 @@ class Rules:
     claims: dict[tuple[tuple[str, bytes], ...], int] = Factory(dict)
     # The names of the protocols of each number.
     assignors: dict[int, tuple[str, ...]] = Factory(dict)
+    # Member id -> its last request, the connection of that, and the one before.
+    connections: dict[str, tuple[int, str, str]] = Factory(dict)
     # When a fail-over showed last.
     interrupted: float = float("-inf")
     # How long an answer may take.
@@ -95,6 +97,8 @@ class Rules:
         """The worlds after the coordinator has handled the request and answered (now, or later) as
         the log says.
         """
+        if not self._could_send(world, e):
+            return
         if e.code is None or e.code not in OF_THE_GROUP:
             yield world
             if e.code not in FAILED_APPEND | AWAY or not isinstance(e, JoinExchange | SyncExchange):
@@ -143,6 +147,27 @@ class Rules:
         )
         current = world.base is not None and e.generation == world.base
         yield Ask(kind, index, id, named, current=current)
+
+    def connects(self, e: Exchange) -> None:
+        """Notes over which connection a member goes on."""
+        if not e.member or isinstance(e, LeaveExchange):
+            return
+        _, before, _ = self.connections.pop(e.member, (0, "", ""))
+        if len(self.connections) >= CONNECTIONS_KEPT:
+            del self.connections[next(iter(self.connections))]
+        self.connections[e.member] = (e.line, e.connection, before)
+
+    def _used(self, world: World, member: str) -> str:
+        """The connection of the member's last request that was handled."""
+        request, last, before = self.connections.get(member, (0, "", ""))
+        return before if world.is_open(request) else last
+
+    def _could_send(self, world: World, e: Judged) -> bool:
+        """Not over a connection on which a JoinGroup still waits that no line shows."""
+        if isinstance(e, LeaveExchange) or not world.unseen:
+            return True
+        index = self.seating.index(self.seating.key(id_of(e), e.instance))
+        return (index, e.connection) not in world.unseen
 
     def _who(self, world: World, member: str, instance: str | None) -> tuple[int, int]:
         """(index, number of the member id)"""
@@ -275,7 +300,8 @@ class Rules:
                 if found is not None:
                     who = world.id(index, self.seating)
                     moved = self._moved(world, outcome, *found, now, e, who)
-                    yield evolve(moved, unseen=world.unseen | {index}, since=world.since)
+                    unseen = world.unseen | {(index, self._used(world, who))}
+                    yield evolve(moved, unseen=unseen, since=world.since)
 
     # -- one outcome
 
@@ -315,7 +341,7 @@ class Rules:
             after = evolve(after, plan=Plan(e.line))
         elif outcome.rules[0] == f"{coordinator.join_group.name}:replaced":
             after = self._taken_over(world, after, e, index)
-        return evolve(after, unseen=after.unseen - {index})
+        return evolve(after, unseen=frozenset(x for x in after.unseen if x[0] != index))
 
     def _answers(self, world: World, outcome: Outcome) -> Answers:
         return Answers(self.seating, self.plans, world, outcome)
@@ -408,7 +434,7 @@ class Rules:
             world.waiting,
             world.plan,
             world.plan if settled else world.kept_plan,
-            world.unseen & after.joining,
+            frozenset(x for x in world.unseen if x[0] in after.joining),
             ids,
             tuple(x for x in world.leaders if x[0] in parked.values()),
             world.reloaded,

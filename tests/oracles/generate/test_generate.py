@@ -97,7 +97,7 @@ def test_the_replay_tells_what_really_happened(brokers: tuple[Path, list[Written
 def test_request_logs_are_judged_and_their_generations_are_the_true_ones(
     dialect: str, tmp_path: Path
 ) -> None:
-    (one,) = generate(tmp_path, Order(groups=2, size=150_000, dialects=(dialect,), runs=1, seed=2))
+    (one,) = generate(tmp_path, Order(groups=2, size=100_000, dialects=(dialect,), runs=1, seed=2))
     report = replay_file(str(one.path))
     assert (report.verdict, report.strange, report.understood, report.foreign) == (
         "holds",
@@ -113,7 +113,7 @@ def test_request_logs_are_judged_and_their_generations_are_the_true_ones(
             for r in happened[one.path.name, g.group]
             if r["outcome"] == "completed"
         ]
-        assert [r.generation for r in g.requests.facts.generations] == real and len(real) > 5
+        assert [r.generation for r in g.requests.facts.generations] == real and len(real) > 3
         assert not [a for a in g.anomalies if a.kind == "committed_offset_went_back"]
 
 
