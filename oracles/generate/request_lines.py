@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from typing import Any
 
 from attrs import Factory, define
@@ -341,14 +342,17 @@ class RequestPrinter:
     def _sent_away(
         self, seats: dict[Who, Any], then: Core, left: dict[Who, Any], leader: Who | None
     ) -> None:
-        """Somebody hears that the coordinator is not here."""
-        who = min(seats) if seats else (0, NO_ID)
-        name = self.names.mark(who) if seats else ""
-        request = Heartbeat(0, then.generation) if seats else JoinGroup(NO_ID)
-        api, asked = NAMED[type(request)], self._request(request, who[0], name)
-        connection = self._connection(who[0], False)
-        line = Line(api, f"client-{who[0]}", connection, *asked, self.now)
-        self._give(line, 16, who, then, left, leader)
+        """All members whose requests do not wait hear that the coordinator is not here; if there
+        are none, somebody who wants to join does.
+        """
+        idle = [w for w, s in sorted(seats.items()) if not s.join and not s.sync]
+        for who in idle or [(0, NO_ID)]:
+            request = Heartbeat(0, then.generation) if idle else JoinGroup(NO_ID)
+            name = self.names.mark(who) if idle else ""
+            api, asked = NAMED[type(request)], self._request(request, who[0], name)
+            connection = self._connection(who[0], False)
+            line = Line(api, f"client-{who[0]}", connection, *asked, self.now)
+            self._give(line, 16, who, then, left, leader)
 
     def _remembered(self, who: Who, before: State) -> bool:
         """Is it an id that was there already: in the group's record, or before a takeover?"""
@@ -386,6 +390,14 @@ class RequestPrinter:
         self.lines.append(line)
 
 
+def number(lines: list[Line]) -> None:
+    """Numbers the requests of each connection."""
+    sent: Counter[str] = Counter()
+    for line in sorted(lines, key=lambda line: line.arrived):
+        sent[line.connection] += 1
+        line.correlation = sent[line.connection]
+
+
 def request_run(
     seed: int, scope: Scope, steps: int, *, to_rest: bool = False, faulty_share: float = FAULTY
 ) -> Run:
@@ -402,5 +414,6 @@ def as_run(printer: RequestPrinter, *, to_rest: bool) -> Run:
     """The request log that was printed."""
     count, rounds, generation = printer.rest if to_rest else (len(printer.lines), printer.rounds, 0)
     lines = sorted(printer.lines[:count], key=lambda line: line.given)
+    number(lines)
     texts = [(math.ceil(line.given), line.text()) for line in lines]
     return run_of(texts, rounds.told, printer.names, generation)

@@ -63,6 +63,8 @@ class Line:
     arrived: float
     given: float = 0.0
     response: dict[str, Any] = Factory(dict)
+    # its number on its connection
+    correlation: int = 1
     # of a takeover: who led when it was handled
     leader: str = ""
 
@@ -71,7 +73,7 @@ class Line:
         header = {
             "requestApiKey": KEYS[self.api],
             "requestApiVersion": self.version,
-            "correlationId": 1,
+            "correlationId": self.correlation,
             "clientId": self.client,
             "requestApiKeyName": self.api,
         }
@@ -121,7 +123,9 @@ class Wire:
                 "rebalanceTimeoutMs": REBALANCE_MS,
                 "protocolType": "consumer",
             }
-            protocols = [{"name": self.assignor, "metadata": subscribed(request)}]
+            protocols = [
+                {"name": self.assignor, "metadata": subscribed(request.claimed, request.owned)}
+            ]
             version = self.static_join if self.scope.static else 7 if self.scope.two_step else 3
             return version, shared | timeouts | {"protocols": protocols}
         if isinstance(request, SyncGroup):
@@ -190,7 +194,7 @@ class Wire:
     ) -> dict[str, Any]:
         assert leader is not None
         members: list[dict[str, Any]] = [
-            {"memberId": self.names.mark(w), "metadata": "<:s-1:>"}
+            {"memberId": self.names.mark(w), "metadata": subscribed(s.claimed, s.owned)}
             for w, s in seats.items()
             if s.member
         ]

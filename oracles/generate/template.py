@@ -16,8 +16,6 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from groupcheck.model.protocol.messages import JoinGroup
-
 _MARK = re.compile(r'"<:([NO])(-?\d+):>"|<:([gmnswc])(-?\d+)?:>')
 _PORTS, _FIRST_PORT = 50_000, 10_000
 _MOST_CLAIMED = 10_000
@@ -75,11 +73,11 @@ def encoded(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def subscribed(request: JoinGroup) -> str:
-    """The mark for the subscription of a JoinGroup."""
-    if not request.owned:
-        return f"<:s{request.claimed}:>"
-    return f"<:w{request.owned * _MOST_CLAIMED + max(request.claimed, 0)}:>"
+def subscribed(claimed: int, owned: int) -> str:
+    """The mark for a subscription."""
+    if not owned:
+        return f"<:s{claimed}:>"
+    return f"<:w{owned * _MOST_CLAIMED + max(claimed, 0)}:>"
 
 
 def subscription(claimed: int, owned: int = 0) -> str:

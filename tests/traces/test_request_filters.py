@@ -21,6 +21,7 @@ RECORDINGS = (
     "requests/live-zombie",
     "requests/live-poll_timeout",
     "requests/live-broker_restart",
+    "requests/live-static_bounce",
     "captures/kill.requests",
     "captures/everything.requests",
 )

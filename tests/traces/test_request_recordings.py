@@ -167,6 +167,28 @@ def test_a_static_member_that_comes_back_in_time_starts_no_round() -> None:
     assert sorted(m.gone for m in members if m.instance == "i-b") == ["", "replaced"]
 
 
+def test_static_and_dynamic_members_of_one_group_are_followed_together() -> None:
+    """Two static processes are killed and come back, one of them while a dynamic member joins; two
+    pairs of processes use one instance id at the same time; one stays away for too long.
+    """
+    g = group("static_mixed", "mix")
+    assert (g.verdict, g.protocol, g.unexplained_count) == ("holds", "static", 0)
+    assert g.requests is not None and g.requests.judged == 454
+    assert [(x.cause.value, x.causers[0][:3]) for x in g.timeline.rounds] == [
+        ("join", "i-1"),
+        ("join", "d1-"),
+        ("join", "i-2"),
+        ("join", "d2-"),
+        ("leave", "d1-"),
+        ("session_expired", "i-1"),
+        ("join", "i-1"),
+        ("leave", "d2-"),
+    ]
+    assert g.timeline.counts["static_returns"] == 4
+    fenced = [r for r in g.findings.refusals if r.what == "twin"]
+    assert [(r.api, r.count) for r in fenced] == [("HEARTBEAT", 2)]
+
+
 def test_a_cooperative_groups_answers_are_judged() -> None:
     g = group("coop_join_kill")
     assert (g.verdict, g.protocol, g.unexplained_count) == ("holds", "cooperative", 0)
