@@ -24,6 +24,9 @@ LEAST_HELD_MS = 900_000.0
 MOST_HELD_MS = 1_800_000.0
 MOST_HELD = 50_000
 MOST_HELD_CHARS = 64_000_000
+CONNECTIONS_KEPT = 10_000
+ROUNDED_MS = 2.0
+"""So much the times of two lines may be off, because each is rounded to 1 ms."""
 
 
 @define
@@ -37,6 +40,8 @@ class RequestLog(Log):
     _last: dict[Hashable, None] = Factory(dict)
     # (began, line, place in its line, exchange), a heap.
     _held: list[tuple[float, int, int, Exchange]] = Factory(list)
+    # Connection -> the number of its last request, and when that was answered.
+    _served: dict[str, tuple[int, float]] = Factory(dict)
     # The characters of the lines that are held.
     _chars: int = 0
     # The time of the latest line.
@@ -70,13 +75,25 @@ class RequestLog(Log):
         if found and self._repeats(found):
             self.left_out += 1
             return
-        for k, e in enumerate(found):
+        for k, e in enumerate(map(self._in_turn, found)):
             if not k:
                 self._tally(e)
             if e.began < self._given_up_to:
                 self.late += 1
             heappush(self._held, (e.began, e.line, k, e))
             self._chars += e.size
+
+    def _in_turn(self, e: Exchange) -> Exchange:
+        """The exchange, begun after the one before it on its connection was answered: a connection
+        is served one request at a time, and the times of lines are rounded.
+        """
+        number, given = self._served.pop(e.connection, (e.correlation, e.began))
+        if number < e.correlation and given - ROUNDED_MS <= e.began < given:
+            e = evolve(e, began=given, given=max(given, e.given))
+        if len(self._served) >= CONNECTIONS_KEPT:
+            del self._served[next(iter(self._served))]
+        self._served[e.connection] = (e.correlation, e.given)
+        return e
 
     def _repeats(self, found: tuple[Exchange, ...]) -> bool:
         """Was this line there a few lines before, as if two appenders wrote to one file?
