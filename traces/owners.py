@@ -16,7 +16,12 @@ from typing import TypeVar
 
 from attrs import Factory, define, frozen
 
-from groupcheck.model.protocol.codes import ILLEGAL_GENERATION, NONE, UNKNOWN_MEMBER_ID
+from groupcheck.model.protocol.codes import (
+    FENCED_INSTANCE_ID,
+    ILLEGAL_GENERATION,
+    NONE,
+    UNKNOWN_MEMBER_ID,
+)
 from groupcheck.traces.consumer_protocol import assignment, subscription
 from groupcheck.traces.exchanges import (
     CommitExchange,
@@ -32,7 +37,7 @@ MEMBERS_KEPT = 10_000
 PARTITIONS_KEPT = 100_000
 FOUND_KEPT = 1000
 _Found = TypeVar("_Found")
-REFUSALS = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
+REFUSALS = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID})
 
 
 @frozen
@@ -69,6 +74,8 @@ class Zombie:
     accepted: bool
     # It had sent LeaveGroup.
     left: bool
+    # Another process had taken its instance id.
+    fenced: bool = False
 
 
 @frozen
@@ -232,6 +239,7 @@ class Owners:
                 committed=committed,
                 accepted=accepted,
                 left=held.left,
+                fenced=e.code == FENCED_INSTANCE_ID,
             )
             _keep(self.zombies, zombie)
         if refused:

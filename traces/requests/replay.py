@@ -379,7 +379,13 @@ def _zombie(z: Zombie) -> Anomaly:
         f" and {len(z.partitions) - SHOWN} more" if len(z.partitions) > SHOWN else ""
     )
     others, since = " and ".join(z.others[:SHOWN]), seconds(max(z.until - z.since, 0))
-    how = "after it had left" if z.left else "after its session had ended"
+    how = (
+        "after another process had joined with its group.instance.id"
+        if z.fenced
+        else "after it had left"
+        if z.left
+        else "after its session had ended"
+    )
     if z.committed:
         end = "and was not refused" if z.accepted else "and was refused"
         text = (
