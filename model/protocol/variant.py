@@ -89,6 +89,8 @@ class Variant:
     # Which real member `groupcheck conform --side member` executes beside the members of this one;
     # empty if none.
     real_member: str = ""
+    # The generations of `conform --side member` where none are asked for.
+    member_generations: int = 2
     # Outcome of the members' rules that no row executes on the real member -> why.
     member_apart: Mapping[str, str] = field(factory=dict)
 

@@ -14,7 +14,13 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import covers, rules
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import ASSIGNORS, CooperativeScope, cooperative
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, cover
+from groupcheck.model.protocol.classic.covers import (
+    BOOKKEEPING,
+    KAFKA_COORDINATOR,
+    KAFKA_MEMBER,
+    MEMBER_APART,
+    cover,
+)
 from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.story import story
@@ -180,4 +186,7 @@ VARIANT = Variant(
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     bookkeeping={**BOOKKEEPING, look_at_claims.name: "The leader does this, not the coordinator."},
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart=MEMBER_APART,
 )

@@ -13,7 +13,13 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import ASSIGNORS, CooperativeScope, cooperative
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, cover
+from groupcheck.model.protocol.classic.covers import (
+    BOOKKEEPING,
+    KAFKA_COORDINATOR,
+    KAFKA_MEMBER,
+    MEMBER_APART,
+    cover,
+)
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.static import (
     MORE,
@@ -26,6 +32,7 @@ from groupcheck.model.protocol.classic.static_covers import (
     ASKED,
     EXECUTED,
     NEVER_EXECUTED,
+    NO_LEAVING,
     UNREACHED,
 )
 from groupcheck.model.protocol.classic.story import story
@@ -180,4 +187,7 @@ VARIANT = Variant(
     executed=EXECUTED,
     asked=ASKED,
     bookkeeping={**BOOKKEEPING, **NEVER_EXECUTED, **LOOKS},
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart={**MEMBER_APART, "leave_answer": NO_LEAVING},
 )

@@ -18,6 +18,8 @@ from groupcheck.oracles.kafka.values import Offsets, Partitions
 
 Data = Mapping[str, Any]
 Timers = Mapping[str, int]
+Claim = tuple[int, Mapping[str, list[int]]]
+"""What a member claims in its subscription: the generation, and {"t": [0, 1]}."""
 
 
 @frozen
@@ -224,21 +226,32 @@ def coordinator_found(group: str = "g") -> Answer:
 
 
 def joined(
-    generation: int, member: str, leader: str, topics_of: Mapping[str, Iterable[str]] | None = None
+    generation: int,
+    member: str,
+    leader: str,
+    topics_of: Mapping[str, Iterable[str]] | None = None,
+    assignor: str = "range",
+    claims_of: Mapping[str, Claim] | None = None,
 ) -> Answer:
-    """JoinGroup is answered 0. `topics_of`: what each member subscribes to, for the leader."""
+    """JoinGroup is answered 0. `topics_of`: what each member subscribes to, for the leader;
+    `claims_of`: what it claims, if it claims anything.
+    """
+    claims = {
+        other: {"ownedGeneration": claimed, "owned": owned}
+        for other, (claimed, owned) in (claims_of or {}).items()
+    }
     listed = [
-        {"memberId": other, "metadata": {"topics": list(topics)}}
+        {"memberId": other, "metadata": {"topics": list(topics), **claims.get(other, {})}}
         for other, topics in (topics_of or {}).items()
     ]
-    fields = {"protocolType": "consumer", "protocolName": "range", "members": listed}
+    fields = {"protocolType": "consumer", "protocolName": assignor, "members": listed}
     given = {"errorCode": 0, "generationId": generation, "memberId": member, "leader": leader}
     return Answer(api="JoinGroup", data=given | fields)
 
 
-def synced(assignment: Mapping[str, list[int]]) -> Answer:
+def synced(assignment: Mapping[str, list[int]], assignor: str = "range") -> Answer:
     """SyncGroup is answered 0 with a share."""
-    given = {"errorCode": 0, "protocolType": "consumer", "protocolName": "range"}
+    given = {"errorCode": 0, "protocolType": "consumer", "protocolName": assignor}
     return Answer(api="SyncGroup", data=given | {"assignment": dict(assignment)})
 
 

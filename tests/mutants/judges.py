@@ -21,7 +21,8 @@ KILLED, SURVIVED, UNKNOWN, NONE = "killed", "survived", "unknown", "-"
 SAME_ROWS, SAME_BEHAVIOUR = "the same rows", "the same answers to every sequence of inputs"
 ANOTHER_SIZE = "another number of states"
 MOST_ROWS, MOST_STATES = 250_000, 200_000
-GENERATIONS = (1, 2)  # of the member's rows
+# Variants and generations of the member's rows.
+MEMBERS = (("classic", 1), ("classic", 2), ("cooperative", 1))
 SCHEDULES = 100  # of real members on a real coordinator
 ONE: dict[str, Any] = {"members": 1, "generations": 1}
 TWO: dict[str, Any] = {"members": 2, "generations": 1}
@@ -106,14 +107,18 @@ def rows(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
 def rows_of_member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """Compares the rows of the model's member with those of the original, without Kafka."""
     before = None if usual is None else usual["tables"]
-    return compared(tables_of_member(GENERATIONS, before), usual)
+    return compared(tables_of_member(MEMBERS, before), usual)
 
 
-def tables_of_member(generations: Sequence[int], usual: Sequence[Told] | None = None) -> list[Told]:
-    """Digests of the member's rows with so many generations. `usual`: those of the original."""
+def tables_of_member(
+    which: Sequence[tuple[str, int]], usual: Sequence[Told] | None = None
+) -> list[Told]:
+    """Digests of the rows of these members, with so many generations. `usual`: those of the
+    original.
+    """
     from groupcheck.oracles.conform.member.conformance import rows_of
 
-    some = [found for n in generations for found in rows_of("classic", n, None, {})]
+    some = [found for variant, n in which for found in rows_of(variant, n, None, {})]
     before = [None] * len(some) if usual is None else usual
     return [table(found, b) for found, b in zip(some, before, strict=True)]
 
@@ -231,24 +236,25 @@ def _tested(*which: str) -> Told:
 
 
 def member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
-    """Executes the rows of the model's member on Kafka's own, with one generation and with two, if
-    the mistake changes a row. The steps of the group's model, which the command compares with the
-    rows at the end, take little time and are compared first.
+    """Executes the rows of the model's members on Kafka's own, if the mistake changes a row: those
+    of an eager one with one generation and with two, those of a cooperative one with one. The steps
+    of the group's model, which the command compares with the rows at the end, take little time and
+    are compared first.
     """
     from groupcheck.oracles.conform.member.conformance import conform_member, rows_of
     from groupcheck.oracles.conform.member.group_steps import GroupSteps
 
     tables: list[list[Told]] = []
-    for k, generations in enumerate(GENERATIONS):
-        for some in rows_of("classic", generations, None, {}):
+    for k, (variant, generations) in enumerate(MEMBERS):
+        for some in rows_of(variant, generations, None, {}):
             for misfit in GroupSteps(some).run(1):
                 return {"verdict": KILLED, "by": f"{misfit.given}: {misfit.what}"[:300]}
         its = None if usual is None else usual["tables"][k]
-        tables.append(tables_of_member([generations], its))
+        tables.append(tables_of_member([(variant, generations)], its))
         if k > 0 if its is None else tables[k] == its:
             continue
         found = conform_member(
-            "classic",
+            variant,
             kafka=driver.version,
             driver=driver,
             max_differences=1,

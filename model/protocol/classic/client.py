@@ -165,14 +165,18 @@ def must_commit_first(client: Client, scope: Scope) -> bool:
     return scope.autocommit and stable and client.position >= 0 and client.dirty
 
 
-def prepared(client: Client, scope: Scope) -> Client:
-    """onJoinPrepare, behind its commit: the member gives up its partitions, once in a round. A
-    cooperative one keeps them unless it has lost its generation or its id.
+def keeps(client: Client, scope: Scope) -> bool:
+    """Does the member keep its partitions in onJoinPrepare? A cooperative one does, unless it has
+    lost its generation or its id.
     """
+    return scope.cooperative and client.generation != NO_GENERATION and client.id != NO_ID
+
+
+def prepared(client: Client, scope: Scope) -> Client:
+    """onJoinPrepare, behind its commit: the member gives up its partitions, once in a round."""
     if client.prepare == Prepare.DONE:
         return client
-    keeps = scope.cooperative and client.generation != NO_GENERATION and client.id != NO_ID
-    return but(client if keeps else give_up(client), prepare=Prepare.DONE)
+    return but(client if keeps(client, scope) else give_up(client), prepare=Prepare.DONE)
 
 
 def must_call_back(client: Client, scope: Scope) -> bool:
@@ -199,14 +203,13 @@ def committing(client: Client) -> tuple[Client, OffsetCommit]:
 
 def can_commit(client: Client) -> bool:
     """May the member commit (maybeAutoCommitOffsetsAsync in poll, or the application itself)? Only
-    while STABLE.
+    while STABLE; before onJoinComplete, too, what a cooperative member has kept.
     """
     return (
         client.state == Member.STABLE
-        and client.granted == NOTHING
         and client.dirty
         and client.position >= 0
-        and client.prepare == Prepare.NEEDED
+        and (client.prepare == Prepare.NEEDED or client.granted != NOTHING)
     )
 
 

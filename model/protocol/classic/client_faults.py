@@ -46,7 +46,7 @@ def _unanswered(before: Client, after: Client, request: Request) -> Client:
     """The member whose connection breaks before the answer: it tries a commit again, and joins
     again with the id that it has.
     """
-    return but(before, prepare=Prepare.NEEDED) if isinstance(request, OffsetCommit) else after
+    return before if isinstance(request, OffsetCommit) else after
 
 
 @rule(when=lambda budget: budget.allows("crash"))

@@ -89,14 +89,22 @@ ABSTRACTIONS = (
     Abstraction(
         "prepared ahead",
         "A member that was reset while its JoinGroup or SyncGroup is in flight runs onJoinPrepare"
-        " in the next poll. In the group's model it does so once that request is answered; it owns"
-        " nothing then.",
+        " in the next poll. In the group's model it does so once that request is answered. An eager"
+        " one owns nothing then; a cooperative one still owns what it kept, like a member whose"
+        " application has not polled since.",
         lambda m, given, o: (
             _polls(given)
             and given.during == During.NOTHING
             and not o.rules
             and o.gave_up is not None
         ),
+    ),
+    Abstraction(
+        "other partitions",
+        "A cooperative member may have positions in some of its partitions and not in others. The"
+        " group's model follows those of one partition. In the rows no offset of another one was"
+        " ever committed: the member asks for it each time, and has no position there.",
+        lambda m, given, o: o.asks != o.found,
     ),
     Abstraction(
         "unsubscribes",

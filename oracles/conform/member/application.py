@@ -22,6 +22,7 @@ from groupcheck.model.protocol.classic.client import (
     beats,
     commit_answer,
     give_up,
+    install,
     join_complete,
     joining,
     prepared,
@@ -48,6 +49,8 @@ from groupcheck.oracles.conform.member.parts import (
     Sent,
     callbacks,
     commits_in_callback,
+    revokes,
+    thread_runs,
 )
 from groupcheck.oracles.conform.member.rows import Rows
 
@@ -74,12 +77,13 @@ class ApplicationRows(Rows):
                 yield from self._commits(m, does)
 
     def _left_out(self, m: Memory, given: Input) -> bool:
-        """What Kafka's member can do in memories that the group's model does not have. It reads and
-        commits while its share is installed only in part. After a callback in which it has left, it
-        runs onJoinPrepare a second time although its JoinGroup is answered; but a coordinator
-        answers that JoinGroup, which has no id, with 79 first.
+        """What Kafka's member can do in memories that the group's model does not have. An eager one
+        reads and commits while its share is installed only in part. After a callback in which it
+        has left, a member runs onJoinPrepare a second time although its JoinGroup is answered; but
+        a coordinator answers that JoinGroup, which has no id, with 79 first.
         """
-        if interrupted(m) and given.does in (Does.FETCH, Does.PROCESS, Does.COMMIT):
+        reads = given.does in (Does.FETCH, Does.PROCESS, Does.COMMIT)
+        if reads and interrupted(m) and not self.scope.cooperative:
             return True
         again = m.client.state == Member.PREPARING and m.client.prepare == Prepare.NEEDED
         joined = given.does is None and isinstance(m.flight[0].request, JoinGroup)
@@ -87,7 +91,8 @@ class ApplicationRows(Rows):
 
     def _commits(self, m: Memory, does: Does) -> Iterator[Input]:
         """commitSync in a callback. A commit that is under way already would be answered first."""
-        others = [r for o in self.outcomes(m, Input(does)) for r in o.sent]
+        before = [o for o in self.outcomes(m, Input(does)) if not o.installed]
+        others = [r for o in before for r in o.sent]
         if does == Does.CLOSE or not commits_in_callback(m, does):
             yield Input(does, during=During.COMMITS)
         elif not m.waits_for(OffsetCommit) and not any(isinstance(r, OffsetCommit) for r in others):
@@ -131,15 +136,49 @@ class ApplicationRows(Rows):
         member that has left. Nothing that was just assigned has a position to commit.
         """
         c = m.client
-        told = but(m, client=but(c, owned=c.granted, position=-1))
+        told = but(m, client=self._takes_over(c, c))
         if given.during == During.THROWS:
             return [Outcome((), told, raised=True, installed=True)]
         if given.during == During.LASTS:
-            return [attrs.evolve(o, installed=True) for o in self._joins_anew(told)]
+            reason = None if revokes(c) else LEAVES
+            return [attrs.evolve(o, installed=True, reason=reason) for o in self._joins_anew(told)]
         if given.during == During.OUTLASTS:
             (done,) = self._plain(m, join_complete)
             return [attrs.evolve(o, installed=True) for o in self._cut(done)]
-        return []
+        return list(self._installs_and_commits(m, given)) if c.position >= 0 else []
+
+    def _takes_over(self, c: Client, now: Client) -> Client:
+        """The member `c`, which is `now` after the first callback, once it owns its share
+        (assignFromSubscribed). onJoinComplete is not over.
+        """
+        taken = install(but(now, granted=c.granted), self.scope)
+        stable = now.state == Member.STABLE
+        return but(taken, granted=now.granted, prepare=now.prepare, rejoin=stable and taken.rejoin)
+
+    def _installs_and_commits(self, m: Memory, given: Input) -> Iterator[Outcome]:
+        """A cooperative member has positions to commit: onPartitionsRevoked and
+        onPartitionsAssigned commit one after the other, even if the first one throws.
+        """
+        now, raised, reason = m, False, None
+        commits: list[tuple[str, int]] = []
+        for name, _ in callbacks(m, Outcome((), m, installed=True)):
+            if name == "assigned":
+                now = but(now, client=self._takes_over(m.client, now.client))
+            if now.client.position < 0:
+                continue
+            if now.client.state != Member.STABLE or m.fenced:
+                raised = True
+                continue
+            commits.append((name, now.client.position))
+            for after, why in self._refused(now, given.code):
+                # After onPartitionsRevoked the member has another reason to join again.
+                now, raised, reason = after, True, why if name == "assigned" else None
+        told = tuple(commits)
+        if raised:
+            yield Outcome((), now, raised=True, installed=True, reason=reason, commits=told)
+            return
+        for done in self._installed(now):
+            yield attrs.evolve(done, commits=told)
 
     def _joins_anew(self, m: Memory) -> Iterator[Outcome]:
         """The heartbeat thread leaves during a callback (handlePollTimeoutExpiry); once it is over,
@@ -161,9 +200,11 @@ class ApplicationRows(Rows):
         waited = _without_commit(waited)
         gave_up = (c.generation, c.id)
         if given.during == During.THROWS or self._throws(m, given):
-            return [_raised(waited, prepared(c, self.scope))]
+            return [_raised(waited, prepared(c, self.scope), c)]
         if given.during == During.COMMITS and commits_in_callback(m, Does.POLL):
-            return [_raised(waited, *told) for told in self._refused(m, Prepare.DONE, given.code)]
+            there = but(waited, client=but(c, prepare=Prepare.DONE))
+            refused = list(self._refused(there, given.code))
+            return [_raised(after, give_up(after.client), m.client, why) for after, why in refused]
         if given.during == During.LASTS and beats(c):
             found = []
             for o in self._joins_anew(waited):
@@ -186,14 +227,20 @@ class ApplicationRows(Rows):
         c = m.client
         gave_up = (c.generation, c.id)
         if given.during == During.THROWS or self._throws(m, given):
-            yield attrs.evolve(_raised(m, give_up(c)), leaves=True)
+            polls = self._polls_in_callback(m, given)
+            for first in self._flushed(m) if polls else [Outcome((), m)]:
+                assert first.after is not None
+                told = _raised(first.after, give_up(first.after.client), c)
+                yield attrs.evolve(told, leaves=True, sent=first.sent)
             return
         if given.during == During.COMMITS and commits_in_callback(m, Does.UNSUBSCRIBE):
-            refused = list(self._refused(m, c.prepare, given.code))
-            yield from (attrs.evolve(_raised(m, *told), leaves=True) for told in refused)
+            refused = list(self._refused(m, given.code))
+            for after, why in refused:
+                told = _raised(after, give_up(after.client), c, why)
+                yield attrs.evolve(told, leaves=True)
             if refused:
                 return
-        thread = m.known and beats(c)
+        thread = m.known and thread_runs(m)
         if given.during in (During.LASTS, During.OUTLASTS):
             m = but(m, overdue=m.paused)
         if given.during == During.LASTS and thread:
@@ -201,9 +248,10 @@ class ApplicationRows(Rows):
             assert left.after is not None
             yield from self._left_behind(left.after, left.sent, gave_up)
         elif given.during == During.OUTLASTS and thread:
-            for cut in self._cut(Outcome((), m)):
-                assert cut.after is not None
-                yield from self._left_behind(cut.after, (), gave_up)
+            for first in self._flushed(m):
+                for cut in self._cut(Outcome((), first.after)):
+                    assert cut.after is not None
+                    yield from self._left_behind(cut.after, (), gave_up)
         elif m.known and c.state != Member.UNJOINED and c.id != NO_ID:
             for first in self._flushed(m):
                 assert first.after is not None
@@ -231,14 +279,27 @@ class ApplicationRows(Rows):
         commits = given.during == During.COMMITS and commits_in_callback(m, Does.CLOSE)
         throws = given.during == During.THROWS or self._throws(m, given)
         found = []
-        for o in plain if commits or throws else ():
+        for o in plain:
+            others: tuple[Request, ...]
             others = tuple(r for r in o.sent if not isinstance(r, LeaveGroup))
             leave = tuple(r for r in o.sent if isinstance(r, LeaveGroup))
+            if m.known and m.client.prepare == Prepare.SYNC:
+                polls = self._polls_in_callback(m, given) or self._polls_before_leaving(m)
+                flushed = self._flushed(m) if polls or (leave and not throws) else []
+                others = flushed[0].sent if flushed else ()
             if throws:
                 found.append(attrs.evolve(o, sent=others, raised=True))
-            else:
+            elif commits:
                 found.append(attrs.evolve(o, sent=(*others, _commit(m.client), *leave)))
+            else:
+                found.append(attrs.evolve(o, sent=(*others, *leave)))
         return found
+
+    def _polls_in_callback(self, m: Memory, given: Input) -> bool:
+        """Is the network polled in a callback? It is for a commit that fails at once, too."""
+        if given.during == During.COMMITS:
+            return m.client.position >= 0 and not m.fenced
+        return given.during in (During.LASTS, During.OUTLASTS)
 
     # -- commits in a callback
 
@@ -251,20 +312,18 @@ class ApplicationRows(Rows):
         outside = m.client.position >= 0 and m.known and m.client.state != Member.STABLE
         return m.fenced or outside
 
-    def _refused(
-        self, m: Memory, prepare: Prepare, code: int
-    ) -> Iterator[tuple[Client, str | None]]:
+    def _refused(self, m: Memory, code: int) -> Iterator[tuple[Memory, str | None]]:
         """The member whose commitSync throws because of an answer, and the reason that it joins
         again for then; nothing if it does not throw.
         """
-        there = but(m, client=but(m.client, prepare=prepare))
         answer = Answer(_commit(m.client), code)
-        for name, now in self._fire(commit_answer, there, answer=answer):
+        for name, now in self._fire(commit_answer, m, answer=answer):
             label = name.partition(":")[2]
             if label in ("done", "retry"):
                 continue
             # Nobody remembers the error of a commit that was waited for.
-            client = but(now["client"], failed=m.client.failed)
+            client = but(now["client"], failed=m.client.failed, dirty=False)
+            late = self._late_id(m, client, name, code)
             reason = None
             if label == "rebalancing":
                 reason = REBALANCES
@@ -272,7 +331,7 @@ class ApplicationRows(Rows):
                 reason = (
                     f"encountered {name_of(code).partition(' ')[2]} from OFFSET_COMMIT response"
                 )
-            yield give_up(client), reason
+            yield but(m, client=client, late_id=late), reason
 
 
 def interrupted(m: Memory) -> bool:
@@ -290,8 +349,7 @@ def _without_commit(m: Memory) -> Memory:
     return but(m, flight=flight, paused=False, overdue=False)
 
 
-def _raised(m: Memory, client: Client, reason: str | None = None) -> Outcome:
-    """The exception of a callback goes through to the application."""
-    c = m.client
+def _raised(m: Memory, client: Client, was: Client, reason: str | None = None) -> Outcome:
+    """The exception of a callback goes through to the application. `was`: the member before."""
     after = but(m, client=but(client, dirty=False))
-    return Outcome((), after, raised=True, gave_up=(c.generation, c.id), reason=reason)
+    return Outcome((), after, raised=True, gave_up=(was.generation, was.id), reason=reason)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from groupcheck.model.protocol.classic.client import Member, Prepare, beats
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.messages import (
     NO_ID,
@@ -20,15 +21,12 @@ from groupcheck.oracles.conform.member.details import fields, reason, timers
 from groupcheck.oracles.conform.member.exceptions import FENCED, commit_callbacks, thrown
 from groupcheck.oracles.conform.member.moves import TOPIC, Seen, Standing, name_of
 from groupcheck.oracles.conform.member.parts import (
-    Does,
-    During,
     Failed,
     Input,
     Memory,
     Outcome,
+    answered_in_callbacks,
     callbacks,
-    commits_in_callback,
-    fetches,
 )
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.told import Told
@@ -44,9 +42,9 @@ def differences(
     schedule that led to the row.
     """
     told = [
-        *_sent(before, given, outcome, seen, rows.scope.static),
+        *_sent(before, given, outcome, seen, rows.scope),
         *_application(before, given, outcome, seen),
-        *thrown(before, outcome, seen, standing),
+        *thrown(before, given, outcome, seen, standing),
         *commit_callbacks(before, given, outcome, seen),
         *reason(before, given, outcome, seen, standing),
         *timers(before, given, outcome, seen),
@@ -78,8 +76,11 @@ def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Told]:
     yield "needsJoinPrepare", look.prepare, c.prepare in (Prepare.NEEDED, Prepare.COMMITTED)
     yield "knows its coordinator", look.coordinator, m.known
     yield "owns", _mask(look.owned), c.owned
-    position = dict(_offsets(look.positions)).get(0, -1)
+    positions = dict(_offsets(look.positions))
+    position = positions.pop(0, -1)
     yield "position", position, c.position
+    if rows.scope.cooperative:
+        yield "positions elsewhere", positions, {}
     yield "processed without a position", False, c.dirty
     gives = position >= 0 and (TOPIC, 0) not in look.pending_revocation
     yield "gives records to the application", gives, rows.may_process(m)
@@ -109,16 +110,16 @@ def _committing(m: Memory) -> str:
 
 
 def _sent(
-    before: Memory, given: Input, outcome: Outcome, seen: Seen, static: bool
+    before: Memory, given: Input, outcome: Outcome, seen: Seen, scope: Scope
 ) -> Iterator[Told]:
     known = {s.n for s in seen.before.sent}
     new: dict[int, Sent] = {}
     for _, look, _ in seen.steps:
         new |= {s.n: s for s in look.sent if s.n not in known}
     yield "sends", _requests([new[n] for n in sorted(new)]), list(outcome.sent)
-    yield from fields(given, outcome, [new[n] for n in sorted(new)], seen, static)
-    asks = any(s.api == "OffsetFetch" for s in new.values())
-    yield "asks for committed offsets", asks, given.does == Does.FETCH and fetches(before)
+    yield from fields(before, given, outcome, [new[n] for n in sorted(new)], seen, scope)
+    asks = sum(_asks(s) for s in new.values() if s.api == "OffsetFetch")
+    yield "asks for the committed offsets of", asks, outcome.asks
 
 
 def _application(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Told]:
@@ -128,13 +129,12 @@ def _application(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> 
     ]
     yield "callbacks", told, callbacks(before, outcome)
     commits = [offset for c in calls for offset in _committed(c)]
-    yield "committed", commits, list(_commits(before, given))
+    yield "committed", commits, list(_commits(before, given, outcome))
 
 
-def _commits(before: Memory, given: Input) -> Iterator[int]:
-    asked = given.during == During.COMMITS and given.does in (Does.POLL, Does.UNSUBSCRIBE)
-    if asked and given.code == NONE and commits_in_callback(before, given.does):
-        yield before.client.position
+def _commits(before: Memory, given: Input, outcome: Outcome) -> Iterator[int]:
+    if given.code == NONE:
+        yield from (offset for _, offset in answered_in_callbacks(before, given, outcome))
     if given.does is None and given.code == NONE:
         request = before.flight[0].request
         if isinstance(request, OffsetCommit):
@@ -165,7 +165,9 @@ def _request(sent: Sent) -> Request:
     match sent.api:
         case "JoinGroup":
             (protocol,) = d["protocols"]
-            return JoinGroup(_id(d["memberId"]), protocol["metadata"]["ownedGeneration"])
+            said = protocol["metadata"]
+            owned = _mask((TOPIC, p) for p in said["owned"].get(TOPIC, ()))
+            return JoinGroup(_id(d["memberId"]), said["ownedGeneration"], owned=owned)
         case "SyncGroup":
             return SyncGroup(_id(d["memberId"]), d["generationId"])
         case "Heartbeat":
@@ -179,6 +181,12 @@ def _request(sent: Sent) -> Request:
             generation = d["generationIdOrMemberEpoch"]
             return OffsetCommit(_id(d["memberId"]), generation, offsets.get(0, -1))
     raise AssertionError(sent.api)
+
+
+def _asks(sent: Sent) -> int:
+    """The partitions whose committed offsets an OffsetFetch asks for, as a bit mask."""
+    (group,) = sent.data["groups"]
+    return sum(1 << p for topic in group["topics"] for p in topic["partitionIndexes"])
 
 
 def _id(member: str) -> int:

@@ -13,6 +13,7 @@ from attrs import frozen
 from groupcheck.model.engine import Spec, UserError
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
+from groupcheck.model.variants import load, names
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.member.application import ApplicationRows
@@ -31,7 +32,7 @@ from groupcheck.oracles.kafka.versions import known
 if TYPE_CHECKING:
     from groupcheck.model.mutations import Mutation
 
-GENERATIONS, PARTITIONS = 2, 2
+PARTITIONS = 2
 MAX_DIFFERENCES = 20
 ANY = 9  # of each fault: more than one step can spend
 
@@ -294,10 +295,10 @@ def rows_of(
     about = executable(variant)
     fields: dict[str, Any] = {
         "members": 1,
-        "generations": GENERATIONS if generations is None else generations,
+        "generations": about.member_generations if generations is None else generations,
         "partitions": PARTITIONS,
         "records": 1,
-        "assignor": "range",
+        "assignor": next(iter(about.assignors)),  # no rule of the member's asks for it
     }
     fields = {name: value for name, value in fields.items() if name not in settings}
     chosen = subject(
@@ -336,6 +337,7 @@ def executable(name: str) -> Variant:
     variant = variant_named(name)
     if not variant.real_member:
         raise UserError(
-            f"no row executes the member of {name} on a real one", do="choose the variant classic"
+            f"no row executes the member of {name} on a real one",
+            do="choose one of " + ", ".join(n for n in names() if load(n).real_member),
         )
     return variant

@@ -115,11 +115,17 @@ class Counterparts:
 
     def settled(self, m: Memory | None) -> Memory | None:
         """The member after the polls in which it only notices that a request has failed, or finds
-        its coordinator again. (The abstractions `back-off` and `coordinator lookup`.)
+        its coordinator again. (The abstractions `back-off` and `coordinator lookup`.) In a poll in
+        which it loses partitions it does more: the group's member loses them when it joins.
         """
+        return self._noticed(m, loses=False)
+
+    def _noticed(self, m: Memory | None, loses: bool) -> Memory | None:
         while m is not None and _notices(m):
             polled = self.row(m, Input(Does.POLL))
             if polled is None or polled.sent or polled.installed or polled.after == m:
+                break
+            if polled.gave_up is not None and m.client.owned and not loses:
                 break
             m = polled.after
         return m
@@ -131,17 +137,25 @@ class Counterparts:
         position first; the model's only what is not committed. So a member that has nothing new to
         commit is compared after that commit was accepted. (`commits every position`)
         """
+        m = self._noticed(m, loses=True) or m
         polled = self.row(m, Input(Does.POLL))
         if polled is None or not polled.sent or polled.installed or not at.link.idle:
             return None
-        if isinstance(polled.sent[0], OffsetCommit) and not at.uncommitted:
-            ready = self._committed(polled)
-            polled = self.row(ready, Input(Does.POLL)) if ready else None
+        polled = self.joins(polled, at.uncommitted)
         if polled is None or polled.after is None or not polled.sent:
             return None
         if not isinstance(polled.sent[0], JoinGroup | OffsetCommit):
             return None
         return polled.sent[0], polled.after
+
+    def joins(self, polled: Outcome, uncommitted: bool) -> Outcome | None:
+        """The poll in which the member joins, for a group's member that commits what is uncommitted
+        and nothing else.
+        """
+        if uncommitted or not isinstance(polled.sent[0], OffsetCommit):
+            return polled
+        ready = self._committed(polled)
+        return self.row(ready, Input(Does.POLL)) if ready else None
 
     def _committed(self, polled: Outcome) -> Memory | None:
         """The member whose commit before JoinGroup was accepted."""

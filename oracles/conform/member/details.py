@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from groupcheck.model.protocol.classic.client import Member, Prepare
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import (
     FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION,
@@ -39,7 +40,10 @@ from groupcheck.oracles.conform.member.parts import (
     Input,
     Memory,
     Outcome,
+    answered_in_callbacks,
     callbacks,
+    revokes,
+    thread_runs,
 )
 from groupcheck.oracles.conform.member.told import Told
 from groupcheck.oracles.kafka.client import Sent
@@ -54,6 +58,7 @@ APIS = {
 CLOSED = "the consumer is being closed"
 UNSUBSCRIBED = "the consumer unsubscribed from all topics"
 LATE = "consumer poll timeout has expired."
+REVOKES = "need to revoke partitions and re-join"
 VOID = "rebalance failed since the generation/state was modified by heartbeat thread"
 
 
@@ -61,13 +66,14 @@ VOID = "rebalance failed since the generation/state was modified by heartbeat th
 
 
 def fields(
-    given: Input, outcome: Outcome, new: list[Sent], seen: Seen, static: bool
+    before: Memory, given: Input, outcome: Outcome, new: list[Sent], seen: Seen, scope: Scope
 ) -> Iterator[Told]:
-    """The fields of the requests other than ids, generations and offsets."""
+    """The fields of the requests other than ids, generations, claims and offsets."""
+    assignor = moves.COOPERATIVE if scope.cooperative else moves.EAGER
     for sent in new:
         d: Mapping[str, Any] = sent.data
         if sent.api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit"):
-            instance = moves.INSTANCE if static else None
+            instance = moves.INSTANCE if scope.static else None
             yield f"{sent.api}'s instance id", d["groupInstanceId"], instance
         if sent.api == "JoinGroup":
             (protocol,) = d["protocols"]
@@ -77,35 +83,33 @@ def fields(
                 d["protocolType"],
                 protocol["name"],
                 protocol["metadata"]["topics"],
-                protocol["metadata"]["owned"],
             )
             wanted: tuple[Any, ...] = (
                 moves.SESSION_MS,
                 moves.POLL_MS,
                 "consumer",
-                "range",
+                assignor,
                 [moves.TOPIC],
-                {},
             )
             yield "JoinGroup's fields", said, wanted
             yield "JoinGroup's reason", d["reason"], seen.steps[-1][1].reason
         elif sent.api == "SyncGroup":
-            plans = [share["memberId"] for share in d["assignments"]]
-            leads = [d["memberId"]] if seen.before.leader or seen.steps[-1][1].leader else []
-            yield "SyncGroup's plan", plans, leads
+            plan = {s["memberId"]: sorted(s["assignment"][moves.TOPIC]) for s in d["assignments"]}
+            leads = seen.before.leader or seen.steps[-1][1].leader
+            every = [*range(scope.partition_count)]
+            yield "SyncGroup's plan", plan, {d["memberId"]: every} if leads else {}
             yield (
                 "SyncGroup's protocol",
                 (d["protocolType"], d["protocolName"]),
-                (
-                    "consumer",
-                    "range",
-                ),
+                ("consumer", assignor),
             )
         elif sent.api == "LeaveGroup":
             why = LATE
             if outcome.after is None:
                 why = CLOSED
-            elif given.does == Does.UNSUBSCRIBE and given.during != During.LASTS:
+            elif given.does == Does.UNSUBSCRIBE and not (
+                given.during == During.LASTS and thread_runs(before)
+            ):
                 why = UNSUBSCRIBED
             yield "LeaveGroup's reason", d["members"][0].get("reason"), why
 
@@ -127,6 +131,8 @@ def _reason(m: Memory, given: Input, outcome: Outcome, was: str, standing: Stand
     after = outcome.after
     if after is None or outcome.reason is not None:
         return outcome.reason
+    if outcome.installed and revokes(m.client):
+        return REVOKES
     if outcome.raised:
         return was
     silent = given.does == Does.NO_POLL and f"{POLL_TIMEOUT}:silent" in outcome.rules
@@ -180,7 +186,9 @@ def timers(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterat
             name: max(0, ms - _in_callbacks(before, given, outcome)) for name, ms in anew.items()
         }
         if given.during == During.OUTLASTS and not after.known and _beating(before):
-            wanted["heartbeat"] = moves.BACKOFF_MS
+            # A second callback lasts longer than this back-off.
+            once = len(callbacks(before, outcome)) == 1
+            wanted["heartbeat"] = moves.BACKOFF_MS if once else 0
         for name in ("session", "heartbeat", "poll"):
             yield f"timer {name}", now.timers.get(name), wanted[name]
     waits = after.paused
@@ -200,8 +208,9 @@ def _passed(m: Memory, given: Input, outcome: Outcome) -> int:
 def _in_callbacks(m: Memory, given: Input, outcome: Outcome) -> int:
     """The time that the rebalance callbacks take."""
     each = {During.LASTS: moves.POLL_MS, During.OUTLASTS: moves.SESSION_MS}.get(given.during, 0)
-    if given.during == During.COMMITS and given.code in BACKS_OFF:
-        each = moves.BACKOFF_MS
+    if given.during == During.COMMITS:
+        each = moves.BACKOFF_MS if given.code in BACKS_OFF else 0
+        return each * len(answered_in_callbacks(m, given, outcome))
     return each * len(callbacks(m, outcome))
 
 

@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.protocol.classic.client import Member
-from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, NONE
+from groupcheck.model.protocol.codes import (
+    FENCED_INSTANCE_ID,
+    ILLEGAL_GENERATION,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
 from groupcheck.model.protocol.messages import LeaveGroup, OffsetCommit
 from groupcheck.oracles.conform.member.moves import Seen, Standing
 from groupcheck.oracles.conform.member.parts import (
@@ -82,20 +88,36 @@ def failure(standing: Standing) -> str:
     return "DisconnectException"
 
 
-def thrown(before: Memory, outcome: Outcome, seen: Seen, standing: Standing) -> Iterator[Told]:
+def thrown(
+    before: Memory, given: Input, outcome: Outcome, seen: Seen, standing: Standing
+) -> Iterator[Told]:
     """The exceptions that the application's calls throw in a row: their classes and codes."""
     real = [(t.type, t.error) for _, _, t in seen.steps if t is not None]
-    yield "exceptions", real, list(_thrown(before, outcome, standing))
+    yield "exceptions", real, list(_thrown(before, given, outcome, standing))
 
 
-def _thrown(before: Memory, outcome: Outcome, standing: Standing) -> Iterator[tuple[str, int]]:
-    if outcome.raised:
+def _thrown(
+    before: Memory, given: Input, outcome: Outcome, standing: Standing
+) -> Iterator[tuple[str, int]]:
+    if outcome.raised and outcome.commits:
+        yield _refusal(before, given.code)
+    elif outcome.raised:
         yield UNEXPECTED, UNEXPECTED_CODE
     if outcome.thrown != NONE:
         # Only 82 is thrown for a heartbeat or a commit.
         joins = before.failed == Failed.JOIN and not before.fenced
         type = failure(standing) if joins else FENCED
         yield type, UNEXPECTED_CODE if type == UNEXPECTED else outcome.thrown
+
+
+def _refusal(m: Memory, code: int) -> tuple[str, int]:
+    """What the first commit in a callback of onJoinComplete throws. An exception of Kafka's goes
+    through as it is there; elsewhere it is the cause of another one.
+    """
+    label = {REBALANCE_IN_PROGRESS: "rebalancing", FENCED_INSTANCE_ID: "fatal"}.get(code, "dropped")
+    label = "refused" if code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID) else label
+    type = _told(m, code, label)
+    return type, code if EXCEPTIONS.get(code) == type else UNEXPECTED_CODE
 
 
 # -- commits

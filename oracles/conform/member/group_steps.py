@@ -225,13 +225,15 @@ class GroupSteps:
             return
         (done,) = fired
         if polled.sent:
-            told = Standing(done.client, done.link, -1, None)
+            told = Standing(done.client, done.link, at.known, None)
             joined = list(self._fire(members.send_join.name, told))
-            if len(joined) != 1 or joined[0].link != Link(request=polled.sent[0]):
+            polled = self._told.joins(polled, told.uncommitted)
+            sent = polled and polled.sent and Link(request=polled.sent[0])
+            if polled is None or len(joined) != 1 or joined[0].link != sent:
                 yield self._misfit("a member that was told to rejoin does not join", given)
                 return
             (done,) = joined
-        yield from self._rests(done.client, done.link, -1, polled.after, given)
+        yield from self._rests(done.client, done.link, at.known, polled.after, given)
 
     def _loses_commit(self, at: Standing, m: Memory) -> Iterator[Standing | Misfit]:
         """The commit before JoinGroup is lost: Kafka's member joins once its time is over. In the
@@ -267,12 +269,16 @@ class GroupSteps:
             given = Input(Does.FETCH, offset=offset)
             row = self._told.row(m, given)
             fired = list(self._fire(FETCH_OFFSET, at, offset))
-            if bool(fired) != bool(row and row.rules):
+            if bool(fired) != bool(row and FETCH_OFFSET in row.rules):
                 yield self._misfit(f"fetch_offset fires {len(fired)} times", given)
             for done in fired:
-                if row is not None:
+                if row is not None and row.after is not None:
+                    # Kafka's member asks behind its SyncGroup, which the group's may send later.
+                    joins = row.after.client.prepare if row.sent else done.client.prepare
+                    asked = attrs.evolve(done, client=but(done.client, prepare=joins))
                     found = Expected(FETCH_OFFSET, at.link, row.after, given)
-                    yield from self._after(at, done, found)
+                    found = attrs.evolve(found, goes_on=not row.sent)
+                    yield from self._after(at, asked, found)
 
     # -- the coordinator, and the connection
 

@@ -24,9 +24,8 @@ from groupcheck.oracles.conform.member.parts import (
     Input,
     Memory,
     Outcome,
+    answered_in_callbacks,
     callbacks,
-    commits_in_callback,
-    fetches,
 )
 from groupcheck.oracles.kafka.client import (
     Look,
@@ -59,6 +58,7 @@ from groupcheck.oracles.kafka.reading import read
 from groupcheck.oracles.kafka.schedule import Lost
 
 TOPIC, INSTANCE = "t", "i0"
+EAGER, COOPERATIVE = "range", "cooperative-sticky"
 SESSION_MS, POLL_MS, HEARTBEAT_MS, BACKOFF_MS = 10_000, 5_000, 30, 10
 NEVER_MS = 1_000_000_000  # commits in poll are due when a row says so
 API = {
@@ -73,9 +73,12 @@ UNSUBSCRIBE = Unsubscribe()
 BROKEN = (Disconnect(node="coordinator"), NETWORK)
 
 
-def setup(partitions: int, autocommit: bool, static: bool = False) -> Reset:
+def setup(
+    partitions: int, autocommit: bool, static: bool = False, cooperative: bool = False
+) -> Reset:
     """A fresh member whose timeouts do not disturb each other."""
     return Reset(
+        assignors=(COOPERATIVE if cooperative else EAGER,),
         instance=INSTANCE if static else None,
         session_ms=SESSION_MS,
         rebalance_ms=POLL_MS,
@@ -93,21 +96,21 @@ def name_of(id: int) -> str:
     return "" if id == NO_ID else f"c-{id}"
 
 
-def move(m: Memory, given: Input, outcome: Outcome) -> tuple[Command, ...]:
-    """The commands that carry an input out."""
+def move(m: Memory, given: Input, outcome: Outcome, assignor: str) -> tuple[Command, ...]:
+    """The commands that carry an input out; `assignor`: the group's."""
     if given.does is None:
         request = m.flight[0].request
         lost = given.code in LOST
-        return (_answer(request, given), *((NETWORK, NETWORK) if lost else (NETWORK,)))
+        return (_answer(request, given, assignor), *((NETWORK, NETWORK) if lost else (NETWORK,)))
     did = _commands(m, given, outcome)
     if given.during == During.NOTHING:
         return did
     named = dict.fromkeys(name for name, _ in callbacks(m, outcome))
-    begins = tuple(_callback(name, m, given) for name in named)
+    begins = tuple(_callback(name, m, given, outcome) for name in named)
     return (*begins, *did, *(Callback(on=name) for name in named))
 
 
-def _callback(name: str, m: Memory, given: Input) -> Callback:
+def _callback(name: str, m: Memory, given: Input, outcome: Outcome) -> Callback:
     """What the application does in the callback of this name; the heartbeat thread goes on
     meanwhile.
     """
@@ -117,8 +120,7 @@ def _callback(name: str, m: Memory, given: Input) -> Callback:
         return Callback(on=name, during=(Advance(ms=POLL_MS), BEAT, NETWORK))
     if given.during == During.OUTLASTS:
         return Callback(on=name, during=(Advance(ms=SESSION_MS), BEAT, NETWORK, NETWORK))
-    answered = given.does != Does.CLOSE and commits_in_callback(m, given.does)
-    if name == "assigned" or not answered:
+    if name not in dict(answered_in_callbacks(m, given, outcome)):
         return Callback(on=name, during=(CommitSync(),))
     commit = CommitSync(ms=BACKOFF_MS, waits=(committed(given.code),))
     return Callback(on=name, during=(commit,))
@@ -136,9 +138,9 @@ def _commands(m: Memory, given: Input, outcome: Outcome) -> tuple[Command, ...]:
         case Does.PROCESS:
             return (Position(partition=0, offset=m.client.position + 1),)
         case Does.FETCH:
-            answer = _fetched(m.client.owned, given.offset)
+            answer = _fetched(outcome, given.offset)
             asked = (FetchOffsets(), answer, FetchOffsets())
-            return asked if fetches(m) else (FetchOffsets(),)
+            return asked if outcome.asks else (FetchOffsets(),)
         case Does.COMMIT:
             return (CommitAsync(),)
         case Does.BREAK:
@@ -163,7 +165,7 @@ def _commands(m: Memory, given: Input, outcome: Outcome) -> tuple[Command, ...]:
             return (Close(),)
 
 
-def _answer(request: Request, given: Input) -> Answer:
+def _answer(request: Request, given: Input, assignor: str) -> Answer:
     api = API[type(request)]
     if isinstance(request, OffsetCommit):
         told = {"partitionIndex": 0, "errorCode": given.code}
@@ -171,30 +173,33 @@ def _answer(request: Request, given: Input) -> Answer:
     if isinstance(request, JoinGroup) and given.code == NONE:
         me = name_of(given.id)
         if given.leads:
-            return joined(given.generation, me, me, {me: (TOPIC,)})
-        return joined(given.generation, me, "another")
+            claims = {me: (request.claimed, _partitions(request.owned))} if request.owned else {}
+            return joined(given.generation, me, me, {me: (TOPIC,)}, assignor, claims)
+        return joined(given.generation, me, "another", None, assignor)
     if isinstance(request, SyncGroup) and given.code == NONE:
-        return synced({TOPIC: [p for p in range(30) if given.share >> p & 1]})
+        return synced(_partitions(given.share), assignor)
     data: dict[str, Any] = {"errorCode": given.code}
     if given.id != NO_ID:
         data["memberId"] = name_of(given.id)
     return Answer(api=api, data=data)
 
 
-def _fetched(owned: int, offset: int) -> Answer:
-    """The committed offsets of all partitions that the member owns; `offset` is that of the watched
-    one.
-    """
+def _partitions(mask: int) -> dict[str, list[int]]:
+    return {TOPIC: [p for p in range(30) if mask >> p & 1]}
+
+
+def _fetched(outcome: Outcome, offset: int) -> Answer:
+    """The committed offsets that the member asks for; `offset` is that of the watched partition."""
     told = [
         {
             "partitionIndex": p,
-            "committedOffset": 0 if p else offset,
+            "committedOffset": (0 if p else offset) if outcome.found >> p & 1 else -1,
             "committedLeaderEpoch": -1,
             "metadata": "",
             "errorCode": 0,
         }
         for p in range(30)
-        if owned >> p & 1
+        if outcome.asks >> p & 1
     ]
     topics = [{"name": TOPIC, "partitions": told}]
     group = {"groupId": "g", "topics": topics, "errorCode": 0}

@@ -154,12 +154,20 @@ class Outcome:
     leaves: bool = False
     # The reason that its next JoinGroup will give, where the input and the memory do not tell.
     reason: str | None = None
+    # The commits in callbacks of onJoinComplete that are answered: callback and offset.
+    commits: tuple[tuple[str, int], ...] = ()
+    # The partitions whose committed offsets it asks for, as a bit mask, and those of them for which
+    # there is one.
+    asks: int = 0
+    found: int = 0
 
 
 def callbacks(before: Memory, outcome: Outcome) -> list[tuple[str, int]]:
     """The rebalance callbacks that are called, each with its partitions as a bit mask."""
     c = before.client
     found = [("assigned", c.granted & ~c.owned)] if outcome.installed else []
+    if outcome.installed and (revoked := revokes(c)):
+        found.insert(0, ("revoked", revoked))
     if outcome.gave_up is not None:
         owned = c.granted if outcome.installed else c.owned
         generation, id = outcome.gave_up
@@ -178,8 +186,26 @@ def commits_in_callback(m: Memory, does: Does | None) -> bool:
     return bool(known and not m.fenced and c.state == Member.STABLE and c.position >= 0)
 
 
-def fetches(m: Memory) -> bool:
-    """Does the member ask for committed offsets, if its application does? It does so for all
-    partitions that it owns and that have no position: all, or none.
+def thread_runs(m: Memory) -> bool:
+    """Does the heartbeat thread act, on a timer that is over? SyncGroup may be unsent yet."""
+    return m.client.state in (Member.COMPLETING, Member.STABLE)
+
+
+def answered_in_callbacks(m: Memory, given: Input, outcome: Outcome) -> list[tuple[str, int]]:
+    """The commits in callbacks that are answered: callback and offset. A member that closes waits
+    for none.
     """
-    return bool(m.client.owned and m.client.position < 0)
+    if given.during != During.COMMITS or given.does == Does.CLOSE:
+        return []
+    if outcome.installed:
+        return [*outcome.commits]
+    if not commits_in_callback(m, given.does):
+        return []
+    return [(name, m.client.position) for name, _ in callbacks(m, outcome)]
+
+
+def revokes(c: Client) -> int:
+    """The partitions that onJoinComplete revokes, as a bit mask. An eager member owns nothing then,
+    or what it is granted, if the callback has thrown before.
+    """
+    return c.owned & ~c.granted

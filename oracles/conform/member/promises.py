@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from groupcheck.model.protocol.classic.client import NOTHING
-from groupcheck.oracles.conform.member.moves import Seen
+from groupcheck.oracles.conform.member.moves import COOPERATIVE, Seen
 from groupcheck.oracles.conform.member.parts import Does, During, Input, Memory
 from groupcheck.oracles.kafka.client import Look, Sent
+from groupcheck.oracles.kafka.values import Partitions, partitions
 
 PROMISES = {
     "commits_processed": "A commit covers only what the application has processed.",
     "gives_up_first": "A member owns nothing when it sends JoinGroup (eager protocol).",
+    "claims_what_it_owns": "JoinGroup claims what the member owns (cooperative protocol).",
     "joins_once": "No two of a member's JoinGroup and SyncGroup are in flight at once.",
     "owns_what_it_reads": "A member has positions only in partitions that it owns.",
     "leaves": (
@@ -62,14 +64,18 @@ def broken(before: Memory, given: Input, seen: Seen) -> Iterator[Finding]:
     if stays and not seen.before.owned <= last.owned:
         yield Finding("keeps_its_share", "a callback throws" if thrown else str(given.does))
     again = any(c.call == "assigned" for _, look, _ in seen.steps for c in look.calls)
-    if again and before.client.owned and before.client.granted != NOTHING:
+    eager = seen.before.protocol != COOPERATIVE  # another one owns something the first time, too
+    if eager and again and before.client.owned and before.client.granted != NOTHING:
         yield Finding("told_once", "it has thrown")
 
 
 def _sent(before: Look, look: Look, new: list[Sent]) -> Iterator[Finding]:
     for s in new:
-        if s.api == "JoinGroup" and look.owned:
-            yield Finding("gives_up_first", look.state)
+        if s.api == "JoinGroup":
+            if _eager(s) and look.owned:
+                yield Finding("gives_up_first", look.state)
+            elif not _eager(s) and _claims(s) != look.owned:
+                yield Finding("claims_what_it_owns", look.state)
         if s.api == "OffsetCommit":
             positions = {(t, p): at for t, p, at in before.positions}
             for topic in s.data["topics"]:
@@ -77,6 +83,15 @@ def _sent(before: Look, look: Look, new: list[Sent]) -> Iterator[Finding]:
                     had = positions.get((topic["name"], p["partitionIndex"]), -1)
                     if p["committedOffset"] > had:
                         yield Finding("commits_processed", look.state)
+
+
+def _eager(join: Sent) -> bool:
+    return all(p["name"] != COOPERATIVE for p in join.data["protocols"])
+
+
+def _claims(join: Sent) -> Partitions:
+    (protocol,) = join.data["protocols"]
+    return partitions(protocol["metadata"]["owned"])
 
 
 def _left(given: Input, seen: Seen) -> Iterator[Finding]:

@@ -11,25 +11,21 @@ rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import attrs
 
-from groupcheck.model.engine import Spec, but
-from groupcheck.model.engine.rule import Rule
-from groupcheck.model.engine.step import Semantics
+from groupcheck.model.engine import but
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults as faults
 from groupcheck.model.protocol.classic import offsets as offset_rules
-from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Prepare
-from groupcheck.model.protocol.classic.offsets import Offsets
-from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.client import NOTHING, WATCHED, Client, Member, Prepare
 from groupcheck.model.protocol.codes import (
     COORDINATOR_NOT_AVAILABLE,
     ILLEGAL_GENERATION,
     MEMBER_ID_REQUIRED,
     NONE,
+    UNKNOWN_MEMBER_ID,
 )
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
@@ -42,6 +38,7 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
+from groupcheck.oracles.conform.member.firing import Firing, clean, dirty
 from groupcheck.oracles.conform.member.noticed import answered, failed
 from groupcheck.oracles.conform.member.parts import (
     CODES,
@@ -63,22 +60,8 @@ ANSWERED_BY = {
 }
 
 
-class Rows:
+class Rows(Firing):
     """The rows of a variant's member at a scope, perhaps with a mutation applied."""
-
-    def __init__(self, scope: Scope, spec: Spec) -> None:
-        """`spec`: the variant's, mutated or not; `scope` says how many generations, partitions and
-        records there are.
-        """
-        self.scope = scope
-        self.spec = spec
-        self._see = Semantics(spec)
-        self._rules = {r.name: r for r in spec.rules if "client" in r.slots}
-
-    @property
-    def outcomes_named(self) -> set[str]:
-        """The outcomes of the member's rules, by name."""
-        return {name for r in self._rules.values() for name in r.names}
 
     def start(self) -> Memory:
         """A member that has not polled yet."""
@@ -110,7 +93,7 @@ class Rows:
         if m.failed == Failed.NOTHING and not m.flight:
             if members.wants_to_join(c) or c.prepare == Prepare.SYNC:
                 yield Input(Does.BREAK_POLL)
-            if members.can_commit(_dirty(c)):
+            if members.can_commit(dirty(c)):
                 yield Input(Does.BREAK_COMMIT)
         if m.committing_first or (not m.joining and self._commits_first(m)):
             yield Input(Does.NO_ANSWER)
@@ -122,7 +105,7 @@ class Rows:
 
     def _commits_first(self, m: Memory) -> bool:
         """Would the next poll send the commit before JoinGroup?"""
-        c = _dirty(m.client)
+        c = dirty(m.client)
         joins = m.failed == Failed.NOTHING and members.wants_to_join(c)
         return joins and members.must_commit_first(c, self.scope)
 
@@ -173,8 +156,7 @@ class Rows:
             case Does.PROCESS:
                 yield from self._plain(m, offset_rules.process_record)
             case Does.FETCH:
-                fetched = list(self._plain(m, offset_rules.fetch_offset, given.offset))
-                yield from fetched or [Outcome((), m)]
+                yield from self._fetched(m, given.offset)
             case Does.COMMIT:
                 yield from self._committed(m)
             case Does.BREAK:
@@ -193,6 +175,33 @@ class Rows:
             case Does.CLOSE:
                 yield from self._closed(m)
 
+    def _fetched(self, m: Memory, offset: int) -> Iterator[Outcome]:
+        """The application waits for committed offsets: the member asks for those of all partitions
+        that it owns and that have no position. An eager member has no position, or all of them. To
+        a cooperative one it matters that they may differ: in its rows no offset of another
+        partition than the watched one was ever committed, so it asks for them each time. To ask,
+        it polls the network, so that an unsent SyncGroup goes out.
+        """
+        c = m.client
+        others = c.owned & ~WATCHED
+        if self.scope.cooperative:
+            asks = others | (c.owned & WATCHED if c.position < 0 else 0)
+            found = asks & WATCHED
+        else:
+            asks = found = c.owned if c.position < 0 else 0
+        for first in self._flushed(m) if asks else [Outcome((), m)]:
+            assert first.after is not None
+            fetched = list(self._plain(first.after, offset_rules.fetch_offset, offset))
+            for done in fetched or [Outcome((), first.after)]:
+                rules = (*first.rules, *done.rules)
+                yield attrs.evolve(done, rules=rules, sent=first.sent, asks=asks, found=found)
+
+    def _gives_up(self, c: Client) -> tuple[int, int] | None:
+        """The generation and id with which onJoinPrepare gives up partitions; None if it does
+        not.
+        """
+        return None if members.keeps(c, self.scope) else (c.generation, c.id)
+
     def _polled(self, m: Memory) -> Iterator[Outcome]:
         if m.fenced:
             yield Outcome((), m, thrown=m.client.failed)
@@ -207,7 +216,7 @@ class Rows:
             yield from self._forsaken(m)
         elif c.failed or m.failed != Failed.NOTHING or (late and members.wants_to_join(c)):
             now = but(members.prepared(c, self.scope) if late else c, failed=NONE)
-            gave_up = (c.generation, c.id) if late else None
+            gave_up = self._gives_up(c) if late else None
             paused = m.paused and not late
             overdue = m.overdue and paused
             after = but(m, client=now, failed=Failed.NOTHING, paused=paused, overdue=overdue)
@@ -237,10 +246,10 @@ class Rows:
         for name, now in self._fire(members.send_join, m):
             request = now["link"].request
             first = isinstance(request, OffsetCommit)
-            gave_up = None if prepared or first else (m.client.generation, m.client.id)
+            gave_up = None if prepared or first else self._gives_up(m.client)
             after = but(
                 m,
-                client=_clean(now["client"]),
+                client=clean(now["client"]),
                 flight=(
                     *(s if first else but(s, awaited=False) for s in m.flight),
                     Sent(request, first),
@@ -303,13 +312,10 @@ class Rows:
             if not fired:
                 yield first
 
-    def _plain(self, m: Memory, rule: Rule, offset: int = 0) -> Iterator[Outcome]:
-        for name, now in self._fire(rule, m, offset):
-            yield Outcome((name,), but(m, client=_clean(now["client"])))
-
     def may_process(self, m: Memory) -> bool:
         """May the application process records of the watched partition?"""
-        if m.client.position < 0 or (m.paused and m.client.prepare != Prepare.COMMITTED):
+        held = m.paused and not self.scope.cooperative  # maybeMarkPartitionsPendingRevocation
+        if m.client.position < 0 or (held and m.client.prepare != Prepare.COMMITTED):
             return False
         return any(
             self._fire(offset_rules.process_record, but(m, client=but(m.client, position=0)))
@@ -324,14 +330,14 @@ class Rows:
                 yield attrs.evolve(first, after=here)
             for name, now in fired:
                 if self.scope.static:
-                    rests = but(here, client=_clean(now["client"]))
+                    rests = but(here, client=clean(now["client"]))
                     yield Outcome((*first.rules, name), rests, first.sent)
                     continue
                 if (now["link"] == Link()) != unheard:
                     continue
                 leave = LeaveGroup(here.client.id)
                 flight = (*here.flight, Sent(leave))
-                after = but(here, client=_clean(now["client"]), flight=flight)
+                after = but(here, client=clean(now["client"]), flight=flight)
                 done = Outcome((*first.rules, name), after, (*first.sent, leave))
                 yield from self._cut(done) if unheard else (done,)
 
@@ -353,7 +359,8 @@ class Rows:
             yield Outcome((), None, gave_up=gave_up)
             return
         can = self.scope.autocommit and not m.client.failed
-        if self.scope.static and (not can or m.client.prepare == Prepare.SYNC):
+        unsent = m.client.prepare == Prepare.SYNC and not self._polls_before_leaving(m)
+        if self.scope.static and (not can or unsent):
             begun: list[Outcome] | Iterator[Outcome] = [Outcome((), m)]  # nothing is polled
         else:
             begun = self._committed(m) if can else self._flushed(m)
@@ -370,6 +377,13 @@ class Rows:
             rules += [name for name, _ in behind]
             yield Outcome((*first.rules, *rules), None, (*first.sent, *leaves), gave_up=gave_up)
 
+    def _polls_before_leaving(self, m: Memory) -> bool:
+        """Does a member that closes poll the network for its commit (maybeAutoCommitOffsetsSync)?
+        It does so even if it may not commit.
+        """
+        c = m.client
+        return self.scope.autocommit and not c.failed and c.position >= 0
+
     # -- answers and connections
 
     def _answered(self, m: Memory, given: Input) -> Iterator[Outcome]:
@@ -378,15 +392,21 @@ class Rows:
         for name, now in self._fire(ANSWERED_BY[type(oldest.request)], left, answer=answer):
             now["client"] = answered(m, oldest, now["client"])
             noticed = failed(m, oldest, answer, now["client"])
-            void = m.client.granted != NOTHING and now["client"].state == Member.UNJOINED
-            late = m.client.id if void and given.code == ILLEGAL_GENERATION else m.late_id
+            late = self._late_id(m, now["client"], name, given.code)
             fenced = name == f"{members.commit_answer.name}:fatal"
             after = but(
-                left, client=_clean(now["client"]), failed=noticed, late_id=late, fenced=fenced
+                left, client=clean(now["client"]), failed=noticed, late_id=late, fenced=fenced
             )
             done = Outcome((name,), after)
             lost = given.code in LOST and not isinstance(oldest.request, LeaveGroup)
             yield from self._cut(done) if lost else (done,)
+
+    def _late_id(self, m: Memory, now: Client, fired: str, code: int) -> int:
+        """The id that the member forgets at its next poll, after an answer."""
+        if fired.endswith(":refused") and code == UNKNOWN_MEMBER_ID:
+            return NO_ID
+        void = m.client.granted != NOTHING and now.state == Member.UNJOINED
+        return m.client.id if void and code == ILLEGAL_GENERATION else m.late_id
 
     def _cut(self, done: Outcome) -> Iterator[Outcome]:
         """The member gives up its connection: whatever is in flight fails, and is retried."""
@@ -400,7 +420,7 @@ class Rows:
         for _, now in self._fire(ANSWERED_BY[type(oldest.request)], left, answer=answer):
             now["client"] = answered(m, oldest, now["client"])
             noticed = failed(m, oldest, answer, now["client"])
-            after = but(left, client=_clean(now["client"]), failed=noticed)
+            after = but(left, client=clean(now["client"]), failed=noticed)
             yield from self._cut(attrs.evolve(done, after=after))
 
     def _broken(self, m: Memory) -> Iterator[Outcome]:
@@ -408,7 +428,7 @@ class Rows:
         rules = []
         for rule in (faults.disconnect, members.request_timeout) if joins else ():
             for name, now in self._fire(rule, m, parked=joins[0], orphaned=True):
-                m = but(m, client=_clean(now["client"]))
+                m = but(m, client=clean(now["client"]))
                 rules.append(name)
         yield from self._cut(Outcome(tuple(rules), m))
 
@@ -440,7 +460,7 @@ class Rows:
         joins = isinstance(request, JoinGroup)
         after = but(
             m,
-            client=_clean(client),
+            client=clean(client),
             known=False,
             failed=failed,
             paused=failed == Failed.COMMIT or (m.paused and not joins),
@@ -448,48 +468,8 @@ class Rows:
             late_id=late,
         )
         prepared = c.prepare == Prepare.DONE or not joins
-        gave_up = None if prepared else (c.generation, c.id)
+        gave_up = None if prepared else self._gives_up(c)
         return Outcome((name,), after, (request,), gave_up=gave_up)
-
-    # -- the rules
-
-    def _sends(self, rules: tuple[str, ...], m: Memory, now: Mapping[str, Any]) -> Outcome:
-        request = now["link"].request
-        flight = (*m.flight, Sent(request))
-        return Outcome(rules, but(m, client=_clean(now["client"]), flight=flight), (request,))
-
-    def _fire(
-        self,
-        rule: Rule,
-        m: Memory,
-        offset: int = 0,
-        *,
-        answer: Answer | None = None,
-        parked: Any = None,
-        orphaned: bool = False,
-    ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The outcomes of the spec's rule of this name, each with the slots afterwards."""
-        mine = self._rules[rule.name]
-        slots = {
-            "client": _dirty(m.client),
-            "link": Link(parked=parked, orphaned=orphaned, answer=answer),
-            "offsets": Offsets(committed=offset),
-            "budget": self.scope.budget,
-        }
-        for name, values in self._see.call(
-            self._see.instance(mine.name, 0), tuple(slots[s] for s in mine.slots)
-        ):
-            yield name, {**slots, **dict(zip(mine.slots, values))}
-
-
-def _dirty(client: Client) -> Client:
-    """Kafka's member commits every position that it has."""
-    return but(client, dirty=client.position >= 0)
-
-
-def _clean(client: Client) -> Client:
-    """Without `dirty`, unless it is wrong: nothing is processed without a position."""
-    return but(client, dirty=client.dirty and client.position < 0)
 
 
 def _late(m: Memory) -> Memory:

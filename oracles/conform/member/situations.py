@@ -26,6 +26,11 @@ class Expected:
     has_id: bool = True
     # It is in a generation, and has its share of it.
     stable: bool = False
+    # What the JoinGroup of a cooperative member claims that is in flight: generation and
+    # partitions; None if none is.
+    claims: tuple[int, tuple[int, ...]] | None = None
+    # The plan that it has sent as the leader: its own share, and that of the other member.
+    plan: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
 
 @frozen
@@ -35,11 +40,15 @@ class Situation:
     name: str
     # Where it begins: fresh, joining (JoinGroup is in flight), stable (owns partition 0, has read
     # up to record 3, a follower), leading (the same as the leader), told (stable, and told to join
-    # again).
+    # again), rejoining (told, and JoinGroup is in flight), joined again (its SyncGroup in the next
+    # generation, 2, is in flight).
     begins: str
     # What happens then, in order; `java_situations.EVENTS` says what each means.
     events: tuple[str, ...]
     expected: Expected
+    # The group's assignor: eager, cooperative, or careless, which is cooperative and asks nobody
+    # what he owns.
+    assignor: str = "eager"
 
 
 SITUATIONS = (
@@ -171,5 +180,84 @@ SITUATIONS = (
         "leading",
         ("partitions are added", "poll", "commit is answered", "poll"),
         Expected(sends=("OffsetCommit", "JoinGroup"), hears=("revoked",)),
+    ),
+    # K12: between its JoinGroup and its share, a member has a generation in which it owns nothing.
+    Situation(
+        "a cooperative member whose late SyncGroup is answered 27 claims in the new generation what"
+        " it owned in the old one",
+        "joined again",
+        ("sync: 27", "poll", "poll"),
+        Expected(sends=("JoinGroup",), owns=(0,), claims=(2, (0,))),
+        "cooperative",
+    ),
+    Situation(
+        "a cooperative member whose late SyncGroup is answered 22 has lost everything",
+        "joined again",
+        ("sync: 22", "poll", "poll"),
+        Expected(sends=("JoinGroup",), hears=("lost",), claims=(-1, ())),
+        "cooperative",
+    ),
+    Situation(
+        "a cooperative member whose late SyncGroup is answered 25 has lost everything and its id",
+        "joined again",
+        ("sync: 25", "poll", "poll"),
+        Expected(sends=("JoinGroup",), hears=("lost",), has_id=False, claims=(-1, ())),
+        "cooperative",
+    ),
+    Situation(
+        "a cooperative member revokes what its share lacks, and joins at once",
+        "joined again",
+        ("share: 1", "poll", "poll"),
+        Expected(sends=("JoinGroup",), hears=("revoked", "assigned"), owns=(1,), claims=(2, (1,))),
+        "cooperative",
+    ),
+    Situation(
+        "a cooperative member with a larger share revokes nothing",
+        "joined again",
+        ("share: 0 1", "poll"),
+        Expected(hears=("assigned",), owns=(0, 1), stable=True),
+        "cooperative",
+    ),
+    Situation(
+        "a cooperative member that closes in a round has lost its partitions",
+        "joined again",
+        ("close",),
+        Expected(sends=("LeaveGroup",), hears=("lost",), has_id=False),
+        "cooperative",
+    ),
+    Situation(
+        "a cooperative leader leaves each member what it owns",
+        "rejoining",
+        ("it leads, claims 0 in 1; 1 in 1", "poll"),
+        Expected(sends=("SyncGroup",), owns=(0,), plan=((0,), (1,))),
+        "cooperative",
+    ),
+    Situation(
+        "a cooperative leader gives a partition that one member has too many to nobody yet",
+        "joining",
+        ("it leads, claims nothing; 0 1 in 1", "poll"),
+        Expected(sends=("SyncGroup",), plan=((), (0,))),
+        "cooperative",
+    ),
+    Situation(
+        "a later claim wins, also against the leader",
+        "rejoining",
+        ("it leads, claims 0 in 1; 0 in 2", "poll"),
+        Expected(sends=("SyncGroup",), owns=(0,), plan=((1,), (0,))),
+        "cooperative",
+    ),
+    Situation(
+        "two equal claims to a partition cancel each other: nobody gets it in this round",
+        "rejoining",
+        ("it leads, claims 0 in 1; 0 in 1", "poll"),
+        Expected(sends=("SyncGroup",), owns=(0,), plan=((1,), ())),
+        "cooperative",
+    ),
+    Situation(
+        "a leader whose assignor gives away what another member owns throws and sends no plan",
+        "rejoining",
+        ("it leads, claims 0 in 1; 1 in 1", "poll", "poll"),
+        Expected(sends=("JoinGroup",), hears=("error",), owns=(0,), claims=(2, (0,))),
+        "careless",
     ),
 )

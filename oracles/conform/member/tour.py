@@ -39,8 +39,10 @@ class Row:
     @property
     def probe(self) -> Probe:
         """The schedule that executes the row."""
-        row = () if self.outcome is None else move(self.before, self.given, self.outcome)
-        return Probe(self.standing, row)
+        if self.outcome is None:
+            return Probe(self.standing, ())
+        (assignor,) = self.standing.setup.assignors
+        return Probe(self.standing, move(self.before, self.given, self.outcome, assignor))
 
 
 @frozen
@@ -109,7 +111,7 @@ class Tour:
         scope = self.rows.scope
         start = self.rows.start()
         self.memories[start] = Standing(
-            setup(scope.partition_count, scope.autocommit, scope.static)
+            setup(scope.partition_count, scope.autocommit, scope.static, scope.cooperative)
         )
         frontier = [(start, self.memories[start])]
         while frontier and not self.reason:

@@ -307,7 +307,8 @@ def test_an_input_without_a_row_is_a_difference(coordinator: Driver) -> None:
 
 # -- promises
 
-JOINS = {"n": 9, "api": "JoinGroup", "v": 9, "to": "coordinator", "timeout": 1, "data": {}}
+RANGE = {"protocols": [{"name": "range", "metadata": {"owned": {}}}]}
+JOINS = {"n": 9, "api": "JoinGroup", "v": 9, "to": "coordinator", "timeout": 1, "data": RANGE}
 OWNS = {"t": [0]}
 PREPARING: dict[str, Any] = {"state": "PREPARING_REBALANCE", "owned": {}, "positions": {}}
 
@@ -430,6 +431,7 @@ EXCUSED = {
     "paused partitions": 0,
     "an id that is forgotten late": 176,
     "prepared ahead": 182,
+    "other partitions": 0,
     "unsubscribes": 1794,
     "works in callbacks": 2434,
 }

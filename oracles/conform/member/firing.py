@@ -1,0 +1,76 @@
+"""Fires the rules of the spec for a member alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.offsets import Offsets
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.messages import Answer
+from groupcheck.oracles.conform.member.parts import Memory, Outcome, Sent
+
+
+class Firing:
+    """The rules of a variant's member at a scope, perhaps with a mutation applied."""
+
+    def __init__(self, scope: Scope, spec: Spec) -> None:
+        """`spec`: the variant's, mutated or not; `scope` says how many generations, partitions and
+        records there are.
+        """
+        self.scope = scope
+        self.spec = spec
+        self._see = Semantics(spec)
+        self._rules = {r.name: r for r in spec.rules if "client" in r.slots}
+
+    @property
+    def outcomes_named(self) -> set[str]:
+        """The outcomes of the member's rules, by name."""
+        return {name for r in self._rules.values() for name in r.names}
+
+    def _plain(self, m: Memory, rule: Rule, offset: int = 0) -> Iterator[Outcome]:
+        for name, now in self._fire(rule, m, offset):
+            yield Outcome((name,), but(m, client=clean(now["client"])))
+
+    def _sends(self, rules: tuple[str, ...], m: Memory, now: Mapping[str, Any]) -> Outcome:
+        request = now["link"].request
+        flight = (*m.flight, Sent(request))
+        return Outcome(rules, but(m, client=clean(now["client"]), flight=flight), (request,))
+
+    def _fire(
+        self,
+        rule: Rule,
+        m: Memory,
+        offset: int = 0,
+        *,
+        answer: Answer | None = None,
+        parked: Any = None,
+        orphaned: bool = False,
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The outcomes of the spec's rule of this name, each with the slots afterwards."""
+        mine = self._rules[rule.name]
+        slots = {
+            "client": dirty(m.client),
+            "link": Link(parked=parked, orphaned=orphaned, answer=answer),
+            "offsets": Offsets(committed=offset),
+            "budget": self.scope.budget,
+        }
+        for name, values in self._see.call(
+            self._see.instance(mine.name, 0), tuple(slots[s] for s in mine.slots)
+        ):
+            yield name, {**slots, **dict(zip(mine.slots, values))}
+
+
+def dirty(client: Client) -> Client:
+    """Kafka's member commits every position that it has."""
+    return but(client, dirty=client.position >= 0)
+
+
+def clean(client: Client) -> Client:
+    """Without `dirty`, unless it is wrong: nothing is processed without a position."""
+    return but(client, dirty=client.dirty and client.position < 0)
