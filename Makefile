@@ -57,6 +57,9 @@ nightly: $(READY) ## what takes hours: random schedules and specs, kills, limits
 	@$(RUN)/python tests/oracles/conform/conformed_scopes.py
 	@$(RUN)/groupcheck conform classic --side member
 	@$(RUN)/groupcheck conform classic --side member --kafka 4.0.0
+	@$(RUN)/groupcheck conform cooperative --side member --generations 2
+	@$(RUN)/groupcheck conform cooperative_static --side member --generations 2
+	@$(RUN)/groupcheck conform cooperative --side member --kafka 4.0.0
 	@$(RUN)/groupcheck conform classic --whole --members 2 --schedules 3000 --seed 1
 	@$(RUN)/groupcheck conform classic --whole --members 4 --schedules 3000 --seed 2
 	@$(RUN)/python tests/oracles/assignment/judged_by_contract.py

@@ -128,12 +128,12 @@ class ApplicationRows(Rows):
         else:
             yield from super()._answered(m, given)
 
-    # -- onJoinComplete: onPartitionsAssigned
+    # -- onJoinComplete: onPartitionsRevoked, onPartitionsAssigned
 
     def _installs(self, m: Memory, given: Input) -> list[Outcome]:
         """A callback that throws leaves the result of JoinGroup and SyncGroup in place: the next
         poll runs onJoinComplete again. One that takes longer than the poll interval comes back to a
-        member that has left. Nothing that was just assigned has a position to commit.
+        member that has left. An eager member has no position to commit.
         """
         c = m.client
         told = but(m, client=self._takes_over(c, c))
@@ -166,7 +166,7 @@ class ApplicationRows(Rows):
                 now = but(now, client=self._takes_over(m.client, now.client))
             if now.client.position < 0:
                 continue
-            if now.client.state != Member.STABLE or m.fenced:
+            if now.client.state != Member.STABLE:  # generationIfStable
                 raised = True
                 continue
             commits.append((name, now.client.position))

@@ -28,6 +28,10 @@ PROMISES = {
     # ConsumerRebalanceListener: "throwing an exception from a callback does not affect the
     # assignment in any way", "no further retries will be attempted".
     "keeps_its_share": "A member owns its share until it joins again or leaves.",
+    "assigned_in_its_generation": (
+        "onPartitionsAssigned gives new partitions only to a member that is in the generation in"
+        " which it got them."
+    ),
     "told_once": "onPartitionsAssigned is called once for a rebalance, even if it throws.",
 }
 
@@ -63,6 +67,7 @@ def broken(before: Memory, given: Input, seen: Seen) -> Iterator[Finding]:
     stays = last.state == "STABLE" and not last.rejoin and given.does != Does.CLOSE
     if stays and not seen.before.owned <= last.owned:
         yield Finding("keeps_its_share", "a callback throws" if thrown else str(given.does))
+    yield from _assigned(given, seen)
     again = any(c.call == "assigned" for _, look, _ in seen.steps for c in look.calls)
     eager = seen.before.protocol != COOPERATIVE  # another one owns something the first time, too
     if eager and again and before.client.owned and before.client.granted != NOTHING:
@@ -83,6 +88,17 @@ def _sent(before: Look, look: Look, new: list[Sent]) -> Iterator[Finding]:
                     had = positions.get((topic["name"], p["partitionIndex"]), -1)
                     if p["committedOffset"] > had:
                         yield Finding("commits_processed", look.state)
+
+
+def _assigned(given: Input, seen: Seen) -> Iterator[Finding]:
+    """onPartitionsRevoked runs before onPartitionsAssigned. In both callbacks the application does
+    the same, so what takes a member out of its generation has done so in the first one.
+    """
+    calls = [c for _, look, _ in seen.steps for c in look.calls]
+    heard = [c.call for c in calls if c.call == "revoked" or c.partitions]
+    left = seen.steps[-1][1].generation != seen.before.generation
+    if heard[:2] == ["revoked", "assigned"] and left:
+        yield Finding("assigned_in_its_generation", f"in onPartitionsRevoked {given.during}")
 
 
 def _eager(join: Sent) -> bool:

@@ -13,14 +13,16 @@ import pytest
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client as members
+from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.feature import Change, outcomes_changed, rebuilt
 from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup, LeaveGroup
 from groupcheck.model.variants import load
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.member.conformance import rows_of
 from groupcheck.oracles.conform.member.group_steps import GroupSteps
-from groupcheck.oracles.conform.member.moves import Standing, setup
+from groupcheck.oracles.conform.member.moves import Seen, Standing, setup
 from groupcheck.oracles.conform.member.parts import Does, During, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.promises import broken
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.tour import Row, Tour, different
 from groupcheck.oracles.kafka.driver import Driver
@@ -72,7 +74,7 @@ TOLD = (Input(Does.BEAT), Input(code=27), POLL)
 AGAIN = (Input(id=0, generation=2), SEND)
 
 
-def led(rows: Rows, driver: Driver, *inputs: Input) -> tuple[Memory, list[Outcome]]:
+def led(rows: Rows, driver: Driver, *inputs: Input) -> tuple[Memory, list[Outcome], Standing]:
     """Where a schedule leads, each row of which is executed and agrees, and what it did."""
     memory, standing, found = rows.start(), start_of(rows), []
     for given in inputs:
@@ -84,7 +86,7 @@ def led(rows: Rows, driver: Driver, *inputs: Input) -> tuple[Memory, list[Outcom
         assert outcome.after is not None
         found.append(outcome)
         memory, standing = outcome.after, standing.then(row.probe.row)
-    return memory, found
+    return memory, found, standing
 
 
 @pytest.mark.parametrize("variant", [COOPERATIVE, STATIC])
@@ -92,7 +94,7 @@ def test_k12_a_late_syncgroup_that_is_answered_27_lets_a_member_claim_what_it_ow
     variant: str, coordinator: Driver
 ) -> None:
     late = (*JOINING, *STABLE, *TOLD, *AGAIN, Input(code=27), POLL)
-    memory, _ = led(rows_at(variant, 2, 2), coordinator, *late)
+    memory, _, _ = led(rows_at(variant, 2, 2), coordinator, *late)
     assert [s.request for s in memory.flight] == [JoinGroup(0, 2, owned=3)]
     assert memory.client.owned == 3
 
@@ -101,7 +103,7 @@ def test_a_share_that_lacks_a_partition_is_followed_by_a_join_that_claims_the_re
     coordinator: Driver,
 ) -> None:
     smaller = (*JOINING, *STABLE, *TOLD, *AGAIN, Input(share=2), POLL)
-    memory, did = led(rows_at(COOPERATIVE, 2, 2), coordinator, *smaller)
+    memory, did, _ = led(rows_at(COOPERATIVE, 2, 2), coordinator, *smaller)
     assert did[-1].installed and did[-1].sent == (JoinGroup(0, 2, owned=2),)
     assert memory.client.owned == 2
 
@@ -111,7 +113,7 @@ def test_a_commit_in_both_callbacks_of_one_round_that_is_answered_22_loses_every
 ) -> None:
     fetched = (*JOINING, *STABLE, Input(Does.FETCH), *TOLD, *AGAIN, Input(share=1))
     refused = Input(Does.POLL, during=During.COMMITS, code=22)
-    memory, did = led(rows_at(COOPERATIVE, 2, 2), coordinator, *fetched, refused, POLL, POLL)
+    memory, did, _ = led(rows_at(COOPERATIVE, 2, 2), coordinator, *fetched, refused, POLL, POLL)
     assert did[-3].commits == (("revoked", 0),) and did[-3].raised
     assert [s.request for s in memory.flight] == [JoinGroup(-1)]
 
@@ -121,9 +123,31 @@ def test_a_callback_that_lasts_too_long_while_a_partition_is_revoked_loses_the_r
 ) -> None:
     lasts = Input(Does.POLL, during=During.LASTS)
     smaller = (*JOINING, *STABLE, *TOLD, *AGAIN, Input(share=2), lasts)
-    memory, did = led(rows_at(COOPERATIVE, 2, 2), coordinator, *smaller)
+    memory, did, _ = led(rows_at(COOPERATIVE, 2, 2), coordinator, *smaller)
     assert did[-1].sent == (LeaveGroup(0), JoinGroup(-1))
     assert memory.client.owned == 0
+
+
+@pytest.mark.parametrize(
+    ("during", "broken_ones"),
+    [
+        (During.NOTHING, []),
+        (During.LASTS, ["assigned_in_its_generation"]),
+        (During.COMMITS, ["assigned_in_its_generation"]),
+    ],
+)
+def test_a_member_that_left_while_it_revoked_is_given_new_partitions_all_the_same(
+    during: During, broken_ones: list[str], coordinator: Driver
+) -> None:
+    owning = (Input(id=0, generation=1), SEND, Input(share=1), POLL, Input(Does.FETCH))
+    moves = (*JOINING, *owning, *TOLD, *AGAIN, Input(share=2))
+    rows = rows_at(COOPERATIVE, 2, 2)
+    memory, _, standing = led(rows, coordinator, *moves)
+    given = Input(Does.POLL, during=during, code=22 if during == During.COMMITS else NONE)
+    (outcome,) = rows.outcomes(memory, given)
+    (seen,) = coordinator.run_all([Row(memory, given, outcome, standing).probe])
+    assert isinstance(seen, Seen)
+    assert [f.promise for f in broken(memory, given, seen)] == broken_ones
 
 
 # -- a wrong member

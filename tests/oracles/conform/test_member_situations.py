@@ -11,12 +11,19 @@ import pytest
 from groupcheck.oracles.conform.member import situations
 from groupcheck.oracles.conform.member.java_situations import react
 from groupcheck.oracles.conform.member.situations import SITUATIONS, Situation
-from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.driver import Driver, shared
 
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda s: s.name)
 def test_the_java_client_reacts_as_expected(situation: Situation, coordinator: Driver) -> None:
     assert react(situation, coordinator) == situation.expected
+
+
+@pytest.mark.parametrize(
+    "situation", [s for s in SITUATIONS if s.assignor != "eager"], ids=lambda s: s.name
+)
+def test_a_cooperative_member_of_the_oldest_version_reacts_alike(situation: Situation) -> None:
+    assert react(situation, shared("4.0.0")) == situation.expected
 
 
 def test_other_events_have_other_reactions(coordinator: Driver) -> None:
