@@ -205,11 +205,12 @@ def can_commit(client: Client) -> bool:
     """May the member commit (maybeAutoCommitOffsetsAsync in poll, or the application itself)? Only
     while STABLE; before onJoinComplete, too, what a cooperative member has kept.
     """
+    waits = client.granted != NOTHING and client.prepare == Prepare.DONE
     return (
         client.state == Member.STABLE
         and client.dirty
         and client.position >= 0
-        and (client.prepare == Prepare.NEEDED or client.granted != NOTHING)
+        and (client.prepare == Prepare.NEEDED or waits)
     )
 
 
