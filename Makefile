@@ -62,6 +62,7 @@ nightly: $(READY) ## what takes hours: random schedules and specs, kills, limits
 	@$(RUN)/groupcheck conform cooperative --side member --kafka 4.0.0
 	@$(RUN)/groupcheck conform classic --whole --members 2 --schedules 3000 --seed 1
 	@$(RUN)/groupcheck conform classic --whole --members 4 --schedules 3000 --seed 2
+	@$(RUN)/groupcheck conform cooperative --whole --schedules 1000 --seed 3
 	@$(RUN)/python tests/oracles/assignment/judged_by_contract.py
 	@$(RUN)/python tests/traces/mutated_lines.py 1000000
 	@$(RUN)/groupcheck bugs --real

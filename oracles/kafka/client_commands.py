@@ -49,8 +49,9 @@ class Reset(Command):
     # enable.auto.commit and auto.commit.interval.ms.
     auto_commit: bool = True
     auto_commit_ms: int = 5000
-    # range, roundrobin, sticky, cooperative-sticky, or cooperative-range, which breaks the rules of
-    # the cooperative protocol; the first one is preferred.
+    # range, roundrobin, sticky, cooperative-sticky; own-cooperative, the same under another
+    # name; cooperative-range, which breaks the rules of the cooperative protocol. The first one is
+    # preferred.
     assignors: tuple[str, ...] = field(default=("range",), converter=texts)
     # group.instance.id.
     instance: str | None = None

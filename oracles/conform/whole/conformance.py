@@ -19,6 +19,7 @@ from groupcheck.model.protocol.classic import (
 )
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.conformance import SCHEMA
+from groupcheck.oracles.conform.member.moves import COOPERATIVE
 from groupcheck.oracles.conform.whole.fitting import Fitting
 from groupcheck.oracles.conform.whole.model import Following, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES
@@ -45,7 +46,12 @@ ROUNDS_MS = (100_000_000, 110_000_000, 120_000_000)
 # How many groups have a size limit, and in how many members list different assignors: the first of
 # these, the second, and so on. Two of the second kind do not fit together.
 LIMITED, LISTED = 0.15, 0.15
+OWN = "own-cooperative"  # Kafka's cooperative assignor under another name
 LISTS = (("range,roundrobin", "roundrobin,range", "roundrobin"), ("range", "roundrobin"))
+COOPERATIVE_LISTS = (
+    (f"{COOPERATIVE},{OWN}", f"{OWN},{COOPERATIVE}", OWN),
+    (COOPERATIVE, OWN),
+)
 # What each schedule draws anew, as the document says it.
 DRAWN = {
     "max_size": f"1 to the number of members in {LIMITED:.0%} of the schedules, else no limit",
@@ -75,6 +81,11 @@ ABSTRACTIONS: Mapping[str, str] = {
     "heartbeats of a member that must rejoin": (
         "The model leaves them out. The model follows with them: their answers change nothing,"
         " unless they reset the member."
+    ),
+    "partitions that are lost ahead": (
+        "A cooperative member that has left its generation while a request waits loses its"
+        " partitions in its next poll, the model's once that request is answered. Such a poll is"
+        " not drawn."
     ),
     "initial delay extended by a flag left over": (
         "Kafka may extend it once for a member of an earlier round (FINDINGS)."
@@ -201,7 +212,7 @@ def conform_whole(
     """
     count = MEMBERS if members is None else members
     last = SCHEDULES if schedules is None else schedules
-    spec = _spec(variant, mutation)
+    spec, kind = _spec(variant, mutation), variant_named(variant).scope_type
     own = driver or Driver(known(kafka))
     began = time.perf_counter()
     seen, causes, stopped = Seen(), dict[Any, Parted](), ""
@@ -212,7 +223,7 @@ def conform_whole(
         models = cache(lambda scope: Fitting(Following(spec, scope)))
         for first in range(0, last, TOGETHER):
             some = range(first, min(first + TOGETHER, last))
-            drawn = own.converse(_drawn(models, count, steps, f"{seed}/{k}") for k in some)
+            drawn = own.converse(_drawn(models, kind, count, steps, f"{seed}/{k}") for k in some)
             for mine, parted in drawn:
                 seen.add(mine)
                 if parted and parted.cause not in causes:
@@ -230,7 +241,8 @@ def conform_whole(
         if driver is None:
             own.close()
     differences = tuple({id(p): p for p in causes.values()}.values())
-    every = {name for r in spec(scope_of(count, PARTITIONS, True)).rules for name in r.names}
+    followed = scope_of(count, PARTITIONS, True, kind=kind)
+    every = {name for r in spec(followed).rules for name in r.names}
     expected = every - {*variant_named(variant).unreached} - {*APART}
     return WholeConformance(
         variant=variant,
@@ -247,17 +259,17 @@ def conform_whole(
 
 
 def _drawn(
-    models: Callable[[Scope], Fitting], members: int, steps: int, seed: str
+    models: Callable[[Scope], Fitting], kind: type[Scope], members: int, steps: int, seed: str
 ) -> Asking[tuple[Seen, Parted | None]]:
     """A schedule with all that is drawn from a seed."""
     dice = random.Random(seed)
-    setup = _setup(members, dice)
+    setup = _setup(members, dice, kind)
     return draw(models(setup.scope), setup, steps, dice)
 
 
-def _setup(members: int, dice: random.Random) -> Setup:
+def _setup(members: int, dice: random.Random, kind: type[Scope]) -> Setup:
     """A group. Some have a size limit, and in some the members list different assignors."""
-    lists = dice.choice(LISTS)
+    lists = dice.choice(COOPERATIVE_LISTS if kind.cooperative else LISTS)
     return Setup(
         members,
         PARTITIONS,
@@ -270,6 +282,7 @@ def _setup(members: int, dice: random.Random) -> Setup:
             if dice.random() < LISTED
             else ""
         ),
+        kind=kind,
     )
 
 
@@ -283,5 +296,10 @@ def _spec(variant: str, mutation: str | None) -> Callable[[Scope], Spec]:
     found = variant_named(variant)
     if not found.real:
         raise UserError(f"{variant} cannot be compared with real code: {found.unreal}")
+    if found.scope_type.static:
+        raise UserError(
+            f"whole groups of static members are not followed ({variant})",
+            do="choose classic or cooperative",
+        )
     bug = subject(variant, mutation=mutation).mutation
     return found.spec if bug is None else lambda scope: bug.apply(found.spec(scope))

@@ -21,7 +21,8 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
-from groupcheck.oracles.conform.comparing import PROTOCOL, protocol_of
+from groupcheck.oracles.conform.comparing import PROTOCOL
+from groupcheck.oracles.conform.member.moves import COOPERATIVE
 from groupcheck.oracles.conform.whole.form import (
     Form,
     GroupForm,
@@ -57,6 +58,7 @@ class Fitting:
             for i in range(count)
         ]
         # The forms of numbered values of the model.
+        self._all = listed_by_all(model.scope)
         self._groups: dict[tuple[int, int], GroupForm] = {}
         self._seats: dict[tuple[int, str, str | None, NamesOfOne, Times], SeatForms] = {}
         self._clients: dict[tuple[int, NamesOfOne], MemberForm] = {}
@@ -97,7 +99,7 @@ class Fitting:
         if not self.model.scope.lists:
             return None
         core: Core = self.model.slot(guess, "core")
-        return None if core.assignor is None else protocol_of(core.assignor, self.model.scope)
+        return None if core.assignor is None else _voted_for(core.assignor, self.model.scope)
 
     def _logged(self, guess: Guess) -> RecordLook | None:
         """The record that a fail-over would load."""
@@ -113,14 +115,14 @@ class Fitting:
     def _record(self, guess: Guess) -> RecordLook | None:
         core: Core = self.model.slot(guess, "core")
         generation, led, assignor = core.durable
-        members, leader = set[tuple[str, int, int, Times]](), None
+        members, leader = set[tuple[str, int, int, int, Times]](), None
         for i, (named, times) in enumerate(zip(guess.names, guess.times)):
             seats: Seats = self.model.slot(guess, "seats", i)
             names = dict(named)
-            members |= {(names[id], s.share, s.claimed, times) for id, s in seats.durable}
+            members |= {(names[id], s.share, s.claimed, s.owned, times) for id, s in seats.durable}
             if seats.durable_leader is not None:
                 leader = names[seats.durable_leader]
-        protocol = protocol_of(assignor, self.model.scope) if led else None
+        protocol = _voted_for(assignor, self.model.scope) if led else None
         return RecordLook(generation, leader, protocol, frozenset(members)) if generation else None
 
     def misfits(self, guess: Guess, real: Form) -> tuple[str, ...]:
@@ -162,7 +164,7 @@ class Fitting:
             mine: Seats = self.model.value(self._each[0][1], number)
             known = dict(names)
             forms = self._seats[key] = tuple(
-                (known[id], _seat(seat, mine, mine.leader == id, state, voted, times))
+                (known[id], _seat(seat, mine, id, state, voted or self._all, times))
                 for id, seat in mine
             )
         return forms
@@ -185,6 +187,15 @@ class Fitting:
 # -- the model's side
 
 
+def listed_by_all(scope: Scope) -> str:
+    """What each member lists, where all list the same."""
+    return COOPERATIVE if scope.cooperative else PROTOCOL
+
+
+def _voted_for(assignor: int | None, scope: Scope) -> str:
+    return listed_by_all(scope) if assignor is None else scope.assignors_listed[assignor]
+
+
 INITIAL_DELAY_MS = 3000  # group.initial.rebalance.delay.ms; the rebalance timeouts are longer
 APPEND_MS = 5000  # offsets.commit.timeout.ms
 
@@ -195,7 +206,9 @@ def _group(core: Core, round_ms: int, longest_ms: int, scope: Scope) -> GroupFor
     """
     waits_ms = INITIAL_DELAY_MS if core.initial else round_ms
     listed = (
-        zip(scope.assignors_listed, core.support) if core.support else [(PROTOCOL, core.members)]
+        zip(scope.assignors_listed, core.support)
+        if core.support
+        else [(listed_by_all(scope), core.members)]
     )
     return GroupForm(
         STATES[core.phase],
@@ -206,7 +219,7 @@ def _group(core: Core, round_ms: int, longest_ms: int, scope: Scope) -> GroupFor
         (core.members, core.parked, core.pending, core.due),
         core.leader_parked,
         frozenset((name, n) for name, n in listed if n),
-        protocol_of(core.assignor, scope) if core.phase >= Phase.COMPLETING else None,
+        _voted_for(core.assignor, scope) if core.phase >= Phase.COMPLETING else None,
     )
 
 
@@ -215,15 +228,15 @@ def _left_behind(ms: int) -> SeatForm:
     return SeatForm(False, False, False, False, ms)
 
 
-def _seat(
-    seat: Seat, seats: Seats, leads: bool, state: str, voted: str | None, times: Times
-) -> SeatForm:
-    """One of `seats`. `voted`: the assignor that loaded members list. `times`: the timeouts of the
-    process.
+def _seat(seat: Seat, seats: Seats, id: int, state: str, voted: str, times: Times) -> SeatForm:
+    """The seat of an id among `seats`. `voted`: the assignor that loaded members list, or all
+    members. `times`: the timeouts of the process.
     """
+    leads = seats.leader == id
     armed_ms = timer_ms(seat, times) if seat.armed else None
     if not seat.member:
         return SeatForm(False, True, leads, seat.due, armed_ms)
+    claims = seat.join or state != "PreparingRebalance"
     return SeatForm(
         True,
         False,
@@ -234,9 +247,10 @@ def _seat(
         seat.sync,
         seat.new,
         seat.share if state == "Stable" else None,
-        seat.claimed if seat.join or state != "PreparingRebalance" else None,
+        seat.claimed if claims else None,
+        seat.owned if claims else None,
         times,
-        (voted,) if seat.loaded and voted else seats.listed or (PROTOCOL,),
+        (voted,) if seat.loaded or not seats.listed else seats.listed,
     )
 
 
@@ -250,8 +264,9 @@ def _link(link: Link, names: Mapping[int, str]) -> LinkForm:
 
 
 def _request(request: Request, names: Mapping[int, str]) -> RequestLook:
+    claims = 0
     match request:
-        case JoinGroup(id, generation):
+        case JoinGroup(id, generation, _, claims):
             offset = -1
         case SyncGroup(id, generation) | Heartbeat(id, generation):
             offset = -1
@@ -261,7 +276,7 @@ def _request(request: Request, names: Mapping[int, str]) -> RequestLook:
             generation = offset = -1
         case _:
             raise AssertionError(f"{request} is sent by no member")
-    return RequestLook(type(request).__name__, names.get(id, ""), generation, offset)
+    return RequestLook(type(request).__name__, names.get(id, ""), generation, offset, claims)
 
 
 def _client(client: Client, names: NamesOfOne) -> MemberForm:

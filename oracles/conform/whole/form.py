@@ -55,6 +55,8 @@ class SeatForm(NamedTuple):
     assignment: int | None = None
     # The generation in its subscription; not of one that has not joined in this round.
     claimed: int | None = None
+    # The partitions in it; likewise.
+    claims: int | None = None
     # Its session timeout and its rebalance timeout.
     times: Times | None = None
     # The assignors that it lists.
@@ -129,6 +131,7 @@ OF_SEAT = {
     "new": "newness",
     "assignment": "assignment",
     "claimed": "claimed generation",
+    "claims": "claimed partitions",
     "times": "session and rebalance timeout",
     "protocols": "list of assignors",
 }

@@ -28,6 +28,8 @@ class SeatLook(NamedTuple):
     share: int
     # The generation in its subscription (KIP-792).
     claimed: int
+    # The partitions in its subscription, as a bit mask (KIP-429).
+    claims: int
     # Its session timeout and its rebalance timeout, in ms.
     times: Times
     # The assignors that it lists.
@@ -66,6 +68,8 @@ class RequestLook(NamedTuple):
     generation: int
     # The offset of the watched partition; -1: it has none.
     offset: int
+    # The partitions that a JoinGroup claims, as a bit mask; 0 of any other request.
+    claims: int
 
 
 class MemberLook(NamedTuple):
@@ -115,8 +119,9 @@ class RecordLook(NamedTuple):
     leader: str | None
     # The assignor that was voted for.
     protocol: str | None
-    # (id, share, claimed, session and rebalance timeout) of each member.
-    members: frozenset[tuple[str, int, int, Times]]
+    # (id, share, claimed generation, claimed partitions, session and rebalance timeout) of each
+    # member.
+    members: frozenset[tuple[str, int, int, int, Times]]
 
 
 class Look(NamedTuple):
@@ -193,6 +198,7 @@ def _seat(told: Json) -> SeatLook:
         new=told["new"],
         share=share(told["assigned"]),
         claimed=told["protocols"][0]["ownedGeneration"],
+        claims=share(told["protocols"][0]["owned"]),
         times=(told["sessionTimeoutMs"], told["rebalanceTimeoutMs"]),
         protocols=tuple([protocol["name"] for protocol in told["protocols"]]),
     )
@@ -212,6 +218,7 @@ def _record(told: Json | None) -> RecordLook | None:
             member["member"],
             share(member["assigned"]),
             member["ownedGeneration"],
+            share(member["owned"]),
             (member["sessionTimeoutMs"], member["rebalanceTimeoutMs"]),
         )
         for member in told["members"]

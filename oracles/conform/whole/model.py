@@ -41,15 +41,18 @@ def scope_of(
     autocommit: bool,
     max_size: int | None = None,
     protocols: str = "",
+    kind: type[Scope] = Scope,
 ) -> Scope:
-    """The scope in which the model follows a real group: nothing is out of its bounds."""
-    return Scope(
+    """The scope in which the model follows a real group: nothing is out of its bounds. `kind`: the
+    variant's.
+    """
+    return kind(
         members=members,
         partitions=partitions,
         generations=LAST,
         records=LAST,
         any_faults=MANY,
-        assignor="any",
+        assignor="sticky" if kind.cooperative else "any",
         max_size=max_size,
         protocols=protocols,
         autocommit=autocommit,

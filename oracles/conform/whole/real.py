@@ -74,13 +74,15 @@ def _real_group(real: GroupLook) -> tuple[GroupForm, dict[str, SeatForm]]:
 
 
 def _real_seat(form: SeatForm, member: SeatLook, state: str) -> SeatForm:
+    claims = member.awaiting_join or state != "PreparingRebalance"
     return form._replace(
         member=True,
         parked_join=member.awaiting_join,
         parked_sync=member.awaiting_sync,
         new=member.new,
         assignment=member.share if state == "Stable" else None,
-        claimed=member.claimed if member.awaiting_join or state != "PreparingRebalance" else None,
+        claimed=member.claimed if claims else None,
+        claims=member.claims if claims else None,
         times=member.times,
         protocols=member.protocols,
     )

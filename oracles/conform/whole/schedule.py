@@ -15,8 +15,7 @@ import attrs
 from attrs import define, field, frozen
 
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.oracles.conform.comparing import PROTOCOL
-from groupcheck.oracles.conform.whole.fitting import Fitting
+from groupcheck.oracles.conform.whole.fitting import Fitting, listed_by_all
 from groupcheck.oracles.conform.whole.look import Json, Look, Times, look
 from groupcheck.oracles.conform.whole.model import Guess, scope_of
 from groupcheck.oracles.conform.whole.promises import broken
@@ -45,12 +44,19 @@ class Setup:
     max_size: int | None = None
     # What each member lists in JoinGroup, as in `Scope.protocols`; empty: all list the same.
     protocols: str = ""
+    # The type of the variant's scope.
+    kind: type[Scope] = Scope
 
     @property
     def scope(self) -> Scope:
         """The scope in which the model follows this group."""
         return scope_of(
-            self.members, self.partitions, self.autocommit, self.max_size, self.protocols
+            self.members,
+            self.partitions,
+            self.autocommit,
+            self.max_size,
+            self.protocols,
+            self.kind,
         )
 
 
@@ -115,7 +121,7 @@ class Walk:
     def begin(self) -> Asking[None]:
         """Makes a fresh group."""
         setup = self.setup
-        lists = setup.scope.lists or ((PROTOCOL,),) * setup.members
+        lists = setup.scope.lists or ((listed_by_all(setup.scope),),) * setup.members
         start: dict[str, Any] = {
             "op": "reset",
             "seed": setup.seed,

@@ -143,6 +143,11 @@ def started(m: MemberLook) -> bool:
     return bool(m.failed or m.closing or m.id or m.owned or m.state != "UNJOINED")
 
 
+def loses(m: MemberLook) -> bool:
+    """Would a poll take a cooperative member's partitions, while it waits for an answer?"""
+    return m.state == "UNJOINED" and m.owned != 0
+
+
 JOINS = (client.send_join,)
 COMPLETES = (client.join_complete,)
 NOTHING: tuple[May, ...] = ()
@@ -151,7 +156,7 @@ KINDS: dict[str, Kind] = {
     "poll": Kind(8, is_due, ("poll", *READ), (JOINS, COMPLETES, (*COMPLETES, *JOINS), NOTHING)),
     "poll early": Kind(
         0.3,
-        lambda m: running(m) and not is_due(m) and not unread(m),
+        lambda m: running(m) and not is_due(m) and not unread(m) and not loses(m),
         ("poll", *READ),
         ((client.send_sync,), JOINS, NOTHING),
     ),

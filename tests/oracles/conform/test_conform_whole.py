@@ -173,6 +173,7 @@ LIES: dict[str, Callable[[Any], object]] = {
     "newness": lambda look: look["group"]["members"][0].update({"new": True}),
     "assignment": lambda look: look["group"]["members"][0].update(assigned={"t": []}),
     "claimed": lambda look: look["group"]["members"][0]["protocols"][0].update(ownedGeneration=4),
+    "claims": lambda look: look["group"]["members"][0]["protocols"][0].update(owned={"t": [0]}),
     "a timer more": lambda look: look["group"]["timers"].update({"sync-g": 1}),
     "a session timer": lambda look: look["group"]["timers"].update({"heartbeat-g-m1": 1_000_001}),
     "session timeout": lambda look: look["group"]["members"][0].update(sessionTimeoutMs=1),
@@ -194,11 +195,15 @@ LIES: dict[str, Callable[[Any], object]] = {
     "member joining": lambda look: look["members"][0].update(joining=True),
     "member owned": lambda look: look["members"][0].update(owned=3),
     "member position": lambda look: look["members"][0].update(position=1),
-    "member waits": lambda look: look["members"][0].update(outstanding=["JoinGroup", "m1", 1, -1]),
-    "member unread": lambda look: look["members"][0]["unread"].append(["Heartbeat", "m1", 1, -1]),
+    "member waits": lambda look: look["members"][0].update(
+        outstanding=["JoinGroup", "m1", 1, -1, 0]
+    ),
+    "member unread": lambda look: look["members"][0]["unread"].append(
+        ["Heartbeat", "m1", 1, -1, 0]
+    ),
     "member sync": lambda look: look["members"][0]["unsent"].append("SyncGroup"),
     "member waits in vain": lambda look: look["members"][0].update(orphaned=True),
-    "member late": lambda look: look["members"][0].update(late=["JoinGroup", "m1", 1, -1]),
+    "member late": lambda look: look["members"][0].update(late=["JoinGroup", "m1", 1, -1, 0]),
 }
 
 

@@ -116,6 +116,7 @@ final class Member {
             case "roundrobin" -> new RoundRobinAssignor();
             case "sticky" -> new StickyAssignor();
             case "cooperative-sticky" -> new CooperativeStickyAssignor();
+            case "own-cooperative" -> new CooperativeSticky();
             case "cooperative-range" -> new CooperativeRange();
             default -> throw new Refused("no assignor " + name.asText());
         }));

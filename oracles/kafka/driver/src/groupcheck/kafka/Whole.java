@@ -293,10 +293,14 @@ final class Whole {
         }
     }
 
-    /** Was a rebalance callback called that has not been shown yet? */
+    /**
+     * Was a rebalance callback called that has not been shown yet? A member that has lost its
+     * partitions while it backs off goes on polling: it joins in the same step.
+     */
     private static boolean called(Member member) {
         for (JsonNode call : member.calls) {
-            if (!call.path("partitions").isMissingNode()) return true;
+            boolean lost = call.path("call").asText().equals("lost");
+            if (!lost && !call.path("partitions").isMissingNode()) return true;
         }
         return false;
     }

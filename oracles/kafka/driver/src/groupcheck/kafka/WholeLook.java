@@ -3,6 +3,7 @@ package groupcheck.kafka;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.kafka.clients.ClientRequest;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
 import org.apache.kafka.clients.consumer.internals.ConsumerProtocol;
 import org.apache.kafka.clients.consumer.internals.SubscriptionState;
 import org.apache.kafka.common.TopicPartition;
@@ -15,8 +16,8 @@ import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.utils.Timer;
 
 import java.nio.ByteBuffer;
+import java.util.Collection;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
@@ -62,7 +63,7 @@ final class WholeLook {
         return look;
     }
 
-    private static int mask(Set<TopicPartition> partitions) {
+    private static int mask(Collection<TopicPartition> partitions) {
         int mask = 0;
         for (TopicPartition p : partitions) mask |= 1 << p.partition();
         return mask;
@@ -94,14 +95,16 @@ final class WholeLook {
     }
 
     /**
-     * The API, the member's id, its generation (of a JoinGroup the one in the subscription) and the
-     * watched partition's offset; -1 for what a request does not have.
+     * The API, the member's id, its generation (of a JoinGroup the one in the subscription), the
+     * watched partition's offset, -1 for what a request does not have, and the partitions that a
+     * JoinGroup claims.
      */
     private void request(ArrayNode into, ApiMessage data) {
         if (data instanceof JoinGroupRequestData join) {
             ByteBuffer first = ByteBuffer.wrap(join.protocols().iterator().next().metadata());
-            put(into, "JoinGroup", join.memberId(), ConsumerProtocol
-                    .deserializeSubscription(first).generationId().orElse(-1), -1);
+            Subscription said = ConsumerProtocol.deserializeSubscription(first);
+            put(into, "JoinGroup", join.memberId(), said.generationId().orElse(-1), -1,
+                    mask(said.ownedPartitions()));
         } else if (data instanceof SyncGroupRequestData sync) {
             put(into, "SyncGroup", sync.memberId(), sync.generationId(), -1);
         } else if (data instanceof HeartbeatRequestData heartbeat) {
@@ -123,6 +126,11 @@ final class WholeLook {
     }
 
     private void put(ArrayNode into, String api, String member, int generation, long offset) {
-        into.add(api).add(names.shown(member)).add(generation).add(offset);
+        put(into, api, member, generation, offset, 0);
+    }
+
+    private void put(
+            ArrayNode into, String api, String member, int generation, long offset, int claims) {
+        into.add(api).add(names.shown(member)).add(generation).add(offset).add(claims);
     }
 }

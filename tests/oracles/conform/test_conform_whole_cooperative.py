@@ -1,0 +1,51 @@
+"""Whole real groups of cooperative members, followed by the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.conform.whole.conformance import WholeConformance, conform_whole
+from groupcheck.oracles.kafka.driver import Driver, shared
+
+
+def small(driver: Driver, **options: Any) -> WholeConformance:
+    given = {"members": 2, "schedules": 8, "steps": 60, "kafka": "4.3.0"} | options
+    return conform_whole("cooperative", driver=driver, **given)
+
+
+@pytest.mark.parametrize("members", [2, 3])
+def test_random_schedules_of_a_cooperative_group_agree_with_the_model(
+    members: int, coordinator: Driver
+) -> None:
+    told = small(coordinator, members=members, seed=3).document()
+    assert told["differences"] == []
+    assert told["rows"] == told["agreeing"] == 480
+    assert {"look_at_claims", "join_complete", "sync_answer:assigned"} <= set(told["fired"])
+
+
+def test_the_oldest_version_agrees_too() -> None:
+    assert small(shared("4.0.0"), kafka="4.0.0", seed=4).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("mutation", "what"),
+    [
+        ("claims_nothing", "claimed partitions"),
+        ("eager_in_a_cooperative_group", "partitions"),
+        ("round_resets_late_member", "generation"),
+    ],
+)
+def test_a_wrong_cooperative_model_differs(mutation: str, what: str, coordinator: Driver) -> None:
+    result = small(
+        coordinator, mutation=mutation, max_differences=1, steps=100, members=3, schedules=32
+    )
+    assert (result.verdict, result.exit_code) == ("differs", 1)
+    assert any(what in line for line in result.differences[0].what)
+
+
+def test_groups_of_static_members_are_refused(coordinator: Driver) -> None:
+    with pytest.raises(UserError, match="whole groups of static members are not followed"):
+        conform_whole("cooperative_static", kafka="4.3.0", driver=coordinator)
