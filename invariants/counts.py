@@ -12,6 +12,7 @@ from groupcheck.model.protocol.classic.assignment import Assign
 from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.forgetting import Forget
 from groupcheck.model.protocol.classic.group import ENDED, Phase, Recount, Seats
+from groupcheck.model.protocol.classic.keeping.admin import Erase
 from groupcheck.model.protocol.classic.rounds import Complete, Restart
 from groupcheck.model.protocol.family import CLASSIC_GROUP
 
@@ -86,6 +87,8 @@ def passed_are_counted(before: Any, after: Any) -> bool:
     """
     errand, then = after.walk.errand, before.walk.errand
     (was, waited), (now, waits) = _members(before.seats), _members(after.seats)
+    if isinstance(then, Erase):  # a group that is deleted keeps no id
+        return (now, waits) == ((0, 0) if then.group else (was, waited))
     change = errand.change - then.change if isinstance(then, Recount) else 0
     if isinstance(then, Reload):
         return change == now and waits == _joins(after.seats) == _due(after.seats) == 0
@@ -137,6 +140,8 @@ def rounds_are_counted(before: Any, after: Any) -> bool:
             return bool(core.due == (before.core.due if "sync_timeout" in core.keeps else 0))
         case Restart():
             return bool(core.due == 0)
+        case Erase(group=True):
+            return bool(core.members == core.pending == core.due == 0)
     return True
 
 

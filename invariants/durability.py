@@ -15,23 +15,24 @@ from groupcheck.model.protocol.family import OFFSETS
 
 
 @invariant(source="ConsumerCoordinator.maybeAutoCommitOffsetsAsync; KAFKA-18641")
-def committed_within_processed(offsets: Offsets) -> bool:
+def committed_within_processed(offsets: Offsets, scope: Scope) -> bool:
     """The committed offset is never beyond the first record that no application has processed.
 
     Why: a classic consumer commits its position in the thread that polls, and polls again only
     after it has processed the last batch. So the next owner, which starts at the committed offset,
-    skips no record.
+    skips no record. With auto.offset.reset=latest a member that finds no offset skips some.
     """
-    return offsets.committed <= offsets.processed
+    return scope.skips or offsets.committed <= offsets.processed
 
 
 @invariant(source="SubscriptionState.position")
-def position_within_processed(offsets: Offsets, client: Client) -> bool:
+def position_within_processed(offsets: Offsets, client: Client, scope: Scope) -> bool:
     """No member's position is beyond the first record that no application has processed.
 
     Why: a position starts at the committed offset and advances only when a record is processed.
+    With auto.offset.reset=latest a member that finds no offset starts at the end.
     """
-    return client.position <= offsets.processed
+    return scope.skips or client.position <= offsets.processed
 
 
 @step_invariant(

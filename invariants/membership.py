@@ -9,6 +9,7 @@ from groupcheck.model.protocol.classic import coordinator, timers
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
 from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.group import Core, Phase, is_member
+from groupcheck.model.protocol.classic.keeping.admin import Erase
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
@@ -72,8 +73,11 @@ def generation_only_grows(before: Any, after: Any) -> bool:
     generation in the log never falls either, and a new coordinator never starts below it.
 
     Why: every round that completes begins the next generation. A new coordinator continues from the
-    last record, so it may use a number again that was never written.
+    last record, so it may use a number again that was never written. A group that was deleted
+    begins anew.
     """
+    if any(isinstance(errand, Erase) and errand.group for errand in after.core.errands):
+        return bool(after.core.generation == 0)
     if any(isinstance(errand, Reload) for errand in after.core.errands):
         return bool(after.core.generation >= before.core.durable[0])
     remembered = "fail_over" in after.core.keeps

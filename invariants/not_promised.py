@@ -9,10 +9,16 @@ from typing import Annotated, Any
 
 from groupcheck.model.engine import invariant, step_invariant
 from groupcheck.model.protocol.classic import coordinator
+from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.keeping.admin import delete_offsets
+from groupcheck.model.protocol.classic.keeping.commits import txn_offset_commit
+from groupcheck.model.protocol.classic.keeping.kept import Kept
+from groupcheck.model.protocol.classic.keeping.transactions import end_transaction
 from groupcheck.model.protocol.classic.offsets import store_offset
 from groupcheck.model.protocol.family import (
     CLASSIC_GROUP,
     COOPERATIVE,
+    KEPT_OFFSETS,
     OFFSETS,
     STATIC_MEMBERS,
 )
@@ -102,9 +108,65 @@ def cooperative_owners_apart(
     return not a & b
 
 
+@step_invariant(
+    "link",
+    rules=(txn_offset_commit.name,),
+    source="ClassicGroup.validateOffsetCommit; KIP-447",
+)
+def transactions_by_members(before: Any, after: Any, label: str) -> bool:
+    """The coordinator accepts transactional commits only from members.
+
+    Why: Kafka does not promise this. A TxnOffsetCommit without id and generation, as producers sent
+    it before KIP-447, is accepted from anybody, in every state of the group.
+    """
+    return label != "anonymous"
+
+
+@step_invariant("txn", "offsets", rules=(end_transaction.name,), source="KIP-129, KIP-447")
+def delivered_once_by_anybody(before: Any, after: Any, label: str) -> bool:
+    """No record is part of two transactions that are committed, whatever producers and
+    administrators do.
+
+    Why: Kafka does not promise this. Without ids and generations a zombie's commit is accepted; and
+    what an administrator sets back is processed again.
+    """
+    return label != "commit" or bool(before.txn.since >= before.offsets.delivered)
+
+
+@step_invariant(
+    "core", "offsets", rules=(delete_offsets.name,), source="ClassicGroup.isSubscribedToTopic"
+)
+def joining_offsets_stay(before: Any, after: Any) -> bool:
+    """No offset is deleted once somebody has joined the group.
+
+    Why: Kafka does not promise this. While the first round of a group runs that was Empty, the
+    coordinator still holds the empty set of subscriptions of the last generation, so that
+    OffsetDelete takes an offset away from members that are about to start there.
+    """
+    kept = after.offsets.committed == before.offsets.committed
+    return bool(kept) or bool(before.core.members == 0)
+
+
+@invariant(source="protocol: C8 NoLoss; segmentio/kafka-go#904")
+def nothing_skipped(offsets: Kept, client: Client) -> bool:
+    """Once a record was processed, no member starts behind one that was not.
+
+    Why: Kafka does not promise this. With auto.offset.reset=latest, a member whose committed offset
+    has expired or was deleted, or that has not committed yet, starts behind all records that came
+    meanwhile.
+    """
+    return not offsets.processed or client.position <= offsets.processed
+
+
 NOT_PROMISED = {
     CLASSIC_GROUP: (one_process_at_work, commits_by_owners),
     OFFSETS: (offsets_only_grow,),
+    KEPT_OFFSETS: (
+        transactions_by_members,
+        delivered_once_by_anybody,
+        joining_offsets_stay,
+        nothing_skipped,
+    ),
     STATIC_MEMBERS: (bounces_cost_nothing,),
     COOPERATIVE: (cooperative_owners_apart,),
 }

@@ -37,6 +37,53 @@ class Broken:
 
 # Invariant -> template of its sentence, filled in with `_values`.
 TEMPLATES = {
+    "transactions_fenced": "The coordinator accepts a transactional commit from {outsider}",
+    "transactions_by_members": "The coordinator accepts a transactional commit from anybody",
+    "outsiders_commit_to_empty_groups": (
+        "The coordinator accepts a commit from outside while the group is {core.phase}"
+    ),
+    "commits_survive_fail_overs": (
+        "After the fail-over the committed offset is {offsets.committed}, and not"
+        " {was.committed} as before"
+    ),
+    "unstable_offsets_are_not_returned": (
+        "{name} is told an offset that an open transaction may replace"
+    ),
+    "aborted_offsets_never_show": (
+        "{name} has aborted its transaction, whose offset {offsets.committed} is committed"
+    ),
+    "newer_commits_win": (
+        "The transaction of {name} replaces offset {was.committed}, which was committed after its"
+        " own, by {offsets.committed}"
+    ),
+    "pending_offsets_counted": (
+        "The coordinator counts {offsets.pending} pending offsets, which is not how many there are"
+    ),
+    "delivered_once": (
+        "{name} commits a transaction with a record that another committed transaction holds"
+    ),
+    "delivered_once_by_anybody": (
+        "{name} commits a transaction with a record that another committed transaction holds"
+    ),
+    "committed_within_delivered": (
+        "Offset {offsets.committed} of p{offsets.watched} is committed, but record"
+        " {offsets.delivered} is in no committed transaction"
+    ),
+    "deleted_groups_keep_nothing": "The group is deleted, and something of it stays",
+    "live_offsets_stay": (
+        "The committed offset {was.committed} is gone while the group is {core.phase} and has"
+        " members"
+    ),
+    "joining_offsets_stay": (
+        "The committed offset {was.committed} is deleted while members join the group"
+    ),
+    "pending_offsets_stay": "An offset expires that an open transaction is about to replace",
+    "refusals_change_nothing": "A request is refused, and changes the group all the same",
+    "groups_fail_apart": "An Empty group is not deleted, because another one has members",
+    "nothing_skipped": (
+        "{name} starts p{offsets.watched} at {client.position}, so record {offsets.processed},"
+        " which nobody has processed, is skipped"
+    ),
     "bounces_cost_nothing": "{name} comes back, and its share does not simply stay where it is",
     "commits_by_owners": "The coordinator accepts a commit of {name}, which has no partition",
     "offsets_only_grow": "The committed offset of p{offsets.watched} falls to {offsets.committed}",
@@ -140,6 +187,7 @@ def _values(b: Broken) -> dict[str, Any]:
     values: dict[str, Any] = {
         "core": b.after["core"],
         "offsets": b.after["offsets"],
+        "was": b.before["offsets"],
         "scope": b.scope,
         "waiting": sum(seat.join for _, seat in _seats(b)),
         "due": sum(seat.due for _, seat in _seats(b)),

@@ -33,3 +33,5 @@ OFFSETS = Family("offsets", base="classic")
 TOPICS = Family("topics", base="triggers")
 # An application whose rebalance callbacks take time.
 CALLBACKS = Family("rebalance callbacks", base="cooperative_callbacks")
+# Offsets in full: transactions, expiry, and what an administrator does to them.
+KEPT_OFFSETS = Family("offsets in full", base="offsets")

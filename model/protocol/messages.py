@@ -69,7 +69,37 @@ class Store:
     commit: OffsetCommit
 
 
-Request = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | OffsetCommit | Store
+@frozen
+class TxnOffsetCommit:
+    """A commit of the watched partition that counts once its producer's transaction is committed
+    (see `keeping`).
+    """
+
+    id: int
+    generation: int
+    offset: int
+
+
+@frozen
+class OffsetFetch:
+    """Asks for the committed offset of the watched partition (see `keeping`)."""
+
+    # requireStable (KIP-447): not while a transaction may change it.
+    stable: bool = True
+    # Nothing depends on the member in a classic group.
+    id: int = NO_ID
+
+
+Request = (
+    JoinGroup
+    | SyncGroup
+    | Heartbeat
+    | LeaveGroup
+    | OffsetCommit
+    | Store
+    | TxnOffsetCommit
+    | OffsetFetch
+)
 
 
 @frozen

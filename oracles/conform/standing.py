@@ -193,6 +193,16 @@ def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: boo
                 generation=request.generation,
                 offsets={TOPIC: {0: request.offset}},
             )
+        case messages.TxnOffsetCommit():
+            return commands.TxnOffsetCommit(
+                member=name,
+                instance=instance if name else None,
+                generation=request.generation,
+                producer=me + 1,
+                offsets={TOPIC: {0: request.offset}},
+            )
+        case messages.OffsetFetch():
+            return commands.OffsetFetch(stable=request.stable)
 
 
 def _protocols(scope: Scope, me: int) -> tuple[str, ...]:

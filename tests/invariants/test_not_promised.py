@@ -24,6 +24,31 @@ SHOWN: dict[str, tuple[str, dict[str, Any]]] = {
         "cooperative_static",
         {"members": 2, "records": 0, "faults": {"rebalance_timeout": 1}},
     ),
+    "transactions_by_members": (
+        "offsets",
+        {"members": 1, "generations": 1, "commits": "anonymous"},
+    ),
+    "delivered_once_by_anybody": (
+        "offsets",
+        {
+            "members": 1,
+            "commits": "transactions",
+            "faults": {"session_timeout": 1, "reset_offsets": 1},
+        },
+    ),
+    "joining_offsets_stay": (
+        "offsets",
+        {"members": 1, "faults": {"session_timeout": 1, "delete_offsets": 1}},
+    ),
+    "nothing_skipped": (
+        "offsets",
+        {
+            "members": 1,
+            "records": 2,
+            "reset": "latest",
+            "faults": {"session_timeout": 1, "expire_offsets": 1},
+        },
+    ),
 }
 
 

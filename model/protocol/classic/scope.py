@@ -76,6 +76,8 @@ class Scope:
     static: ClassVar[bool] = False
     # What the application does in onPartitionsRevoked takes time (see `callbacks`).
     callbacks: ClassVar[bool] = False
+    # A member that finds no committed offset starts behind the last record (see `keeping`).
+    skips: ClassVar[bool] = False
 
     members: int = _bound(2, "Members that may join.", _between(1, 16))
     partitions: int | None = _bound(

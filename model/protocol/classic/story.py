@@ -35,6 +35,8 @@ ANSWERS = {
     "sync_answer": "SyncGroup",
     "heartbeat_answer": "Heartbeat",
     "commit_answer": "OffsetCommit",
+    "txn_answer": "TxnOffsetCommit",
+    "fetch_answer": "OffsetFetch",
 }
 
 

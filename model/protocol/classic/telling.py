@@ -90,6 +90,8 @@ REQUESTS = {
     "heartbeat": "Heartbeat",
     "leave_group": "LeaveGroup",
     "offset_commit": "OffsetCommit",
+    "txn_offset_commit": "TxnOffsetCommit",
+    "offset_fetch": "OffsetFetch",
 }
 # The coordinator's answer to the request at hand: an error code, or None if it parks the request.
 CODES: dict[str, int | None] = {
