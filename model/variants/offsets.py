@@ -11,7 +11,13 @@ import attrs
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
 from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR
-from groupcheck.model.protocol.classic.keeping.covers import COVERS, UNREACHED
+from groupcheck.model.protocol.classic.keeping.covers import (
+    ASKED,
+    CONFORMED,
+    COVERS,
+    EXECUTED,
+    UNREACHED,
+)
 from groupcheck.model.protocol.classic.keeping.feature import COORDINATOR_RULES, keeping
 from groupcheck.model.protocol.classic.keeping.scope import MORE, KeepingScope
 from groupcheck.model.protocol.classic.keeping.words import WORDS
@@ -22,8 +28,6 @@ from groupcheck.model.protocol.family import CLASSIC_GROUP, KEPT_OFFSETS, OFFSET
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, SPENT_BY
 from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.variant import Variant
-
-NOT_YET = "the rows know one offset, in a group that is there"
 
 
 def spec(scope: KeepingScope) -> Spec:
@@ -66,19 +70,8 @@ VARIANT = Variant(
     covers=COVERS,
     unreached=UNREACHED,
     real=KAFKA_COORDINATOR,
-    unexecuted={
-        **{name: NOT_YET for r in COORDINATOR_RULES for name in r.names},
-        **dict.fromkeys(
-            (
-                "join_group",
-                "offset_commit",
-                "offset_commit:no_group",
-                "store_offset",
-                "end_walk",
-                "fail_over",
-            ),
-            NOT_YET,
-        ),
-    },
+    executed=EXECUTED,
+    asked=ASKED,
+    conformed=CONFORMED,
     bookkeeping=BOOKKEEPING,
 )

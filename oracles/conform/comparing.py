@@ -12,12 +12,18 @@ from attrs import frozen
 
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, leader_of
+from groupcheck.model.protocol.classic.keeping.kept import Fetched
 from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.codes import COORDINATOR_NOT_AVAILABLE, MEMBER_ID_REQUIRED
-from groupcheck.oracles.conform import takeovers
+from groupcheck.model.protocol.codes import (
+    COORDINATOR_NOT_AVAILABLE,
+    GROUP_ID_NOT_FOUND,
+    MEMBER_ID_REQUIRED,
+    NONE,
+)
+from groupcheck.oracles.conform import keeping, takeovers
 from groupcheck.oracles.conform.history import Key, join_of
-from groupcheck.oracles.conform.rows import Input, Memory, Outcome, Told
+from groupcheck.oracles.conform.rows import Asks, Input, Memory, Outcome, Told
 from groupcheck.oracles.conform.standing import (
     Move,
     Standing,
@@ -31,6 +37,8 @@ from groupcheck.oracles.conform.standing import (
 )
 from groupcheck.oracles.kafka.answers import (
     Answer,
+    DeleteAnswer,
+    FetchAnswer,
     JoinAnswer,
     LeaveAnswer,
     Subscribed,
@@ -39,7 +47,7 @@ from groupcheck.oracles.kafka.answers import (
 from groupcheck.oracles.kafka.commands import FailOver, Fire, JoinGroup, Reset
 from groupcheck.oracles.kafka.memory import HOUSEKEEPING, ClassicMember, ClassicMemory
 from groupcheck.oracles.kafka.memory import Memory as Real
-from groupcheck.oracles.kafka.records import GroupRecord, OffsetRecord, Record
+from groupcheck.oracles.kafka.records import GroupRecord, MarkerRecord, OffsetRecord, Record
 from groupcheck.oracles.kafka.schedule import Step
 
 PROTOCOL = "range"  # what all members list, unless the scope says otherwise
@@ -120,6 +128,9 @@ def answers_differ(
     }
     late = late_codes(at, before, given, moved, outcome)
     codes = {number: told.answer.code for number, told in expected.items() if number not in late}
+    outside = keeping.code(outcome)
+    if outside is not None and moved.asked not in late:
+        codes[moved.asked] = outside
     codes |= codes_from_log(at, moved, now, set(codes))
     for number in sorted(set(codes) - set(answers)):
         yield f"request {number} gets no answer, in the model {codes[number]}"
@@ -134,6 +145,13 @@ def answers_differ(
     at_last = answers | {n: answer for n, answer in real.released if n in late}
     for number in sorted(set(late) - set(at_last)):
         yield f"request {number} is not answered once all is replicated"
+    for number in sorted(set(at_last) & set(late) - set(expected)):
+        if late[number] != (error := _error(at_last[number])):
+            yield f"request {number}: error is {error}, in the model {late[number]}"
+    if isinstance(there := at_last.get(moved.asked), DeleteAnswer) and before.kept is not None:
+        other = NONE if before.kept.other else GROUP_ID_NOT_FOUND
+        if dict(there.codes).get(keeping.OTHER) != other:
+            yield f"the other group's codes are {_shown(there.codes)}, in the model {other}"
     for number in sorted(set(at_last) & set(expected)):
         told = expected[number]
         skips = takeovers.ends(given) is not None
@@ -199,6 +217,8 @@ def _answer(
             yield "id", f"m{now.made}", real.member
         if answer.code == 0 and error == 0:
             yield from _joined(told, memory, now, real, scope, skips)
+    if isinstance(real, FetchAnswer) and isinstance(answer, Fetched):
+        yield "offset", (("t", 0, answer.offset),), real.offsets
     if isinstance(real, SyncAnswer):
         right = answer.code == 0
         yield "assignment", partitions_of(answer.share) if right else None, real.assigned
@@ -237,6 +257,14 @@ def subscribed(said: JoinGroup | Subscribed) -> tuple[int, tuple[tuple[str, int]
 
 def memory_differs(memory: Memory, at: Standing, real: Real | None, scope: Scope) -> Iterator[str]:
     """What differs between the dump of the real memory and the model's memory."""
+    if memory.kept is not None and not memory.kept.there:
+        if real is None or getattr(real, "kind", "") != "none":
+            yield f"there is a group, {type(real).__name__}"
+        else:
+            timers, seen = _timed(at.timers(memory)), _timed(_due(real))
+            if timers != seen:
+                yield f"timers is {_shown(seen)}, in the model {_shown(timers)}"
+        return
     if not isinstance(real, ClassicMemory):
         yield f"there is no classic group, but {type(real).__name__}"
         return
@@ -290,8 +318,11 @@ def _memory(
                 yield f"{what} of {m.member}", model, seen
     if core.phase >= Phase.COMPLETING:
         yield "protocol", protocol_of(core.assignor, scope), real.protocol
-    due_in = {t.key: t.due_ms - NOW_MS for t in real.timers if t.key not in HOUSEKEEPING}
-    yield "timers", _timed(at.timers(memory)), _timed(due_in)
+    yield "timers", _timed(at.timers(memory)), _timed(_due(real))
+
+
+def _due(real: Real) -> dict[str, int]:
+    return {t.key: t.due_ms - NOW_MS for t in real.timers if t.key not in HOUSEKEEPING}
 
 
 def _timed(timers: Mapping[str, int]) -> set[str]:
@@ -347,8 +378,16 @@ def _appended(
     before: Memory, given: Input, outcome: Outcome, now: Standing, scope: Scope
 ) -> list[Any]:
     memory = outcome.after
+    outside = keeping.appended(before, given, outcome)
+    if outside is not None:
+        return outside
     if outcome.stored is not None:
         return [("offset", outcome.stored)]
+    if keeping.pends(given, outcome):
+        assert isinstance(given, Asks) and isinstance(given.request, messages.TxnOffsetCommit)
+        return [("offset", given.request.offset, given.member + 1)]
+    if keeping.creates(before, given, outcome):
+        return [_group(0, None, None, [], (), now)]
     begins = takeovers.begins(before, given, outcome)
     if begins or leads_with(before, given):
         members = [
@@ -382,7 +421,8 @@ def loads_differ(
     leader = next(((me, id) for me, id in leads if id is not None), None)
     protocol = protocol_of(assignor, scope) if led else None
     expected = _group(generation, protocol, leader, members, now.past.logged, now)
-    seen = _seen(found) if found else None
+    there = found is not None and not found.tombstone
+    seen = _seen(found) if found and there else _group(0, None, None, [], (), now)
     if expected != seen:
         yield f"a fail-over loads {_shown(seen)}, in the model {_shown(expected)}"
 
@@ -411,6 +451,12 @@ def _leader(memory: Memory, at: Standing) -> str | None:
 
 
 def _seen(record: Record) -> Any:
+    if isinstance(record, GroupRecord) and record.tombstone:
+        return ("tombstone",)
+    if isinstance(record, MarkerRecord):
+        return ("marker", record.commit)
+    if isinstance(record, OffsetRecord) and record.producer is not None:
+        return ("offset", record.committed, record.producer)
     if isinstance(record, GroupRecord):
         members = sorted(
             (

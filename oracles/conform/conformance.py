@@ -11,6 +11,7 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.protocol.classic.keeping.scope import MORE as KEEPING
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
@@ -422,6 +423,13 @@ def rows_at(
             " takeovers are written, and a fail-over finds some of them",
             where="--fault fail_over",
             do="take --members 1, or name other faults",
+        )
+    if scope.has("fail_over") and any(scope.has(fault) for fault in KEEPING):
+        raise UserError(
+            "the rows of an administrator's requests have no fail-over: some wait until the record"
+            " of an Empty group is replicated, which the model lets a fail-over lose",
+            where="--fault fail_over",
+            do="name either fail_over or " + ", ".join(KEEPING),
         )
     found = executable(variant)
     spec = found.spec(scope)

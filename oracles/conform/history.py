@@ -29,9 +29,12 @@ from groupcheck.oracles.kafka.commands import (
     FailOver,
     Fire,
     JoinGroup,
+    OffsetFetch,
     Request,
 )
 
+# The group is deleted with the ids that it has handed out (see `keeping`).
+ERASES = ("delete_groups:deleted", "expire_offsets:deleted")
 INITIAL_DELAY_MS = 3000  # group.initial.rebalance.delay.ms
 NEW_MEMBER_MS = 300_000  # group.new.member.join.timeout (fixed to five minutes)
 APPEND_MS = 5000  # offsets.commit.timeout.ms
@@ -312,6 +315,8 @@ def _rejected(
     if rule == f"{join_group.name}:too_many" and isinstance(given, Asks):
         assert isinstance(given.request, messages.JoinGroup)
         gone.append((given.member, given.request.id))
+    if rule in ERASES:
+        gone += [(me, id) for me, some in enumerate(before.seats) for id, _ in some]
     for me, id in gone:
         seat = before.seats[me][id]
         if seat is not None and seat.armed and (me, id) not in past.spent:
@@ -334,11 +339,11 @@ class Log:
     in_flight: tuple[Write, ...] = ()
 
     def then(
-        self, number: int, command: Command, *, writes: bool, chained: bool, fails: bool
+        self, number: int, command: Command, *, writes: int, chained: bool, fails: bool
     ) -> Log:
-        """The log after one more command. `writes`: it appends one record; `chained`: a timer of
-        0 ms that the command arms does so, in an operation of its own. `fails`: the request ends
-        with an exception, which waits for nothing.
+        """The log after one more command. `writes`: it appends so many records; `chained`: a timer
+        of 0 ms that the command arms does so, in an operation of its own. `fails`: the request
+        ends with an exception, which waits for nothing.
         """
         flying = self.in_flight
         match command:
@@ -356,6 +361,8 @@ class Log:
             case Fire(timer=timer) if timer.startswith("append-"):
                 flying = tuple(write for write in flying if write.timer != timer)
                 return attrs.evolve(self, in_flight=flying)
+            case OffsetFetch(stable=False):
+                return self
             case Request() | Fire():
                 if not self.held:
                     return Log(self.written + writes, self.written + writes)

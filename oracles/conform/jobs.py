@@ -10,6 +10,7 @@ import attrs
 from attrs import field, frozen
 
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.oracles.conform import keeping
 from groupcheck.oracles.conform.comparing import Observed, differences, loads_differ
 from groupcheck.oracles.conform.rows import Asks, Input, Memory, Outcome
 from groupcheck.oracles.conform.standing import (
@@ -42,7 +43,7 @@ class Row:
         model does not remember it.
         """
         unchanged = len(self.outcomes) == 1 and self.outcomes[0].after == self.before
-        return unchanged and isinstance(self.given, Asks)
+        return unchanged and (isinstance(self.given, Asks) or keeping.asks(self.given))
 
 
 LOOK, READ = Look(), ReadLog()
@@ -173,7 +174,11 @@ def observed(
     follows.
     """
     end = steps[place - 1].end if place else 0
-    groups = tuple(r for r in log if isinstance(r, GroupRecord) and r.offset < steps[ended].end)
+    groups = tuple(
+        r
+        for r in log
+        if isinstance(r, GroupRecord) and r.group == LOOK.group and r.offset < steps[ended].end
+    )
     return Observed(
         tuple(steps[place:ended]),
         steps[ended].memory,
@@ -219,11 +224,13 @@ def fates_missing(
     on, or never. These are the fates that the model does not know. (A plan that is written twice
     has the fate of the first record, which stands before the second.)
     """
-    written = next((r for r in reversed(real.records) if isinstance(r, GroupRecord)), None)
-    if written is None or not scope.has("fail_over"):
-        return
+    written = next((r for r in reversed(real.records) if r in real.groups), None)
+    if written is None or written.tombstone or not scope.has("fail_over"):
+        return  # a group that is not deleted after all is as if nobody had asked
     if row.before.core.appending and leads_with(row.before, row.given):
         return
+    if keeping.creates(row.before, row.given, row.outcomes[0]):
+        return  # a group that is lost at once is as if nobody had asked
     if row.before.core.unlogged:  # a record behind one that is lost is lost, too
         return
     found = [

@@ -26,6 +26,7 @@ import attrs
 from groupcheck.oracles.conform.rows import Memory
 from groupcheck.oracles.conform.standing import Standing, found_until
 from groupcheck.oracles.kafka.memory import ClassicMember, ClassicMemory
+from groupcheck.oracles.kafka.memory import Memory as Real
 from groupcheck.oracles.kafka.records import GroupRecord, LoggedMember, Record
 from groupcheck.oracles.kafka.schedule import Step
 
@@ -42,11 +43,11 @@ def real_memory(
     """
     names = {name: whose for whose, name in at.names}
     real = look.memory
-    assert isinstance(real, ClassicMemory)
+    assert real is not None
     found = found_until(at, memory) or end.high_watermark
     until = end.end if memory.core.recorded else found
     return (
-        _group(real, names),
+        _group(real, names) if isinstance(real, ClassicMemory) else None,
         _timers(real, names),
         min(len(at.past.plans), PLANS_TOLD_APART),
         tuple(me for me, _ in sorted(at.takeovers, key=lambda one: one[1])),
@@ -83,7 +84,7 @@ def _named(name: str | None, names: dict[str, Any]) -> Hashable:
     return None if name is None else names.get(name, "?")
 
 
-def _timers(memory: ClassicMemory, names: dict[str, Any]) -> Hashable:
+def _timers(memory: Real, names: dict[str, Any]) -> Hashable:
     found = set()
     for timer in memory.timers:
         if timer.key.startswith(TIMERS_OF_THE_GROUP):

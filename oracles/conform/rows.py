@@ -24,11 +24,13 @@ from functools import cached_property
 import attrs
 from attrs import field, frozen
 
-from groupcheck.model.engine import Spec
+from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, unlogged
-from groupcheck.model.protocol.classic.offsets import Offsets
+from groupcheck.model.protocol.classic.keeping.kept import Kept, Txn
+from groupcheck.model.protocol.classic.keeping.transactions import write_marker
+from groupcheck.model.protocol.classic.offsets import Offsets, store_offset
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.takeover import takeover_committed, takeover_failed
 from groupcheck.model.protocol.classic.timers import (
@@ -44,14 +46,17 @@ from groupcheck.model.protocol.driven import Driven, Reaction
 from groupcheck.model.protocol.faults import REMEMBERED
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
+    NO_GENERATION,
     NO_ID,
     Answer,
     Heartbeat,
     JoinGroup,
     LeaveGroup,
     OffsetCommit,
+    OffsetFetch,
     Request,
     SyncGroup,
+    TxnOffsetCommit,
 )
 
 # The rules of the timers and faults that `Rows` knows; a variant may have more.
@@ -70,6 +75,9 @@ OF_THE_GROUP = frozenset(
         takeover_failed,
     )
 )
+# Rules of inputs in place of `write_marker`: whether the transaction is committed.
+ENDS_TXN = {"end_txn:commit": True, "end_txn:abort": False}
+TXN_COMMITTED = 2  # what transactions commit; members commit less
 COMMITTED = 2  # the offset that is committed before each row; commits go back and forth
 STRANGER = 50  # an id that the coordinator does not know (any more)
 CHANGED = 0  # the generation that a member claims whose subscription is not what it was
@@ -124,6 +132,9 @@ class Memory:
 
     core: Core
     seats: tuple[Seats, ...]
+    # The offsets and the transactions of producers, where they are part of the rows.
+    kept: Kept | None = None
+    txns: tuple[Txn, ...] = ()
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
@@ -191,10 +202,23 @@ class Rows:
         for me in range(self.scope.members):
             for request in self._requests(me, memory):
                 yield Asks(me, request)
+        yield from self._of_offsets(memory)
         yield from self.armed(memory)
         for instance in self._see.ordinary:
             if instance.rule.name not in OF_THE_GROUP:
                 yield Fires(instance.rule.name, instance.me)
+
+    def _of_offsets(self, memory: Memory) -> Iterator[Input]:
+        """Fetches, and the ends of transactions. A fetch that is not stable sees no commit in
+        flight, which the model does not know: it is left out where commits may be in flight.
+        """
+        if memory.kept is not None and self.scope.records:
+            yield Asks(0, OffsetFetch())
+            if not self.scope.has("append_failure") and not self.scope.has("fail_over"):
+                yield Asks(0, OffsetFetch(stable=False))
+            for me, txn in enumerate(memory.txns):
+                if not txn.idle:
+                    yield from (Fires(rule, me) for rule in ENDS_TXN)
 
     def armed(self, memory: Memory) -> Iterator[Fires]:
         """The timers that are armed, the append in flight, and the fail-over, as far as the scope
@@ -232,7 +256,7 @@ class Rows:
             yield JoinGroup(NO_ID)
         if seats.static:
             yield LeaveGroup(NO_ID)
-        changes = not seats.static or self.scope.members == 1
+        changes = memory.kept is None and (not seats.static or self.scope.members == 1)
         if seats.static and seats.ids and changes:
             yield JoinGroup(NO_ID, CHANGED)
         strangers = (STRANGER,) if me == 0 or seats.static else ()
@@ -253,10 +277,21 @@ class Rows:
             ):
                 yield SyncGroup(id, generation)
                 yield Heartbeat(id, generation)
-                yield OffsetCommit(id, generation, COMMITTED - 1)
-            if seat is not None and seat.member:
+                if memory.kept is None or self.scope.records:
+                    yield OffsetCommit(id, generation, COMMITTED - 1)
+                if me == 0 and self._transacts(memory):
+                    yield TxnOffsetCommit(id, generation, TXN_COMMITTED)
+            if seat is not None and seat.member and memory.kept is None:
                 yield OffsetCommit(id, core.generation, COMMITTED + 1)
             yield LeaveGroup(id)
+        if me == 0 and self._transacts(memory):
+            yield TxnOffsetCommit(NO_ID, NO_GENERATION, TXN_COMMITTED)
+
+    def _transacts(self, memory: Memory) -> bool:
+        """Are there transactions in the rows? One process has one: of several that are open, the
+        model notes the order in ever larger numbers.
+        """
+        return memory.kept is not None and getattr(self.scope, "transactional", False)
 
     def outcomes(self, memory: Memory, given: Input) -> tuple[Outcome, ...]:
         """What the model allows: that nothing happens, if no rule says more. Empty where no such
@@ -269,7 +304,7 @@ class Rows:
                 assert isinstance(given, Asks)
                 told.append(Told(given.member, reaction.own, False))
             after = self._memory(reaction.state)
-            stored = self._stored(reaction.state)
+            stored = self._stored(reaction)
             parked = list(self._parked(given, reaction))
             waiting = tuple(waiter for waiter, orphaned in parked if not orphaned)
             gone = tuple(waiter for waiter, orphaned in parked if orphaned)
@@ -318,24 +353,38 @@ class Rows:
         if isinstance(given, Asks):
             yield from self._driven.ask(state, given.member, given.request)
             return
-        for fired in self._driven.fired(state, given.rule, given.member or 0):
+        rule, me = given.rule, given.member or 0
+        if rule in ENDS_TXN:
+            at = self._see.at["txn", me]
+            decided = but(state[at], decided=ENDS_TXN[rule])
+            state, rule = (*state[:at], decided, *state[at + 1 :]), write_marker.name
+        for fired in self._driven.fired(state, rule, me):
             seats = given.id is not None and fired[1][self._see.at["seats", given.member]]
             if not seats or seats[given.id] is None:
                 yield from self._driven.react(fired)
 
     def _state(self, memory: Memory) -> State:
+        kept: dict[str, object] = {"offsets": Offsets(committed=COMMITTED)}
+        if memory.kept is not None:
+            kept = {"offsets": memory.kept, "txn": memory.txns}
         return self._driven.state(
             core=memory.core,
             seats=memory.seats,
             link=memory.links,
             budget=self.scope.budget,
-            offsets=Offsets(committed=COMMITTED),
+            **kept,
         )
 
     def _memory(self, state: State) -> Memory:
         named = self._see.named(state)
-        return Memory(named["core"], named["seats"])
+        if not isinstance(named["offsets"], Kept):
+            return Memory(named["core"], named["seats"])
+        kept = but(named["offsets"], disturbed=False)  # a ghost
+        return Memory(named["core"], named["seats"], kept, named["txn"])
 
-    def _stored(self, state: State) -> int | None:
-        offsets: Offsets = state[self._see.at["offsets", None]]
+    def _stored(self, reaction: Reaction) -> int | None:
+        offsets: Offsets = reaction.state[self._see.at["offsets", None]]
+        if isinstance(offsets, Kept):
+            stores = any(rule.startswith(store_offset.name) for rule in reaction.rules)
+            return offsets.committed if stores else None
         return None if offsets.committed == COMMITTED else offsets.committed

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from groupcheck.model.protocol.classic.keeping.scope import KeepingScope
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.ledger import Cause, Difference, Unseen
 from groupcheck.oracles.conform.promises import PROMISES, Finding
 from groupcheck.oracles.conform.rows import Asks, Fires, Input
 from groupcheck.oracles.conform.situations.running import Executed
 from groupcheck.oracles.conform.transcript import lines, model_seen
+
+DEFAULTS = {"max_size": None, "two_step": True, "protocols": "", "commits": "consumer"}
 
 
 def scope_shown(scope: Scope, faults: tuple[str, ...]) -> dict[str, Any]:
@@ -23,6 +26,7 @@ def scope_shown(scope: Scope, faults: tuple[str, ...]) -> dict[str, Any]:
         "max_size": scope.max_size,
         "two_step": scope.two_step,
         "protocols": scope.protocols,
+        **({"commits": scope.commits} if isinstance(scope, KeepingScope) else {}),
     }
 
 
@@ -30,7 +34,7 @@ def settings_shown(scope: Mapping[str, Any]) -> list[str]:
     """The settings of a scope that are not the defaults: `max size 1`."""
     return [
         f"{name.replace('_', ' ')} {scope[name]}"
-        for name, default in (("max_size", None), ("two_step", True), ("protocols", ""))
+        for name, default in DEFAULTS.items()
         if scope.get(name, default) != default
     ]
 

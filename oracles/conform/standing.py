@@ -13,7 +13,7 @@ from groupcheck.model.protocol.classic.group import Phase, Seats
 from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.oracles.conform import history, takeovers
+from groupcheck.oracles.conform import history, keeping, takeovers
 from groupcheck.oracles.conform.history import (
     APPEND_MS,
     History,
@@ -68,6 +68,15 @@ class Standing:
     # What the real coordinator still knows about the schedule, and the model does not.
     past: History = field(factory=History)
 
+    @classmethod
+    def before(cls, memory: Memory, seed: int) -> Standing:
+        """Before the first row. Where offsets are part of the rows, the group is not there."""
+        if memory.kept is None:
+            return cls(seed)
+        first = keeping.creation(memory.kept)
+        log = Log(written=len(first), replicated=len(first))
+        return cls(seed, commands=first, gone="x", made=0, log=log)
+
     def name(self, member: int, id: int) -> str:
         """What the driver calls that id."""
         if id == NO_ID:
@@ -110,7 +119,11 @@ def move(
     holds = writes and not at.log.held
     prelude: tuple[Command, ...] = (AutoCommit(on=False),) if holds else ()
     if isinstance(given, Fires):
-        return Move((*prelude, *_fires(at, before, given)), then)
+        outside = keeping.command(given)
+        asks = isinstance(outside, commands.Request)
+        asked = len(at.commands) + len(prelude) + 1 if asks else 0
+        fired = (outside,) if outside else _fires(at, before, given)
+        return Move((*prelude, *fired), then, asked)
     request = _request(at, before, given, scope, leads)
     return Move((*prelude, request), then, len(at.commands) + len(prelude) + 1)
 
@@ -402,21 +415,34 @@ def log_after(
     """The log after these commands of the move."""
     log, last = at.log, len(at.commands) + len(moved.first)
     chained = ends_at_once(outcome)
-    writes = (
+    writes = _written(before, given, outcome)
+    own = next((told.answer for told in outcome.told if not told.parked), None)
+    fails = keeping.fails(outcome) or (
+        own is not None
+        and (
+            (isinstance(own.request, messages.Heartbeat) and own.code in (22, 25, 82))
+            or (isinstance(own.request, keeping.COMMITS) and own.code != 0)
+        )
+    )
+    for number, command in enumerate(commands, len(at.commands) + 1):
+        count = writes if number == last else 0
+        log = log.then(number, command, writes=count, chained=chained and count > 0, fails=fails)
+    return log
+
+
+def _written(before: Memory, given: Input, outcome: Outcome) -> int:
+    """How many records the step appends."""
+    outside = keeping.appended(before, given, outcome)
+    if outside is not None:
+        return len(outside)
+    return int(
         leads_with(before, given)
         or outcome.stored is not None
         or empties(before, outcome)
         or takeovers.begins(before, given, outcome)
+        or keeping.pends(given, outcome)
+        or keeping.creates(before, given, outcome)
     )
-    own = next((told.answer for told in outcome.told if not told.parked), None)
-    fails = own is not None and (
-        (isinstance(own.request, messages.Heartbeat) and own.code in (22, 25, 82))
-        or (isinstance(own.request, messages.OffsetCommit) and own.code != 0)
-    )
-    for number, command in enumerate(commands, len(at.commands) + 1):
-        writing = writes and number == last
-        log = log.then(number, command, writes=writing, chained=chained and writing, fails=fails)
-    return log
 
 
 def late_codes(
@@ -426,13 +452,16 @@ def late_codes(
     is replicated. JoinGroup and SyncGroup are answered past the runtime.
     """
     own = next((told.answer for told in outcome.told if not told.parked), None)
-    if own is None or isinstance(own.request, messages.JoinGroup | messages.SyncGroup):
+    if own is not None and keeping.waits_for_nothing(own.request):
+        return {}
+    code = keeping.code(outcome) if own is None else own.code
+    if code is None:
         return {}
     log = log_after(at, before, given, moved, outcome, moved.first)
     late = f"append-{moved.asked}" in {write.timer for write in log.in_flight}
     chained = ends_at_once(outcome)
     late = late and not (chained and at.log.written == at.log.replicated)
-    return {moved.asked: own.code} if late else {}
+    return {moved.asked: code} if late else {}
 
 
 def _plans(

@@ -95,7 +95,8 @@ class Tour:
 
     def _start(self) -> Place:
         """The group that nobody has joined yet."""
-        memory, at = self._rows.start(), Standing(seed=self._seed)
+        memory = self._rows.start()
+        at = Standing.before(memory, self._seed)
         reset = reset_of(at, self._rows.scope)
         result = self._driver.run(Schedule([*at.commands, LOOK, READ], reset, Looks.NEVER))
         if isinstance(result, Lost) or result.refused:

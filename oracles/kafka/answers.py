@@ -9,6 +9,7 @@ from groupcheck.oracles.kafka.reading import Assigned, Json, read, written_as
 from groupcheck.oracles.kafka.values import Offsets, Partitions
 
 Group = tuple[str, str, str]
+Codes = tuple[tuple[str, int], ...]
 
 
 @frozen
@@ -113,6 +114,12 @@ class DescribeAnswer(Answer):
 
 
 @frozen
+class DeleteAnswer(Answer):
+    # The error code of each group; `error` is that of the request's own.
+    codes: Codes = ()
+
+
+@frozen
 class ListAnswer(Answer):
     # (group, state, kind) of each, sorted.
     groups: tuple[Group, ...] = ()
@@ -122,6 +129,7 @@ written_as(
     tuple[Group, ...],
     lambda json: tuple(sorted((g["group"], g["state"], g["kind"]) for g in json)),
 )
+written_as(Codes, lambda json: tuple(sorted(json.items())))
 _ANSWERS: dict[type[commands.Command], type[Answer]] = {
     commands.JoinGroup: JoinAnswer,
     commands.SyncGroup: SyncAnswer,
@@ -134,6 +142,7 @@ _ANSWERS: dict[type[commands.Command], type[Answer]] = {
     commands.DescribeGroups: DescribeAnswer,
     commands.ConsumerGroupDescribe: DescribeAnswer,
     commands.ListGroups: ListAnswer,
+    commands.DeleteGroups: DeleteAnswer,
 }
 
 

@@ -143,7 +143,9 @@ class ListGroups(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class DeleteGroups(Request):
-    """DeleteGroups of the one group."""
+    """DeleteGroups of the one group, or of those in `groups`."""
+
+    groups: tuple[str, ...] = field(default=(), converter=texts)
 
 
 @frozen(kw_only=True, cache_hash=True)
@@ -256,6 +258,8 @@ class Fire(Command):
     # The coordinator's own key (join-g, sync-g, heartbeat-g-m1, session-timeout-g-m1, ...), or
     # append-7: the timeout of the write that command 7 began and that waits for replication.
     timer: str
+    # It runs so much later, and then it is as early as before.
+    later_ms: int = 0
 
 
 @frozen(kw_only=True, cache_hash=True)

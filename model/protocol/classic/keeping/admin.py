@@ -77,8 +77,12 @@ def delete_offsets(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcom
 @rule("deleted", "non_empty", "no_group", when=lambda budget: budget.allows("delete_groups"))
 def delete_groups(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcome]:
     """An administrator deletes the group and another one, which is Empty (DeleteGroups). The other
-    one goes in any case; this one only if it is Empty.
+    one goes in any case; this one only if it is Empty. The request is handled once what was
+    appended before is replicated (GroupCoordinatorService.deleteGroups asks for share groups
+    first).
     """
+    if core.appending:
+        return
     spent, offsets = budget.spend("delete_groups"), but(offsets, other=False)
     if not offsets.there:
         yield "no_group", core, offsets, spent
@@ -91,12 +95,12 @@ def delete_groups(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcome
 @rule("deleted", "spared", when=lambda budget: budget.allows("expire_offsets"))
 def expire_offsets(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcome]:
     """The retention has passed since the group became Empty, and the coordinator sweeps: the offset
-    goes, and the group with it. While members subscribe to the topic, a round runs, or a
-    transaction is open that has an offset of the partition, it stays.
+    goes, and the group with it; so does the other group. While members subscribe to the topic, a
+    round runs, or a transaction is open that has an offset of the partition, it stays.
     """
     if not offsets.there:
         return
-    spent = budget.spend("expire_offsets")
+    spent, offsets = budget.spend("expire_offsets"), but(offsets, other=False)
     if core.phase != Phase.EMPTY or offsets.pending:
         yield "spared", core, offsets, spent
     else:

@@ -121,10 +121,11 @@ def txn_offset_commit(
     if label:
         yield label, core, seats, reply(link, Answer(request, code)), offsets, txn
         return
-    top = offsets.top + 1
     pending = offsets.pending + (not txn.pends)
-    offsets = but(offsets, pending=pending, top=top, there=True)
-    txn = but(txn, offset=request.offset, place=top)
+    if pending == 1:  # places count from here
+        offsets = but(offsets, top=0, place=0)
+    offsets = but(offsets, pending=pending, top=offsets.top + 1, there=True)
+    txn = but(txn, offset=request.offset, place=offsets.top)
     label = "anonymous" if request.generation < 0 else "accepted"
     yield label, core, seats, reply(link, Answer(request)), offsets, txn
 

@@ -5,9 +5,11 @@ goal.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from groupcheck.model.protocol.classic.covers import UNREACHED as UNREACHED_IN_CLASSIC
 from groupcheck.model.protocol.classic.covers import cover
+from groupcheck.model.protocol.classic.keeping.scope import MORE
 
 # The smallest first; each lists what no smaller one reaches.
 COVERS = (
@@ -154,3 +156,49 @@ UNREACHED: Mapping[str, str] = {
     # A group that was deleted answers 69.
     if outcome != "commit_answer:dropped"
 }
+
+TIMERS = ("append_failure", "session_timeout", "rebalance_timeout", "sync_timeout")
+IN_TRANSACTIONS = {"commits": "transactions"}
+# Arguments of `conform`. An administrator's requests and fail-overs have rows of their own.
+ASKED: Mapping[str, Any] = {
+    "members": 1,
+    "generations": 1,
+    "faults": dict.fromkeys((*TIMERS, *MORE), 1),
+}
+EXECUTED: tuple[Mapping[str, Any], ...] = (
+    {
+        "members": 1,
+        "generations": 1,
+        "faults": dict.fromkeys((*TIMERS, "new_member_timeout", "fail_over"), 1),
+        "settings": {"commits": "consumer"},
+    },
+    {
+        "members": 2,
+        "generations": 1,
+        "faults": {},
+        "settings": {"max_size": "1", "records": "0"},
+    },
+    {
+        "members": 2,
+        "generations": 1,
+        "faults": {},
+        "settings": {"protocols": "range|sticky", "records": "0"},
+    },
+    {
+        "members": 1,
+        "generations": 1,
+        "faults": dict.fromkeys(MORE, 1),
+        "settings": {"commits": "consumer"},
+    },
+    {
+        "members": 1,
+        "generations": 1,
+        "faults": {"delete_offsets": 1},
+        "settings": IN_TRANSACTIONS,
+    },
+)
+CONFORMED: tuple[Mapping[str, Any], ...] = (
+    ASKED,
+    {**ASKED, "settings": IN_TRANSACTIONS},
+    {**ASKED, "faults": {"fail_over": 1, "session_timeout": 1}, "settings": IN_TRANSACTIONS},
+)

@@ -115,7 +115,8 @@ final class Commands {
     private boolean isMove(String op, JsonNode command, Broker broker) throws Exception {
         switch (op) {
             case "Advance" -> world.clock.advance(command.path("ms").asLong());
-            case "Fire" -> fire(broker, command.path("timer").asText());
+            case "Fire" -> fire(broker, command.path("timer").asText(),
+                    command.path("laterMs").asLong(0));
             case "SetTopics" -> world.setTopics(command.path("topics"));
             case "AutoCommit" -> world.autoCommit(command.path("on").asBoolean(true));
             case "CommitAppends" -> world.commit(command.path("to").asLong(world.log.end()));
@@ -157,12 +158,12 @@ final class Commands {
         }
     }
 
-    private void fire(Broker broker, String timer) {
+    private void fire(Broker broker, String timer, long laterMs) {
         Clock.Due due = broker.armed().get(timer);
         if (due == null) {
             throw new Refused(
                     "no timer " + timer + " is armed, but " + broker.armed().keySet());
         }
-        broker.timers.fire(due);
+        world.clock.later(laterMs, () -> broker.timers.fire(due));
     }
 }

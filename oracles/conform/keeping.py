@@ -1,0 +1,130 @@
+"""Rows of offsets in full: what comes from outside the group, and how transactions end.
+
+Each is a rule of the model that nobody in the group asks for. Here it is a request, which has an
+answer; the sweep for expired offsets is a timer.
+"""
+
+from __future__ import annotations
+
+from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.keeping import admin
+from groupcheck.model.protocol.classic.keeping.kept import Kept
+from groupcheck.model.protocol.codes import (
+    GROUP_ID_NOT_FOUND,
+    GROUP_SUBSCRIBED_TO_TOPIC,
+    NON_EMPTY_GROUP,
+    NONE,
+    UNKNOWN_MEMBER_ID,
+)
+from groupcheck.oracles.conform.rows import (
+    ENDS_TXN,
+    Asks,
+    Fires,
+    Input,
+    Memory,
+    Outcome,
+)
+from groupcheck.oracles.kafka import commands
+from groupcheck.oracles.kafka.commands import Command, Fire
+
+TOPIC, OTHER = "t", "h"
+SWEEP = "expire-group-metadata"
+RETENTION_MS = 8 * 24 * 3_600_000  # more than offsets.retention.minutes
+COMMITS = (messages.OffsetCommit, messages.TxnOffsetCommit)
+# Outcome -> the code of its answer.
+CODES = {
+    "reset_offsets:accepted": NONE,
+    "reset_offsets:refused": UNKNOWN_MEMBER_ID,
+    "delete_offsets:deleted": NONE,
+    "delete_offsets:subscribed": GROUP_SUBSCRIBED_TO_TOPIC,
+    "delete_offsets:no_group": GROUP_ID_NOT_FOUND,
+    "delete_groups:deleted": NONE,
+    "delete_groups:non_empty": NON_EMPTY_GROUP,
+    "delete_groups:no_group": GROUP_ID_NOT_FOUND,
+    **dict.fromkeys(
+        (f"write_marker:{label}" for label in ("committed", "superseded", "aborted", "void")), NONE
+    ),
+}
+# The request ends with an exception, which waits for nothing.
+PENDS = ("txn_offset_commit:accepted", "txn_offset_commit:anonymous")
+FAILS = ("reset_offsets:refused", "delete_offsets:no_group")
+
+
+def creation(kept: Kept | None) -> tuple[Command, ...]:
+    """What makes the other group."""
+    return (commands.OffsetCommit(group=OTHER),) if kept is not None and kept.other else ()
+
+
+def command(given: Fires) -> Command | None:
+    """The command for such an input; None if it is another one."""
+    if given.rule in ENDS_TXN:
+        assert given.member is not None
+        return commands.EndTxn(producer=given.member + 1, commit=ENDS_TXN[given.rule])
+    match given.rule:
+        case admin.reset_offsets.name:
+            return commands.OffsetCommit(offsets={TOPIC: {0: 0}})
+        case admin.delete_offsets.name:
+            return commands.OffsetDelete()
+        case admin.delete_groups.name:
+            return commands.DeleteGroups(groups=("g", OTHER))
+        case admin.expire_offsets.name:
+            return Fire(timer=SWEEP, later_ms=RETENTION_MS)
+    return None
+
+
+def asks(given: Fires) -> bool:
+    """Is it a request from outside the group?"""
+    return isinstance(command(given), commands.Request)
+
+
+def code(outcome: Outcome) -> int | None:
+    """The code of the answer to such a request; None if it has none."""
+    return CODES.get(outcome.rules[0]) if outcome.rules else None
+
+
+def fails(outcome: Outcome) -> bool:
+    """Does it end with an exception?"""
+    return bool(outcome.rules) and outcome.rules[0] in FAILS
+
+
+def waits_for_nothing(request: messages.Request) -> bool:
+    """Is it answered past the runtime, or reads what is replicated?"""
+    past = isinstance(request, messages.JoinGroup | messages.SyncGroup)
+    return past or (isinstance(request, messages.OffsetFetch) and not request.stable)
+
+
+def pends(given: Input, outcome: Outcome) -> bool:
+    """Is an offset of a transaction written?"""
+    return isinstance(given, Asks) and outcome.rules[0] in PENDS
+
+
+def creates(before: Memory, given: Input, outcome: Outcome) -> bool:
+    """Does a JoinGroup make the group, of which it writes a record?"""
+    kept, made = before.kept, outcome.after.kept
+    if kept is None or made is None or kept.there or not made.there:
+        return False
+    return isinstance(given, Asks) and isinstance(given.request, messages.JoinGroup)
+
+
+def appended(before: Memory, given: Input, outcome: Outcome) -> list[tuple[object, ...]] | None:
+    """The records that such a step appends, as `comparing` sees them; None if it is another one."""
+    kept, rule = before.kept, outcome.rules[0] if outcome.rules else ""
+    if kept is None:
+        return None
+    name, _, label = rule.partition(":")
+    gone: list[tuple[object, ...]] = (
+        [("offset", None)] if kept.committed >= 0 or kept.pending else []
+    )
+    if isinstance(given, Fires) and given.rule in ENDS_TXN:
+        return [("marker", ENDS_TXN[given.rule])]
+    if rule == "reset_offsets:accepted":
+        return [("offset", 0)]
+    if rule == "delete_offsets:deleted":
+        return gone
+    other: list[tuple[object, ...]] = [("offset", None), ("tombstone",)] if kept.other else []
+    mine = [*gone, ("tombstone",)] if label == "deleted" else []
+    if name == admin.delete_groups.name:
+        return [*mine, *other]
+    if name == admin.expire_offsets.name:
+        return [*other, *mine]  # in the order of a hash table
+    return None
