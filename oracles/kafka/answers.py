@@ -120,6 +120,11 @@ class DeleteAnswer(Answer):
 
 
 @frozen
+class PartitionAnswer(Answer):
+    partition: int = -1
+
+
+@frozen
 class ListAnswer(Answer):
     # (group, state, kind) of each, sorted.
     groups: tuple[Group, ...] = ()
@@ -142,6 +147,7 @@ _ANSWERS: dict[type[commands.Command], type[Answer]] = {
     commands.DescribeGroups: DescribeAnswer,
     commands.ConsumerGroupDescribe: DescribeAnswer,
     commands.ListGroups: ListAnswer,
+    commands.PartitionFor: PartitionAnswer,
     commands.DeleteGroups: DeleteAnswer,
 }
 

@@ -106,6 +106,10 @@ class Leaving:
     reason: str | None = None
 
 
+def _numbers(given: Iterable[int]) -> tuple[int, ...]:
+    return tuple(given)
+
+
 def _batch(given: Iterable[Leaving]) -> tuple[Leaving, ...]:
     return tuple(given)
 
@@ -229,6 +233,15 @@ class ConsumerGroupDescribe(Request):
 
 
 @frozen(kw_only=True, cache_hash=True)
+class PartitionFor(Request):
+    """The partition of __consumer_offsets that has the group. Nobody sends this to a broker: it is
+    Kafka's own function.
+    """
+
+    partitions: int = 50
+
+
+@frozen(kw_only=True, cache_hash=True)
 class Reset(Command):
     """Everything is forgotten: a new broker leads an empty log."""
 
@@ -290,6 +303,15 @@ class FailAppends(Command):
 
     error: str = "NOT_ENOUGH_REPLICAS"
     times: int = 1
+
+
+@frozen(kw_only=True, cache_hash=True)
+class Compact(Command):
+    """The log cleaner removes the records at these offsets. Whether it may is the caller's
+    business.
+    """
+
+    drop: tuple[int, ...] = field(default=(), converter=_numbers)
 
 
 @frozen(kw_only=True, cache_hash=True)

@@ -56,6 +56,11 @@ final class Broker {
     }
 
     Broker(World world, Options options) throws Exception {
+        this(world, options, 1);
+    }
+
+    /** `partitions`: how many __consumer_offsets has. Only the first one has a log. */
+    Broker(World world, Options options, int partitions) throws Exception {
         this.world = world;
         timers = world.clock.newTimers();
         GroupCoordinatorConfig config = options.config;
@@ -76,7 +81,7 @@ final class Broker {
         parts.put("withExecutorService", world.clock.new Background());
         runtime = Versions.runtime(parts, Duration.ofMillis(config.offsetCommitTimeoutMs()));
         service = Versions.service(config, runtime, groups, timers);
-        service.startup(() -> 1);
+        service.startup(() -> partitions);
     }
 
     private Object process(String method, Object[] arguments) {
