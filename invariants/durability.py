@@ -20,8 +20,9 @@ def committed_within_processed(offsets: Offsets, scope: Scope) -> bool:
 
     Why: a classic consumer commits its position in the thread that polls, and polls again only
     after it has processed the last batch. So the next owner, which starts at the committed offset,
-    skips no record. With auto.offset.reset=latest a member that finds no offset skips some.
+    skips no record.
     """
+    # With auto.offset.reset=latest, a member that finds no offset does (see `keeping`).
     return scope.skips or offsets.committed <= offsets.processed
 
 
@@ -30,8 +31,8 @@ def position_within_processed(offsets: Offsets, client: Client, scope: Scope) ->
     """No member's position is beyond the first record that no application has processed.
 
     Why: a position starts at the committed offset and advances only when a record is processed.
-    With auto.offset.reset=latest a member that finds no offset starts at the end.
     """
+    # With auto.offset.reset=latest, it may start at the end (see `keeping`).
     return scope.skips or client.position <= offsets.processed
 
 

@@ -73,9 +73,9 @@ def generation_only_grows(before: Any, after: Any) -> bool:
     generation in the log never falls either, and a new coordinator never starts below it.
 
     Why: every round that completes begins the next generation. A new coordinator continues from the
-    last record, so it may use a number again that was never written. A group that was deleted
-    begins anew.
+    last record, so it may use a number again that was never written.
     """
+    # A group that was deleted begins anew.
     if any(isinstance(errand, Erase) and errand.group for errand in after.core.errands):
         return bool(after.core.generation == 0)
     if any(isinstance(errand, Reload) for errand in after.core.errands):

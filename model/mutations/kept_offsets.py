@@ -109,9 +109,9 @@ def _forgets_open_transactions(before: Slots, label: str, after: Changed, scope:
     return {**after, "offsets": kept} if label == "deleted" else after
 
 
-def _makes_the_group(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-    kept = but(after["offsets"], there=True)
-    return {**after, "offsets": kept} if label == "no_group" else after
+def _writes_what_it_refuses(before: Slots, label: str, after: Changed, scope: Any) -> Any:
+    kept = but(after["offsets"], committed=0, logged=0)
+    return {**after, "offsets": kept} if label == "refused" else after
 
 
 IN_TRANSACTIONS = {"members": 1, "generations": 1, "commits": "transactions"}
@@ -302,13 +302,13 @@ MUTATIONS = (
         twists={admin.delete_groups.name: _twist(_forgets_open_transactions)},
     ),
     Mutation(
-        id="refused_deletion_makes_a_group",
+        id="refused_reset_written",
         ticket=SEEDED,
-        title="Who deletes an offset of a group that is not there creates that group.",
+        title="A commit from outside is refused, and written all the same.",
         family=KEPT_OFFSETS,
         invariant="refusals_change_nothing",
-        doc="Seeded: the group is made before the request is looked at.",
-        scope={"members": 1, "generations": 1, "faults": {"delete_offsets": 1}},
-        twists={admin.delete_offsets.name: _twist(_makes_the_group)},
+        doc="Seeded: the record is appended before the request is looked at.",
+        scope={"members": 1, "generations": 1, "faults": {"reset_offsets": 1}},
+        twists={admin.reset_offsets.name: _twist(_writes_what_it_refuses)},
     ),
 )

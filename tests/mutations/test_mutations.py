@@ -71,7 +71,7 @@ DEPTHS = {
     "processing_after_last_commit": 12,
     "record_ignored_on_load": 5,
     "refused_commit_stays_pending": 9,
-    "refused_deletion_makes_a_group": 1,
+    "refused_reset_written": 3,
     "rejoin_forgotten_before_sync": 5,
     "replaced_id_unknown": 6,
     "replaced_request_left_waiting": 3,
