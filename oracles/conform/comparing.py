@@ -257,6 +257,8 @@ def subscribed(said: JoinGroup | Subscribed) -> tuple[int, tuple[tuple[str, int]
 
 def memory_differs(memory: Memory, at: Standing, real: Real | None, scope: Scope) -> Iterator[str]:
     """What differs between the dump of the real memory and the model's memory."""
+    if memory.kept is not None and real is not None:
+        yield from keeping.offsets_differ(memory, real)
     if memory.kept is not None and not memory.kept.there:
         if real is None or getattr(real, "kind", "") != "none":
             yield f"there is a group, {type(real).__name__}"

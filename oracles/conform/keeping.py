@@ -6,6 +6,8 @@ answer; the sweep for expired offsets is a timer.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.keeping import admin
 from groupcheck.model.protocol.classic.keeping.kept import Kept
@@ -26,6 +28,7 @@ from groupcheck.oracles.conform.rows import (
 )
 from groupcheck.oracles.kafka import commands
 from groupcheck.oracles.kafka.commands import Command, Fire
+from groupcheck.oracles.kafka.memory import Memory as Real
 
 TOPIC, OTHER = "t", "h"
 SWEEP = "expire-group-metadata"
@@ -95,7 +98,7 @@ def waits_for_nothing(request: messages.Request) -> bool:
 
 def pends(given: Input, outcome: Outcome) -> bool:
     """Is an offset of a transaction written?"""
-    return isinstance(given, Asks) and outcome.rules[0] in PENDS
+    return isinstance(given, Asks) and outcome.rules[:1] in [(rule,) for rule in PENDS]
 
 
 def creates(before: Memory, given: Input, outcome: Outcome) -> bool:
@@ -128,3 +131,19 @@ def appended(before: Memory, given: Input, outcome: Outcome) -> list[tuple[objec
     if name == admin.expire_offsets.name:
         return [*other, *mine]  # in the order of a hash table
     return None
+
+
+def offsets_differ(memory: Memory, real: Real) -> Iterator[str]:
+    """What differs between the real offsets in memory and the model's."""
+    kept = memory.kept
+    assert kept is not None
+    committed = ((TOPIC, 0, kept.committed),) if kept.committed >= 0 else ()
+    if committed != real.offsets:
+        yield f"committed is {real.offsets}, in the model {committed}"
+    pending = tuple(
+        (me + 1, TOPIC, 0, txn.offset, txn.place > kept.place)
+        for me, txn in enumerate(memory.txns)
+        if txn.pends
+    )
+    if pending != real.pending:
+        yield f"pending is {real.pending}, in the model {pending}"

@@ -217,7 +217,7 @@ class Rows:
             if not self.scope.has("append_failure") and not self.scope.has("fail_over"):
                 yield Asks(0, OffsetFetch(stable=False))
             for me, txn in enumerate(memory.txns):
-                if not txn.idle:
+                if not txn.idle and self._writes(memory):
                     yield from (Fires(rule, me) for rule in ENDS_TXN)
 
     def armed(self, memory: Memory) -> Iterator[Fires]:
@@ -277,7 +277,7 @@ class Rows:
             ):
                 yield SyncGroup(id, generation)
                 yield Heartbeat(id, generation)
-                if memory.kept is None or self.scope.records:
+                if memory.kept is None or self._writes(memory):
                     yield OffsetCommit(id, generation, COMMITTED - 1)
                 if me == 0 and self._transacts(memory):
                     yield TxnOffsetCommit(id, generation, TXN_COMMITTED)
@@ -291,7 +291,16 @@ class Rows:
         """Are there transactions in the rows? One process has one: of several that are open, the
         model notes the order in ever larger numbers.
         """
-        return memory.kept is not None and getattr(self.scope, "transactional", False)
+        return self._writes(memory) and getattr(self.scope, "transactional", False)
+
+    def _writes(self, memory: Memory) -> bool:
+        """Are there commits in the rows? Where a fail-over may follow, only while the log has
+        nothing in flight: the model answers a commit at once, and lets a fail-over find it without
+        the record of the group before it.
+        """
+        core, loses = memory.core, self.scope.has("fail_over")
+        settled = core.durable[0] == core.generation and not core.appending
+        return memory.kept is not None and self.scope.records > 0 and (settled or not loses)
 
     def outcomes(self, memory: Memory, given: Input) -> tuple[Outcome, ...]:
         """What the model allows: that nothing happens, if no rule says more. Empty where no such

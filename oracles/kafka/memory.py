@@ -4,13 +4,14 @@ and no hash orders.
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupcheck.oracles.kafka.answers import Subscribed
 from groupcheck.oracles.kafka.reading import Assigned, Json, read, written_as
-from groupcheck.oracles.kafka.values import Assignments, Partitions, assignments, pairs
+from groupcheck.oracles.kafka.values import Assignments, Offsets, Partitions, assignments, pairs
 
 Protocol = tuple[str, Subscribed]
+Pending = tuple[tuple[int, str, int, int, bool], ...]
 HOUSEKEEPING = frozenset({"expire-group-metadata", "group-size-counter"})
 
 
@@ -30,6 +31,11 @@ class Memory:
     coordinator: str
     # All timers that are armed, of every group, sorted by key.
     timers: tuple[Timer, ...]
+    # The group's committed offsets.
+    offsets: Offsets = field(default=(), kw_only=True)
+    # The offsets of open transactions: producer, topic, partition, offset, and whether its record
+    # stands behind that of the committed offset.
+    pending: Pending = field(default=(), kw_only=True)
 
     @property
     def armed(self) -> frozenset[str]:
@@ -126,6 +132,7 @@ class ConsumerMemory(Memory):
 written_as(
     tuple[Timer, ...], lambda json: tuple(Timer(key, due) for key, due in sorted(json.items()))
 )
+written_as(Pending, lambda json: tuple(map(tuple, json)))
 written_as(tuple[Protocol, ...], lambda json: tuple((p["name"], read(p, Subscribed)) for p in json))
 written_as(tuple[tuple[str, str], ...], pairs)
 written_as(

@@ -369,7 +369,7 @@ OFFSETS = (
                 log=(("offset", "t", 0, None), ("deleted group",)),
             ),
         ],
-        since="4.3.0",
+        since="4.1.1",
     ),
     Situation(
         "two groups on one coordinator are unloaded and loaded with their own offsets",
