@@ -13,7 +13,6 @@ from groupcheck.oracles.kafka.commands import (
     JoinGroup,
     LeaveGroup,
     OffsetCommit,
-    OffsetDelete,
     OffsetFetch,
     Reset,
     SetTopics,
@@ -154,23 +153,6 @@ EXPIRING = (
             does(Advance(ms=HOUR_MS + SWEEP_MS), group={"state": "Empty"}),
         ],
         KEPT_AN_HOUR,
-        since="4.1.1",
-    ),
-    Situation(
-        "a transaction whose offset was deleted does not keep the group from expiring",
-        "OffsetMetadataManager.cleanupExpiredOffsets; KAFKA-19164",
-        [
-            does(TxnOffsetCommit(offsets=at(6)), 0),
-            does(OffsetDelete(), 0, log=(("offset", "t", 0, None),)),
-            does(OffsetCommit(offsets=at(5, 1)), 0),
-            does(
-                Advance(ms=HOUR_MS + SWEEP_MS),
-                group={"kind": "none"},
-                log=(("offset", "t", 1, None), ("deleted group",)),
-            ),
-        ],
-        KEPT_AN_HOUR,
-        # Before, the group stayed until the transaction ended.
         since="4.1.1",
     ),
     Situation(
