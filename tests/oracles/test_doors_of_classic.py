@@ -130,7 +130,10 @@ def test_a_fault_that_several_variants_have_is_listed_once_with_all_of_them(caps
     out = capsys.readouterr().out
     heads = [line for line in out.splitlines() if not line.startswith(" ")]
     told = " ".join(out.split())
-    both = "classic, cooperative, cooperative_static, offsets, static_membership"
+    both = (
+        "callbacks, classic, cooperative, cooperative_callbacks, cooperative_static, offsets,"
+        " static_membership"
+    )
     assert f" crash variant {both}, static_rejoin, triggers A member" in f" {told}"
     assert f" close variant {both}, triggers A member" in told
     assert len({line.split()[0] for line in heads}) == len(heads)
