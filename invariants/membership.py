@@ -103,12 +103,13 @@ def size_cap(core: Core, scope: Scope) -> bool:
     "core", "seats", "link", rules=(coordinator.join_group.name,), source="KIP-394; KAFKA-7610"
 )
 def id_before_membership(before: Any, after: Any, label: str, scope: Scope) -> bool:
-    """With two-step ids (KIP-394), a JoinGroup without a member id adds no member.
+    """With two-step ids (KIP-394), a JoinGroup without a member id adds no dynamic member.
 
     Why: the coordinator cannot recognise a process that retries without an id. Each retry would add
-    a member that never sends another request.
+    a member that never sends another request. (It recognises a static one by its instance id.)
     """
-    return not scope.two_step or label != "added" or before.link.request.id != NO_ID
+    asked = not scope.two_step or before.seats.static
+    return asked or label != "added" or before.link.request.id != NO_ID
 
 
 @invariant(source="AbstractCoordinator.Generation; KAFKA-8104, aiokafka#727")

@@ -74,7 +74,8 @@ def rightful(
     if known:
         return client.owned
     told = client.owned & seat.owned
-    return told & seat.share if _too_late(core, seat, scope) else told
+    late = seats.static and _too_late(core, seat, scope)
+    return told & seat.share if late else told
 
 
 def _too_late(core: Core, seat: Seat, scope: Scope) -> bool:
@@ -82,8 +83,6 @@ def _too_late(core: Core, seat: Seat, scope: Scope) -> bool:
     The coordinator keeps such members, and the leader of that round went by their last
     subscription, which cannot name what they were given after it.
     """
-    if not scope.static:
-        return False
     if core.phase != Phase.PREPARING:
         return seat.claimed < core.generation - 1
     return seat.claimed < core.generation or (seat.join and scope.has("fail_over"))

@@ -150,6 +150,10 @@ TEMPLATES = {
         " place"
     ),
     "absent_members_stay": "{name} is a static member, and the round is completed without it",
+    "absent_dynamic_members_go": (
+        "{name} is a dynamic member that has not joined, and the round keeps it"
+    ),
+    "static_joins_at_once": "{name} is a static member, and is told to come again with an id",
     "takeover_is_durable": "{name} is told its new id, which a fail-over would not find",
     "joining_keeps": ("{name} gives up {gone} to join again, although it may keep what it owns"),
     "reset_only_when_refused": (

@@ -22,7 +22,7 @@ def one_id_per_instance(seats: Seats) -> bool:
 
     Why: two processes that both count as the same instance would own the same partitions.
     """
-    return len(seats.ids) <= 1
+    return len(seats.ids) <= 1 or not seats.static
 
 
 @step_invariant(
@@ -42,7 +42,7 @@ def restart_moves_nothing(before: Any, after: Any, label: str) -> bool:
     """
     core, seats = before.core, before.seats
     joins = core.phase == Phase.STABLE and before.link.request.id == NO_ID and seats.ids
-    if not joins or label in REFUSED:
+    if not joins or not seats.static or label in REFUSED:
         return True
     ((_, was),), now = seats.ids, after.seats.ids
     there = (after.core.phase, after.core.generation) == (core.phase, core.generation)
@@ -60,8 +60,9 @@ def takeover_gives_a_new_id(before: Any, after: Any, label: str) -> bool:
 
     Why: the id is what tells two processes of one instance apart.
     """
-    joins = before.link.request.id == NO_ID and before.seats.ids and label not in REFUSED
-    return not joins or any(before.seats[id] is None for id, _ in after.seats)
+    seats = before.seats
+    joins = before.link.request.id == NO_ID and seats.ids and label not in REFUSED
+    return not joins or not seats.static or any(seats[id] is None for id, _ in after.seats)
 
 
 @step_invariant(
@@ -76,9 +77,10 @@ def takeover_restarts_the_round(before: Any, after: Any, label: str) -> bool:
 
     Why: the leader may have been told the old id. Its plan would have nothing for the new one.
     """
-    core = before.core
-    joins = core.phase == Phase.COMPLETING and before.link.request.id == NO_ID and before.seats.ids
-    return not joins or label in REFUSED or bool(after.core.errands)
+    core, seats = before.core, before.seats
+    joins = core.phase == Phase.COMPLETING and before.link.request.id == NO_ID and seats.ids
+    done = bool(after.core.errands) or not seats.static
+    return not joins or label in REFUSED or done
 
 
 @step_invariant(
@@ -92,8 +94,9 @@ def restarted_leader_leads(before: Any, after: Any) -> bool:
     Why: the coordinator would otherwise accept the assignment of a member that nobody told to
     compute one, or of none.
     """
-    replaced = after.seats.ids and before.seats.leader not in dict(after.seats.ids)
-    return before.seats.leader is None or not replaced or after.seats.leader is not None
+    seats = before.seats
+    replaced = seats.static and after.seats.ids and seats.leader not in dict(after.seats.ids)
+    return seats.leader is None or not replaced or after.seats.leader is not None
 
 
 @step_invariant(
@@ -116,7 +119,7 @@ def replaced_id_fenced(before: Any, after: Any, label: str) -> bool:
     UNKNOWN_MEMBER_ID it would join again and take the place back.
     """
     id, seats = before.link.request.id, before.seats
-    replaced = id != NO_ID and bool(seats.ids) and seats[id] is None
+    replaced = seats.static and id != NO_ID and bool(seats.ids) and seats[id] is None
     return (label == "fenced") == replaced or (replaced and label in REFUSED)
 
 
@@ -131,9 +134,8 @@ def absent_members_stay(before: Any, after: Any) -> bool:
 
     Why: it may be in the middle of a restart. Only its session timeout removes it.
     """
-    return not isinstance(before.walk.errand, Complete) or bool(
-        [id for id, _ in after.seats] == [id for id, _ in before.seats]
-    )
+    ends = isinstance(before.walk.errand, Complete) and before.seats.static
+    return not ends or [id for id, _ in after.seats] == [id for id, _ in before.seats]
 
 
 @step_invariant(

@@ -27,6 +27,8 @@ STATIC_MEMBERS = Family("static members", base="static_membership")
 COOPERATIVE = Family("cooperative group", base="cooperative")
 # Members that are both.
 COOPERATIVE_STATIC = Family("static members of a cooperative group", base="cooperative_static")
+# Static members beside dynamic ones.
+MIXED = Family("static and dynamic members", base="mixed_membership")
 # What members process and commit.
 OFFSETS = Family("offsets", base="classic")
 # Topics that change, and members that subscribe to different ones.

@@ -417,7 +417,7 @@ def rows_at(
         assignor="range",
     )
     scope, bug = about.spec.scope, about.mutation
-    if scope.static and members > 1 and scope.has("fail_over"):
+    if scope.static_count > 1 and scope.has("fail_over"):
         raise UserError(
             "the rows of several static members have no fail-over: the model forgets in which order"
             " takeovers are written, and a fail-over finds some of them",

@@ -19,6 +19,7 @@ from groupcheck.model.variants import load, names
 
 DEPTHS = {
     "aborted_offset_counts": 10,
+    "absent_dynamic_member_kept": 5,
     "absent_static_member_removed": 4,
     "answer_to_an_earlier_subscription": 6,
     "answered_joins_still_counted": 3,
@@ -77,12 +78,15 @@ DEPTHS = {
     "replaced_request_left_waiting": 3,
     "restart_starts_a_round": 6,
     "restarted_leader_forgotten": 6,
+    "round_of_nobody_keeps_all": 6,
+    "same_id_after_restart": 6,
     "revokes_without_joining_again": 11,
     "round_resets_late_member": 6,
     "same_id_after_restart": 6,
     "share_never_sent": 5,
     "size_cap_off_by_one": 5,
     "stale_claims_assigned": 7,
+    "static_member_asked_twice": 1,
     "stored_offset_outlives_revocation": 10,
     "subscription_change_unheard": 6,
     "superseded_join_answered": 5,

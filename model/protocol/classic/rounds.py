@@ -1,7 +1,7 @@
 """Rounds of the classic coordinator (protocol.md 1.11, 1.12): one starts, a leader that is gone is
 replaced, the round completes, the members of the new generation vote for an assignor.
 
-Each of the four is a walk over all members (see `walks`). Kafka: GroupMetadataManager
+Each of these is a walk over all members (see `walks`). Kafka: GroupMetadataManager
 (prepareRebalance, completeClassicGroupJoin); the old GroupCoordinator.scala does the same.
 """
 
@@ -261,6 +261,42 @@ def completed(errand: Complete, core: Core, scope: Scope) -> Iterator[Core]:
         logged = errand.clears and "fail_over" in core.keeps
         durable = (core.generation, False, None) if logged else core.durable
         yield but(core, phase=Phase.EMPTY, led=False, assignor=None, durable=durable)
+
+
+# -- Dismiss: nobody has joined the round, and it goes on with the static members alone
+
+
+@frozen(kw_only=True)
+class Dismiss(Recount):
+    """Dynamic members that have not joined are removed; static ones stay (see `mixed`)."""
+
+    # The group still has its leader.
+    led: bool
+
+
+def dismiss(core: Core) -> Core:
+    """Begin."""
+    errand = Dismiss(support=core.support, assignor=core.assignor, led=core.led)
+    return but(core, errands=(errand,))
+
+
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Dismiss))
+def dismiss_absent(
+    walk: Walk[Dismiss], seats: Seats, scope: Scope
+) -> Iterator[tuple[Walk[Dismiss], Seats]]:
+    """Nobody has joined when the round should end: dynamic members are removed."""
+    errand = walk.errand
+    for id, seat in seats:
+        if seat.member and not seats.static:
+            errand = but(errand, led=errand.led and seats.leader != id)
+            errand, seats = errand.without(seats, id, seat, scope)
+    yield walk.passed(errand, scope), seats
+
+
+def dismissed(errand: Dismiss, core: Core, scope: Scope) -> Iterator[Core]:
+    """End: the round goes on if static members are left; otherwise it completes with nobody."""
+    core = but(errand.counted(core), led=errand.led)
+    yield succeed(core) if core.members else complete(core, scope)
 
 
 # -- Vote: the members of the new generation choose an assignor

@@ -72,7 +72,7 @@ class Scope:
     ASSIGNORS: ClassVar[Mapping[str, str]] = ASSIGNORS
     # Members keep what they own while they join, and say so (KIP-429).
     cooperative: ClassVar[bool] = False
-    # All members are static (KIP-345).
+    # Members may be static (KIP-345); `static_count` says how many are.
     static: ClassVar[bool] = False
     # What the application does in onPartitionsRevoked takes time (see `callbacks`).
     callbacks: ClassVar[bool] = False
@@ -196,6 +196,11 @@ class Scope:
         if self.partitions is not None:
             return self.partitions
         return 1 if self.assignor == "any" else self.members
+
+    @property
+    def static_count(self) -> int:
+        """How many members are static: the first ones."""
+        return self.members if self.static else 0
 
     @property
     def lists(self) -> tuple[tuple[str, ...], ...]:

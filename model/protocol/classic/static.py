@@ -15,9 +15,10 @@ What the feature covers:
 - A static member sends no LeaveGroup, neither when it closes nor when it does not poll in time.
 - An administrator removes a member by its instance id (the fault `remove_instance`).
 
-What it leaves out: members that list different assignors, and static and dynamic members in one
-group; two processes with one instance id at the same time, apart from what `delay_request` shows
-of it (the JoinGroup of a process that is gone takes the place of a member that lives).
+What it leaves out: members that list different assignors; two processes with one instance id at
+the same time, apart from what `delay_request` shows of it (the JoinGroup of a process that is gone
+takes the place of a member that lives). Dynamic members beside static ones are a feature of their
+own (`mixed`).
 
 Kafka: GroupMetadataManager, AbstractCoordinator.maybeLeaveGroup.
 """
@@ -154,12 +155,13 @@ def static_membership(spec: Spec) -> Spec:
         outcomes_changed(own(spec, client_faults.delay_request), _no_late_leaving),
     ]
     slots = {**spec.slots, "seats": attrs.evolve(spec.slots["seats"], initial=Seats(static=True))}
-    spec = attrs.evolve(
+    scope = spec.scope
+    two_step = scope.two_step and scope.static_count < scope.members
+    return attrs.evolve(
         rebuilt(spec, rules, (*MORE_RULES, remove_instance)),
         slots=slots,
-        scope=attrs.evolve(spec.scope, two_step=False),
+        scope=attrs.evolve(scope, two_step=two_step),
     )
-    return spec
 
 
 def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:

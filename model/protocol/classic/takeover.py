@@ -69,7 +69,7 @@ def leaving(usual: Rule) -> Rule:
 
     def leave_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
         request = handled(link, LeaveGroup)
-        if request.id != NO_ID or not seats.ids:
+        if request.id != NO_ID or not seats.ids or not seats.static:
             yield from usual.call(core, seats, link, scope)
             return
         ((id, seat),) = seats.ids
@@ -95,6 +95,9 @@ def joining(usual: Rule) -> Rule:
 
     def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
         request = handled(link, JoinGroup)
+        if not seats.static:
+            yield from usual.call(core, seats, link, scope)
+            return
         # For group.max.size Kafka looks for the member by its id, which is empty.
         accepted = coordinator.accepts(core, None, scope)
         as_usual = request.id != NO_ID and not fenced(seats, request.id)

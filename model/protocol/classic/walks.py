@@ -9,7 +9,7 @@ as answering every parked JoinGroup, is therefore a chain of urgent rules:
             the errand what it finds.
     end     `end_walk` writes to `core` what the visits have found, and puts the walk to rest.
 
-There are nine kinds of errands. Each is a class, and where it stands (in `rounds`, `assignment`,
+There are ten kinds of errands. Each is a class, and where it stands (in `rounds`, `assignment`,
 `failover` or `forgetting`) its begin, its visit and its end follow in this order.
 """
 
@@ -36,11 +36,14 @@ from groupcheck.model.protocol.classic.forgetting import Forget, forget, forgott
 from groupcheck.model.protocol.classic.group import ENDED, REST, Core, Errand, Walk
 from groupcheck.model.protocol.classic.rounds import (
     Complete,
+    Dismiss,
     Elect,
     Restart,
     Vote,
     answer_joins,
     completed,
+    dismiss_absent,
+    dismissed,
     elect,
     elected,
     restarted,
@@ -56,6 +59,7 @@ KINDS: dict[type[Errand], tuple[Rule, Callable[[Any, Core, Scope], Iterator[Core
     Restart: (send_back, restarted),
     Elect: (elect, elected),
     Complete: (answer_joins, completed),
+    Dismiss: (dismiss_absent, dismissed),
     Vote: (vote, voted),
     Claims: (look_at_claims, planned),
     Assign: (answer_syncs, assigned),
@@ -80,6 +84,8 @@ def end_walk(core: Core, walk: Walk[Errand], scope: Scope) -> Iterator[tuple[Cor
         yield after, REST
 
 
-# An eager leader does not look at claims: the feature `cooperative` adds that visit.
-EAGER = (visit for visit, _ in KINDS.values() if visit is not look_at_claims)
-WALK_RULES = (begin_walk, *EAGER, end_walk)
+# Visits of features: an eager leader does not look at claims (`cooperative`), and members of one
+# kind are all removed or all kept (`mixed`).
+OF_FEATURES = (look_at_claims, dismiss_absent)
+VISITS = (visit for visit, _ in KINDS.values() if visit not in OF_FEATURES)
+WALK_RULES = (begin_walk, *VISITS, end_walk)
