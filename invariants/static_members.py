@@ -119,7 +119,8 @@ def replaced_id_fenced(before: Any, after: Any, label: str) -> bool:
     UNKNOWN_MEMBER_ID it would join again and take the place back.
     """
     id, seats = before.link.request.id, before.seats
-    replaced = seats.static and id != NO_ID and bool(seats.ids) and seats[id] is None
+    held = bool(seats.ids) or seats.elsewhere
+    replaced = seats.static and id != NO_ID and held and seats[id] is None
     return (label == "fenced") == replaced or (replaced and label in REFUSED)
 
 

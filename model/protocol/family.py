@@ -29,6 +29,8 @@ COOPERATIVE = Family("cooperative group", base="cooperative")
 COOPERATIVE_STATIC = Family("static members of a cooperative group", base="cooperative_static")
 # Static members beside dynamic ones.
 MIXED = Family("static and dynamic members", base="mixed_membership")
+# Two processes with one instance id.
+TWINS = Family("static members with twins", base="twins")
 # What members process and commit.
 OFFSETS = Family("offsets", base="classic")
 # Topics that change, and members that subscribe to different ones.

@@ -416,11 +416,9 @@ def loads_differ(
 ) -> Iterator[str]:
     """What differs between what a fail-over would load now and what the model keeps for it."""
     generation, led, assignor = memory.core.durable
-    members = [
-        (me, id, seat) for me, seats in enumerate(memory.seats) for id, seat in seats.durable
-    ]
+    members = [(*key, seat) for key, seat in takeovers.record(memory).items()]
     leads = ((me, seats.durable_leader) for me, seats in enumerate(memory.seats))
-    leader = next(((me, id) for me, id in leads if id is not None), None)
+    leader = next((takeovers.key(me, id) for me, id in leads if id is not None), None)
     protocol = protocol_of(assignor, scope) if led else None
     expected = _group(generation, protocol, leader, members, now.past.logged, now)
     there = found is not None and not found.tombstone

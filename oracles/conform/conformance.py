@@ -14,6 +14,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.keeping.scope import MORE as KEEPING
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
+from groupcheck.oracles.conform import takeovers
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.histories import search
 from groupcheck.oracles.conform.ledger import MAX_DIFFERENCES, Counts, Difference, Ledger, Listed
@@ -417,13 +418,6 @@ def rows_at(
         assignor="range",
     )
     scope, bug = about.spec.scope, about.mutation
-    if scope.static_count > 1 and scope.has("fail_over"):
-        raise UserError(
-            "the rows of several static members have no fail-over: the model forgets in which order"
-            " takeovers are written, and a fail-over finds some of them",
-            where="--fault fail_over",
-            do="take --members 1, or name other faults",
-        )
     if scope.has("fail_over") and any(scope.has(fault) for fault in KEEPING):
         raise UserError(
             "the rows of an administrator's requests have no fail-over: some wait until the record"
@@ -441,7 +435,15 @@ def rows_at(
                 do="choose one of the coordinator's",
             )
         spec = bug.apply(spec)
-    return scope, Rows(scope, spec, found.coordinator)
+    rows = Rows(scope, spec, found.coordinator)
+    if len(takeovers.instances(rows.start())) > 1 and scope.has("fail_over"):
+        raise UserError(
+            "the rows of several instance ids have no fail-over: the model forgets in which order"
+            " takeovers are written, and a fail-over finds some of them",
+            where="--fault fail_over",
+            do="take --members 1, or name other faults",
+        )
+    return scope, rows
 
 
 def progress_line(counts: Counts, seconds: float) -> str:

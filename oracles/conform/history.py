@@ -20,6 +20,8 @@ from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic import failover, timers
 from groupcheck.model.protocol.classic.coordinator import heartbeat, join_group, offset_commit
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats
+from groupcheck.model.protocol.classic.twins import meet_twin
+from groupcheck.oracles.conform import takeovers
 from groupcheck.oracles.conform.rows import Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.conform.takeovers import ends, renamed
 from groupcheck.oracles.kafka.commands import (
@@ -40,6 +42,8 @@ NEW_MEMBER_MS = 300_000  # group.new.member.join.timeout (fixed to five minutes)
 APPEND_MS = 5000  # offsets.commit.timeout.ms
 NEVER_JOINED = JoinGroup(session_timeout_ms=0, rebalance_timeout_ms=0)
 Key = tuple[int, int]  # (process, id)
+# What the model does before a request is handled.
+MOVES = frozenset(meet_twin.names)
 # A JoinGroup whose timeouts and subscription hold from now on.
 JOINED = frozenset(f"{join_group.name}:{label}" for label in ("added", "parked", "restarted"))
 # The session timer starts again although the member's request stays parked.
@@ -183,11 +187,11 @@ def after(
     that is the input; `names`: the driver's names of the ids before the step.
     """
     now = outcome.after
-    rule = outcome.rules[0] if outcome.rules else ""
+    rule = next((name for name in outcome.rules if name not in MOVES), "")
     moved = rule == failover.fail_over.name
     there = {(me, id) for me, some in enumerate(now.seats) for id, _ in some}
     taken = {
-        (me, seat.takes[0])
+        takeovers.key(me, seat.takes[0])
         for me, some in enumerate(now.seats)
         for _, seat in some
         if seat.takes is not None
@@ -241,11 +245,9 @@ def _joins(before: Memory, given: Input, now: Memory, rule: str) -> Key | None:
 def _logged(
     past: History, before: Memory, given: Input, now: Memory, joined: Mapping[Key, int]
 ) -> tuple[tuple[Key, int], ...]:
-    if all(a.durable == b.durable for a, b in zip(before.seats, now.seats)) and (
-        before.core.durable == now.core.durable
-    ):
+    members = takeovers.record(now)
+    if members == takeovers.record(before) and before.core.durable == now.core.durable:
         return past.logged
-    members = [(me, id) for me, some in enumerate(now.seats) for id, _ in some.durable]
     if ends(given) is not None:  # the record was written when the takeover began
         joined = {**joined, **{key: n for key, n in past.logged if key[0] != ends(given)}}
     return tuple((key, joined[key]) for key in members if key in joined)
@@ -309,7 +311,8 @@ def _rejected(
     back = {names.get(new) for new in renames}
     if rule == timers.sync_timeout.name:
         seats = [(me, seat) for me, some in enumerate(before.seats) for _, seat in some]
-        back |= {names.get((me, seat.owed)) for me, seat in seats if seat.owed is not None}
+        owed = {takeovers.key(me, seat.owed) for me, seat in seats if seat.owed is not None}
+        back |= {names.get(key) for key in owed}
     yield from ((name, ms) for name, ms in past.rejected if name not in back)
     gone = list(renames.values())
     if rule == f"{join_group.name}:too_many" and isinstance(given, Asks):

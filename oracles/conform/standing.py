@@ -24,6 +24,7 @@ from groupcheck.oracles.conform.history import (
     timers_of,
 )
 from groupcheck.oracles.conform.rows import CHANGED, STRANGER, Asks, Fires, Input, Memory, Outcome
+from groupcheck.oracles.conform.takeovers import key
 from groupcheck.oracles.kafka import commands
 from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends, FailOver, Fire
 
@@ -81,7 +82,7 @@ class Standing:
         """What the driver calls that id."""
         if id == NO_ID:
             return ""
-        return self.gone if id == STRANGER else dict(self.names).get((member, id), self.gone)
+        return self.gone if id == STRANGER else dict(self.names).get(key(member, id), self.gone)
 
     def timers(self, memory: Memory) -> dict[str, int]:
         """The timers that are armed, each with the time until it is due (ms)."""
@@ -333,8 +334,7 @@ def _replicates(
         return ()
     failed_over = isinstance(given, Fires) and given.rule == failover.fail_over.name
     survives = before.core.recorded or not scope.has("fail_over")
-    logged = [seats.durable for seats in outcome.after.seats]
-    changed = logged != [seats.durable for seats in before.seats]
+    changed = takeovers.record(outcome.after) != takeovers.record(before)
     if failed_over or survives or changed or now.durable != before.core.durable:
         return (AutoCommit(on=True),)
     return (CommitAppends(to=found),) if found > at.log.replicated else ()
@@ -343,22 +343,19 @@ def _replicates(
 def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outcome) -> Standing:
     """Where it stands when the move has led to this outcome."""
     names, gone, made = dict(at.names), at.gone, at.made
+    kept = takeovers.remembered(outcome.after) | takeovers.record(outcome.after).keys()
     for me, (was, now) in enumerate(zip(before.seats, outcome.after.seats)):
         for id, _ in now:
             if (me, id) not in names:
                 made += 1
                 names[me, id] = f"m{made}"
-        logged = {id for id, _ in now.durable}
         for id, _ in was:
             if now[id] is None:
                 gone = names[me, id]
         names = {
-            key: name
-            for key, name in names.items()
-            if key[0] != me
-            or now[key[1]] is not None
-            or key[1] in logged
-            or takeovers.remembered(now, key[1])
+            whose: name
+            for whose, name in names.items()
+            if whose[0] != me or now[whose[1]] is not None or whose in kept
         }
     if gone in (names.get((me, id)) for me, now in enumerate(outcome.after.seats) for id, _ in now):
         gone = FORGOTTEN

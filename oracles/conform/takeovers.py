@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.protocol.classic import takeover
-from groupcheck.model.protocol.classic.group import Phase, Seats, unlogged
+from groupcheck.model.protocol.classic.group import Phase, Seat, Seats, unlogged
+from groupcheck.model.protocol.classic.twins import OTHERS, TWINS
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup
 from groupcheck.oracles.conform.rows import Asks, Fires, Input, Memory, Outcome
 
@@ -16,18 +17,39 @@ Key = tuple[int, int]  # (process, id)
 
 def instance(seats: Seats, me: int) -> str | None:
     """The instance id of a process; None if it is dynamic."""
-    return f"i{me}" if seats.static else None
+    if not seats.static:
+        return None
+    return f"i{min(TWINS)}" if seats.twin else f"i{me}"
+
+
+def instances(memory: Memory) -> set[str]:
+    """The instance ids of all processes."""
+    told = (instance(seats, me) for me, seats in enumerate(memory.seats))
+    return {name for name in told if name is not None}
+
+
+def key(me: int, id: int) -> Key:
+    """Whose id it is, and which: at a twin there may be ids of the other one."""
+    if id < OTHERS:
+        return me, id
+    other = next(twin for twin in TWINS if twin != me)
+    return other, id - OTHERS
 
 
 def renamed(before: Memory, now: Memory) -> dict[Key, Key]:
     """New id -> the id whose place it has taken in this step."""
-    found = {}
-    for me, (was, seats) in enumerate(zip(before.seats, now.seats)):
-        if seats.static and len(was.ids) == len(seats.ids) == 1:
-            ((old, _),), ((new, _),) = was.ids, seats.ids
-            if old != new:
-                found[me, new] = me, old
-    return found
+    was, has = _holders(before), _holders(now)
+    return {has[name]: was[name] for name in was.keys() & has.keys() if has[name] != was[name]}
+
+
+def _holders(memory: Memory) -> dict[str, Key]:
+    """Instance id -> the id that has it."""
+    return {
+        name: (me, id)
+        for me, seats in enumerate(memory.seats)
+        if (name := instance(seats, me)) is not None
+        for id, _ in seats
+    }
 
 
 def in_flight(memory: Memory) -> Iterator[tuple[int, bool]]:
@@ -48,12 +70,25 @@ def begins(before: Memory, given: Input, outcome: Outcome) -> bool:
     return stays and given.request.id == NO_ID and bool(renamed(before, outcome.after))
 
 
+def record(memory: Memory) -> dict[Key, Seat]:
+    """The members of the last group record."""
+    return {
+        key(me, id): seat for me, seats in enumerate(memory.seats) for id, seat in seats.durable
+    }
+
+
 def ends(given: Input) -> int | None:
     """The process whose takeover is replicated or fails."""
     rules = {r.name for r in takeover.MORE_RULES}
     return given.member if isinstance(given, Fires) and given.rule in rules else None
 
 
-def remembered(seats: Seats, id: int) -> bool:
-    """Is it an id that was replaced, and the coordinator still knows it?"""
-    return any(seat.takes_from(id) or seat.owed == id for _, seat in seats)
+def remembered(memory: Memory) -> set[Key]:
+    """The ids that were replaced, and that the coordinator still knows."""
+    return {
+        key(me, id)
+        for me, seats in enumerate(memory.seats)
+        for _, seat in seats
+        for id in (seat.takes and seat.takes[0], seat.owed)
+        if id is not None
+    }

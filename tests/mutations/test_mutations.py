@@ -75,6 +75,7 @@ DEPTHS = {
     "refused_reset_written": 3,
     "rejoin_forgotten_before_sync": 5,
     "replaced_id_unknown": 6,
+    "replaced_twin_waits_on": 2,
     "replaced_request_left_waiting": 3,
     "restart_starts_a_round": 6,
     "restarted_leader_forgotten": 6,
@@ -100,6 +101,7 @@ DEPTHS = {
     "transaction_without_generation": 18,
     "transfer_in_one_round": 16,
     "unstable_offset_told": 10,
+    "twin_joins_beside": 2,
 }
 EVERY = all_mutations()
 

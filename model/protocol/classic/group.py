@@ -219,6 +219,10 @@ class Seats:
     listed: tuple[str, ...] = ()
     # The process has an instance id (KIP-345), so it has one id at most. It never changes.
     static: bool = False
+    # Another process has the same instance id (see `twins`). It never changes.
+    twin: bool = False
+    # Inside a step: the instance id belongs to the other twin.
+    elsewhere: bool = False
 
     def __getitem__(self, id: int) -> Seat | None:
         for k, seat in self.ids:

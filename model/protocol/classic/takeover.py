@@ -40,7 +40,8 @@ from groupcheck.model.protocol.messages import NO_ID, Answer, JoinGroup, LeaveGr
 
 def fenced(seats: Seats, id: int) -> bool:
     """Does the process's instance id belong to another member id (validateMember)?"""
-    return seats.static and id != NO_ID and bool(seats.ids) and seats[id] is None
+    held = bool(seats.ids) or seats.elsewhere
+    return seats.static and id != NO_ID and held and seats[id] is None
 
 
 @cache

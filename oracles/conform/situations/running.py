@@ -15,6 +15,7 @@ from groupcheck.oracles.conform.situations.situation import Situation
 from groupcheck.oracles.conform.situations.static_members import STATIC_MEMBERS
 from groupcheck.oracles.conform.situations.syncing import SYNCING
 from groupcheck.oracles.conform.situations.takeovers import TAKEOVERS
+from groupcheck.oracles.conform.situations.twins import TWINS
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Lost, Transcript
 from groupcheck.oracles.kafka.versions import VERSIONS
@@ -28,6 +29,7 @@ SITUATIONS: tuple[Situation, ...] = (
     *FAILING,
     *STATIC_MEMBERS,
     *TAKEOVERS,
+    *TWINS,
 )
 
 

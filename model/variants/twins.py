@@ -1,0 +1,218 @@
+"""The classic group with static members, two of which have the same instance id: the base with two
+features, `groupcheck.model.protocol.classic.static` and `groupcheck.model.protocol.classic.twins`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import attrs
+
+from groupcheck.model.engine import Spec
+from groupcheck.model.protocol.classic import rules
+from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, cover
+from groupcheck.model.protocol.classic.rules import COORDINATOR
+from groupcheck.model.protocol.classic.scope import ASSIGNORS
+from groupcheck.model.protocol.classic.static import (
+    MORE,
+    STATIC_SPENT_BY,
+    StaticScope,
+    static_membership,
+)
+from groupcheck.model.protocol.classic.static_covers import NEVER_EXECUTED, UNREACHED
+from groupcheck.model.protocol.classic.story import story
+from groupcheck.model.protocol.classic.takeover import MORE_RULES
+from groupcheck.model.protocol.classic.twins import TWIN_RULES, WORDS, twins
+from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS, TWINS
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS
+from groupcheck.model.protocol.feature import composed
+from groupcheck.model.protocol.variant import Variant
+
+COVERS = (
+    cover(
+        """
+        answer_joins answer_syncs append_committed begin_walk commit_answer:done
+        commit_answer:fatal completing end_walk fenced_member fetch_offset ghost_id
+        heartbeat:accepted heartbeat:fenced heartbeat_answer:fatal heartbeat_answer:well
+        initial_delay:over join_answer:fatal join_answer:joined join_group:added
+        join_group:replaced join_group:replaced_and_parked join_group:replaced_and_restarted
+        look_away meet_twin:fenced meet_twin:moved offset_commit:accepted offset_commit:fenced
+        preparing process_record processed_twice replaced_twin_owns send_back send_commit
+        send_heartbeat send_join:sent send_sync stable store_offset:forwards
+        sync_answer:assigned sync_answer:fatal sync_group:fenced sync_group:led
+        sync_group:stable takeover_committed:answered tell_twin zombie_owner
+        """,
+        members=2,
+        generations=1,
+    ),
+    cover(
+        """
+        close_books forget sync_answer:refused sync_group:unknown sync_timeout
+        """,
+        members=2,
+        generations=1,
+        faults={"sync_timeout": 1},
+    ),
+    cover(
+        """
+        close:silent join_group:too_many restart_refused_at_the_cap return_to_twin
+        """,
+        members=3,
+        generations=2,
+        max_size=1,
+        faults={"rebalance_timeout": 1, "close": 1},
+    ),
+    cover(
+        """
+        join_complete
+        """,
+        members=2,
+        generations=1,
+        atomic_complete=False,
+    ),
+    cover(
+        """
+        append_failed heartbeat:rebalancing heartbeat_answer:ignored join_answer:retry
+        join_group:fenced join_group:parked sync_answer:retry takeover_failed:reverted
+        """,
+        members=2,
+        generations=1,
+        faults={"append_failure": 1},
+    ),
+    cover(
+        """
+        rebalance_timeout:postponed
+        """,
+        members=2,
+        generations=2,
+        faults={"append_failure": 1, "rebalance_timeout": 1},
+    ),
+    cover(
+        """
+        commit_answer:refused crash delay_request disconnect empty_again fail_over
+        heartbeat:unknown heartbeat_answer:refused initial_delay:extended join_answer:refused
+        join_group:restarted join_group:unknown late_request leave_group:removed
+        leave_group:unknown lose_request:sync lose_response new_member_timeout
+        offset_commit:unknown poll_timeout:silent record_plan reload remove_instance
+        request_timeout session_timeout:member store_offset:again superseded sync_answer:ignored
+        sync_group:illegal_generation
+        """,
+        members=2,
+        generations=2,
+        max_size=1,
+        any_faults=1,
+    ),
+    cover(
+        """
+        heartbeat_answer:told_to_rejoin send_join:committed_first sync_group:parked
+        sync_group:rebalancing takeover_committed:unanswered_in_round together told_to_rejoin
+        """,
+        members=3,
+        generations=1,
+    ),
+    cover(
+        """
+        commit_behind_join late_commit read_next
+        """,
+        members=3,
+        generations=1,
+        faults={"late_commit": 1},
+    ),
+    cover(
+        """
+        elect rebalance_timeout:rejected
+        """,
+        members=3,
+        generations=2,
+        max_size=1,
+        records=0,
+        any_faults=1,
+    ),
+    cover(
+        """
+        takeover_failed:reverted_in_round
+        """,
+        members=3,
+        generations=1,
+        faults={"append_failure": 1},
+    ),
+    cover(
+        """
+        lose_request:commit
+        """,
+        members=3,
+        generations=1,
+        faults={"lose_request": 1},
+    ),
+    cover(
+        """
+        owed_by_a_replaced_id takeover_committed:answered_in_round
+        """,
+        members=3,
+        generations=1,
+        faults={"sync_timeout": 1},
+    ),
+    cover(
+        """
+        store_offset:backwards
+        """,
+        members=2,
+        generations=1,
+        records=2,
+        faults={"delay_request": 1},
+    ),
+    cover(
+        """
+        heartbeat:illegal_generation join_group:unchanged late_join_overlap
+        offset_commit:illegal_generation rebalance_timeout:missing unheard_member
+        """,
+        members=3,
+        generations=2,
+        faults={"rebalance_timeout": 1},
+    ),
+)
+
+# The rows of the first scope say all that twins make different; the other outcomes are those of
+# the rules of `static_membership`.
+EXECUTED: tuple[Mapping[str, Any], ...] = (
+    {"members": 2, "generations": 1, "faults": {"append_failure": 1}},
+)
+CONFORMED: tuple[Mapping[str, Any], ...] = (
+    {"members": 2, "generations": 1, "faults": {"append_failure": 1, "fail_over": 1}},
+)
+MOVES = tuple(name for r in TWIN_RULES for name in r.names)
+OF_THE_MODEL = "The coordinator knows instance ids, and not which process has sent a request."
+
+
+def spec(scope: StaticScope) -> Spec:
+    """The protocol at a scope, without invariants."""
+    return attrs.evolve(composed(rules.spec(scope), [static_membership, twins]), name="twins")
+
+
+VARIANT = Variant(
+    name="twins",
+    title="Classic group, two static members with one instance id",
+    doc=(
+        "The classic group of static members in which the first two processes have the same"
+        " group.instance.id by mistake: each takes the place of the other one, which is fenced"
+        " (KIP-345)."
+    ),
+    scope_type=StaticScope,
+    spec=spec,
+    faults={**CLASSIC_FAULTS, **MORE},
+    assignors=ASSIGNORS,
+    families=(CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS, TWINS),
+    coordinator=COORDINATOR | {r.name for r in (*MORE_RULES, *TWIN_RULES)},
+    tell=WORDS.tell,
+    story=partial(story, words=WORDS),
+    spent_by=STATIC_SPENT_BY,
+    covers=COVERS,
+    unreached=UNREACHED,
+    real=KAFKA_COORDINATOR,
+    executed=EXECUTED,
+    asked=EXECUTED[0],
+    conformed=CONFORMED,
+    bookkeeping={**BOOKKEEPING, **NEVER_EXECUTED, **dict.fromkeys(MOVES, OF_THE_MODEL)},
+)
