@@ -150,9 +150,10 @@ TEMPLATES = {
         " place"
     ),
     "absent_members_stay": "{name} is a static member, and the round is completed without it",
-    "twins_share_one_id": (
-        "{name} and another process have one instance id, and both are members"
+    "joins_as_its_protocol_says": (
+        "{name} sends JoinGroup, and what it owns is not what its rebalance protocol says"
     ),
+    "twins_share_one_id": ("{name} and another process have one instance id, and both are members"),
     "absent_dynamic_members_go": (
         "{name} is a dynamic member that has not joined, and the round keeps it"
     ),

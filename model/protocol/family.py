@@ -31,6 +31,8 @@ COOPERATIVE_STATIC = Family("static members of a cooperative group", base="coope
 MIXED = Family("static and dynamic members", base="mixed_membership")
 # Two processes with one instance id.
 TWINS = Family("static members with twins", base="twins")
+# Eager and cooperative members in one group.
+UPGRADE = Family("rolling upgrade", base="upgrade")
 # What members process and commit.
 OFFSETS = Family("offsets", base="classic")
 # Topics that change, and members that subscribe to different ones.

@@ -80,10 +80,9 @@ class Claims(Errand):
     claims: tuple[Claim, ...] = ()
 
 
-def planning(plan: Plan, scope: Scope) -> Errand:
+def planning(plan: Plan, core: Core, scope: Scope) -> Errand:
     """Begin, with a cooperative assignor; otherwise shares do not depend on claims."""
-    looks = scope.cooperative and scope.assignor != "range"
-    return Claims(plan=plan) if looks else plan
+    return Claims(plan=plan) if scope.looks_at_claims(core.assignor) else plan
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Claims))
@@ -129,7 +128,7 @@ def assign(core: Core, scope: Scope) -> Core:
         again=core.recorded,
         keeps=tuple([fault for fault in core.keeps if fault != "new_member_timeout"]),
     )
-    return but(core, errands=(errand if errand.again else planning(errand, scope),))
+    return but(core, errands=(errand if errand.again else planning(errand, core, scope),))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Assign))
@@ -196,7 +195,7 @@ def write_record(core: Core, scope: Scope) -> Core:
     """
     everything = (1 << scope.partition_count) - 1
     errand = WriteRecord(members=core.members, left=core.members, free=everything)
-    return but(core, recorded=True, errands=(planning(errand, scope),))
+    return but(core, recorded=True, errands=(planning(errand, core, scope),))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, WriteRecord))

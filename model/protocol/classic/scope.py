@@ -216,6 +216,10 @@ class Scope:
         """All assignors that some member lists, in alphabetical order."""
         return tuple(sorted({name for names in self.lists for name in names}))
 
+    def looks_at_claims(self, assignor: int | None) -> bool:
+        """Does a leader look at claims, if this one was voted for (see `Core.assignor`)?"""
+        return self.cooperative and self.assignor != "range"
+
     @property
     def budget(self) -> Budget:
         if self.any_faults is not None:

@@ -47,6 +47,7 @@ OF_STATIC_MEMBERS = IN_ROUNDS | {
     "sync_timeout",
 }
 BY_SCHEDULES = {
+    "upgrade": {"elect"},
     "twins": OF_STATIC_MEMBERS,
     "static_membership": IN_ROUNDS,
     "cooperative_static": IN_ROUNDS,
@@ -56,7 +57,7 @@ BY_SCHEDULES = {
 
 # Rules of processes that change what is their own in a slot of the coordinator: `Seats.listed`,
 # what a process will list in its next JoinGroup, which the coordinator has not heard of.
-NOT_THE_COORDINATORS = {"triggers": {"change_assignors"}}
+NOT_THE_COORDINATORS = {"triggers": {"change_assignors"}, "upgrade": {"bounce"}}
 
 
 def coordinator_rules(variant: Variant) -> list[Rule]:
@@ -135,6 +136,7 @@ def test_every_outcome_of_the_coordinator_is_executed(name: str, coordinator: Dr
         ("static_membership", "cooperative_static"),
         ("mixed_membership", "cooperative_mixed"),
         ("static_membership", "twins"),
+        ("classic", "upgrade"),
     ],
 )
 def test_what_schedules_execute_is_done_by_the_same_rules_in_both_variants(

@@ -159,11 +159,17 @@ def test_a_member_that_closes_in_a_round_has_lost_its_partitions_and_has_revoked
     assert Call("lost", BOTH) in last(member, *JOINED, Close()).calls
 
 
-def test_a_list_with_an_eager_assignor_makes_the_member_eager(member: Driver) -> None:
-    """The first of the two rolling bounces, and Kafka's default list."""
-    given = Reset(assignors=("range", COOPERATIVE), auto_commit=False)
+@pytest.mark.parametrize("voted", ["range", COOPERATIVE])
+@pytest.mark.parametrize("assignors", [("range", COOPERATIVE), (COOPERATIVE, "range")])
+def test_a_list_with_an_eager_assignor_makes_the_member_eager_whatever_the_group_has_chosen(
+    assignors: tuple[str, ...], voted: str, member: Driver
+) -> None:
+    """The first of the two rolling bounces, and Kafka's default list: in whichever order they
+    stand, the highest protocol that both support is EAGER.
+    """
+    given = Reset(assignors=assignors, auto_commit=False)
     eager = tuple(
-        attrs.evolve(c, data={**c.data, "protocolName": "range"})
+        attrs.evolve(c, data={**c.data, "protocolName": voted})
         if isinstance(c, Answer) and "protocolName" in c.data
         else c
         for c in (*TOLD, Poll())
@@ -172,3 +178,7 @@ def test_a_list_with_an_eager_assignor_makes_the_member_eager(member: Driver) ->
     assert isinstance(result, Transcript) and not result.refused
     assert result.last.owned == frozenset()
     assert Call("revoked", BOTH) in result.last.calls
+    join = result.last.waiting("JoinGroup")
+    assert join is not None
+    said = {p["name"]: p["metadata"]["owned"] for p in join.data["protocols"]}
+    assert said == {"range": {}, COOPERATIVE: {}}
