@@ -150,6 +150,9 @@ TEMPLATES = {
         " place"
     ),
     "absent_members_stay": "{name} is a static member, and the round is completed without it",
+    "one_more_round": (
+        "The group completes a round, and has completed two since the one that the last change made"
+    ),
     "joins_as_its_protocol_says": (
         "{name} sends JoinGroup, and what it owns is not what its rebalance protocol says"
     ),

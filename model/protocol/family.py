@@ -33,6 +33,8 @@ MIXED = Family("static and dynamic members", base="mixed_membership")
 TWINS = Family("static members with twins", base="twins")
 # Eager and cooperative members in one group.
 UPGRADE = Family("rolling upgrade", base="upgrade")
+# Cooperative members whose rounds are counted.
+ROUNDS = Family("rounds of a cooperative group", base="cooperative_rounds")
 # What members process and commit.
 OFFSETS = Family("offsets", base="classic")
 # Topics that change, and members that subscribe to different ones.

@@ -53,6 +53,7 @@ DEPTHS = {
     "instance_joins_twice": 3,
     "joined_twice_counted_twice": 4,
     "joins_while_revoking": 12,
+    "joins_again_for_nothing": 9,
     "keeps_partitions_on_rejoin": 14,
     "keeps_partitions_when_lost": 13,
     "late_claims_ignored": 16,
