@@ -13,6 +13,7 @@ from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.forgetting import Forget
 from groupcheck.model.protocol.classic.group import ENDED, Phase, Recount, Seats
 from groupcheck.model.protocol.classic.keeping.admin import Erase
+from groupcheck.model.protocol.classic.moving import Unload, Way
 from groupcheck.model.protocol.classic.rounds import Complete, Restart
 from groupcheck.model.protocol.family import CLASSIC_GROUP
 
@@ -83,12 +84,15 @@ def passed_are_counted(before: Any, after: Any) -> bool:
     loads and every JoinGroup that it answers.
 
     A round that completes expects SyncGroup from every remaining member; a round that starts
-    expects none. Why: these figures become the counts of the group.
+    expects none. A coordinator that unloads the group forgets every id. Why: these figures become
+    the counts of the group.
     """
     errand, then = after.walk.errand, before.walk.errand
     (was, waited), (now, waits) = _members(before.seats), _members(after.seats)
     if isinstance(then, Erase):  # a group that is deleted keeps no id
         return (now, waits) == ((0, 0) if then.group else (was, waited))
+    if isinstance(then, Unload) and then.way != Way.LEARNED:
+        return now == waits == 0
     change = errand.change - then.change if isinstance(then, Recount) else 0
     if isinstance(then, Reload):
         return change == now and waits == _joins(after.seats) == _due(after.seats) == 0

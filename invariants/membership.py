@@ -10,9 +10,12 @@ from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
 from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.group import Core, Phase, is_member
 from groupcheck.model.protocol.classic.keeping.admin import Erase
+from groupcheck.model.protocol.classic.moving import Unload
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
+
+NEW_COORDINATOR = (Reload, Unload)  # errands in which a group has another coordinator
 
 
 @step_invariant(
@@ -78,7 +81,7 @@ def generation_only_grows(before: Any, after: Any) -> bool:
     # A group that was deleted begins anew.
     if any(isinstance(errand, Erase) and errand.group for errand in after.core.errands):
         return bool(after.core.generation == 0)
-    if any(isinstance(errand, Reload) for errand in after.core.errands):
+    if any(isinstance(errand, NEW_COORDINATOR) for errand in after.core.errands):
         return bool(after.core.generation >= before.core.durable[0])
     remembered = "fail_over" in after.core.keeps
     written = not remembered or after.core.durable[0] >= before.core.durable[0]

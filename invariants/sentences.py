@@ -185,6 +185,21 @@ TEMPLATES = {
         "{name} does not join again, although its subscription or the topics have changed since it"
         " joined"
     ),
+    "loaded_as_logged": (
+        "The new coordinator has loaded something else of {name} than the last group record says"
+    ),
+    "loading_answers_nothing": (
+        "{name} is answered by a coordinator that has not loaded the group yet, as if it had"
+    ),
+    "unload_sends_away": (
+        "{name} waits for an answer, the group is unloaded, and {name} is not sent to the next"
+        " coordinator"
+    ),
+    "former_writes_nothing": (
+        "The former coordinator accepts a commit of {name}, although the log is not its own any"
+        " more"
+    ),
+    "shares_told_are_logged": "{name} is told a share that a fail-over would not find",
     "parked_is_remembered": (
         "{name} waits for the answer to its {parked}, which the coordinator has forgotten"
     ),

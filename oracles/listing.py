@@ -131,7 +131,7 @@ def _variants() -> list[Row]:
         {
             "name": v.name,
             "title": v.title,
-            "families": [family.name for family in v.families],
+            "families": [family.name for family in v.every_family],
             "lacks": list(v.lacks),
             "real": v.real or f"none: {v.unreal}",
             "not_executed": list(v.unexecuted),

@@ -63,9 +63,10 @@ class Mutation:
 
     def concerns(self, variant: Variant) -> bool:
         """Is it a bug of this variant?"""
-        if self.family not in variant.families:
+        if self.family not in variant.every_family:
             return False
-        return not self._lacking(variant.spec(variant.scope_type()))
+        on = {name: True for name, family in variant.switched.items() if family == self.family}
+        return not self._lacking(variant.spec(variant.scope_type(**on)))
 
     def _lacking(self, spec: Spec) -> list[str]:
         """The rules to be changed that the spec lacks, or has in another form."""

@@ -43,3 +43,5 @@ TOPICS = Family("topics", base="triggers")
 CALLBACKS = Family("rebalance callbacks", base="cooperative_callbacks")
 # Offsets in full: transactions, expiry, and what an administrator does to them.
 KEPT_OFFSETS = Family("offsets in full", base="offsets")
+# A fail-over takes its phases (`classic.moving`).
+MOVING = Family("fail-over in phases", base="classic")

@@ -78,7 +78,7 @@ SPENT_BY = {
     "delay_request": ("delay_request",),
     "late_commit": ("late_commit",),
     "append_failure": ("append_failed",),
-    "fail_over": ("fail_over",),
+    "fail_over": ("fail_over", "fail_over:resigned", "fail_over:regained", "fail_over:unnoticed"),
     "session_timeout": ("session_timeout:member", "session_timeout:pending"),
     "rebalance_timeout": ("rebalance_timeout:missing",),
     "sync_timeout": ("sync_timeout",),

@@ -37,6 +37,8 @@ class Link:
     live: bool = True
     # Inside a step: the answer that the member receives now.
     answer: Answer | None = None
+    # It leads to a broker that is no longer the coordinator (see `classic.moving`).
+    stale: bool = False
 
     @property
     def idle(self) -> bool:
@@ -53,7 +55,7 @@ def send(link: Link, request: Request) -> Link:
 
 def send_into_the_void(link: Link, request: Request) -> Link:
     """The request is handled in this step, but its connection is gone; the member has a new one."""
-    return Link(late=link.late, request=request, live=False)
+    return Link(late=link.late, request=request, live=False, stale=link.stale)
 
 
 def handled(link: Link, kind: type[R]) -> R:
@@ -84,10 +86,13 @@ def park(link: Link, request: JoinGroup | SyncGroup) -> Link:
 
 
 def waits(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int) -> bool:
-    """Does this connection wait for the answer to such a request of this member id?"""
+    """Does this connection wait for the coordinator's answer to such a request of this member
+    id?
+    """
     return (
         type(link.parked) is kind
         and not link.orphaned
+        and not link.stale
         and link.parked is not None
         and link.parked.id == id
     )

@@ -50,6 +50,8 @@ class Variant:
     progress_faults: Mapping[str, str] = field(factory=dict)
     # The families whose promises it owes, and whose known bugs it may have.
     families: tuple[Family, ...] = ()
+    # Field of the scope that switches a feature on -> the family whose promises it owes then, too.
+    switched: Mapping[str, Family] = field(factory=dict)
     # Fault that others of its families have -> why this variant lacks it.
     lacks: Mapping[str, str] = field(factory=dict)
     # The names of the rules that the coordinator runs: on a request, on a timer, at the end of an
@@ -93,6 +95,16 @@ class Variant:
     member_generations: int = 2
     # Outcome of the members' rules that no row executes on the real member -> why.
     member_apart: Mapping[str, str] = field(factory=dict)
+
+    @property
+    def every_family(self) -> tuple[Family, ...]:
+        """The families whose promises it owes at some scope."""
+        return (*self.families, *self.switched.values())
+
+    def families_at(self, scope: Any) -> tuple[Family, ...]:
+        """The families whose promises it owes at a scope."""
+        on = [family for name, family in self.switched.items() if getattr(scope, name)]
+        return (*self.families, *on)
 
     @property
     def for_progress(self) -> Variant:

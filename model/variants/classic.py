@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from groupcheck.model.engine import Spec
+from groupcheck.model.protocol.classic import rules
 from groupcheck.model.protocol.classic.covers import (
     BOOKKEEPING,
     CONFORMED,
@@ -16,16 +18,25 @@ from groupcheck.model.protocol.classic.covers import (
     MEMBER_APART,
     UNREACHED,
 )
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.progress.feature import progress
-from groupcheck.model.protocol.classic.rules import COORDINATOR, spec
+from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS, Scope
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS, SPENT_BY
+from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.variant import Variant
 
 WORDS = Words()
+
+
+def spec(scope: Scope) -> Spec:
+    """The protocol at a scope, without invariants."""
+    return composed(rules.spec(scope), [moving])
+
+
 VARIANT = Variant(
     name="classic",
     title="Classic group, eager assignor",
@@ -40,7 +51,8 @@ VARIANT = Variant(
     progress_faults=PROGRESS_FAULTS,
     families=(CLASSIC_GROUP, OFFSETS),
     assignors=ASSIGNORS,
-    coordinator=COORDINATOR,
+    switched=SWITCHED,
+    coordinator=COORDINATOR | PHASES,
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
     spent_by=SPENT_BY,

@@ -21,6 +21,7 @@ from groupcheck.model.protocol.classic.covers import (
     MEMBER_APART,
     cover,
 )
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.story import story
@@ -159,7 +160,7 @@ EXECUTED: tuple[Mapping[str, Any], ...] = (
 
 def spec(scope: CooperativeScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    return attrs.evolve(composed(rules.spec(scope), [cooperative]), name="cooperative")
+    return attrs.evolve(composed(rules.spec(scope), [cooperative, moving]), name="cooperative")
 
 
 VARIANT = Variant(
@@ -177,7 +178,8 @@ VARIANT = Variant(
     progress_faults=PROGRESS_FAULTS,
     assignors=ASSIGNORS,
     families=(CLASSIC_GROUP, COOPERATIVE, OFFSETS),
-    coordinator=COORDINATOR | {look_at_claims.name},
+    switched=SWITCHED,
+    coordinator=COORDINATOR | PHASES | {look_at_claims.name},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
     spent_by=SPENT_BY,

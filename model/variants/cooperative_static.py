@@ -20,6 +20,7 @@ from groupcheck.model.protocol.classic.covers import (
     MEMBER_APART,
     cover,
 )
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.static import (
     MORE,
@@ -161,7 +162,7 @@ class Scope(CooperativeScope, StaticScope):
 
 def spec(scope: Scope) -> Spec:
     """The protocol at a scope, without invariants."""
-    features = [static_membership, cooperative]
+    features = [static_membership, cooperative, moving]
     return attrs.evolve(composed(rules.spec(scope), features), name="cooperative_static")
 
 
@@ -177,7 +178,8 @@ VARIANT = Variant(
     faults={**CLASSIC_FAULTS, **MORE},
     assignors=ASSIGNORS,
     families=(CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS, COOPERATIVE, COOPERATIVE_STATIC),
-    coordinator=COORDINATOR | {r.name for r in MORE_RULES} | {look_at_claims.name},
+    switched=SWITCHED,
+    coordinator=COORDINATOR | PHASES | {r.name for r in MORE_RULES} | {look_at_claims.name},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
     spent_by=STATIC_SPENT_BY,

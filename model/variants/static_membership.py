@@ -17,6 +17,7 @@ from groupcheck.model.protocol.classic.covers import (
     MEMBER_APART,
     cover,
 )
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS
 from groupcheck.model.protocol.classic.static import (
@@ -140,7 +141,8 @@ COVERS = (
 
 def spec(scope: StaticScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    return attrs.evolve(composed(rules.spec(scope), [static_membership]), name="static_membership")
+    features = [static_membership, moving]
+    return attrs.evolve(composed(rules.spec(scope), features), name="static_membership")
 
 
 VARIANT = Variant(
@@ -156,7 +158,8 @@ VARIANT = Variant(
     faults={**CLASSIC_FAULTS, **MORE},
     assignors=ASSIGNORS,
     families=(CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS),
-    coordinator=COORDINATOR | {r.name for r in MORE_RULES},
+    switched=SWITCHED,
+    coordinator=COORDINATOR | PHASES | {r.name for r in MORE_RULES},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
     spent_by=STATIC_SPENT_BY,

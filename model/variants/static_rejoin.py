@@ -11,6 +11,7 @@ import attrs
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import covers, rules
 from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, cover
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS
 from groupcheck.model.protocol.classic.static_rejoin import (
@@ -127,7 +128,7 @@ UNREACHED = {
 
 def spec(scope: StaticScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    return attrs.evolve(composed(rules.spec(scope), [static_rejoin]), name="static_rejoin")
+    return attrs.evolve(composed(rules.spec(scope), [static_rejoin, moving]), name="static_rejoin")
 
 
 VARIANT = Variant(
@@ -144,7 +145,8 @@ VARIANT = Variant(
     assignors=ASSIGNORS,
     families=(CLASSIC_GROUP, OFFSETS),
     lacks=LACKS,
-    coordinator=COORDINATOR,
+    switched=SWITCHED,
+    coordinator=COORDINATOR | PHASES,
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
     spent_by={fault: outcomes for fault, outcomes in SPENT_BY.items() if fault not in LACKS},

@@ -11,6 +11,7 @@ import attrs
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
 from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, UNREACHED
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS
 from groupcheck.model.protocol.classic.story import story
@@ -30,7 +31,7 @@ ONE_LIMIT = "all brokers of the rows have the same group.max.size"
 
 def spec(scope: TriggersScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    return attrs.evolve(composed(rules.spec(scope), [triggers]), name="triggers")
+    return attrs.evolve(composed(rules.spec(scope), [triggers, moving]), name="triggers")
 
 
 VARIANT = Variant(
@@ -49,7 +50,8 @@ VARIANT = Variant(
     progress_faults=PROGRESS_FAULTS,
     families=(CLASSIC_GROUP, OFFSETS, TOPICS),
     assignors=ASSIGNORS,
-    coordinator=COORDINATOR | {"survey", "lower_max_size"},
+    switched=SWITCHED,
+    coordinator=COORDINATOR | PHASES | {"survey", "lower_max_size"},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
     spent_by={

@@ -71,7 +71,7 @@ class Score:
 
 def score(bugs: Sequence[Mutation]) -> Score:
     """Which promises each bug breaks, in the bug's own scopes. A few searches for each bug."""
-    families = [family for bug in bugs for family in load(bug.family.base).families]
+    families = [family for bug in bugs for family in load(bug.family.base).every_family]
     promises = for_families(dict.fromkeys(families))
     return Score(
         tuple(Killed(bug, broken_by(bug), broken_in_the_end(bug)) for bug in bugs),

@@ -182,9 +182,11 @@ def _mutation(name: str, variant: Variant) -> Mutation:
     )
 
 
-def promises(variant: Variant) -> Promises:
-    """What a variant promises: `invariants`, `goals`, `ends` and `views`."""
-    return for_families(variant.families)
+def promises(variant: Variant, scope: Any = None) -> Promises:
+    """What a variant promises at a scope: `invariants`, `goals`, `ends` and `views`. Without a
+    scope: at all of them.
+    """
+    return for_families(variant.every_family if scope is None else variant.families_at(scope))
 
 
 def subject(
@@ -291,7 +293,7 @@ def _of_variant(
     if progress:
         variant = _for_progress(variant, {*given, *settings})
     bug = _mutation(mutation, variant) if mutation is not None else None
-    if bug is not None and bug.family not in variant.families:
+    if bug is not None and bug.family not in variant.every_family:
         raise UserError(
             f"mutation {bug.id} belongs to the {bug.family.name}, not to {variant.name}"
         )
@@ -469,7 +471,7 @@ def _parsed(variant: Variant, settings: Mapping[str, str]) -> dict[str, Any]:
 
 def _promised(variant: Variant, spec: Spec) -> Spec:
     """The spec with the promises of the variant."""
-    more = promises(variant)
+    more = promises(variant, spec.scope)
     return attrs.evolve(
         spec,
         invariants=(*spec.invariants, *more.invariants),

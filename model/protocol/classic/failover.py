@@ -41,18 +41,25 @@ def fail_over(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
     """Begin: the coordinator moves. Its memory is lost, it loads the last group record, and parked
     requests fail.
     """
+    yield loads(unloaded(core)), budget.spend("fail_over")
+
+
+def unloaded(core: Core) -> Core:
+    """What is left of the group: the log."""
     generation, led, assignor = core.durable
-    nobody = (0,) * len(core.support)
-    fresh = Core(
+    return Core(
         generation=generation,
         led=led,
-        support=nobody,
+        support=(0,) * len(core.support),
         assignor=assignor,
         durable=core.durable,
         keeps=core.keeps,
-        errands=(Reload(support=nobody, assignor=assignor),),
     )
-    yield fresh, budget.spend("fail_over")
+
+
+def loads(core: Core) -> Core:
+    """The load of a group that is `unloaded` begins."""
+    return but(core, errands=(Reload(support=core.support, assignor=core.assignor),))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Reload))

@@ -129,6 +129,13 @@ class Scope:
     atomic_complete: bool = _bound(
         True, "Whether the SyncGroup answer and onJoinComplete are one step.", _TRUTH
     )
+    phases: bool | None = _bound(
+        None,
+        "Whether a fail-over takes its phases: the coordinator unloads the group or does not know"
+        " yet that it is none any more, and the next one loads it. If not, a fail-over is one"
+        " step.",
+        optional(_TRUTH),
+    )
 
     def __attrs_post_init__(self) -> None:
         if self.any_faults is not None and self.faults:

@@ -9,12 +9,13 @@ from itertools import groupby
 from typing import Any, Literal, TypeVar
 
 from groupcheck.model.engine.verdict import Firing, Path, Step
-from groupcheck.model.protocol.classic.group import is_member
+from groupcheck.model.protocol.classic.group import Core, is_member
 from groupcheck.model.protocol.classic.progress.generations import absolute
 from groupcheck.model.protocol.classic.telling import (
     COORDINATOR,
     REQUESTS,
     THE_COORDINATOR,
+    THE_FORMER,
     Words,
     member,
     sent,
@@ -30,6 +31,8 @@ LOST = {  # requests that are sent and never arrive
     "close:unheard": "LeaveGroup",
     "poll_timeout:unheard": "LeaveGroup",
 }
+# Rule -> the code with which requests that wait are answered, where it is not 27.
+WAITING_CODE = {"append_failed": 15, "fail_over": 16, "former_learns": 16}
 ANSWERS = {
     "join_answer": "JoinGroup",
     "sync_answer": "SyncGroup",
@@ -53,7 +56,7 @@ def story(path: Path, words: Words) -> Story:
         events += list(_events(number, step, path, after, words))
         if after["core"].generation > before["core"].generation:
             eras.append(Era(number, f"generation {after['core'].generation}"))
-    phases = _runs([str(s["core"].phase) for s in states])
+    phases = _runs([_phase(s["core"]) for s in states])
     spans = [Span(COORDINATOR, since, until, phase, "phase") for since, until, phase in phases]
     spans += [span for i in members for span in _owned(states, i)]
     return Story(lanes, lines, events, spans, eras)
@@ -82,13 +85,14 @@ def _line(
 def _lane(step: Step, words: Words) -> str:
     """The lane of a step: its member's, or the coordinator's."""
     who = words.subject(step.firing)
-    return COORDINATOR if who == THE_COORDINATOR or step.firing.name in words.others else who
+    coordinator = who in (THE_COORDINATOR, THE_FORMER) or step.firing.name in words.others
+    return COORDINATOR if coordinator else who
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
     old, new = before["core"], after["core"]
-    if old.phase != new.phase:
-        yield f"group {old.phase} -> {new.phase}"
+    if _phase(old) != _phase(new):
+        yield f"group {_phase(old)} -> {_phase(new)}"
     if old.generation != new.generation:
         yield f"generation {old.generation} -> {new.generation}"
     for i, (a, b) in enumerate(zip(before["client"], after["client"], strict=True)):
@@ -99,6 +103,10 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
     for name in ("committed", "processed"):
         if getattr(before["offsets"], name) != getattr(after["offsets"], name):
             yield f"{name} {getattr(before['offsets'], name)} -> {getattr(after['offsets'], name)}"
+
+
+def _phase(core: Core) -> str:
+    return "not loaded" if core.loading else str(core.phase)
 
 
 def _set(mask: int) -> str:
@@ -119,10 +127,10 @@ def _events(
         )
     if step.firing.name in LOST:
         yield Message(number, lane, COORDINATOR, LOST[step.firing.name], lost=True)
-    code: int | None = 15 if rule == "append_failed" else 27
+    code: int | None = WAITING_CODE.get(rule, 27)
     for firing in step.urgent:
         yield from _messages(number, step, firing, code, after, words)
-        code = words.codes.get(firing.name, code)
+        code = words.code(firing.name) if words.answers(firing.name) else code
 
 
 def _messages(
@@ -136,7 +144,7 @@ def _messages(
     if handler in REQUESTS:
         if step.firing.name != "late_request":
             yield Message(number, who, COORDINATOR, REQUESTS[handler])
-        answer = words.codes[firing.name]
+        answer = words.code(firing.name)
         if answer is not None and step.firing.name in ("lose_response", "close:heard"):
             yield Message(
                 number, COORDINATOR, who, f"{REQUESTS[handler]}: {name_of(answer)}", lost=True

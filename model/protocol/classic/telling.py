@@ -60,6 +60,15 @@ DOES = {
     "disconnect": "loses its connection while its request is parked, and connects again",
     "late_commit": "sends JoinGroup and, behind it on the same connection, one more commit",
     "fail_over": "moves to another broker, which loads the last group record; connections break",
+    "fail_over:resigned": "moves to another broker, and what waits ends with 16 NOT_COORDINATOR",
+    "fail_over:regained": (
+        "resigns, is elected again on the same broker, and answers 16 NOT_COORDINATOR to what waits"
+    ),
+    "fail_over:unnoticed": "moves to another broker, and the former one does not know of it",
+    "load_group": "has loaded the last group record",
+    "former_learns": (
+        "learns that it is none any more, and what waits there ends with 16 NOT_COORDINATOR"
+    ),
     "append_committed": "completes the append of the assignment",
     "append_failed": "fails to append the assignment",
     "initial_delay:over": "ends the initial delay",
@@ -93,6 +102,10 @@ REQUESTS = {
     "txn_offset_commit": "TxnOffsetCommit",
     "offset_fetch": "OffsetFetch",
 }
+FORMER = "former_"  # `former_heartbeat` is `heartbeat` at a former coordinator
+REQUESTS |= {FORMER + rule: api for rule, api in REQUESTS.items()}
+THE_FORMER = "the former coordinator"
+SENT_AWAY = ":not_coordinator"  # what a former coordinator's outcome ends with that answers 16
 # The coordinator's answer to the request at hand: an error code, or None if it parks the request.
 CODES: dict[str, int | None] = {
     "join_group:too_many": 81,
@@ -120,6 +133,11 @@ CODES: dict[str, int | None] = {
     "offset_commit:illegal_generation": 22,
     "offset_commit:rebalancing": 27,
     "offset_commit:accepted": 0,
+    "join_group:loading": 14,
+    "sync_group:loading": 14,
+    "heartbeat:loading": 0,
+    "leave_group:loading": 14,
+    "offset_commit:loading": 14,
 }
 # What the coordinator does with a request that it parks.
 PARKS = {
@@ -146,7 +164,7 @@ HEARS = {
         """
         answer_joins answer_syncs begin_walk close_books closed commit_answer:done
         commit_answer:dropped commit_answer:ignored commit_answer:rebalancing commit_answer:retry
-        elect end_walk forget
+        elect end_walk forget unload
         heartbeat_answer:ignored heartbeat_answer:well join_answer:id_given join_answer:ignored
         join_answer:retry leave_answer look_at_claims look_for_owners record_plan reload renumber
         send_back sync_answer:ignored sync_answer:retry vote
@@ -174,6 +192,8 @@ NOTES: dict[str, Literal["event", "timer", "fault"]] = {
     "disconnect": "fault",
     "append_failed": "fault",
     "fail_over": "fault",
+    "load_group": "event",
+    "former_learns": "event",
     "lose_request": "fault",
     "lose_response": "fault",
     "delay_request": "fault",
@@ -219,9 +239,21 @@ class Words:
         """Who acts: `member A`, `the coordinator`, or one of `others`."""
         if firing.name in self.others:
             return self.others[firing.name]
+        if firing.name.startswith(FORMER):
+            return THE_FORMER
         if firing.me is None or firing.name in self.to_member:
             return THE_COORDINATOR
         return member(firing.me)
+
+    def answers(self, name: str) -> bool:
+        """Does an outcome answer or park a request?"""
+        return name.removeprefix(FORMER) in self.codes or name.endswith(SENT_AWAY)
+
+    def code(self, name: str) -> int | None:
+        """The error code with which an outcome answers a request, None if it parks it. A former
+        coordinator has the outcomes of any other, and one more.
+        """
+        return 16 if name.endswith(SENT_AWAY) else self.codes[name.removeprefix(FORMER)]
 
     def _does(self, step: Step, after: Mapping[str, Any]) -> str:
         name, me = step.firing.name, step.firing.me
@@ -242,13 +274,13 @@ class Words:
         """What an urgent outcome adds to the sentence, as subjects with what they do."""
         name, me = firing.name, firing.me
         rule, _, label = name.partition(":")
-        if name in self.codes:
-            code = self.codes[name]
+        if self.answers(name):
+            code, former = self.code(name), name.startswith(FORMER)
             if code is None:
                 for does in self.parks[name]:
                     yield THE_COORDINATOR, does.format(who=member(me))
-            elif code:
-                yield THE_COORDINATOR, f"answers {name_of(code)}"
+            elif code or former:
+                yield THE_FORMER if former else THE_COORDINATOR, f"answers {name_of(code)}"
         elif name == "join_answer:joined":
             yield member(me), f"joins generation {after['client'][me].generation}"
         elif name == "sync_answer:assigned":

@@ -17,7 +17,7 @@ from groupcheck.model.protocol.variant import Variant
 
 
 def promised(variant: Variant, spec: Spec) -> Spec:
-    more = for_families(variant.families)
+    more = for_families(variant.families_at(spec.scope))
     return attrs.evolve(spec, invariants=more.invariants, goals=more.goals, views=more.views)
 
 
