@@ -21,13 +21,14 @@ from groupcheck.model.protocol.codes import (
     MEMBER_ID_REQUIRED,
     NONE,
 )
-from groupcheck.oracles.conform import keeping, takeovers
+from groupcheck.oracles.conform import keeping, phases, takeovers
 from groupcheck.oracles.conform.history import Key, join_of
 from groupcheck.oracles.conform.rows import Asks, Input, Memory, Outcome, Told
 from groupcheck.oracles.conform.standing import (
     Move,
     Standing,
     empties,
+    held_for_good,
     kept_until,
     late_codes,
     leads_with,
@@ -126,6 +127,11 @@ def answers_differ(
     expected: dict[int, Told] = {
         waited.get(t.member, -1) if t.parked else moved.asked: t for t in outcome.told
     }
+    memory = outcome.after
+    if isinstance(given, Asks) and given.former and before.former is not None and at.former:
+        memory, now = Memory(before.former, before.former_seats), at.former
+        if held_for_good(at, outcome):
+            expected.pop(moved.asked, None)
     late = late_codes(at, before, given, moved, outcome)
     codes = {number: told.answer.code for number, told in expected.items() if number not in late}
     outside = keeping.code(outcome)
@@ -155,7 +161,7 @@ def answers_differ(
     for number in sorted(set(at_last) & set(expected)):
         told = expected[number]
         skips = takeovers.ends(given) is not None
-        for what, model, seen in _answer(told, outcome.after, now, at_last[number], scope, skips):
+        for what, model, seen in _answer(told, memory, now, at_last[number], scope, skips):
             if model != seen:
                 yield f"request {number}: {what} is {_shown(seen)}, in the model {_shown(model)}"
 
@@ -169,7 +175,8 @@ def forgotten_differ(at: Standing, moved: Move, outcome: Outcome, real: Observed
     asked = set(before.values()) | {moved.asked} - {0}
     late = {number for number, _ in real.released}
     seen = asked - set(real.answers) - late - _waiting(real.memory)
-    if any(isinstance(command, FailOver) for command in moved.first):
+    loading = outcome.after.core.loading  # what waits at a former coordinator is not looked at
+    if loading or any(isinstance(command, FailOver) for command in moved.first):
         seen = set()
     if expected != seen:
         yield f"requests forgotten are {_shown(seen)}, in the model {_shown(expected)}"
@@ -189,6 +196,9 @@ def codes_from_log(at: Standing, moved: Move, now: Standing, answered: set[int])
     """
     there = now.log.in_flight
     ended = [write for write in at.log.in_flight if write not in there]
+    if phases.unloads(moved.first):
+        plans = (*at.past.plans, *at.stranded)
+        return {n: c for n, c in phases.codes(at.owed, plans).items() if n not in answered}
     if any(isinstance(command, FailOver) for command in moved.first):
         return {}
     failed = [c.timer for c in moved.first if isinstance(c, Fire) and c.timer.startswith("append-")]
@@ -257,6 +267,10 @@ def subscribed(said: JoinGroup | Subscribed) -> tuple[int, tuple[tuple[str, int]
 
 def memory_differs(memory: Memory, at: Standing, real: Real | None, scope: Scope) -> Iterator[str]:
     """What differs between the dump of the real memory and the model's memory."""
+    if memory.core.loading:
+        if isinstance(real, ClassicMemory) or real is None or real.coordinator != "LOADING":
+            yield f"the coordinator does not load, but remembers {type(real).__name__}"
+        return
     if memory.kept is not None and real is not None:
         yield from keeping.offsets_differ(memory, real)
     if memory.kept is not None and not memory.kept.there:

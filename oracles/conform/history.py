@@ -17,11 +17,11 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.classic import failover, timers
+from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.classic.coordinator import heartbeat, join_group, offset_commit
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats
 from groupcheck.model.protocol.classic.twins import meet_twin
-from groupcheck.oracles.conform import takeovers
+from groupcheck.oracles.conform import phases, takeovers
 from groupcheck.oracles.conform.rows import Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.conform.takeovers import ends, renamed
 from groupcheck.oracles.kafka.commands import (
@@ -33,6 +33,7 @@ from groupcheck.oracles.kafka.commands import (
     JoinGroup,
     OffsetFetch,
     Request,
+    Unload,
 )
 
 # The group is deleted with the ids that it has handed out (see `keeping`).
@@ -188,7 +189,7 @@ def after(
     """
     now = outcome.after
     rule = next((name for name in outcome.rules if name not in MOVES), "")
-    moved = rule == failover.fail_over.name
+    moved = phases.loses_memory(rule)
     there = {(me, id) for me, some in enumerate(now.seats) for id, _ in some}
     taken = {
         takeovers.key(me, seat.takes[0])
@@ -291,7 +292,7 @@ def _arms(key: Key, before: Memory, given: Input, now: Memory, rule: str) -> boo
         and given.request.id == id
     ):
         return given.member == me
-    return rule == failover.fail_over.name or was.member != seat.member or was.sync > seat.sync
+    return phases.loses_memory(rule) or was.member != seat.member or was.sync > seat.sync
 
 
 def _rejected(
@@ -354,6 +355,8 @@ class Log:
                 return Log(self.written, self.written)
             case AutoCommit(on=False):
                 return attrs.evolve(self, held=True)
+            case Unload(broker=None):
+                return attrs.evolve(self, in_flight=())
             case FailOver(keep=keep):
                 ends = {"all": self.written, "committed": self.replicated}
                 end = ends[keep] if keep in ends else int(keep)

@@ -10,6 +10,8 @@ A real memory is the whole dump (`ClassicMemory`) with:
 - the group record that a fail-over would load: the last one of the whole log, or of the part that
   the other brokers have, as the model's memory says. Only where the scope has fail-overs.
 
+A coordinator that loads remembers nothing yet but the log.
+
 Left out is what the comparison knows exactly from the schedule that led there (`history`): when
 timers are due, timeouts, the subscriptions and assignments of members, numbers of requests. Also
 left out: how many ids were made, offsets in the log, records of an append that no fail-over would
@@ -54,9 +56,11 @@ def real_memory(
     """
     names = {name: whose for whose, name in at.names}
     real = look.memory
-    assert real is not None
     found = found_until(at, memory) or end.high_watermark
     until = end.end if memory.core.recorded else found
+    if memory.core.loading:
+        return "loading", memory.stale, None if log is None else _loaded(log, until, names)
+    assert real is not None
     return (
         _group(real, names) if isinstance(real, ClassicMemory) else None,
         _timers(real, names),

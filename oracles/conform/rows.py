@@ -14,6 +14,11 @@ taken further.
 A static member also joins without its id while the coordinator knows it, and is removed by its
 instance id. Of several static members none changes its subscription: a takeover remembers the one
 before, so that there would be three times as many memories. The rows of one member do that.
+
+Where a fail-over takes its phases, it begins in each of its ways, and requests go to the
+coordinator that loads and to the former one. To a former one that does not know yet go only those
+that change neither its memory nor the log, and commits; and the next one does not load before the
+former one knows, because its memory does not depend on that.
 """
 
 from __future__ import annotations
@@ -30,6 +35,14 @@ from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, unlogged
 from groupcheck.model.protocol.classic.keeping.kept import Kept, Txn
 from groupcheck.model.protocol.classic.keeping.transactions import write_marker
+from groupcheck.model.protocol.classic.moving import (
+    NOBODY,
+    SENT_AWAY,
+    WAYS,
+    Way,
+    former_learns,
+    load_group,
+)
 from groupcheck.model.protocol.classic.offsets import Offsets, store_offset
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.takeover import takeover_committed, takeover_failed
@@ -73,6 +86,8 @@ OF_THE_GROUP = frozenset(
         fail_over,
         takeover_committed,
         takeover_failed,
+        load_group,
+        former_learns,
     )
 )
 # Rules of inputs in place of `write_marker`: whether the transaction is committed.
@@ -89,6 +104,8 @@ class Asks:
 
     member: int
     request: Request
+    # It goes to the broker that was the coordinator before.
+    former: bool = False
 
 
 @frozen
@@ -100,6 +117,8 @@ class Fires:
     rule: str
     member: int | None = None
     id: int | None = None
+    # How a fail-over begins, where it takes its phases.
+    way: Way | None = None
 
 
 Input = Asks | Fires
@@ -135,11 +154,26 @@ class Memory:
     # The offsets and the transactions of producers, where they are part of the rows.
     kept: Kept | None = None
     txns: tuple[Txn, ...] = ()
+    # What a former coordinator remembers that does not know yet that it is none any more.
+    former: Core | None = None
+    former_seats: tuple[Seats, ...] = ()
+    # While the group is loaded: the former coordinator is there and answers.
+    stale: bool = False
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
         """The connections over which somebody waits: one for each parked request."""
+        if self.former is not None:
+            waiting = (_link(self.former, seats) for seats in self.former_seats)
+            return tuple(attrs.evolve(link, stale=True) for link in waiting)
         return tuple(_link(self.core, seats) for seats in self.seats)
+
+
+def _stale(memory: Memory, given: Input) -> bool:
+    """Does the former coordinator answer, after the step?"""
+    if isinstance(given, Fires) and given.way is not None:
+        return given.way != Way.REGAINED
+    return memory.stale
 
 
 def _link(core: Core, seats: Seats) -> Link:
@@ -200,8 +234,10 @@ class Rows:
         if memory.core.generation > self.scope.last_generation:
             return
         for me in range(self.scope.members):
-            for request in self._requests(me, memory):
-                yield Asks(me, request)
+            if memory.former is None:
+                for request in self._requests(me, memory):
+                    yield Asks(me, request)
+            yield from self._asks_former(me, memory)
         yield from self._of_offsets(memory)
         yield from self.armed(memory)
         for instance in self._see.ordinary:
@@ -220,11 +256,34 @@ class Rows:
                 if not txn.idle and self._writes(memory):
                     yield from (Fires(rule, me) for rule in ENDS_TXN)
 
+    def _asks_former(self, me: int, memory: Memory) -> Iterator[Asks]:
+        """What a process asks the former coordinator, if there is one."""
+        if memory.former is not None:
+            remembered = Memory(memory.former, memory.former_seats)
+            for request in self._requests(me, remembered):
+                if isinstance(request, OffsetCommit) or self._stays_as_it_is(me, request, memory):
+                    yield Asks(me, request, former=True)
+        elif memory.stale:
+            for request in self._requests(me, memory):
+                yield Asks(me, request, former=True)
+
+    def _stays_as_it_is(self, me: int, request: Request, memory: Memory) -> bool:
+        """Does a former coordinator answer the request from its memory?"""
+        state = self._state(memory, stale=True)
+        reactions = self._driven.ask(state, me, request)
+        return not any(r.rules[0].endswith(SENT_AWAY) for r in reactions)
+
     def armed(self, memory: Memory) -> Iterator[Fires]:
         """The timers that are armed, the append in flight, and the fail-over, as far as the scope
         has them. The comparison makes sure that the real coordinator has the same ones.
         """
         core, has = memory.core, self.scope.has
+        if memory.former is not None:
+            yield Fires(former_learns.name)
+            return
+        if core.loading:
+            yield Fires(load_group.name)
+            return
         if core.appending:
             yield Fires(append_committed.name)
         if core.appending and has("append_failure"):
@@ -248,7 +307,8 @@ class Rows:
                     if lost and has("append_failure"):
                         yield Fires(takeover_failed.name, me)
         if has("fail_over"):
-            yield Fires(fail_over.name)
+            for way in WAYS if self.scope.phases else (None,):
+                yield Fires(fail_over.name, way=way)
 
     def _requests(self, me: int, memory: Memory) -> Iterator[Request]:
         core, seats = memory.core, memory.seats[me]
@@ -260,8 +320,10 @@ class Rows:
         if seats.static and seats.ids and changes:
             yield JoinGroup(NO_ID, CHANGED)
         strangers = (STRANGER,) if me == 0 or seats.static else ()
-        # Nobody knows an id yet whose takeover waits for its append.
-        told = (id for id, seat in seats if seat.takes is None)
+        # Nobody knows an id yet whose takeover waits for its append. A coordinator that loads knows
+        # none, while members of the record ask.
+        there = seats.durable if core.loading else seats.ids
+        told = (id for id, seat in there if seat.takes is None)
         for id in (*told, *strangers):
             seat = seats[id]
             yield JoinGroup(id)
@@ -313,6 +375,7 @@ class Rows:
                 assert isinstance(given, Asks)
                 told.append(Told(given.member, reaction.own, False))
             after = self._memory(reaction.state)
+            after = attrs.evolve(after, stale=after.core.loading and _stale(memory, given))
             stored = self._stored(reaction)
             parked = list(self._parked(given, reaction))
             waiting = tuple(waiter for waiter, orphaned in parked if not orphaned)
@@ -358,38 +421,51 @@ class Rows:
                 yield reaction
 
     def _first_reactions(self, memory: Memory, given: Input) -> Iterator[Reaction]:
-        state = self._state(memory)
         if isinstance(given, Asks):
+            state = self._state(memory, stale=given.former)
             yield from self._driven.ask(state, given.member, given.request)
             return
         rule, me = given.rule, given.member or 0
+        state = self._state(memory, stale=memory.former is not None)
         if rule in ENDS_TXN:
             at = self._see.at["txn", me]
             decided = but(state[at], decided=ENDS_TXN[rule])
             state, rule = (*state[:at], decided, *state[at + 1 :]), write_marker.name
         for fired in self._driven.fired(state, rule, me):
+            if given.way is not None and not fired[0][0].endswith(f":{given.way}"):
+                continue
             seats = given.id is not None and fired[1][self._see.at["seats", given.member]]
             if not seats or seats[given.id] is None:
                 yield from self._driven.react(fired)
 
-    def _state(self, memory: Memory) -> State:
+    def _state(self, memory: Memory, stale: bool) -> State:
+        """The state of a memory. `stale`: connections lead to the former coordinator."""
+        links = tuple(attrs.evolve(link, stale=stale) for link in memory.links)
+        former: dict[str, object] = {}
+        if self.scope.phases:
+            seats = memory.former_seats or (NOBODY,) * self.scope.members
+            former = {"former": memory.former, "former_seats": seats}
         kept: dict[str, object] = {"offsets": Offsets(committed=COMMITTED)}
         if memory.kept is not None:
             kept = {"offsets": memory.kept, "txn": memory.txns}
         return self._driven.state(
             core=memory.core,
             seats=memory.seats,
-            link=memory.links,
+            link=links,
             budget=self.scope.budget,
             **kept,
+            **former,
         )
 
     def _memory(self, state: State) -> Memory:
         named = self._see.named(state)
+        former = named.get("former")
+        seats = named["former_seats"] if former is not None else ()
+        known = Memory(named["core"], named["seats"], former=former, former_seats=seats)
         if not isinstance(named["offsets"], Kept):
-            return Memory(named["core"], named["seats"])
+            return known
         kept = but(named["offsets"], disturbed=False)  # a ghost
-        return Memory(named["core"], named["seats"], kept, named["txn"])
+        return attrs.evolve(known, kept=kept, txns=named["txn"])
 
     def _stored(self, reaction: Reaction) -> int | None:
         offsets: Offsets = reaction.state[self._see.at["offsets", None]]

@@ -27,6 +27,7 @@ def scope_shown(scope: Scope, faults: tuple[str, ...]) -> dict[str, Any]:
         "two_step": scope.two_step,
         "protocols": scope.protocols,
         **({"commits": scope.commits} if isinstance(scope, KeepingScope) else {}),
+        **({"phases": True} if scope.phases else {}),
     }
 
 

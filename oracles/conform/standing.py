@@ -8,12 +8,12 @@ import attrs
 from attrs import field, frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.classic import failover, takeover, timers
+from groupcheck.model.protocol.classic import failover, moving, takeover, timers
 from groupcheck.model.protocol.classic.group import Phase, Seats
 from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.oracles.conform import history, keeping, takeovers
+from groupcheck.oracles.conform import history, keeping, phases, takeovers
 from groupcheck.oracles.conform.history import (
     APPEND_MS,
     History,
@@ -26,7 +26,7 @@ from groupcheck.oracles.conform.history import (
 from groupcheck.oracles.conform.rows import CHANGED, STRANGER, Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.conform.takeovers import key
 from groupcheck.oracles.kafka import commands
-from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends, FailOver, Fire
+from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends, Fire
 
 TOPIC = "t"
 # Member i has timeouts of its own, and other ones once its subscription has changed.
@@ -65,9 +65,13 @@ class Standing:
     found: int = 0
     # Requests whose answers wait for an append that was begun before them, with their codes.
     owed: tuple[tuple[int, int], ...] = ()
+    # Requests that wait for an append at a former coordinator that does not know that it is none.
+    stranded: tuple[int, ...] = ()
     log: Log = field(factory=Log)
     # What the real coordinator still knows about the schedule, and the model does not.
     past: History = field(factory=History)
+    # Where the former coordinator stands that answers while the next one loads.
+    former: Standing | None = None
 
     @classmethod
     def before(cls, memory: Memory, seed: int) -> Standing:
@@ -126,6 +130,8 @@ def move(
         fired = (outside,) if outside else _fires(at, before, given)
         return Move((*prelude, *fired), then, asked)
     request = _request(at, before, given, scope, leads)
+    if given.former:
+        request = attrs.evolve(request, broker=phases.FORMER)
     return Move((*prelude, request), then, len(at.commands) + len(prelude) + 1)
 
 
@@ -162,6 +168,8 @@ def leads_with(before: Memory, given: Input) -> bool:
     """
     if not isinstance(given, Asks) or not isinstance(given.request, messages.SyncGroup):
         return False
+    if given.former:
+        return False
     request, core = given.request, before.core
     return (
         core.phase == Phase.COMPLETING
@@ -173,7 +181,7 @@ def leads_with(before: Memory, given: Input) -> bool:
 def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: bool) -> Command:
     request, me = given.request, given.member
     assert not isinstance(request, messages.Store)
-    name = at.name(me, request.id)
+    name = (at.former if given.former and at.former else at).name(me, request.id)
     instance = takeovers.instance(before.seats[me], me)
     match request:
         case messages.JoinGroup():
@@ -259,7 +267,10 @@ def _fires(at: Standing, before: Memory, given: Fires) -> tuple[Command, ...]:
         case timers.sync_timeout.name:
             return (Fire(timer="sync-g"),)
         case failover.fail_over.name:
-            return (FailOver(keep=_kept(at, before)),)
+            whole = kept_until(at, before) == at.log.written
+            return phases.begun(given.way, _kept(at, before), whole)
+        case moving.load_group.name | moving.former_learns.name:
+            return phases.ended(given.rule)
     assert given.member is not None and given.id is not None
     return (Fire(timer=f"heartbeat-g-{at.name(given.member, given.id)}"),)
 
@@ -287,7 +298,7 @@ def found_until(at: Standing, memory: Memory) -> int | None:
 
 def _found_after(at: Standing, before: Memory, given: Input, outcome: Outcome) -> int:
     """`Standing.found` after the step."""
-    if isinstance(given, Fires) and given.rule == failover.fail_over.name:
+    if phases.fails_over(given):
         return 0
     flying, numbers = dict(takeovers.in_flight(outcome.after)), dict(at.takeovers)
     begun = given.member if takeovers.begins(before, given, outcome) else None
@@ -332,7 +343,7 @@ def _replicates(
         return ()
     if now.appending or any(takeovers.in_flight(outcome.after)):
         return ()
-    failed_over = isinstance(given, Fires) and given.rule == failover.fail_over.name
+    failed_over = phases.fails_over(given)
     survives = before.core.recorded or not scope.has("fail_over")
     changed = takeovers.record(outcome.after) != takeovers.record(before)
     if failed_over or survives or changed or now.durable != before.core.durable:
@@ -371,6 +382,7 @@ def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outc
         flights[given.member] = moved.asked
     flying = dict(takeovers.in_flight(outcome.after))
     past = history.after(at.past, before, given, outcome, done, number, dict(at.names))
+    former, stranded = _at_former(at, given, outcome)
     return Standing(
         at.seed,
         done,
@@ -382,8 +394,42 @@ def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outc
         tuple((me, n) for me, n in sorted(flights.items()) if me in flying),
         found if found > log.replicated else 0,
         tuple((w.number, waiting[w.number]) for w in log.in_flight if w.number in waiting),
+        stranded,
         log,
         attrs.evolve(past, plans=plans),
+        former,
+    )
+
+
+def _at_former(
+    at: Standing, given: Input, outcome: Outcome
+) -> tuple[Standing | None, tuple[int, ...]]:
+    """`Standing.former` and `Standing.stranded` after the step."""
+    former, stranded = at.former, at.stranded
+    if phases.fails_over(given):
+        former = attrs.evolve(at, former=None)
+        stranded = tuple(phases.codes(at.owed, at.past.plans))
+    if not outcome.after.stale:
+        return None, ()
+    return former, stranded if outcome.after.former is not None else ()
+
+
+def held_for_good(at: Standing, outcome: Outcome) -> bool:
+    """Does a former coordinator hold the answer back behind an append, which will never be
+    replicated?
+    """
+    own = next((told.answer for told in outcome.told if not told.parked), None)
+    behind = own is not None and isinstance(own.request, messages.Heartbeat | messages.LeaveGroup)
+    in_flight = at.former is not None and at.former.log.written > at.former.log.replicated
+    return behind and in_flight and not _fails(outcome)
+
+
+def _fails(outcome: Outcome) -> bool:
+    """Does the request end with an exception, which waits for nothing?"""
+    own = next((told.answer for told in outcome.told if not told.parked), None)
+    return own is not None and (
+        (isinstance(own.request, messages.Heartbeat) and own.code in (22, 25, 82))
+        or (isinstance(own.request, keeping.COMMITS) and own.code != 0)
     )
 
 
@@ -413,14 +459,7 @@ def log_after(
     log, last = at.log, len(at.commands) + len(moved.first)
     chained = ends_at_once(outcome)
     writes = _written(before, given, outcome)
-    own = next((told.answer for told in outcome.told if not told.parked), None)
-    fails = keeping.fails(outcome) or (
-        own is not None
-        and (
-            (isinstance(own.request, messages.Heartbeat) and own.code in (22, 25, 82))
-            or (isinstance(own.request, keeping.COMMITS) and own.code != 0)
-        )
-    )
+    fails = keeping.fails(outcome) or _fails(outcome)
     for number, command in enumerate(commands, len(at.commands) + 1):
         count = writes if number == last else 0
         log = log.then(number, command, writes=count, chained=chained and count > 0, fails=fails)

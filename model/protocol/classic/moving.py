@@ -31,7 +31,8 @@ Left out, although it shows:
 
 - What would change a zombie's memory: rounds, members that leave or time out there. A request that
   would is answered 16 at once, which is how it ends when the zombie learns; the other members do
-  not hear of it.
+  not hear of it. So is one whose answer waits for the append of the leader's assignment. (Behind
+  the appends of an Empty group and of an assignment that was overtaken, answers wait, too.)
 - A second move before the zombie of the first one has learned of that.
 - Late requests to the former coordinator.
 
@@ -263,6 +264,12 @@ CHANGES = frozenset(
     """.split()
 )
 
+# Outcomes whose answers the runtime holds back until what was written before is replicated. (Errors
+# are not held back, nor what JoinGroup and SyncGroup are answered.)
+WAITS = frozenset(
+    "heartbeat:accepted heartbeat:rebalancing leave_group:unknown leave_group:fenced".split()
+)
+
 
 @cache
 def at_former(usual: Rule) -> Rule:
@@ -283,7 +290,8 @@ def at_former(usual: Rule) -> Rule:
         if former is not None:
             given = (scope,) if usual.takes_scope else ()
             for label, _, _, after in usual.call(former, former_seats, link, *given):
-                if label in labels:
+                waits = former.appending and f"{usual.name}:{label}" in WAITS
+                if label in labels and not waits:
                     found = {label: after}
         for label, after in found.items():
             yield label, former, former_seats, after

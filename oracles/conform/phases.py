@@ -1,0 +1,57 @@
+"""The phases of a fail-over in rows: which commands begin and end them, and what they answer to
+requests that waited for an append.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from groupcheck.model.protocol.classic import failover, moving
+from groupcheck.model.protocol.classic.moving import Way
+from groupcheck.model.protocol.codes import NOT_COORDINATOR
+from groupcheck.oracles.conform.rows import Fires, Input
+from groupcheck.oracles.kafka.commands import Command, FailOver, FinishLoad, Load, Unload
+
+FORMER = 0  # the broker that was the coordinator before
+LOADS = moving.load_group.name
+
+
+def fails_over(given: Input) -> bool:
+    """Does the coordinator move in this step?"""
+    return isinstance(given, Fires) and given.rule == failover.fail_over.name
+
+
+def loses_memory(rule: str) -> bool:
+    """Is the group unloaded, or loaded from the log, in a step that begins with this outcome?"""
+    return rule.partition(":")[0] in (failover.fail_over.name, LOADS)
+
+
+def begun(way: Way | None, keep: str, whole: bool) -> tuple[Command, ...]:
+    """The commands with which the coordinator moves. `keep`: the records that the next one finds;
+    `whole`: these are all. A broker that is elected again finds all that it has written; where the
+    model has it lose some, it is another broker that nobody has connected to before.
+    """
+    if way is None:
+        return (FailOver(keep=keep),)
+    if way == Way.REGAINED:
+        loads = Load(hold=True) if whole else FailOver(keep=keep, hold=True)
+        return (Unload(), loads)
+    learns = () if way == Way.UNNOTICED else (Unload(broker=FORMER),)
+    return (FailOver(keep=keep, zombie=True, hold=True), *learns)
+
+
+def ended(rule: str) -> tuple[Command, ...]:
+    """The commands that end a phase; empty for any other rule."""
+    if rule == LOADS:
+        return (FinishLoad(),)
+    return (Unload(broker=FORMER),) if rule == moving.former_learns.name else ()
+
+
+def unloads(commands: Iterable[Command]) -> bool:
+    """Does a broker unload the group, so that all is answered that waits there?"""
+    return any(isinstance(command, Unload) for command in commands)
+
+
+def codes(owed: Iterable[tuple[int, int]], plans: Iterable[int]) -> dict[int, int]:
+    """The codes of requests that waited for an append when the group was unloaded."""
+    return dict.fromkeys((*(number for number, _ in owed), *plans), NOT_COORDINATOR)
