@@ -10,6 +10,7 @@ from groupcheck.oracles.conform.situations.expiring import EXPIRING
 from groupcheck.oracles.conform.situations.failing import FAILING
 from groupcheck.oracles.conform.situations.joining import JOINING
 from groupcheck.oracles.conform.situations.leaving import LEAVING
+from groupcheck.oracles.conform.situations.moving import MOVING
 from groupcheck.oracles.conform.situations.offsets import OFFSETS
 from groupcheck.oracles.conform.situations.situation import Situation
 from groupcheck.oracles.conform.situations.static_members import STATIC_MEMBERS
@@ -28,6 +29,7 @@ SITUATIONS: tuple[Situation, ...] = (
     *OFFSETS,
     *EXPIRING,
     *FAILING,
+    *MOVING,
     *STATIC_MEMBERS,
     *TAKEOVERS,
     *TWINS,
