@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.protocol.classic import timers
+from groupcheck.oracles.conform.comparing import held_for_good
 from groupcheck.oracles.conform.history import left_over
-from groupcheck.oracles.conform.rows import Fires, Input, Memory, Outcome
+from groupcheck.oracles.conform.rows import Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.conform.standing import (
     Move,
     Standing,
@@ -63,6 +64,11 @@ ABSTRACTIONS = {
         "The session timer of a member whose request is parked does nothing when it fires. That it"
         " is gone until the request is answered is not part of the model's memory."
     ),
+    "answers of a former coordinator": (
+        "A former coordinator that does not know yet holds back answers behind an append that it"
+        " cannot finish. In the model only the append of a leader's plan does that; of other appends"
+        " the model does not know whether they are in flight."
+    ),
     "replication": (
         "A record survives a fail-over from its append on, or only from its commit on. Both are"
         " executed: fail-overs that keep everything, or what is committed."
@@ -89,5 +95,7 @@ def excuses(
         yield "timer of a rejected id"
     if any(write.number != now.append for write in now.log.in_flight):
         yield "time-outs of writes"
+    if isinstance(given, Asks) and held_for_good(at, outcome):
+        yield "answers of a former coordinator"
     if now.past.spent - at.past.spent:
         yield "timer that fires in vain"

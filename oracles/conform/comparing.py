@@ -28,7 +28,7 @@ from groupcheck.oracles.conform.standing import (
     Move,
     Standing,
     empties,
-    held_for_good,
+    fails,
     kept_until,
     late_codes,
     leads_with,
@@ -189,6 +189,16 @@ def _waiting(real: Real | None) -> set[int]:
     return {number for number in numbers if number is not None}
 
 
+def held_for_good(at: Standing, outcome: Outcome) -> bool:
+    """Does a former coordinator hold the answer back behind an append, which will never be
+    replicated?
+    """
+    own = next((told.answer for told in outcome.told if not told.parked), None)
+    behind = own is not None and isinstance(own.request, messages.Heartbeat | messages.LeaveGroup)
+    in_flight = at.former is not None and at.former.log.written > at.former.log.replicated
+    return behind and in_flight and not fails(outcome)
+
+
 def codes_from_log(at: Standing, moved: Move, now: Standing, answered: set[int]) -> dict[int, int]:
     """The codes of requests that are answered because of what became of a write: those that waited
     for its replication, and a leader's SyncGroup whose append has timed out, even if another one
@@ -197,8 +207,8 @@ def codes_from_log(at: Standing, moved: Move, now: Standing, answered: set[int])
     there = now.log.in_flight
     ended = [write for write in at.log.in_flight if write not in there]
     if phases.unloads(moved.first):
-        plans = (*at.past.plans, *at.stranded)
-        return {n: c for n, c in phases.codes(at.owed, plans).items() if n not in answered}
+        waited_for = (*at.behind_an_append, *at.stranded)
+        return {n: c for n, c in phases.codes(waited_for).items() if n not in answered}
     if any(isinstance(command, FailOver) for command in moved.first):
         return {}
     failed = [c.timer for c in moved.first if isinstance(c, Fire) and c.timer.startswith("append-")]

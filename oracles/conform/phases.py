@@ -12,7 +12,6 @@ from groupcheck.model.protocol.codes import NOT_COORDINATOR
 from groupcheck.oracles.conform.rows import Fires, Input
 from groupcheck.oracles.kafka.commands import Command, FailOver, FinishLoad, Load, Unload
 
-FORMER = 0  # the broker that was the coordinator before
 LOADS = moving.load_group.name
 
 
@@ -26,25 +25,37 @@ def loses_memory(rule: str) -> bool:
     return rule.partition(":")[0] in (failover.fail_over.name, LOADS)
 
 
-def begun(way: Way | None, keep: str, whole: bool) -> tuple[Command, ...]:
-    """The commands with which the coordinator moves. `keep`: the records that the next one finds;
-    `whole`: these are all. A broker that is elected again finds all that it has written; where the
-    model has it lose some, it is another broker that nobody has connected to before.
+def former(commands: Iterable[Command]) -> int:
+    """The number of the former coordinator after these commands (see `FailOver.zombie`)."""
+    number = -1
+    for command in commands:
+        if isinstance(command, FailOver):
+            number = number + 1 if command.zombie else -1
+    return number
+
+
+def begun(
+    way: Way | None, keep: str, whole: bool, commands: Iterable[Command]
+) -> tuple[Command, ...]:
+    """The commands with which the coordinator moves, after `commands`. `keep`: the records that the
+    next one finds; `whole`: these are all. A broker that is elected again finds all that it has
+    written; where the model has it lose some, it is another broker that nobody has connected to
+    before.
     """
     if way is None:
         return (FailOver(keep=keep),)
     if way == Way.REGAINED:
         loads = Load(hold=True) if whole else FailOver(keep=keep, hold=True)
         return (Unload(), loads)
-    learns = () if way == Way.UNNOTICED else (Unload(broker=FORMER),)
-    return (FailOver(keep=keep, zombie=True, hold=True), *learns)
+    moves = FailOver(keep=keep, zombie=True, hold=True)
+    if way == Way.UNNOTICED:
+        return (moves,)
+    return moves, Unload(broker=former((*commands, moves)))
 
 
-def ended(rule: str) -> tuple[Command, ...]:
-    """The commands that end a phase; empty for any other rule."""
-    if rule == LOADS:
-        return (FinishLoad(),)
-    return (Unload(broker=FORMER),) if rule == moving.former_learns.name else ()
+def ended(rule: str, commands: Iterable[Command]) -> tuple[Command, ...]:
+    """The commands that end a phase, after `commands`."""
+    return (FinishLoad(),) if rule == LOADS else (Unload(broker=former(commands)),)
 
 
 def unloads(commands: Iterable[Command]) -> bool:
@@ -52,6 +63,6 @@ def unloads(commands: Iterable[Command]) -> bool:
     return any(isinstance(command, Unload) for command in commands)
 
 
-def codes(owed: Iterable[tuple[int, int]], plans: Iterable[int]) -> dict[int, int]:
+def codes(numbers: Iterable[int]) -> dict[int, int]:
     """The codes of requests that waited for an append when the group was unloaded."""
-    return dict.fromkeys((*(number for number, _ in owed), *plans), NOT_COORDINATOR)
+    return dict.fromkeys(numbers, NOT_COORDINATOR)

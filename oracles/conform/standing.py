@@ -67,6 +67,8 @@ class Standing:
     owed: tuple[tuple[int, int], ...] = ()
     # Requests that wait for an append at a former coordinator that does not know that it is none.
     stranded: tuple[int, ...] = ()
+    # Requests that the coordinator has forgotten, and that were made while an append was in flight.
+    forgotten: tuple[int, ...] = ()
     log: Log = field(factory=Log)
     # What the real coordinator still knows about the schedule, and the model does not.
     past: History = field(factory=History)
@@ -87,6 +89,11 @@ class Standing:
         if id == NO_ID:
             return ""
         return self.gone if id == STRANGER else dict(self.names).get(key(member, id), self.gone)
+
+    @property
+    def behind_an_append(self) -> tuple[int, ...]:
+        """Requests without an answer that an unload answers because an append is in flight."""
+        return (*(number for number, _ in self.owed), *self.past.plans, *self.forgotten)
 
     def timers(self, memory: Memory) -> dict[str, int]:
         """The timers that are armed, each with the time until it is due (ms)."""
@@ -131,7 +138,7 @@ def move(
         return Move((*prelude, *fired), then, asked)
     request = _request(at, before, given, scope, leads)
     if given.former:
-        request = attrs.evolve(request, broker=phases.FORMER)
+        request = attrs.evolve(request, broker=phases.former(at.commands))
     return Move((*prelude, request), then, len(at.commands) + len(prelude) + 1)
 
 
@@ -268,9 +275,9 @@ def _fires(at: Standing, before: Memory, given: Fires) -> tuple[Command, ...]:
             return (Fire(timer="sync-g"),)
         case failover.fail_over.name:
             whole = kept_until(at, before) == at.log.written
-            return phases.begun(given.way, _kept(at, before), whole)
+            return phases.begun(given.way, _kept(at, before), whole, at.commands)
         case moving.load_group.name | moving.former_learns.name:
-            return phases.ended(given.rule)
+            return phases.ended(given.rule, at.commands)
     assert given.member is not None and given.id is not None
     return (Fire(timer=f"heartbeat-g-{at.name(given.member, given.id)}"),)
 
@@ -395,6 +402,7 @@ def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outc
         found if found > log.replicated else 0,
         tuple((w.number, waiting[w.number]) for w in log.in_flight if w.number in waiting),
         stranded,
+        _forgotten(at, moved, outcome, log),
         log,
         attrs.evolve(past, plans=plans),
         former,
@@ -408,23 +416,21 @@ def _at_former(
     former, stranded = at.former, at.stranded
     if phases.fails_over(given):
         former = attrs.evolve(at, former=None)
-        stranded = tuple(phases.codes(at.owed, at.past.plans))
+        stranded = at.behind_an_append
     if not outcome.after.stale:
         return None, ()
     return former, stranded if outcome.after.former is not None else ()
 
 
-def held_for_good(at: Standing, outcome: Outcome) -> bool:
-    """Does a former coordinator hold the answer back behind an append, which will never be
-    replicated?
-    """
-    own = next((told.answer for told in outcome.told if not told.parked), None)
-    behind = own is not None and isinstance(own.request, messages.Heartbeat | messages.LeaveGroup)
-    in_flight = at.former is not None and at.former.log.written > at.former.log.replicated
-    return behind and in_flight and not _fails(outcome)
+def _forgotten(at: Standing, moved: Move, outcome: Outcome, log: Log) -> tuple[int, ...]:
+    """`Standing.forgotten` after the step."""
+    waited = dict(at.parked)
+    now = (waited.get(w.member, 0) if w.parked else moved.asked for w in outcome.forgotten)
+    flying = {write.number for write in log.in_flight}
+    return tuple(number for number in (*at.forgotten, *now) if number in flying)
 
 
-def _fails(outcome: Outcome) -> bool:
+def fails(outcome: Outcome) -> bool:
     """Does the request end with an exception, which waits for nothing?"""
     own = next((told.answer for told in outcome.told if not told.parked), None)
     return own is not None and (
@@ -459,10 +465,10 @@ def log_after(
     log, last = at.log, len(at.commands) + len(moved.first)
     chained = ends_at_once(outcome)
     writes = _written(before, given, outcome)
-    fails = keeping.fails(outcome) or _fails(outcome)
+    throws = keeping.fails(outcome) or fails(outcome)
     for number, command in enumerate(commands, len(at.commands) + 1):
         count = writes if number == last else 0
-        log = log.then(number, command, writes=count, chained=chained and count > 0, fails=fails)
+        log = log.then(number, command, writes=count, chained=chained and count > 0, fails=throws)
     return log
 
 
