@@ -66,8 +66,8 @@ ABSTRACTIONS = {
     ),
     "answers of a former coordinator": (
         "A former coordinator that does not know yet holds back answers behind an append that it"
-        " cannot finish. In the model only the append of a leader's plan does that; of other appends"
-        " the model does not know whether they are in flight."
+        " cannot finish. In the model only the append of a leader's plan does that; of other"
+        " appends it does not know whether they are in flight."
     ),
     "replication": (
         "A record survives a fail-over from its append on, or only from its commit on. Both are"

@@ -193,7 +193,7 @@ def held_for_good(at: Standing, outcome: Outcome) -> bool:
     """Does a former coordinator hold the answer back behind an append, which will never be
     replicated?
     """
-    own = next((told.answer for told in outcome.told if not told.parked), None)
+    own = outcome.own
     behind = own is not None and isinstance(own.request, messages.Heartbeat | messages.LeaveGroup)
     in_flight = at.former is not None and at.former.log.written > at.former.log.replicated
     return behind and in_flight and not fails(outcome)

@@ -200,6 +200,11 @@ class Outcome:
     # Who waits for an answer that will never come, on a connection that is not broken.
     forgotten: tuple[Waiter, ...] = ()
 
+    @property
+    def own(self) -> Answer | None:
+        """The answer to the request at hand; None if there is none."""
+        return next((told.answer for told in self.told if not told.parked), None)
+
 
 class Rows:
     """The rows of a variant at a scope, perhaps with a mutation applied."""

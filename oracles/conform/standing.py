@@ -432,7 +432,7 @@ def _forgotten(at: Standing, moved: Move, outcome: Outcome, log: Log) -> tuple[i
 
 def fails(outcome: Outcome) -> bool:
     """Does the request end with an exception, which waits for nothing?"""
-    own = next((told.answer for told in outcome.told if not told.parked), None)
+    own = outcome.own
     return own is not None and (
         (isinstance(own.request, messages.Heartbeat) and own.code in (22, 25, 82))
         or (isinstance(own.request, keeping.COMMITS) and own.code != 0)
@@ -493,7 +493,7 @@ def late_codes(
     """The request at hand and its code, if the answer is held back until what was written before it
     is replicated. JoinGroup and SyncGroup are answered past the runtime.
     """
-    own = next((told.answer for told in outcome.told if not told.parked), None)
+    own = outcome.own
     if own is not None and keeping.waits_for_nothing(own.request):
         return {}
     code = keeping.code(outcome) if own is None else own.code
