@@ -173,13 +173,12 @@ def leads_with(before: Memory, given: Input) -> bool:
     """Does the leader bring its plan? (Twice, if it asks again before the append has ended: then
     the plan is written twice.)
     """
-    if not isinstance(given, Asks) or not isinstance(given.request, messages.SyncGroup):
-        return False
-    if given.former:
+    if not isinstance(given, Asks) or given.former:
         return False
     request, core = given.request, before.core
     return (
-        core.phase == Phase.COMPLETING
+        isinstance(request, messages.SyncGroup)
+        and core.phase == Phase.COMPLETING
         and before.seats[given.member].leader == request.id
         and request.generation == core.generation
     )
@@ -425,9 +424,8 @@ def _at_former(
 def _forgotten(at: Standing, moved: Move, outcome: Outcome, log: Log) -> tuple[int, ...]:
     """`Standing.forgotten` after the step."""
     waited = dict(at.parked)
-    now = (waited.get(w.member, 0) if w.parked else moved.asked for w in outcome.forgotten)
-    flying = {write.number for write in log.in_flight}
-    return tuple(number for number in (*at.forgotten, *now) if number in flying)
+    now = {waited.get(w.member, 0) if w.parked else moved.asked for w in outcome.forgotten}
+    return tuple(w.number for w in log.in_flight if w.number in {*at.forgotten, *now})
 
 
 def fails(outcome: Outcome) -> bool:
