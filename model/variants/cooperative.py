@@ -16,6 +16,7 @@ from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import ASSIGNORS, CooperativeScope, cooperative
 from groupcheck.model.protocol.classic.covers import (
     BOOKKEEPING,
+    IN_PHASES,
     KAFKA_COORDINATOR,
     KAFKA_MEMBER,
     MEMBER_APART,
@@ -142,6 +143,7 @@ COVERS = (
         max_size=1,
         any_faults=1,
     ),
+    IN_PHASES,
     cover(
         "both_claim late_join_overlap",
         members=2,

@@ -32,6 +32,7 @@ from groupcheck.model.protocol.classic.static import (
 from groupcheck.model.protocol.classic.static_covers import (
     ASKED,
     EXECUTED,
+    IN_PHASES_STATIC,
     NEVER_EXECUTED,
     NO_LEAVING,
     UNREACHED,
@@ -144,6 +145,7 @@ COVERS = (
         generations=2,
         any_faults=1,
     ),
+    IN_PHASES_STATIC,
     cover(
         "both_claim kept_owner_overlap",
         members=2,

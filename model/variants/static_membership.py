@@ -30,6 +30,7 @@ from groupcheck.model.protocol.classic.static import (
 from groupcheck.model.protocol.classic.static_covers import (
     ASKED,
     EXECUTED,
+    IN_PHASES_STATIC,
     NEVER_EXECUTED,
     NO_LEAVING,
     UNREACHED,
@@ -127,6 +128,7 @@ COVERS = (
         generations=1,
         any_faults=1,
     ),
+    IN_PHASES_STATIC,
     cover(
         """
         late_join_overlap offset_commit:illegal_generation read_next rebalance_timeout:missing

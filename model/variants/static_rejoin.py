@@ -10,7 +10,12 @@ import attrs
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import covers, rules
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, cover
+from groupcheck.model.protocol.classic.covers import (
+    BOOKKEEPING,
+    IN_PHASES,
+    KAFKA_COORDINATOR,
+    cover,
+)
 from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS
@@ -102,6 +107,7 @@ COVERS = (
         generations=2,
         any_faults=1,
     ),
+    IN_PHASES,
 )
 ONE_STEP = "A static member is never told to come again with an id."
 NO_LEAVING = "A static member sends no LeaveGroup."

@@ -13,9 +13,8 @@ SAME = "All members list the same assignors."
 REACHED = (
     "commit_answer:fatal",
     "heartbeat_answer:fatal",
-    "join_answer:retry",
-    "sync_answer:fatal",
 )
+IN_PHASES_STATIC = covers.cover(covers.OF_PHASES, **covers.PHASES_SCOPE)
 UNREACHED = {
     **{name: why for name, why in covers.UNREACHED.items() if name not in REACHED},
     "join_group:id_required": ONE_STEP,

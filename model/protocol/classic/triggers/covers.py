@@ -4,7 +4,7 @@ and meet every goal.
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.classic.covers import cover
+from groupcheck.model.protocol.classic.covers import IN_PHASES, cover
 
 # The smallest first; each lists what no smaller one reaches.
 COVERS = (
@@ -184,4 +184,5 @@ COVERS = (
         generations=1,
         any_faults=2,
     ),
+    IN_PHASES,
 )
