@@ -183,9 +183,7 @@ def _mutation(name: str, variant: Variant) -> Mutation:
 
 
 def promises(variant: Variant, scope: Any = None) -> Promises:
-    """What a variant promises at a scope: `invariants`, `goals`, `ends` and `views`. Without a
-    scope: at all of them.
-    """
+    """What a variant promises at a scope, or without one at all of them."""
     return for_families(variant.every_family if scope is None else variant.families_at(scope))
 
 
