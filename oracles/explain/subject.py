@@ -182,9 +182,9 @@ def _mutation(name: str, variant: Variant) -> Mutation:
     )
 
 
-def promises(variant: Variant, scope: Any = None) -> Promises:
-    """What a variant promises at a scope, or without one at all of them."""
-    return for_families(variant.every_family if scope is None else variant.families_at(scope))
+def promises(variant: Variant) -> Promises:
+    """What a variant promises: `invariants`, `goals`, `ends` and `views`."""
+    return for_families(variant.every_family)
 
 
 def subject(
@@ -468,8 +468,8 @@ def _parsed(variant: Variant, settings: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _promised(variant: Variant, spec: Spec) -> Spec:
-    """The spec with the promises of the variant."""
-    more = promises(variant, spec.scope)
+    """The spec with what the variant promises at its scope."""
+    more = promises(attrs.evolve(variant, families=variant.families_at(spec.scope), switched={}))
     return attrs.evolve(
         spec,
         invariants=(*spec.invariants, *more.invariants),

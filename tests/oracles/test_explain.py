@@ -234,7 +234,7 @@ def test_steps_that_repeat_and_change_nothing_share_a_row():
 
 
 def test_every_invariant_has_its_sentence():
-    families = {family for name in names() for family in subject.load(name).families}
+    families = {family for name in names() for family in subject.load(name).every_family}
     promises = for_families(families)
     every = (*promises.invariants, *promises.not_promised)
     assert set(SENTENCES) == {p.name for p in every}
