@@ -28,7 +28,6 @@ from groupcheck.oracles.conform.standing import (
     Move,
     Standing,
     empties,
-    fails,
     kept_until,
     late_codes,
     leads_with,
@@ -196,7 +195,7 @@ def held_for_good(at: Standing, outcome: Outcome) -> bool:
     own = outcome.own
     behind = own is not None and isinstance(own.request, messages.Heartbeat | messages.LeaveGroup)
     in_flight = at.former is not None and at.former.log.written > at.former.log.replicated
-    return behind and in_flight and not fails(outcome)
+    return behind and in_flight and not outcome.fails
 
 
 def codes_from_log(at: Standing, moved: Move, now: Standing, answered: set[int]) -> dict[int, int]:

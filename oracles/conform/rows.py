@@ -205,6 +205,15 @@ class Outcome:
         """The answer to the request at hand; None if there is none."""
         return next((told.answer for told in self.told if not told.parked), None)
 
+    @property
+    def fails(self) -> bool:
+        """Does the request at hand end with an exception, which waits for no append?"""
+        own = self.own
+        return own is not None and (
+            (isinstance(own.request, Heartbeat) and own.code in (22, 25, 82))
+            or (isinstance(own.request, OffsetCommit | TxnOffsetCommit) and own.code != 0)
+        )
+
 
 class Rows:
     """The rows of a variant at a scope, perhaps with a mutation applied."""

@@ -67,7 +67,7 @@ class Standing:
     owed: tuple[tuple[int, int], ...] = ()
     # Requests that wait for an append at a former coordinator that does not know that it is none.
     stranded: tuple[int, ...] = ()
-    # Requests that the coordinator has forgotten, and that were made while an append was in flight.
+    # Requests that it has forgotten, and that were made while an append was in flight.
     forgotten: tuple[int, ...] = ()
     log: Log = field(factory=Log)
     # What the real coordinator still knows about the schedule, and the model does not.
@@ -93,7 +93,9 @@ class Standing:
     @property
     def behind_an_append(self) -> tuple[int, ...]:
         """Requests without an answer that an unload answers because an append is in flight."""
-        return (*(number for number, _ in self.owed), *self.past.plans, *self.forgotten)
+        own = {w.number for w in self.log.in_flight if w.timer == f"append-{w.number}"}
+        late = (number for number, _ in self.owed if number in own)
+        return (*late, *self.past.plans, *self.forgotten)
 
     def timers(self, memory: Memory) -> dict[str, int]:
         """The timers that are armed, each with the time until it is due (ms)."""
@@ -428,15 +430,6 @@ def _forgotten(at: Standing, moved: Move, outcome: Outcome, log: Log) -> tuple[i
     return tuple(w.number for w in log.in_flight if w.number in {*at.forgotten, *now})
 
 
-def fails(outcome: Outcome) -> bool:
-    """Does the request end with an exception, which waits for nothing?"""
-    own = outcome.own
-    return own is not None and (
-        (isinstance(own.request, messages.Heartbeat) and own.code in (22, 25, 82))
-        or (isinstance(own.request, keeping.COMMITS) and own.code != 0)
-    )
-
-
 def waits_after(at: Standing, moved: Move, outcome: Outcome) -> dict[int, int]:
     """Process -> the number of its request that waits."""
     before = dict(at.parked)
@@ -463,7 +456,7 @@ def log_after(
     log, last = at.log, len(at.commands) + len(moved.first)
     chained = ends_at_once(outcome)
     writes = _written(before, given, outcome)
-    throws = keeping.fails(outcome) or fails(outcome)
+    throws = keeping.fails(outcome) or outcome.fails
     for number, command in enumerate(commands, len(at.commands) + 1):
         count = writes if number == last else 0
         log = log.then(number, command, writes=count, chained=chained and count > 0, fails=throws)
