@@ -12,7 +12,14 @@ import attrs
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import covers, rules
 from groupcheck.model.protocol.classic.callbacks import LACKS, WORDS, CallbacksScope, callbacks
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, EXECUTED, KAFKA_COORDINATOR, cover
+from groupcheck.model.protocol.classic.covers import (
+    BOOKKEEPING,
+    EXECUTED,
+    IN_PHASES,
+    KAFKA_COORDINATOR,
+    cover,
+)
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS
 from groupcheck.model.protocol.classic.story import story
@@ -122,6 +129,7 @@ COVERS = (
         max_size=1,
         any_faults=1,
     ),
+    IN_PHASES,
     cover(
         "late_join_overlap",
         members=2,
@@ -139,7 +147,7 @@ UNREACHED: Mapping[str, str] = {
 
 def spec(scope: CallbacksScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    return attrs.evolve(composed(rules.spec(scope), [callbacks]), name="callbacks")
+    return attrs.evolve(composed(rules.spec(scope), [callbacks, moving]), name="callbacks")
 
 
 VARIANT = Variant(
@@ -155,7 +163,8 @@ VARIANT = Variant(
     families=(CLASSIC_GROUP, OFFSETS, CALLBACKS),
     lacks=LACKS,
     assignors=ASSIGNORS,
-    coordinator=COORDINATOR,
+    switched=SWITCHED,
+    coordinator=COORDINATOR | PHASES,
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
     spent_by={fault: names for fault, names in SPENT_BY.items() if fault not in LACKS},

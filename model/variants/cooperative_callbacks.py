@@ -20,7 +20,13 @@ from groupcheck.model.protocol.classic.callbacks import (
     callbacks,
 )
 from groupcheck.model.protocol.classic.cooperative import ASSIGNORS, cooperative
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, cover
+from groupcheck.model.protocol.classic.covers import (
+    BOOKKEEPING,
+    IN_PHASES,
+    KAFKA_COORDINATOR,
+    cover,
+)
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.family import CALLBACKS, CLASSIC_GROUP, COOPERATIVE, OFFSETS
@@ -134,6 +140,7 @@ COVERS = (
         generations=2,
         faults={"session_timeout": 1},
     ),
+    IN_PHASES,
     cover(
         "both_claim late_join_overlap",
         members=2,
@@ -162,9 +169,8 @@ UNREACHED: Mapping[str, str] = {
 
 def spec(scope: CooperativeCallbacksScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    return attrs.evolve(
-        composed(rules.spec(scope), [cooperative, callbacks]), name="cooperative_callbacks"
-    )
+    features = [cooperative, callbacks, moving]
+    return attrs.evolve(composed(rules.spec(scope), features), name="cooperative_callbacks")
 
 
 VARIANT = Variant(
@@ -180,7 +186,8 @@ VARIANT = Variant(
     families=(CLASSIC_GROUP, OFFSETS, COOPERATIVE, CALLBACKS),
     lacks=LACKS,
     assignors=ASSIGNORS,
-    coordinator=COORDINATOR | {look_at_claims.name},
+    switched=SWITCHED,
+    coordinator=COORDINATOR | PHASES | {look_at_claims.name},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
     spent_by={fault: names for fault, names in SPENT_BY.items() if fault not in LACKS},
