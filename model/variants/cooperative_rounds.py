@@ -4,17 +4,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import attrs
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
+from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import cooperative
 from groupcheck.model.protocol.classic.covers import UNREACHED, cover
 from groupcheck.model.protocol.classic.round_count import LACKS, RoundsScope, round_count
-from groupcheck.model.protocol.family import ROUNDS
+from groupcheck.model.protocol.classic.rules import COORDINATOR
+from groupcheck.model.protocol.classic.story import story
+from groupcheck.model.protocol.classic.telling import Words
+from groupcheck.model.protocol.family import CLASSIC_GROUP, COOPERATIVE, OFFSETS, ROUNDS
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS, SPENT_BY
 from groupcheck.model.protocol.feature import composed
-from groupcheck.model.variants import cooperative as counted
+from groupcheck.model.protocol.variant import Variant
 
+WORDS = Words()
 COVERS = (
     cover(
         """
@@ -154,8 +162,7 @@ def spec(scope: RoundsScope) -> Spec:
     return attrs.evolve(composed(rules.spec(scope), features), name="cooperative_rounds")
 
 
-VARIANT = attrs.evolve(
-    counted.VARIANT,
+VARIANT = Variant(
     name="cooperative_rounds",
     title="Classic group, cooperative rebalancing, rounds counted",
     doc=(
@@ -164,16 +171,15 @@ VARIANT = attrs.evolve(
     ),
     scope_type=RoundsScope,
     spec=spec,
-    faults={f: doc for f, doc in counted.VARIANT.faults.items() if f not in LACKS},
-    lacks=LACKS,
-    spent_by={f: spent for f, spent in counted.VARIANT.spent_by.items() if f not in LACKS},
-    progress=None,
-    progress_faults={},
+    faults={fault: doc for fault, doc in CLASSIC_FAULTS.items() if fault not in LACKS},
     assignors=RoundsScope.ASSIGNORS,
-    families=(*counted.VARIANT.families, ROUNDS),
+    families=(CLASSIC_GROUP, COOPERATIVE, OFFSETS, ROUNDS),
+    lacks=LACKS,
+    coordinator=COORDINATOR | {look_at_claims.name},
+    tell=WORDS.tell,
+    story=partial(story, words=WORDS),
+    spent_by={fault: spent for fault, spent in SPENT_BY.items() if fault not in LACKS},
     covers=COVERS,
     unreached={**UNREACHED, **dict.fromkeys(OF_LATE_REQUESTS, LACKS["delay_request"])},
-    real="",
     unreal="it is `cooperative` with a ghost; compare that",
-    executed=(),
 )
