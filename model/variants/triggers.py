@@ -4,7 +4,9 @@ feature, `groupcheck.model.protocol.classic.triggers`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import attrs
 
@@ -24,9 +26,42 @@ from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS, SP
 from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.variant import Variant
 
-# Why rows do not execute a rule on the real coordinator.
-ONE_TOPIC = "the rows know one topic, to which all members subscribe"
-ONE_LIMIT = "all brokers of the rows have the same group.max.size"
+# Every subscription to two topics, of which the leader may know any number of partitions.
+ASKED: Mapping[str, Any] = {"members": 2, "generations": 1, "faults": {"rebalance_timeout": 1}}
+SAME = {"topics": "t:1", "subscriptions": "t|t"}
+LOWERED: Mapping[str, Any] = {
+    "members": 2,
+    "generations": 1,
+    "faults": {"fail_over": 1, "lower_max_size": 1},
+}
+# A process lists other assignors after it was down.
+RELISTED: Mapping[str, Any] = {
+    "members": 2,
+    "generations": 1,
+    "faults": {},
+    "settings": {
+        **SAME,
+        "protocols": "range|sticky",
+        "protocols_after": "range,sticky|range",
+    },
+}
+EXECUTED: tuple[Mapping[str, Any], ...] = (
+    {"members": 1, "generations": 1, "settings": {"topics": "t:1"}},
+    {
+        "members": 2,
+        "generations": 1,
+        "faults": {"rebalance_timeout": 1},
+        "settings": {"topics": "t:1,u:1", "subscriptions": "t|t,u"},
+    },
+    {**LOWERED, "settings": {**SAME, "max_size": "2", "two_step": "no"}},
+    RELISTED,
+)
+CONFORMED: tuple[Mapping[str, Any], ...] = (
+    ASKED,
+    {**LOWERED, "settings": {**SAME, "max_size": "2"}},
+    RELISTED,
+    {"members": 2, "generations": 2, "settings": SAME},
+)
 
 
 def spec(scope: TriggersScope) -> Spec:
@@ -62,15 +97,8 @@ VARIANT = Variant(
     covers=COVERS,
     unreached=UNREACHED,
     real=KAFKA_COORDINATOR,
-    unexecuted={
-        "survey": ONE_TOPIC,
-        "begin_walk": ONE_TOPIC,
-        "answer_joins": ONE_TOPIC,
-        "sync_group": "no SyncGroup of a row says which partitions its leader knew",
-        "lower_max_size": ONE_LIMIT,
-        "fail_over": ONE_LIMIT,
-        "join_group": "no row tells a leader the topics of others, or lowers the limit",
-        "end_walk": "no row ends a survey, or loads a group that is above the limit",
-    },
+    executed=EXECUTED,
+    asked=ASKED,
+    conformed=CONFORMED,
     bookkeeping=BOOKKEEPING,
 )

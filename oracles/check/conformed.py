@@ -35,7 +35,8 @@ from groupcheck.oracles.explain.subject import Subject, subject
 if TYPE_CHECKING:
     from groupcheck.model.engine.fast.search import Search
 
-SETTINGS = ("max_size", "two_step", "protocols")  # of a scope that change the coordinator
+# The settings of a scope that change the coordinator, as far as it has them.
+SETTINGS = ("max_size", "two_step", "protocols", "topics", "subscriptions", "protocols_after")
 ANY = 99  # a fault that may happen may happen any number of times
 Kept = frozenset[str]  # the faults of `REMEMBERED` for which a memory keeps values
 
@@ -110,10 +111,10 @@ def conformed(
 
 def conformed_scopes(variant: Variant, scope: Any) -> Iterator[Mapping[str, Any]]:
     """The executed scopes with the settings of this one, the largest first."""
-    wanted = {name: getattr(scope, name) for name in SETTINGS}
+    wanted = {name: getattr(scope, name, None) for name in SETTINGS}
     for given in (*variant.conformed, *variant.executed):
         about = scope_of(variant, given)
-        if all(getattr(about, name) == value for name, value in wanted.items()):
+        if all(getattr(about, name, None) == value for name, value in wanted.items()):
             yield given
 
 

@@ -13,7 +13,6 @@ from attrs import frozen
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, leader_of
 from groupcheck.model.protocol.classic.keeping.kept import Fetched
-from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import (
     COORDINATOR_NOT_AVAILABLE,
@@ -33,8 +32,9 @@ from groupcheck.oracles.conform.standing import (
     leads_with,
     log_after,
     move,
-    partitions_of,
+    planned_shares,
 )
+from groupcheck.oracles.conform.topics import partitions_of, topics_of
 from groupcheck.oracles.kafka.answers import (
     Answer,
     DeleteAnswer,
@@ -240,7 +240,7 @@ def _answer(
         yield "offset", (("t", 0, answer.offset),), real.offsets
     if isinstance(real, SyncAnswer):
         right = answer.code == 0
-        yield "assignment", partitions_of(answer.share) if right else None, real.assigned
+        yield "assignment", partitions_of(answer.share, scope) if right else None, real.assigned
         yield "protocol type", "consumer" if right else None, real.type
         if right:
             yield "protocol", protocol_of(memory.core.assignor, scope), real.protocol
@@ -267,11 +267,17 @@ def _joined(
         everybody if member == leader else set(),
         {(m.member, *subscribed(m.subscription)) for m in real.members},
     )
+    listed = {topic for m in real.members for topic in m.subscription.topics}
+    told_of = told.answer.group_topics
+    theirs = set() if member != leader else set(topics_of(told_of, scope))
+    yield "topics of the members listed", theirs, listed
 
 
-def subscribed(said: JoinGroup | Subscribed) -> tuple[int, tuple[tuple[str, int], ...]]:
-    """What a member says that it owns: the generation, and the partitions."""
-    return said.owned_generation, tuple(sorted(said.owned))
+def subscribed(said: JoinGroup | Subscribed) -> tuple[Any, ...]:
+    """What a member subscribes to, and what it says that it owns: the generation, and the
+    partitions.
+    """
+    return said.topics, said.owned_generation, tuple(sorted(said.owned))
 
 
 def memory_differs(memory: Memory, at: Standing, real: Real | None, scope: Scope) -> Iterator[str]:
@@ -364,12 +370,13 @@ def _member(
     yield "session timeout", join.session_timeout_ms, real.session_timeout_ms
     yield "rebalance timeout", join.rebalance_timeout_ms, real.rebalance_timeout_ms
     share = dict(at.past.shares).get(key, 0)
-    yield "assignment", partitions_of(share), real.assigned or frozenset()
+    yield "assignment", partitions_of(share, scope), real.assigned or frozenset()
     said = real.protocols[0][1]
     yield "subscription", subscribed(join), subscribed(said)
+    yield "topics", topics_of(seat.topics, scope), said.topics
     if seat.join or seat.owned or core.phase != Phase.PREPARING:
         yield "claimed generation", seat.claimed, said.owned_generation
-        yield "claimed partitions", partitions_of(seat.owned), said.owned
+        yield "claimed partitions", partitions_of(seat.owned, scope), said.owned
     listed = tuple(name for name, _ in real.protocols)
     if seat.loaded and core.assignor is not None:
         yield "protocols", (scope.assignors_listed[core.assignor],), listed
@@ -422,15 +429,14 @@ def _appended(
             if seat.member
         ]
         if not begins:  # the leader's plan
-            members = [
-                (me, id, attrs.evolve(s, share=interval(rank, len(members), scope.partition_count)))
-                for rank, (me, id, s) in enumerate(members)
-            ]
+            assert isinstance(given, Asks) and isinstance(given.request, messages.SyncGroup)
+            shares = planned_shares(memory.seats, given.request.sees, scope)
+            members = [(me, id, attrs.evolve(s, share=shares[me, id])) for me, id, s in members]
         core, leader = memory.core, leader_of(memory.seats)
         protocol = protocol_of(core.assignor, scope)
-        return [_group(core.generation, protocol, leader, members, now.past.joined, now)]
+        return [_group(core.generation, protocol, leader, members, now.past.joined, now, scope)]
     if empties(before, outcome):
-        return [_group(memory.core.generation, None, None, [], (), now)]
+        return [_group(memory.core.generation, None, None, [], (), now, scope)]
     return []
 
 
@@ -443,9 +449,9 @@ def loads_differ(
     leads = ((me, seats.durable_leader) for me, seats in enumerate(memory.seats))
     leader = next((takeovers.key(me, id) for me, id in leads if id is not None), None)
     protocol = protocol_of(assignor, scope) if led else None
-    expected = _group(generation, protocol, leader, members, now.past.logged, now)
+    expected = _group(generation, protocol, leader, members, now.past.logged, now, scope)
     there = found is not None and not found.tombstone
-    seen = _seen(found) if found and there else _group(0, None, None, [], (), now)
+    seen = _seen(found) if found and there else _group(0, None, None, [], (), now, scope)
     if expected != seen:
         yield f"a fail-over loads {_shown(seen)}, in the model {_shown(expected)}"
 
@@ -457,14 +463,16 @@ def _group(
     members: Iterable[tuple[int, int, Seat]],
     joined: tuple[tuple[Key, int], ...],
     now: Standing,
+    scope: Scope,
 ) -> Any:
     """A group record with these members (process, id, seat)."""
     told = []
     for me, id, seat in members:
         join = join_of((me, id), joined, now.commands)
         times = join.session_timeout_ms, join.rebalance_timeout_ms
-        said = seat.claimed, sorted(partitions_of(seat.owned))
-        told.append((now.name(me, id), sorted(partitions_of(seat.share)), *times, *said))
+        owned, share = (sorted(partitions_of(p, scope)) for p in (seat.owned, seat.share))
+        said = topics_of(seat.topics, scope), seat.claimed, owned
+        told.append((now.name(me, id), share, *times, *said))
     return "group", generation, protocol, now.name(*leader) if leader else None, sorted(told)
 
 
@@ -487,6 +495,7 @@ def _seen(record: Record) -> Any:
                 sorted(m.assigned) if isinstance(m.assigned, frozenset) else m.assigned or [],
                 m.session_timeout_ms,
                 m.rebalance_timeout_ms,
+                m.subscription.topics,
                 m.subscription.owned_generation,
                 sorted(m.subscription.owned),
             )

@@ -298,7 +298,7 @@ def scopes_of(
         if generations is None
         else generations,
         "faults": _faults(variant, usual.get("faults") if faults is None else faults),
-        "settings": settings or {},
+        "settings": settings or (usual.get("settings", {}) if whole else {}),
     }
     yield asked
     for scope in variant.executed if not settings else ():

@@ -211,7 +211,7 @@ def after(
     if ends(given) is None and not begins:  # the timer of a new id is armed before it has joined
         armed |= {new: dict(past.joined)[old] for new, old in renames.items()}
     armed = {key: n for key, n in armed.items() if key in there}
-    starts = before.core.phase != now.core.phase == Phase.PREPARING
+    starts = now.core.phase == Phase.PREPARING and (moved or before.core.phase != Phase.PREPARING)
     again = rule == f"{timers.rebalance_timeout.name}:postponed"
     longest = longest_ms(now.seats, pairs, commands) if starts or begins or again else 0
     return attrs.evolve(
@@ -225,7 +225,7 @@ def after(
         or (past.added and not moved and not _resets_added(past, before, rule, commands)),
         round_ms=longest if starts or again else past.round_ms,
         sync_ms=longest if begins else past.sync_ms,
-        shares=_shares(past, before.core, now, renames),
+        shares=_loaded(now) if moved else _shares(past, before.core, now, renames),
         armed=tuple(sorted(armed.items())),
         spent=frozenset(key for key in still if key in past.spent or key in fired),
         rejected=() if moved else tuple(rejected),
@@ -275,6 +275,12 @@ def _shares(
         return ()
     held = dict(past.shares)
     return tuple((key, held.get(renames.get(key, key), 0)) for key, _ in seats)
+
+
+def _loaded(now: Memory) -> tuple[tuple[Key, int], ...]:
+    """The assignment in the record that a fail-over has loaded."""
+    seats = [(me, id, seat) for me, some in enumerate(now.seats) for id, seat in some.durable]
+    return tuple(((me, id), seat.share) for me, id, seat in seats)
 
 
 def _arms(key: Key, before: Memory, given: Input, now: Memory, rule: str) -> bool:

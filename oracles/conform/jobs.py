@@ -22,6 +22,7 @@ from groupcheck.oracles.conform.standing import (
     move,
     unwritten,
 )
+from groupcheck.oracles.conform.topics import layout_of
 from groupcheck.oracles.kafka.answers import Answer
 from groupcheck.oracles.kafka.commands import AutoCommit, Command, Look, ReadLog, Reset
 from groupcheck.oracles.kafka.records import GroupRecord, Record
@@ -113,7 +114,7 @@ def config_of(scope: Scope) -> tuple[tuple[str, int], ...]:
 
 def reset_of(at: Standing, scope: Scope) -> Reset:
     """The fresh coordinator with which a schedule begins."""
-    topics = (("t", scope.partition_count),)
+    topics = {topic.name: topic.most for topic in layout_of(scope)}
     return Reset(seed=at.seed, topics=topics, config=config_of(scope))
 
 

@@ -9,20 +9,15 @@ from collections.abc import Iterable
 from groupcheck.model.protocol.classic import failover, moving
 from groupcheck.model.protocol.classic.moving import Way
 from groupcheck.model.protocol.codes import NOT_COORDINATOR
-from groupcheck.oracles.conform.rows import Fires, Input
+from groupcheck.oracles.conform.rows import MOVES
 from groupcheck.oracles.kafka.commands import Command, FailOver, FinishLoad, Load, Unload
 
 LOADS = moving.load_group.name
 
 
-def fails_over(given: Input) -> bool:
-    """Does the coordinator move in this step?"""
-    return isinstance(given, Fires) and given.rule == failover.fail_over.name
-
-
 def loses_memory(rule: str) -> bool:
     """Is the group unloaded, or loaded from the log, in a step that begins with this outcome?"""
-    return rule.partition(":")[0] in (failover.fail_over.name, LOADS)
+    return rule.partition(":")[0] in (*MOVES, LOADS)
 
 
 def former(commands: Iterable[Command]) -> int:

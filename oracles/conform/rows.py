@@ -11,6 +11,10 @@ and one id each of two are the same). Faults have no budget: what may happen may
 of times, so that the memory alone says what is possible. Memories past the last generation are not
 taken further.
 
+Where topics and subscriptions differ (`triggers`), a member joins with every subscription to them
+that the scope allows instead, and the leader plans with each number of partitions that it may know. A process that the
+group has forgotten may come back with its other list of assignors.
+
 A static member also joins without its id while the coordinator knows it, and is removed by its
 instance id. Of several static members none changes its subscription: a takeover remembers the one
 before, so that there would be three times as many memories. The rows of one member do that.
@@ -55,6 +59,8 @@ from groupcheck.model.protocol.classic.timers import (
     session_timeout,
     sync_timeout,
 )
+from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
+from groupcheck.model.protocol.classic.triggers.settings import max_size
 from groupcheck.model.protocol.driven import Driven, Reaction
 from groupcheck.model.protocol.faults import REMEMBERED
 from groupcheck.model.protocol.link import Link
@@ -71,9 +77,14 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
     TxnOffsetCommit,
 )
+from groupcheck.oracles.conform.topics import seen_by_leaders, subscriptions
 
 # The rules of the timers and faults that `Rows` knows; a variant may have more.
-OF_THE_GROUP = frozenset(
+LOWER_MAX_SIZE = "lower_max_size"
+MOVES = frozenset({fail_over.name, LOWER_MAX_SIZE})
+"""The rules with which the coordinator moves to another broker."""
+
+OF_THE_GROUP = MOVES | frozenset(
     r.name
     for r in (
         append_committed,
@@ -83,7 +94,6 @@ OF_THE_GROUP = frozenset(
         sync_timeout,
         session_timeout,
         new_member_timeout,
-        fail_over,
         takeover_committed,
         takeover_failed,
         load_group,
@@ -106,6 +116,8 @@ class Asks:
     request: Request
     # It goes to the broker that was the coordinator before.
     former: bool = False
+    # The process was configured with its other list of assignors before it started.
+    relisted: bool = False
 
 
 @frozen
@@ -122,6 +134,11 @@ class Fires:
 
 
 Input = Asks | Fires
+
+
+def moves(given: Input) -> bool:
+    """Does the coordinator move to another broker?"""
+    return isinstance(given, Fires) and given.rule in MOVES
 
 
 @frozen
@@ -215,6 +232,12 @@ class Outcome:
         )
 
 
+def _leads(core: Core, seats: Seats, id: int, generation: int) -> bool:
+    """Does the leader's SyncGroup bring a plan?"""
+    current = core.phase == Phase.COMPLETING and generation == core.generation
+    return current and seats.leader == id
+
+
 class Rows:
     """The rows of a variant at a scope, perhaps with a mutation applied."""
 
@@ -251,6 +274,7 @@ class Rows:
             if memory.former is None:
                 for request in self._requests(me, memory):
                     yield Asks(me, request)
+                yield from self._relisted(me, memory.seats[me])
             yield from self._asks_former(me, memory)
         yield from self._of_offsets(memory)
         yield from self.armed(memory)
@@ -323,11 +347,23 @@ class Rows:
         if has("fail_over"):
             for way in WAYS if self.scope.phases else (None,):
                 yield Fires(fail_over.name, way=way)
+        if has("fail_over") and has(LOWER_MAX_SIZE):
+            size = max_size(core, self.scope)
+            if size is not None and size > 1:
+                yield Fires(LOWER_MAX_SIZE)
+
+    def _relisted(self, me: int, seats: Seats) -> Iterator[Asks]:
+        """A process that the group has forgotten joins with its other list of assignors."""
+        if not isinstance(self.scope, TriggersScope) or not self.scope.lists_after:
+            return
+        if not seats.ids and not seats.durable and seats.listed != self.scope.lists_after[me]:
+            yield Asks(me, JoinGroup(NO_ID), relisted=True)
 
     def _requests(self, me: int, memory: Memory) -> Iterator[Request]:
         core, seats = memory.core, memory.seats[me]
         if not seats.ids or seats.static:
-            yield JoinGroup(NO_ID)
+            for topics in subscriptions(me, self.scope)[: 1 if self.scope.two_step else None]:
+                yield JoinGroup(NO_ID, topics=topics)
         if seats.static:
             yield LeaveGroup(NO_ID)
         changes = memory.kept is None and (not seats.static or self.scope.members == 1)
@@ -340,18 +376,16 @@ class Rows:
         told = (id for id, seat in there if seat.takes is None)
         for id in (*told, *strangers):
             seat = seats[id]
-            yield JoinGroup(id)
-            if seat is not None and changes:
-                yield JoinGroup(id, CHANGED)
-                if self.scope.cooperative:
-                    yield JoinGroup(id, CHANGED, owned=1)
+            yield from self._joins(me, id, known=seat is not None, changes=changes)
             # Generation -1 is not an old one; in Kafka it means "from outside the group".
             for generation in (
                 (core.generation, core.generation - 1)
                 if seat is not None and core.generation
                 else (core.generation,)
             ):
-                yield SyncGroup(id, generation)
+                plans = _leads(core, seats, id, generation)
+                for sees in seen_by_leaders(core, self.scope) if plans else (0,):
+                    yield SyncGroup(id, generation, sees)
                 yield Heartbeat(id, generation)
                 if memory.kept is None or self._writes(memory):
                     yield OffsetCommit(id, generation, COMMITTED - 1)
@@ -377,6 +411,16 @@ class Rows:
         core, loses = memory.core, self.scope.has("fail_over")
         settled = core.durable[0] == core.generation and not core.appending
         return memory.kept is not None and self.scope.records > 0 and (settled or not loses)
+
+    def _joins(self, me: int, id: int, *, known: bool, changes: bool) -> Iterator[JoinGroup]:
+        """JoinGroup with the same subscription as before, and with others."""
+        several = subscriptions(me, self.scope)
+        for topics in several if known else several[-1:]:
+            yield JoinGroup(id, topics=topics)
+        if known and changes and not isinstance(self.scope, TriggersScope):
+            yield JoinGroup(id, CHANGED)
+            if self.scope.cooperative:
+                yield JoinGroup(id, CHANGED, owned=1)
 
     def outcomes(self, memory: Memory, given: Input) -> tuple[Outcome, ...]:
         """What the model allows: that nothing happens, if no rule says more. Empty where no such
@@ -435,6 +479,8 @@ class Rows:
                 yield reaction
 
     def _first_reactions(self, memory: Memory, given: Input) -> Iterator[Reaction]:
+        if isinstance(given, Asks) and given.relisted:
+            memory = self._relisting(memory, given.member)
         if isinstance(given, Asks):
             state = self._state(memory, stale=given.former)
             yield from self._driven.ask(state, given.member, given.request)
@@ -451,6 +497,13 @@ class Rows:
             seats = given.id is not None and fired[1][self._see.at["seats", given.member]]
             if not seats or seats[given.id] is None:
                 yield from self._driven.react(fired)
+
+    def _relisting(self, memory: Memory, me: int) -> Memory:
+        """The memory beside which a process has its other list."""
+        assert isinstance(self.scope, TriggersScope)
+        listed = self.scope.lists_after[me]
+        seats = [but(s, listed=listed) if k == me else s for k, s in enumerate(memory.seats)]
+        return attrs.evolve(memory, seats=tuple(seats))
 
     def _state(self, memory: Memory, stale: bool) -> State:
         """The state of a memory. `stale`: connections lead to the former coordinator."""

@@ -7,17 +7,20 @@ from typing import Any
 
 from groupcheck.model.protocol.classic.keeping.scope import KeepingScope
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
 from groupcheck.oracles.conform.ledger import Cause, Difference, Unseen
 from groupcheck.oracles.conform.promises import PROMISES, Finding
 from groupcheck.oracles.conform.rows import Asks, Fires, Input
 from groupcheck.oracles.conform.situations.running import Executed
 from groupcheck.oracles.conform.transcript import lines, model_seen
 
-DEFAULTS = {"max_size": None, "two_step": True, "protocols": "", "commits": "consumer"}
+TOPICAL = ("topics", "subscriptions", "protocols_after")  # what only `TriggersScope` has
+DEFAULTS = {"max_size": None, "two_step": True, "protocols": "", "commits": "consumer"} | dict.fromkeys(TOPICAL, "")
 
 
 def scope_shown(scope: Scope, faults: tuple[str, ...]) -> dict[str, Any]:
     """The fields that bound the rows. Faults have no budget here."""
+    topical = isinstance(scope, TriggersScope)
     return {
         "members": scope.members,
         "generations": scope.generations,
@@ -28,6 +31,7 @@ def scope_shown(scope: Scope, faults: tuple[str, ...]) -> dict[str, Any]:
         "protocols": scope.protocols,
         **({"commits": scope.commits} if isinstance(scope, KeepingScope) else {}),
         **({"phases": True} if scope.phases else {}),
+        **({name: getattr(scope, name) for name in TOPICAL} if topical else {}),
     }
 
 
@@ -82,7 +86,8 @@ def finding_shown(f: Finding) -> dict[str, Any]:
 def input_shown(given: Input) -> str:
     """`member 1 sends SyncGroup(id=0, generation=1)`."""
     if isinstance(given, Asks):
-        return f"member {given.member} sends {given.request!r}"
+        anew = ", configured with its other list of assignors," if given.relisted else ""
+        return f"member {given.member}{anew} sends {given.request!r}"
     assert isinstance(given, Fires)
     whose = "" if given.member is None else f" of member {given.member}"
     return f"{given.rule}{whose}"

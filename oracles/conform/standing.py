@@ -10,8 +10,9 @@ from attrs import field, frozen
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic import failover, moving, takeover, timers
 from groupcheck.model.protocol.classic.group import Phase, Seats
-from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
+from groupcheck.model.protocol.classic.triggers.settings import max_size
 from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.oracles.conform import history, keeping, phases, takeovers
 from groupcheck.oracles.conform.history import (
@@ -23,12 +24,22 @@ from groupcheck.oracles.conform.history import (
     left_over,
     timers_of,
 )
-from groupcheck.oracles.conform.rows import CHANGED, STRANGER, Asks, Fires, Input, Memory, Outcome
+from groupcheck.oracles.conform.rows import (
+    CHANGED,
+    LOWER_MAX_SIZE,
+    STRANGER,
+    Asks,
+    Fires,
+    Input,
+    Memory,
+    Outcome,
+    moves,
+)
 from groupcheck.oracles.conform.takeovers import key
+from groupcheck.oracles.conform.topics import layout_of, partitions_of, range_shares, topics_of
 from groupcheck.oracles.kafka import commands
-from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends, Fire
+from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends, FailOver, Fire
 
-TOPIC = "t"
 # Member i has timeouts of its own, and other ones once its subscription has changed.
 SESSION_MS, SESSION_STEP_MS = 10_000, 1000
 # The initial delay can be extended nine times.
@@ -136,7 +147,7 @@ def move(
         outside = keeping.command(given)
         asks = isinstance(outside, commands.Request)
         asked = len(at.commands) + len(prelude) + 1 if asks else 0
-        fired = (outside,) if outside else _fires(at, before, given)
+        fired = (outside,) if outside else _fires(at, before, given, scope)
         return Move((*prelude, *fired), then, asked)
     request = _request(at, before, given, scope, leads)
     if given.former:
@@ -198,14 +209,15 @@ def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: boo
                 member=name,
                 instance=instance,
                 owned_generation=request.claimed,
-                owned=partitions_of(request.owned),
-                protocols=_protocols(scope, me),
+                topics=topics_of(request.topics, scope),
+                owned=partitions_of(request.owned, scope),
+                protocols=_protocols(scope, given, before.seats[me]),
                 session_timeout_ms=SESSION_MS + SESSION_STEP_MS * me + changed,
                 rebalance_timeout_ms=REBALANCE_MS + REBALANCE_STEP_MS * me + changed,
                 version=None if scope.two_step or instance else 3,
             )
         case messages.SyncGroup():
-            planned = plan(at, before.seats, scope) if leads else ()
+            planned = plan(at, before.seats, request.sees, scope) if leads else ()
             return commands.SyncGroup(
                 member=name,
                 instance=instance,
@@ -221,7 +233,7 @@ def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: boo
                 member=name,
                 instance=instance,
                 generation=request.generation,
-                offsets={TOPIC: {0: request.offset}},
+                offsets={layout_of(scope)[0].name: {0: request.offset}},
             )
         case messages.TxnOffsetCommit():
             return commands.TxnOffsetCommit(
@@ -229,35 +241,44 @@ def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: boo
                 instance=instance if name else None,
                 generation=request.generation,
                 producer=me + 1,
-                offsets={TOPIC: {0: request.offset}},
+                offsets={layout_of(scope)[0].name: {0: request.offset}},
             )
         case messages.OffsetFetch():
             return commands.OffsetFetch(stable=request.stable)
 
 
-def _protocols(scope: Scope, me: int) -> tuple[str, ...]:
-    return scope.lists[me] if scope.lists else ("range",)
+def _protocols(scope: Scope, given: Asks, seats: Seats) -> tuple[str, ...]:
+    """What the process lists."""
+    if given.relisted:
+        assert isinstance(scope, TriggersScope)
+        return scope.lists_after[given.member]
+    return seats.listed or ("range",)
 
 
 def plan(
-    at: Standing, seats: tuple[Seats, ...], scope: Scope
+    at: Standing, seats: tuple[Seats, ...], sees: int, scope: Scope
 ) -> tuple[tuple[str, frozenset[tuple[str, int]]], ...]:
-    """What the leader hands out: the range assignor's shares, with members ordered by index."""
-    members = [(me, id) for me, some in enumerate(seats) for id, seat in some if seat.member]
-    planned = []
-    for rank, (me, id) in enumerate(members):
-        share = interval(rank, len(members), scope.partition_count)
-        planned.append((at.name(me, id), partitions_of(share)))
-    return tuple(planned)
+    """What the leader hands out: the range assignor's shares, with members ordered by index.
+    `sees`: the partitions that it knows, as a bit mask (see `triggers`).
+    """
+    shares = planned_shares(seats, sees, scope)
+    return tuple((at.name(*key), partitions_of(share, scope)) for key, share in shares.items())
 
 
-def partitions_of(share: int) -> frozenset[tuple[str, int]]:
-    """A share (bit mask) as partitions."""
-    return frozenset((TOPIC, p) for p in range(share.bit_length()) if share >> p & 1)
+def planned_shares(seats: tuple[Seats, ...], sees: int, scope: Scope) -> dict[Key, int]:
+    """(process, id) of each member -> its share in the leader's plan, as a bit mask."""
+    members = {
+        (me, id): seat.topics for me, some in enumerate(seats) for id, seat in some if seat.member
+    }
+    return dict(zip(members, range_shares(tuple(members.values()), sees, scope)))
 
 
-def _fires(at: Standing, before: Memory, given: Fires) -> tuple[Command, ...]:
+def _fires(at: Standing, before: Memory, given: Fires, scope: Scope) -> tuple[Command, ...]:
     core = before.core
+    if given.rule == LOWER_MAX_SIZE:
+        size = max_size(core, scope)
+        assert size is not None
+        return (FailOver(keep=_kept(at, before), config={"group.max.size": size - 1}),)
     match given.rule:
         case takeover.takeover_committed.name:
             return (_replicated(at, dict(at.takeovers)[given.member or 0]),)
@@ -306,7 +327,7 @@ def found_until(at: Standing, memory: Memory) -> int | None:
 
 def _found_after(at: Standing, before: Memory, given: Input, outcome: Outcome) -> int:
     """`Standing.found` after the step."""
-    if phases.fails_over(given):
+    if moves(given):
         return 0
     flying, numbers = dict(takeovers.in_flight(outcome.after)), dict(at.takeovers)
     begun = given.member if takeovers.begins(before, given, outcome) else None
@@ -351,7 +372,7 @@ def _replicates(
         return ()
     if now.appending or any(takeovers.in_flight(outcome.after)):
         return ()
-    failed_over = phases.fails_over(given)
+    failed_over = moves(given)
     survives = before.core.recorded or not scope.has("fail_over")
     changed = takeovers.record(outcome.after) != takeovers.record(before)
     if failed_over or survives or changed or now.durable != before.core.durable:
@@ -415,7 +436,7 @@ def _at_former(
 ) -> tuple[Standing | None, tuple[int, ...]]:
     """`Standing.former` and `Standing.stranded` after the step."""
     former, stranded = at.former, at.stranded
-    if phases.fails_over(given):
+    if moves(given):
         former = attrs.evolve(at, former=None)
         stranded = at.behind_an_append
     if not outcome.after.stale:

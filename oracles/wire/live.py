@@ -12,6 +12,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
 from groupcheck.oracles.conform.conformance import executable, rows_at
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.kafka.versions import known
@@ -170,7 +171,7 @@ def live(
         )
     version = known(kafka)
     executable(variant)
-    _, rows = rows_at(
+    scope, rows = rows_at(
         variant,
         MEMBERS if members is None else members,
         GENERATIONS if generations is None else generations,
@@ -178,6 +179,12 @@ def live(
         mutation,
         settings or {},
     )
+    if isinstance(scope, TriggersScope):
+        raise UserError(
+            f"{variant} has several topics, and requests over the wire know one",
+            where="--live",
+            do="leave out --live: `conform` executes the rows on the coordinator alone",
+        )
     began = time.perf_counter()
     with running(version, SETTINGS, say) as on:
         on.broker.ask("topic", TOPIC, 1)
@@ -185,7 +192,7 @@ def live(
         seen, disagreement = explore(rows, on.broker.address, schedules, seed, say)
     return Live(
         variant,
-        rows.scope,
+        scope,
         version,
         mutation,
         seed,

@@ -11,7 +11,7 @@ Kafka: ClassicGroup.currentClassicGroupMembers; ConsumerCoordinator.onLeaderElec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -103,8 +103,7 @@ class _ByTopic:
         rank = self.members - self.left
         mine = scope.partitions_of(self.topics[rank])
         if scope.assignor == "range":
-            topics = [topic for topic in scope.layout if self.topics[rank] & topic.bit]
-            return [sum(_interval(topic, rank, self.known, self.topics) for topic in topics)]
+            return [range_share(rank, self.known, self.topics, scope)]
         later = scope.partitions_of(reduce(or_, self.topics[rank + 1 :], 0))
         subsets = [self.free & mine & ~later]
         for bit in (1 << p for p in range(scope.partition_count)):
@@ -113,7 +112,15 @@ class _ByTopic:
         return subsets
 
 
-def _interval(topic: Topic, rank: int, known: int, topics: tuple[int, ...]) -> int:
+def range_share(rank: int, known: int, topics: Sequence[int], scope: TriggersScope) -> int:
+    """RangeAssignor: the share (bit mask) of the member at this place. `known`: the partitions that
+    the leader knows; `topics`: what each member subscribes to.
+    """
+    mine = [topic for topic in scope.layout if topics[rank] & topic.bit]
+    return sum(_interval(topic, rank, known, topics) for topic in mine)
+
+
+def _interval(topic: Topic, rank: int, known: int, topics: Sequence[int]) -> int:
     """RangeAssignor: the share of a topic of the member at this place."""
     among = [k for k, theirs in enumerate(topics) if theirs & topic.bit]
     count = (known & topic.whole).bit_count()

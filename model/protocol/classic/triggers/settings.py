@@ -13,6 +13,7 @@ from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.group import Core, Errand, Seats, Walk
 from groupcheck.model.protocol.classic.rounds import prepare
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.feature import extended, rewritten
@@ -41,7 +42,7 @@ def lowering(fail_over: Rule) -> Rule:
     return lower_max_size
 
 
-def max_size(core: Core, scope: TriggersScope) -> int | None:
+def max_size(core: Core, scope: Scope) -> int | None:
     """The group.max.size of the present broker."""
     return scope.max_size if core.max_size is None else core.max_size
 
