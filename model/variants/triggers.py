@@ -34,19 +34,20 @@ LOWERED: Mapping[str, Any] = {
     "generations": 1,
     "faults": {"fail_over": 1, "lower_max_size": 1},
 }
-# A process lists other assignors after it was down.
-RELISTED: Mapping[str, Any] = {
-    "members": 2,
-    "generations": 1,
-    "faults": {},
-    "settings": {
-        **SAME,
-        "protocols": "range|sticky",
-        "protocols_after": "range,sticky|range",
-    },
+# Processes list different assignors, and other ones after they were down.
+LISTING: Mapping[str, Any] = {"generations": 1, "faults": {}}
+RELISTED = {"protocols": "range|sticky", "protocols_after": "range,sticky|range"}
+# The faults of the coordinator that the classic group has, too.
+CLASSIC: Mapping[str, Any] = {
+    "append_failure": 1,
+    "fail_over": 1,
+    "session_timeout": 1,
+    "rebalance_timeout": 1,
+    "sync_timeout": 1,
+    "new_member_timeout": 1,
 }
 EXECUTED: tuple[Mapping[str, Any], ...] = (
-    {"members": 1, "generations": 1, "settings": {"topics": "t:1"}},
+    {"members": 1, "generations": 1, "faults": CLASSIC, "settings": {"topics": "t:1"}},
     {
         "members": 2,
         "generations": 1,
@@ -54,13 +55,18 @@ EXECUTED: tuple[Mapping[str, Any], ...] = (
         "settings": {"topics": "t:1,u:1", "subscriptions": "t|t,u"},
     },
     {**LOWERED, "settings": {**SAME, "max_size": "2", "two_step": "no"}},
-    RELISTED,
+    {**LISTING, "members": 2, "settings": {**SAME, "protocols": "range|sticky"}},
+    {
+        **LISTING,
+        "members": 1,
+        "settings": {"topics": "t:1", "protocols": "range", "protocols_after": "range,sticky"},
+    },
 )
 CONFORMED: tuple[Mapping[str, Any], ...] = (
     ASKED,
     {**LOWERED, "settings": {**SAME, "max_size": "2"}},
-    RELISTED,
-    {"members": 2, "generations": 2, "settings": SAME},
+    {**LISTING, "members": 2, "settings": {**SAME, **RELISTED}},
+    {"members": 2, "generations": 2, "faults": CLASSIC, "settings": SAME},
 )
 
 

@@ -6,7 +6,8 @@ A real memory is the whole dump (`ClassicMemory`) with:
 - members named by process and id of the model, or `?` if the model has forgotten them;
 - the timers that are armed, each kind of append once, without those of the ids that the model
   knows (a timer that has fired in vain is armed again when its member is answered);
-- how many SyncGroups of leaders wait for their appends: none, one, or more than one;
+- how many SyncGroups of leaders wait for their appends: none, one, or more than one; and the plan
+  that is to be the group's;
 - the group record that a fail-over would load: the last one of the whole log, or of the part that
   the other brokers have, as the model's memory says. Only where the scope has fail-overs.
 
@@ -27,6 +28,7 @@ import attrs
 
 from groupcheck.oracles.conform.rows import Memory
 from groupcheck.oracles.conform.standing import Standing, found_until
+from groupcheck.oracles.kafka.commands import SyncGroup
 from groupcheck.oracles.kafka.memory import ClassicMember, ClassicMemory
 from groupcheck.oracles.kafka.memory import Memory as Real
 from groupcheck.oracles.kafka.records import GroupRecord, LoggedMember, Record
@@ -65,9 +67,17 @@ def real_memory(
         _group(real, names) if isinstance(real, ClassicMemory) else None,
         _timers(real, names),
         min(len(at.past.plans), PLANS_TOLD_APART),
+        _planned(at, names) if memory.core.appending else None,
         tuple(me for me, _ in sorted(at.takeovers, key=lambda one: one[1])),
         None if log is None else _loaded(log, until, names),
     )
+
+
+def _planned(at: Standing, names: dict[str, Any]) -> Hashable:
+    """What the plan that is being appended gives to each member."""
+    plan = at.commands[at.append - 1]
+    assert isinstance(plan, SyncGroup)
+    return frozenset((_named(member, names), share) for member, share in plan.assignments)
 
 
 def _group(memory: ClassicMemory, names: dict[str, Any]) -> Hashable:

@@ -11,9 +11,9 @@ and one id each of two are the same). Faults have no budget: what may happen may
 of times, so that the memory alone says what is possible. Memories past the last generation are not
 taken further.
 
-Where topics and subscriptions differ (`triggers`), a member joins with every subscription to them
-that the scope allows instead, and the leader plans with each number of partitions that it may know. A process that the
-group has forgotten may come back with its other list of assignors.
+Where topics and subscriptions differ (`triggers`), a member joins instead with every subscription
+that the scope allows, and the leader plans with each number of partitions that it may know. A
+process that the group has forgotten may come back with its other list of assignors.
 
 A static member also joins without its id while the coordinator knows it, and is removed by its
 instance id. Of several static members none changes its subscription: a takeover remembers the one

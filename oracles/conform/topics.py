@@ -54,14 +54,14 @@ def subscriptions(me: int, scope: Scope) -> tuple[int, ...]:
 
 def seen_by_leaders(core: Core, scope: Scope) -> Iterator[int]:
     """What a leader may know of the topics of its group when it makes a plan, as masks of
-    partitions: each topic with any number of partitions, or none. A leader that asks again while
-    its plan is being appended brings the same plan.
+    partitions: each topic with any number of partitions that the scope allows. A leader that asks
+    again while its plan is being appended brings the same plan.
     """
     if not isinstance(scope, TriggersScope) or core.appending:
         yield core.planned
         return
     topics = [topic for topic in scope.layout if core.topics & topic.bit]
-    for counts in product(*(range(topic.most + 1) for topic in topics)):
+    for counts in product(*(range(topic.begins, topic.most + 1) for topic in topics)):
         yield sum(topic.mask(n) for topic, n in zip(topics, counts))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from groupcheck.oracles.conform.situations.changing import CHANGING
 from groupcheck.oracles.conform.situations.expiring import EXPIRING
 from groupcheck.oracles.conform.situations.failing import FAILING
 from groupcheck.oracles.conform.situations.joining import JOINING
@@ -18,6 +19,7 @@ from groupcheck.oracles.conform.situations.syncing import SYNCING
 from groupcheck.oracles.conform.situations.takeovers import TAKEOVERS
 from groupcheck.oracles.conform.situations.twins import TWINS
 from groupcheck.oracles.conform.situations.upgrading import UPGRADING
+from groupcheck.oracles.conform.situations.timeouts import TIMEOUTS
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Lost, Transcript
 from groupcheck.oracles.kafka.versions import VERSIONS
@@ -34,6 +36,8 @@ SITUATIONS: tuple[Situation, ...] = (
     *TAKEOVERS,
     *TWINS,
     *UPGRADING,
+    *CHANGING,
+    *TIMEOUTS,
 )
 
 
