@@ -46,8 +46,8 @@ ABSTRACTIONS = {
     ),
     "plan written twice": (
         "A leader that asks again while its plan is in flight has it written a second time. The"
-        " second record has the fate of the first, of which the model knows. The rows' leader brings"
-        " the same plan again; a situation executes what another plan does."
+        " second record has the fate of the first, of which the model knows. The leader of the rows"
+        " brings the same plan again; a situation executes what another plan does."
     ),
     "timer of 0 ms": (
         "The round of a group that has lost its last member and waits for an id alone has a timeout"
