@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from attrs import field, fields, frozen
+from attrs.converters import optional
 
 from groupcheck.oracles.kafka.reading import json_name
 from groupcheck.oracles.kafka.values import Pairs, pairs, texts
@@ -34,7 +35,7 @@ class Command:
 
 @frozen(kw_only=True)
 class Reset(Command):
-    """A fresh member, subscribed to all topics. It has not polled."""
+    """A fresh member. It has not polled."""
 
     op = "reset"
     # session.timeout.ms.
@@ -57,6 +58,10 @@ class Reset(Command):
     instance: str | None = None
     # Topic -> number of partitions.
     topics: Pairs = field(default=(("t", 2),), converter=pairs, metadata={"json": dict})
+    # The topics to which it subscribes; None: to all.
+    subscribed: tuple[str, ...] | None = field(default=None, converter=optional(texts))
+    # It subscribes to the topics that match this regular expression instead.
+    pattern: str | None = None
     # The virtual time at the beginning, in milliseconds.
     now: int = 1_000_000
 

@@ -131,20 +131,20 @@ COVERS = (
     ),
     cover(
         """
-        processed_twice rebalance_timeout:missing zombie_owner
-        """,
-        members=2,
-        generations=2,
-        faults={"rebalance_timeout": 1},
-    ),
-    cover(
-        """
         heartbeat:illegal_generation offset_commit:illegal_generation
         sync_group:illegal_generation
         """,
         members=1,
         generations=2,
         any_faults=1,
+    ),
+    cover(
+        """
+        processed_twice rebalance_timeout:missing zombie_owner
+        """,
+        members=2,
+        generations=2,
+        faults={"rebalance_timeout": 1},
     ),
     cover(
         """

@@ -45,8 +45,8 @@ class Subscription:
     group: int = 0
     # The partitions of the topics that it watches, as in its metadata; None: it has not looked.
     sees: int | None = None
-    # What it saw of the group's topics when it made the plan (assignmentSnapshot); None: it does
-    # not lead.
+    # What it saw of the topics that it watches when it made the plan (assignmentSnapshot); None: it
+    # does not lead.
     snapshot: int | None = None
 
 
@@ -68,8 +68,9 @@ def outdated(s: Subscription, scope: TriggersScope) -> bool:
 
 
 def _watched(s: Subscription, scope: TriggersScope) -> int:
+    """SubscriptionState.metadataTopics: those of the group, and its own."""
     assert s.sees is not None
-    return s.sees & scope.partitions_of(s.group)
+    return s.sees & scope.partitions_of(s.group | s.topics)
 
 
 def due(s: Subscription, scope: TriggersScope) -> bool:
@@ -147,7 +148,8 @@ def forgetting(original: Rule, *gone: Client) -> Rule:
 
 def elected(original: Rule) -> Rule:
     """JoinGroupResponseHandler, onLeaderElected: the leader begins to watch the topics of all
-    members, and keeps what it sees of them. Topics that it did not watch are looked up at once.
+    members, and keeps what it sees of them. If it does not subscribe to some of these (any more),
+    it looks at all topics first (SubscriptionState.groupSubscribe, ensureFreshMetadata).
     """
 
     def change(
@@ -156,9 +158,9 @@ def elected(original: Rule) -> Rule:
         answer, s = before["link"].answer, before["subscription"]
         if label != "joined" or answer.group_topics == FOLLOWS:
             return after
-        new = answer.group_topics & ~(scope.all_topics if s.pattern else s.joined | s.topics)
-        sees = s.sees | (before["cluster"] & scope.partitions_of(new))
-        s = but(s, group=answer.group_topics, sees=sees)
+        s = but(s, group=answer.group_topics)
+        if s.group & ~s.topics:
+            s = looking(s, before["cluster"], scope)
         return {**after, "subscription": but(s, snapshot=_watched(s, scope))}
 
     return extended(original, change, "subscription", "cluster")
@@ -195,12 +197,14 @@ def _completed(
 ) -> dict[str, Any]:
     """onJoinComplete: a share with a topic to which the member does not subscribe (any more) is not
     installed, and the member joins again. With a pattern, topics that the leader has seen first
-    become part of the subscription.
+    become part of the subscription; one that the member has seen go since it joined does not
+    (maybeUpdateJoinedSubscription).
     """
     now, s = after["client"], before["subscription"]
     topics = scope.topics_of(share)
     if s.pattern:
-        s = but(s, topics=s.topics | topics, joined=s.joined | topics)
+        added = topics & ~s.joined
+        s = but(s, topics=s.topics | added, joined=s.joined | added)
     elif topics & ~s.topics:
         kept = before["client"]
         now = but(

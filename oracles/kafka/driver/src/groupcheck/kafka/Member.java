@@ -36,6 +36,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 
 /**
  * A member of a classic group: Kafka's own ConsumerCoordinator over ConsumerNetworkClient, with the
@@ -69,7 +70,8 @@ final class Member {
 
     /**
      * Options, all of them optional: sessionMs, rebalanceMs, heartbeatMs, backoffMs, backoffMaxMs,
-     * autoCommit, autoCommitMs, assignors, instance, group, rack, topics {name: partitions}, now.
+     * autoCommit, autoCommitMs, assignors, instance, group, rack, topics {name: partitions}, now;
+     * subscribed (topics) or pattern in place of a subscription to all topics.
      */
     Member(JsonNode options, Listening listening) throws Exception {
         this.listening = listening;
@@ -85,7 +87,12 @@ final class Member {
         network = new MemberNetwork(clock, this::refreshMetadata, listening::waiting);
         client = new ConsumerNetworkClient(
                 LOG, network, metadata, clock, backoff, REQUEST_TIMEOUT_MS, Integer.MAX_VALUE);
-        subscribe(topics.keySet());
+        String pattern = Json.text(options, "pattern", null);
+        if (pattern == null)
+            subscribe(options.has("subscribed")
+                    ? Json.texts(options.get("subscribed")) : topics.keySet());
+        else
+            subscribe(Pattern.compile(pattern));
         metadata.updateWithCurrentRequestVersion(topicsMetadata(), false, clock.now);
         hurried = config(options, -1, backoffMax);
         coordinator = MemberVersions.make(ConsumerCoordinator.class,
@@ -124,7 +131,17 @@ final class Member {
     }
 
     void subscribe(Collection<String> names) {
-        subscriptions.subscribe(new TreeSet<>(names), Optional.of(new ConsumerRebalanceListener() {
+        subscriptions.subscribe(new TreeSet<>(names), Optional.of(heard()));
+        metadata.requestUpdateForNewTopics();
+    }
+
+    private void subscribe(Pattern pattern) {
+        subscriptions.subscribe(pattern, Optional.of(heard()));
+        metadata.requestUpdateForNewTopics();
+    }
+
+    private ConsumerRebalanceListener heard() {
+        return new ConsumerRebalanceListener() {
             @Override
             public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
                 called("revoked", partitions);
@@ -139,8 +156,7 @@ final class Member {
             public void onPartitionsLost(Collection<TopicPartition> partitions) {
                 called("lost", partitions);
             }
-        }));
-        metadata.requestUpdateForNewTopics();
+        };
     }
 
     private void called(String callback, Collection<TopicPartition> partitions) {

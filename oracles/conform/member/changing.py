@@ -1,0 +1,406 @@
+"""Members whose subscription and topics change (`triggers`), side by side: the model's own rules,
+and Kafka's Java client.
+
+An input is something that happens to the member: topics change and its client sees it, its
+application subscribes to other topics, it is told to join again, its request is answered or its
+connection breaks. Then it polls. `reached` takes every input from every memory that is reached, up
+to a number of inputs; each is executed on a fresh client that the shortest schedule has led there.
+Compared are the member's state, what it owns, and what it sends: the topics in JoinGroup, the plan
+in SyncGroup. Commits in poll are off, but for `first`, where one is sent before JoinGroup.
+
+What a member remembers is seen in what it sends in its next polls: every memory is polled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.protocol.classic import client as members
+from groupcheck.model.protocol.classic.client import Client, Member
+from groupcheck.model.protocol.classic.triggers.planning import range_share
+from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
+from groupcheck.model.protocol.classic.triggers.subscription import (
+    Subscription,
+    change_subscription,
+    fresh,
+    refresh_metadata,
+)
+from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.messages import (
+    FOLLOWS,
+    NO_ID,
+    Answer,
+    Heartbeat,
+    JoinGroup,
+    SyncGroup,
+)
+from groupcheck.oracles.conform.member.moves import Probe, Standing
+from groupcheck.oracles.conform.topics import partitions_of, topics_of
+from groupcheck.oracles.kafka.client import (
+    Look,
+    coordinator_found,
+    failed,
+    joined,
+    synced,
+)
+from groupcheck.oracles.kafka.client_commands import (
+    Advance,
+    Beat,
+    Command,
+    Disconnect,
+    Network,
+    Poll,
+    Reset,
+    SetTopics,
+    Subscribe,
+)
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.schedule import Lost
+
+ME, OTHER = "m-0", "other"
+BACKOFF_MS = 100
+POLL, NETWORK = Poll(), Network()
+BEGINS = (POLL, coordinator_found(), POLL)
+
+
+@frozen
+class Topics:
+    """The partitions that exist from now on (bit mask); the client sees it."""
+
+    cluster: int
+
+
+@frozen
+class Subscribes:
+    """The application subscribes to these topics (bit mask)."""
+
+    topics: int
+
+
+@frozen
+class Told:
+    """A heartbeat is answered 27."""
+
+
+@frozen
+class GivenId:
+    """JoinGroup is answered 79."""
+
+
+@frozen
+class Joined:
+    """JoinGroup is answered 0: the member leads a group that subscribes to these topics (bit mask),
+    or follows.
+    """
+
+    group: int = FOLLOWS
+
+
+@frozen
+class Synced:
+    """SyncGroup is answered 0 with this share (bit mask)."""
+
+    share: int
+
+
+@frozen
+class Broken:
+    """The connection breaks while a JoinGroup or SyncGroup waits; a new one is made."""
+
+
+Input = Topics | Subscribes | Told | GivenId | Joined | Synced | Broken
+
+
+@frozen(cache_hash=True)
+class Memory:
+    """What the member remembers, and its request that waits."""
+
+    client: Client
+    subscription: Subscription
+    cluster: int
+    request: JoinGroup | SyncGroup | None = None
+
+
+@frozen
+class Led:
+    """What an input and the polls after it lead to, and the outcomes of rules on the way."""
+
+    memory: Memory
+    fired: tuple[str, ...]
+
+
+@frozen
+class Row:
+    """Inputs since the process started, what the model allows after the last one, and the schedule
+    for the client.
+    """
+
+    given: tuple[Input, ...]
+    may: tuple[Led, ...]
+    commands: tuple[Command, ...]
+
+
+@frozen
+class Executed:
+    """What became of a row: where the client may be, as far as it shows; if nowhere, what differs
+    from the first outcome.
+    """
+
+    row: Row
+    led: tuple[Led, ...]
+    differs: tuple[str, ...]
+
+
+class Changing:
+    """The member of a spec of `triggers` with one member, mutated or not."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.scope: TriggersScope = spec.scope
+        self._see = Semantics(spec)
+
+    def start(self) -> Row:
+        """A process that has started, and whose first JoinGroup waits."""
+        begun = Subscription(*self.scope.subscribed(0))
+        memory = Memory(Client(), fresh(begun), self.scope.cluster)
+        return Row((), (self._polled(memory, looks=True),), BEGINS)
+
+    def setup(self) -> Reset:
+        """The fresh client."""
+        topics, pattern = self.scope.subscribed(0)
+        names = topics_of(topics, self.scope)
+        return Reset(
+            topics=_layout(self.scope.cluster, self.scope),
+            subscribed=None if pattern else names,
+            pattern=".*" if pattern else None,
+            auto_commit=False,
+            backoff_ms=BACKOFF_MS,
+            backoff_max_ms=BACKOFF_MS,
+        )
+
+    def tour(self, driver: Driver, most: int) -> Iterator[Executed]:
+        """Every row of up to so many inputs, beyond rows that differ excepted."""
+        level = list(self.run([self.start()], driver))
+        yield from level
+        known = set()
+        for _ in range(most):
+            rows: list[Row] = []
+            for executed in level:
+                worlds = frozenset(led.memory for led in executed.led)
+                if worlds and worlds not in known:
+                    known.add(worlds)
+                    rows += self._beyond(worlds, executed.row)
+            level = list(self.run(rows, driver))
+            yield from level
+
+    def _beyond(self, worlds: frozenset[Memory], row: Row) -> Iterator[Row]:
+        """The rows after one that leaves the client in one of these memories."""
+        first, *others = ([*self.inputs(m)] for m in worlds)
+        for given in first:
+            if all(given in more for more in others):
+                may = tuple({led: None for m in worlds for led in self.after(m, given)})
+                if may:
+                    commands = self._commands(next(iter(worlds)), given)
+                    yield Row((*row.given, given), may, (*row.commands, *commands))
+
+    def inputs(self, m: Memory) -> Iterator[Input]:
+        """Everything that may happen next."""
+        yield from map(Topics, self._clusters(m.cluster))
+        if not m.subscription.pattern and m.subscription.joined is not None:
+            others = range(1, self.scope.all_topics + 1)
+            yield from (Subscribes(t) for t in others if t != m.subscription.topics)
+        if m.client.state == Member.STABLE and m.request is None:
+            yield Told()
+        if m.request is not None:
+            yield Broken()
+        if isinstance(m.request, JoinGroup):
+            if m.request.id == NO_ID:
+                yield GivenId()
+            else:
+                yield Joined()
+                mine = m.request.topics
+                groups = range(self.scope.all_topics + 1)
+                yield from (Joined(g) for g in groups if g & mine == mine)
+        if isinstance(m.request, SyncGroup):
+            whole = [topic.mask(topic.most) for topic in self.scope.layout]
+            yield from map(Synced, (0, *whole, sum(whole)))
+
+    def _clusters(self, now: int) -> Iterator[int]:
+        """One topic is created, deleted, or has one partition more."""
+        for topic in self.scope.layout:
+            count = (now & topic.whole).bit_count()
+            for then in {0, min(count + 1, topic.most)} - {count}:
+                yield now & ~topic.whole | topic.mask(then)
+
+    def after(self, m: Memory, given: Input) -> Iterator[Led]:
+        """What the model allows. A member with a pattern may look at the topics in any poll of a
+        round: it asks for fresh metadata once in `retry.backoff.ms`.
+        """
+        looks = {isinstance(given, Topics | Subscribes)}
+        if m.subscription.pattern:
+            looks.add(True)
+        for name, memory in self._happens(m, given):
+            for look in sorted(looks):
+                led = self._polled(memory, look)
+                yield attrs.evolve(led, fired=(name, *led.fired) if name else led.fired)
+
+    # -- the model
+
+    def _happens(self, m: Memory, given: Input) -> Iterator[tuple[str, Memory]]:
+        match given:
+            case Topics(cluster):
+                yield "", but(m, cluster=cluster)
+            case Subscribes(topics):
+                for name, after in self._fire(change_subscription.name, m):
+                    if after.subscription.topics == topics:
+                        yield name, after
+            case Told():
+                asked = Heartbeat(m.client.id, m.client.generation)
+                answer = Answer(asked, REBALANCE_IN_PROGRESS)
+                yield from self._fire(members.heartbeat_answer.name, m, answer)
+            case Broken():
+                prepare = members.Prepare.DONE
+                yield "", but(m, request=None, client=but(m.client, prepare=prepare))
+            case _:
+                assert m.request is not None
+                answered = but(m, request=None)
+                answer = self._answer(m, m.request, given)
+                joins = isinstance(m.request, JoinGroup)
+                rule = members.join_answer if joins else members.sync_answer
+                yield from self._fire(rule.name, answered, answer)
+
+    def _answer(self, m: Memory, request: JoinGroup | SyncGroup, given: Input) -> Answer:
+        match given:
+            case GivenId():
+                return Answer(request, MEMBER_ID_REQUIRED, 0)
+            case Joined(group):
+                return Answer(request, id=0, generation=_next(m), group_topics=group)
+        assert isinstance(given, Synced)
+        return Answer(request, id=0, generation=m.client.generation, share=given.share)
+
+    def _polled(self, m: Memory, looks: bool) -> Led:
+        """What the member does in its polls. `looks`: its client has fresh metadata."""
+        fired: list[str] = []
+        for rule in (members.join_complete, members.send_sync, refresh_metadata, members.send_join):
+            free = m.request is None or rule in (members.join_complete, refresh_metadata)
+            if free and (looks or rule is not refresh_metadata):
+                for name, after in self._fire(rule.name, m):
+                    fired.append(name)
+                    m = after
+        return Led(m, tuple(fired))
+
+    def _fire(
+        self, rule: str, m: Memory, answer: Answer | None = None
+    ) -> Iterator[tuple[str, Memory]]:
+        """The outcomes of the spec's rule of this name, each with the memory afterwards."""
+        instance = self._see.instance(rule, 0)
+        slots: dict[str, Any] = {
+            "client": m.client,
+            "subscription": m.subscription,
+            "cluster": m.cluster,
+            "link": Link(parked=m.request, answer=answer),
+            "budget": self.scope.budget,
+        }
+        names = instance.rule.slots
+        for name, values in self._see.call(instance, tuple(slots[slot] for slot in names)):
+            after = {**slots, **dict(zip(names, values))}
+            request = after["link"].request or m.request
+            yield name, Memory(after["client"], after["subscription"], after["cluster"], request)
+
+    # -- the client
+
+    def _commands(self, m: Memory, given: Input) -> tuple[Command, ...]:
+        scope = self.scope
+        match given:
+            case Topics(cluster):
+                return (SetTopics(topics=_layout(cluster, scope)), NETWORK, POLL)
+            case Subscribes(topics):
+                return (Subscribe(topics=topics_of(topics, scope)), NETWORK, POLL)
+            case Told():
+                beat = (Advance(ms=3000), Beat(), NETWORK, failed("Heartbeat", 27), NETWORK)
+                return (*beat, POLL)
+            case GivenId():
+                return (failed("JoinGroup", 79, memberId=ME), POLL, POLL)
+            case Joined(group) if group == FOLLOWS:
+                return (joined(_next(m), ME, OTHER), NETWORK, NETWORK, POLL)
+            case Joined(group):
+                assert isinstance(m.request, JoinGroup)
+                listed = {ME: topics_of(m.request.topics, scope), OTHER: topics_of(group, scope)}
+                return (joined(_next(m), ME, ME, listed), NETWORK, NETWORK, POLL)
+            case Synced(share):
+                told: dict[str, list[int]] = {}
+                for topic, p in sorted(partitions_of(share, scope)):
+                    told.setdefault(topic, []).append(p)
+                return (synced(told), POLL, POLL)
+        found = (Advance(ms=BACKOFF_MS), POLL, coordinator_found(), POLL, POLL)
+        return (Disconnect(node="coordinator"), NETWORK, *found)
+
+    def differs(self, given: tuple[Input, ...], led: Led, look: Look) -> Iterator[str]:
+        """What the client shows that the model does not have."""
+        c, scope, request = led.memory.client, self.scope, led.memory.request
+        yield from _unequal("state", str(c.state), look.state)
+        yield from _unequal("owned", partitions_of(c.owned, scope), look.owned)
+        yield from _unequal("generation", c.generation, look.generation)
+        join, sync = look.waiting("JoinGroup"), look.waiting("SyncGroup")
+        sent = join or sync
+        kind = type(request).__name__ if request else None
+        yield from _unequal("request", kind, sent and sent.api)
+        if join is not None and isinstance(request, JoinGroup):
+            (protocol,) = join.data["protocols"]
+            topics = topics_of(request.topics, scope)
+            yield from _unequal("topics", topics, tuple(protocol["metadata"]["topics"]))
+        if sync is not None and isinstance(request, SyncGroup):
+            plan = self._plan(given, led.memory.subscription, request)
+            yield from _unequal("plan", plan, _assigned(sync.data["assignments"]))
+
+    def _plan(self, given: tuple[Input, ...], s: Subscription, request: SyncGroup) -> Any:
+        """What the leader's SyncGroup gives to the two members; nothing if it follows."""
+        last = next(one for one in reversed(given) if isinstance(one, Joined))
+        if last.group == FOLLOWS:
+            return {}
+        assert s.joined is not None
+        both = (s.joined, last.group)
+        shares = [range_share(k, request.sees, both, self.scope) for k in (0, 1)]
+        return {who: partitions_of(share, self.scope) for who, share in zip((ME, OTHER), shares)}
+
+    def run(self, rows: list[Row], driver: Driver) -> Iterator[Executed]:
+        """Executes rows, each on a fresh client."""
+        fresh = Standing(self.setup())
+        probes = [Probe(fresh.then(row.commands[:-1]), row.commands[-1:]) for row in rows]
+        for row, result in zip(rows, driver.run_all(probes)):
+            if isinstance(result, Lost):
+                yield Executed(row, (), (str(result),))
+                continue
+            ((_, look, _),) = result.steps
+            told = [tuple(self.differs(row.given, led, look)) for led in row.may]
+            found = tuple(led for led, what in zip(row.may, told) if not what)
+            yield Executed(row, found, () if found else told[0])
+
+
+def _next(m: Memory) -> int:
+    return max(m.client.generation, 0) + 1
+
+
+def _layout(cluster: int, scope: TriggersScope) -> tuple[tuple[str, int], ...]:
+    counts = ((topic.name, (cluster & topic.whole).bit_count()) for topic in scope.layout)
+    return tuple((name, count) for name, count in counts if count)
+
+
+def _assigned(assignments: Any) -> dict[str, Any]:
+    return {
+        one["memberId"]: frozenset(
+            (topic, p) for topic, ps in (one["assignment"] or {}).items() for p in ps
+        )
+        for one in assignments
+    }
+
+
+def _unequal(what: str, model: Any, real: Any) -> Iterator[str]:
+    if model != real:
+        yield f"{what} is {real!r}, in the model {model!r}"
