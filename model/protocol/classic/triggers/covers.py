@@ -131,7 +131,7 @@ COVERS = (
     ),
     cover(
         """
-        heartbeat:illegal_generation offset_commit:illegal_generation
+        heartbeat:illegal_generation offset_commit:illegal_generation processed_twice
         sync_group:illegal_generation
         """,
         members=1,
@@ -140,7 +140,7 @@ COVERS = (
     ),
     cover(
         """
-        processed_twice rebalance_timeout:missing zombie_owner
+        rebalance_timeout:missing zombie_owner
         """,
         members=2,
         generations=2,
