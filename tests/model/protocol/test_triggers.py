@@ -146,6 +146,40 @@ def test_one_bounce_to_an_assignor_that_others_do_not_list_is_refused() -> None:
     assert "answers 23 INCONSISTENT_GROUP_PROTOCOL" in story
 
 
+@invariant
+def what_is_owned_exists(client: Any, cluster: int) -> bool:
+    """No member owns a partition that does not exist."""
+    return not client.owned & ~cluster
+
+
+def test_a_topic_that_is_made_anew_with_fewer_partitions_leaves_an_owner_of_nothing() -> None:
+    """The last step makes the topic anew, so that it exists, and a partition of it does not."""
+
+    @invariant
+    def as_large_as_before(client: Any, cluster: int) -> bool:
+        """No member owns a partition that is gone while the topic exists."""
+        return bool(not cluster or not client.owned & ~cluster)
+
+    made_anew = {"delete_topic": 1, "create_topic": 1}
+    _, story = told(as_large_as_before, **ONE, generations=2, topics="t:2", faults=made_anew)
+    deleted = story.index("an administrator deletes a topic")
+    assert story.index("an administrator creates a topic") > deleted
+    _, first = told(what_is_owned_exists, **ONE, generations=2, topics="t:2", faults=made_anew)
+    assert "an administrator deletes a topic" in first and "creates" not in first
+
+
+@invariant
+def one_owner(client: Annotated[tuple[Any, ...], "client[:]"]) -> bool:
+    """Only one member owns anything."""
+    return sum(bool(c.owned) for c in client) < 2
+
+
+def test_members_with_different_subscriptions_are_told_with_their_own_partitions() -> None:
+    where = {"topics": "t:1,u:1", "subscriptions": "t|u", "assignor": "range"}
+    _, story = told(one_owner, **TWO, generations=2, **where)
+    assert "member A gets p0" in story and "member B gets p1" in story
+
+
 # -- what members own
 
 
