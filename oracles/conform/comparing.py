@@ -419,7 +419,7 @@ def _appended(
         assert isinstance(given, Asks) and isinstance(given.request, messages.TxnOffsetCommit)
         return [("offset", given.request.offset, given.member + 1)]
     if keeping.creates(before, given, outcome):
-        return [_group(0, None, None, [], (), now)]
+        return [_group(0, None, None, [], (), now, scope)]
     begins = takeovers.begins(before, given, outcome)
     if begins or leads_with(before, given):
         members = [

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groupcheck.model.protocol.classic import failover, moving
+from groupcheck.model.protocol.classic import moving
 from groupcheck.model.protocol.classic.moving import Way
 from groupcheck.model.protocol.codes import NOT_COORDINATOR
 from groupcheck.oracles.conform.rows import MOVES

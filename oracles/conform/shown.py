@@ -15,7 +15,12 @@ from groupcheck.oracles.conform.situations.running import Executed
 from groupcheck.oracles.conform.transcript import lines, model_seen
 
 TOPICAL = ("topics", "subscriptions", "protocols_after")  # what only `TriggersScope` has
-DEFAULTS = {"max_size": None, "two_step": True, "protocols": "", "commits": "consumer"} | dict.fromkeys(TOPICAL, "")
+DEFAULTS = {
+    "max_size": None,
+    "two_step": True,
+    "protocols": "",
+    "commits": "consumer",
+} | dict.fromkeys(TOPICAL, "")
 
 
 def scope_shown(scope: Scope, faults: tuple[str, ...]) -> dict[str, Any]:

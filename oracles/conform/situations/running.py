@@ -17,9 +17,9 @@ from groupcheck.oracles.conform.situations.situation import Situation
 from groupcheck.oracles.conform.situations.static_members import STATIC_MEMBERS
 from groupcheck.oracles.conform.situations.syncing import SYNCING
 from groupcheck.oracles.conform.situations.takeovers import TAKEOVERS
+from groupcheck.oracles.conform.situations.timeouts import TIMEOUTS
 from groupcheck.oracles.conform.situations.twins import TWINS
 from groupcheck.oracles.conform.situations.upgrading import UPGRADING
-from groupcheck.oracles.conform.situations.timeouts import TIMEOUTS
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Lost, Transcript
 from groupcheck.oracles.kafka.versions import VERSIONS
