@@ -12,14 +12,8 @@ from collections.abc import Iterator
 from groupcheck.model.protocol.classic import timers
 from groupcheck.oracles.conform.comparing import held_for_good
 from groupcheck.oracles.conform.history import left_over
-from groupcheck.oracles.conform.rows import Asks, Fires, Input, Memory, Outcome
-from groupcheck.oracles.conform.standing import (
-    Move,
-    Standing,
-    ends_at_once,
-    late_codes,
-    leads_with,
-)
+from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
+from groupcheck.oracles.conform.standing import Move, Standing, ends_at_once, late_codes, leads_with
 
 ABSTRACTIONS = {
     "ids": (

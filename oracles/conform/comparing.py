@@ -4,14 +4,14 @@ records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
 from attrs import frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.classic.group import Core, Phase, Seat, leader_of
+from groupcheck.model.protocol.classic.group import Core, Phase, Seat
 from groupcheck.model.protocol.classic.keeping.kept import Fetched
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import (
@@ -22,17 +22,21 @@ from groupcheck.model.protocol.codes import (
 )
 from groupcheck.oracles.conform import keeping, phases, takeovers
 from groupcheck.oracles.conform.history import Key, join_of
-from groupcheck.oracles.conform.rows import Asks, Input, Memory, Outcome, Told
+from groupcheck.oracles.conform.logged import (
+    leader_name,
+    loads_differ,
+    protocol_of,
+    records_differ,
+    shown,
+)
+from groupcheck.oracles.conform.row import Asks, Input, Memory, Outcome, Told
+from groupcheck.oracles.conform.sending import move
 from groupcheck.oracles.conform.standing import (
     Move,
     Standing,
-    empties,
     kept_until,
     late_codes,
-    leads_with,
     log_after,
-    move,
-    planned_shares,
 )
 from groupcheck.oracles.conform.topics import partitions_of, topics_of
 from groupcheck.oracles.kafka.answers import (
@@ -47,10 +51,9 @@ from groupcheck.oracles.kafka.answers import (
 from groupcheck.oracles.kafka.commands import FailOver, Fire, JoinGroup, Reset
 from groupcheck.oracles.kafka.memory import HOUSEKEEPING, ClassicMember, ClassicMemory
 from groupcheck.oracles.kafka.memory import Memory as Real
-from groupcheck.oracles.kafka.records import GroupRecord, MarkerRecord, OffsetRecord, Record
+from groupcheck.oracles.kafka.records import GroupRecord, Record
 from groupcheck.oracles.kafka.schedule import Step
 
-PROTOCOL = "range"  # what all members list, unless the scope says otherwise
 NOW_MS = Reset().now
 States = {
     Phase.EMPTY: "Empty",
@@ -156,13 +159,13 @@ def answers_differ(
     if isinstance(there := at_last.get(moved.asked), DeleteAnswer) and before.kept is not None:
         other = NONE if before.kept.other else GROUP_ID_NOT_FOUND
         if dict(there.codes).get(keeping.OTHER) != other:
-            yield f"the other group's codes are {_shown(there.codes)}, in the model {other}"
+            yield f"the other group's codes are {shown(there.codes)}, in the model {other}"
     for number in sorted(set(at_last) & set(expected)):
         told = expected[number]
         skips = takeovers.ends(given) is not None
         for what, model, seen in _answer(told, memory, now, at_last[number], scope, skips):
             if model != seen:
-                yield f"request {number}: {what} is {_shown(seen)}, in the model {_shown(model)}"
+                yield f"request {number}: {what} is {shown(seen)}, in the model {shown(model)}"
 
 
 def forgotten_differ(at: Standing, moved: Move, outcome: Outcome, real: Observed) -> Iterator[str]:
@@ -178,7 +181,7 @@ def forgotten_differ(at: Standing, moved: Move, outcome: Outcome, real: Observed
     if loading or any(isinstance(command, FailOver) for command in moved.first):
         seen = set()
     if expected != seen:
-        yield f"requests forgotten are {_shown(seen)}, in the model {_shown(expected)}"
+        yield f"requests forgotten are {shown(seen)}, in the model {shown(expected)}"
 
 
 def _waiting(real: Real | None) -> set[int]:
@@ -249,7 +252,7 @@ def _answer(
 def _joined(
     told: Told, memory: Memory, now: Standing, real: JoinAnswer, scope: Scope, skips: bool
 ) -> Iterator[tuple[str, Any, Any]]:
-    member, leader = now.name(told.member, told.answer.id), _leader(memory, now) or ""
+    member, leader = now.name(told.member, told.answer.id), leader_name(memory, now) or ""
     everybody = {
         (now.name(me, id), *subscribed(join_of((me, id), now.past.joined, now.commands)))
         for me, seats in enumerate(memory.seats)
@@ -294,14 +297,14 @@ def memory_differs(memory: Memory, at: Standing, real: Real | None, scope: Scope
         else:
             timers, seen = _timed(at.timers(memory)), _timed(_due(real))
             if timers != seen:
-                yield f"timers is {_shown(seen)}, in the model {_shown(timers)}"
+                yield f"timers is {shown(seen)}, in the model {shown(timers)}"
         return
     if not isinstance(real, ClassicMemory):
         yield f"there is no classic group, but {type(real).__name__}"
         return
     for what, model, seen in _memory(memory, at, real, scope):
         if model != seen:
-            yield f"{what} is {_shown(seen)}, in the model {_shown(model)}"
+            yield f"{what} is {shown(seen)}, in the model {shown(model)}"
 
 
 def _memory(
@@ -316,7 +319,7 @@ def _memory(
     members = {name for name, (_, seat) in known.items() if seat.member}
     yield "state", States[core.phase], real.state
     yield "generation", core.generation, real.generation
-    yield "leader", _leader(memory, at), real.leader
+    yield "leader", leader_name(memory, at), real.leader
     yield "ids handed out", set(known) - members, set(real.pending_join)
     yield "members", members, {m.member for m in real.members}
     yield "awaiting join", core.parked, real.awaiting_join
@@ -382,134 +385,3 @@ def _member(
         yield "protocols", (scope.assignors_listed[core.assignor],), listed
     else:
         yield "protocols", join.protocols, listed
-
-
-def protocol_of(assignor: int | None, scope: Scope) -> str:
-    """The protocol of the group's last round."""
-    return PROTOCOL if assignor is None else scope.assignors_listed[assignor]
-
-
-def records_differ(
-    before: Memory,
-    given: Input,
-    outcome: Outcome,
-    now: Standing,
-    records: tuple[Record, ...],
-    scope: Scope,
-) -> Iterator[str]:
-    """What the step appended: a group record with the leader's SyncGroup and when the group becomes
-    Empty, an offset with an accepted commit.
-    """
-    expected = _appended(before, given, outcome, now, scope)
-    seen = [_seen(r) for r in records]
-    if expected != seen:
-        yield f"appended is {_shown(seen)}, in the model {_shown(expected)}"
-
-
-def _appended(
-    before: Memory, given: Input, outcome: Outcome, now: Standing, scope: Scope
-) -> list[Any]:
-    memory = outcome.after
-    outside = keeping.appended(before, given, outcome)
-    if outside is not None:
-        return outside
-    if outcome.stored is not None:
-        return [("offset", outcome.stored)]
-    if keeping.pends(given, outcome):
-        assert isinstance(given, Asks) and isinstance(given.request, messages.TxnOffsetCommit)
-        return [("offset", given.request.offset, given.member + 1)]
-    if keeping.creates(before, given, outcome):
-        return [_group(0, None, None, [], (), now, scope)]
-    begins = takeovers.begins(before, given, outcome)
-    if begins or leads_with(before, given):
-        members = [
-            (me, id, seat)
-            for me, some in enumerate(memory.seats)
-            for id, seat in some
-            if seat.member
-        ]
-        if not begins:  # the leader's plan
-            assert isinstance(given, Asks) and isinstance(given.request, messages.SyncGroup)
-            shares = planned_shares(memory.seats, given.request.sees, scope)
-            members = [(me, id, attrs.evolve(s, share=shares[me, id])) for me, id, s in members]
-        core, leader = memory.core, leader_of(memory.seats)
-        protocol = protocol_of(core.assignor, scope)
-        return [_group(core.generation, protocol, leader, members, now.past.joined, now, scope)]
-    if empties(before, outcome):
-        return [_group(memory.core.generation, None, None, [], (), now, scope)]
-    return []
-
-
-def loads_differ(
-    memory: Memory, now: Standing, found: GroupRecord | None, scope: Scope
-) -> Iterator[str]:
-    """What differs between what a fail-over would load now and what the model keeps for it."""
-    generation, led, assignor = memory.core.durable
-    members = [(*key, seat) for key, seat in takeovers.record(memory).items()]
-    leads = ((me, seats.durable_leader) for me, seats in enumerate(memory.seats))
-    leader = next((takeovers.key(me, id) for me, id in leads if id is not None), None)
-    protocol = protocol_of(assignor, scope) if led else None
-    expected = _group(generation, protocol, leader, members, now.past.logged, now, scope)
-    there = found is not None and not found.tombstone
-    seen = _seen(found) if found and there else _group(0, None, None, [], (), now, scope)
-    if expected != seen:
-        yield f"a fail-over loads {_shown(seen)}, in the model {_shown(expected)}"
-
-
-def _group(
-    generation: int,
-    protocol: str | None,
-    leader: Key | None,
-    members: Iterable[tuple[int, int, Seat]],
-    joined: tuple[tuple[Key, int], ...],
-    now: Standing,
-    scope: Scope,
-) -> Any:
-    """A group record with these members (process, id, seat)."""
-    told = []
-    for me, id, seat in members:
-        join = join_of((me, id), joined, now.commands)
-        times = join.session_timeout_ms, join.rebalance_timeout_ms
-        owned, share = (sorted(partitions_of(p, scope)) for p in (seat.owned, seat.share))
-        said = topics_of(seat.topics, scope), seat.claimed, owned
-        told.append((now.name(me, id), share, *times, *said))
-    return "group", generation, protocol, now.name(*leader) if leader else None, sorted(told)
-
-
-def _leader(memory: Memory, at: Standing) -> str | None:
-    leader = leader_of(memory.seats)
-    return None if leader is None else at.name(*leader)
-
-
-def _seen(record: Record) -> Any:
-    if isinstance(record, GroupRecord) and record.tombstone:
-        return ("tombstone",)
-    if isinstance(record, MarkerRecord):
-        return ("marker", record.commit)
-    if isinstance(record, OffsetRecord) and record.producer is not None:
-        return ("offset", record.committed, record.producer)
-    if isinstance(record, GroupRecord):
-        members = sorted(
-            (
-                m.member,
-                sorted(m.assigned) if isinstance(m.assigned, frozenset) else m.assigned or [],
-                m.session_timeout_ms,
-                m.rebalance_timeout_ms,
-                m.subscription.topics,
-                m.subscription.owned_generation,
-                sorted(m.subscription.owned),
-            )
-            for m in record.members
-        )
-        return "group", record.generation, record.protocol, record.leader, members
-    return (
-        ("offset", record.committed)
-        if isinstance(record, OffsetRecord)
-        else ("other", type(record).__name__)
-    )
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, (set, frozenset)):
-        return "{" + ", ".join(sorted(str(v) for v in value)) + "}" if value else "nothing"
-    return "nothing" if value in (None, "", ()) else str(value)

@@ -22,7 +22,7 @@ from groupcheck.model.protocol.classic.coordinator import heartbeat, join_group,
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats
 from groupcheck.model.protocol.classic.twins import meet_twin
 from groupcheck.oracles.conform import phases, takeovers
-from groupcheck.oracles.conform.rows import Asks, Fires, Input, Memory, Outcome
+from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.conform.takeovers import ends, renamed
 from groupcheck.oracles.kafka.commands import (
     AutoCommit,

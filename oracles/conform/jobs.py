@@ -11,15 +11,16 @@ from attrs import field, frozen
 
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform import keeping
-from groupcheck.oracles.conform.comparing import Observed, differences, loads_differ
-from groupcheck.oracles.conform.rows import Asks, Input, Memory, Outcome
+from groupcheck.oracles.conform.comparing import Observed, differences
+from groupcheck.oracles.conform.logged import loads_differ
+from groupcheck.oracles.conform.row import Asks, Input, Memory, Outcome
+from groupcheck.oracles.conform.sending import move
 from groupcheck.oracles.conform.standing import (
     Move,
     Standing,
     after,
     empties,
     leads_with,
-    move,
     unwritten,
 )
 from groupcheck.oracles.conform.topics import layout_of

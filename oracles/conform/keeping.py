@@ -18,14 +18,8 @@ from groupcheck.model.protocol.codes import (
     NONE,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.oracles.conform.rows import (
-    ENDS_TXN,
-    Asks,
-    Fires,
-    Input,
-    Memory,
-    Outcome,
-)
+from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
+from groupcheck.oracles.conform.rows import ENDS_TXN
 from groupcheck.oracles.kafka import commands
 from groupcheck.oracles.kafka.commands import Command, Fire
 from groupcheck.oracles.kafka.memory import Memory as Real

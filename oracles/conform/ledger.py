@@ -13,7 +13,7 @@ from attrs import field, frozen
 
 from groupcheck.oracles.conform.jobs import Row
 from groupcheck.oracles.conform.promises import Finding
-from groupcheck.oracles.conform.rows import Asks, Fires, Input, Memory, Outcome
+from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.kafka.schedule import Lost, Transcript
 
 KEPT = 20  # differences whose transcripts are kept

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from groupcheck.model.protocol.classic import moving
 from groupcheck.model.protocol.classic.moving import Way
 from groupcheck.model.protocol.codes import NOT_COORDINATOR
-from groupcheck.oracles.conform.rows import MOVES
+from groupcheck.oracles.conform.row import MOVES
 from groupcheck.oracles.kafka.commands import Command, FailOver, FinishLoad, Load, Unload
 
 LOADS = moving.load_group.name

@@ -26,7 +26,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.oracles.conform.rows import Memory
+from groupcheck.oracles.conform.row import Memory
 from groupcheck.oracles.conform.standing import Standing, found_until
 from groupcheck.oracles.kafka.commands import SyncGroup
 from groupcheck.oracles.kafka.memory import ClassicMember, ClassicMemory

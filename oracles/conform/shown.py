@@ -10,7 +10,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
 from groupcheck.oracles.conform.ledger import Cause, Difference, Unseen
 from groupcheck.oracles.conform.promises import PROMISES, Finding
-from groupcheck.oracles.conform.rows import Asks, Fires, Input
+from groupcheck.oracles.conform.row import Asks, Fires, Input
 from groupcheck.oracles.conform.situations.running import Executed
 from groupcheck.oracles.conform.transcript import lines, model_seen
 

@@ -8,25 +8,20 @@ import attrs
 from attrs import field, frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.classic import failover, moving, takeover, timers
-from groupcheck.model.protocol.classic.group import Phase, Seats
+from groupcheck.model.protocol.classic import takeover, timers
+from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
-from groupcheck.model.protocol.classic.triggers.settings import max_size
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.oracles.conform import history, keeping, phases, takeovers
+from groupcheck.oracles.conform import history, keeping, takeovers
 from groupcheck.oracles.conform.history import (
     APPEND_MS,
     History,
     Key,
     Log,
     Write,
-    left_over,
     timers_of,
 )
-from groupcheck.oracles.conform.rows import (
-    CHANGED,
-    LOWER_MAX_SIZE,
+from groupcheck.oracles.conform.row import (
     STRANGER,
     Asks,
     Fires,
@@ -36,15 +31,9 @@ from groupcheck.oracles.conform.rows import (
     moves,
 )
 from groupcheck.oracles.conform.takeovers import key
-from groupcheck.oracles.conform.topics import layout_of, partitions_of, range_shares, topics_of
 from groupcheck.oracles.kafka import commands
-from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends, FailOver, Fire
+from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends
 
-# Member i has timeouts of its own, and other ones once its subscription has changed.
-SESSION_MS, SESSION_STEP_MS = 10_000, 1000
-# The initial delay can be extended nine times.
-REBALANCE_MS, REBALANCE_STEP_MS = 30_000, 10_000
-CHANGED_MS = 500
 CREATION: tuple[Command, ...] = (
     commands.JoinGroup(),
     commands.LeaveGroup(member="m1"),
@@ -130,31 +119,6 @@ class Move:
         return (*self.first, *self.then)
 
 
-def move(
-    at: Standing,
-    before: Memory,
-    given: Input,
-    outcome: Outcome,
-    scope: Scope,
-) -> Move:
-    """The commands for an input; `outcome` is one that the model allows."""
-    then = _replicates(at, before, given, outcome, scope)
-    leads = leads_with(before, given)
-    writes = leads or unwritten(before, outcome) or takeovers.begins(before, given, outcome)
-    holds = writes and not at.log.held
-    prelude: tuple[Command, ...] = (AutoCommit(on=False),) if holds else ()
-    if isinstance(given, Fires):
-        outside = keeping.command(given)
-        asks = isinstance(outside, commands.Request)
-        asked = len(at.commands) + len(prelude) + 1 if asks else 0
-        fired = (outside,) if outside else _fires(at, before, given, scope)
-        return Move((*prelude, *fired), then, asked)
-    request = _request(at, before, given, scope, leads)
-    if given.former:
-        request = attrs.evolve(request, broker=phases.former(at.commands))
-    return Move((*prelude, request), then, len(at.commands) + len(prelude) + 1)
-
-
 def possible(at: Standing, given: Input) -> bool:
     """Can the input happen there? A timer that has fired without effect is gone. Of several
     takeovers, the one that was appended first is replicated first.
@@ -197,123 +161,9 @@ def leads_with(before: Memory, given: Input) -> bool:
     )
 
 
-def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: bool) -> Command:
-    request, me = given.request, given.member
-    assert not isinstance(request, messages.Store)
-    name = (at.former if given.former and at.former else at).name(me, request.id)
-    instance = takeovers.instance(before.seats[me], me)
-    match request:
-        case messages.JoinGroup():
-            changed = CHANGED_MS * (request.claimed == CHANGED)
-            return commands.JoinGroup(
-                member=name,
-                instance=instance,
-                owned_generation=request.claimed,
-                topics=topics_of(request.topics, scope),
-                owned=partitions_of(request.owned, scope),
-                protocols=_protocols(scope, given, before.seats[me]),
-                session_timeout_ms=SESSION_MS + SESSION_STEP_MS * me + changed,
-                rebalance_timeout_ms=REBALANCE_MS + REBALANCE_STEP_MS * me + changed,
-                version=None if scope.two_step or instance else 3,
-            )
-        case messages.SyncGroup():
-            planned = plan(at, before.seats, request.sees, scope) if leads else ()
-            return commands.SyncGroup(
-                member=name,
-                instance=instance,
-                generation=request.generation,
-                assignments=planned,
-            )
-        case messages.Heartbeat():
-            return commands.Heartbeat(member=name, instance=instance, generation=request.generation)
-        case messages.LeaveGroup():
-            return commands.LeaveGroup(member=name, instance=instance)
-        case messages.OffsetCommit():
-            return commands.OffsetCommit(
-                member=name,
-                instance=instance,
-                generation=request.generation,
-                offsets={layout_of(scope)[0].name: {0: request.offset}},
-            )
-        case messages.TxnOffsetCommit():
-            return commands.TxnOffsetCommit(
-                member=name,
-                instance=instance if name else None,
-                generation=request.generation,
-                producer=me + 1,
-                offsets={layout_of(scope)[0].name: {0: request.offset}},
-            )
-        case messages.OffsetFetch():
-            return commands.OffsetFetch(stable=request.stable)
-
-
-def _protocols(scope: Scope, given: Asks, seats: Seats) -> tuple[str, ...]:
-    """What the process lists."""
-    if given.relisted:
-        assert isinstance(scope, TriggersScope)
-        return scope.lists_after[given.member]
-    return seats.listed or ("range",)
-
-
-def plan(
-    at: Standing, seats: tuple[Seats, ...], sees: int, scope: Scope
-) -> tuple[tuple[str, frozenset[tuple[str, int]]], ...]:
-    """What the leader hands out: the range assignor's shares, with members ordered by index.
-    `sees`: the partitions that it knows, as a bit mask (see `triggers`).
-    """
-    shares = planned_shares(seats, sees, scope)
-    return tuple((at.name(*key), partitions_of(share, scope)) for key, share in shares.items())
-
-
-def planned_shares(seats: tuple[Seats, ...], sees: int, scope: Scope) -> dict[Key, int]:
-    """(process, id) of each member -> its share in the leader's plan, as a bit mask."""
-    members = {
-        (me, id): seat.topics for me, some in enumerate(seats) for id, seat in some if seat.member
-    }
-    return dict(zip(members, range_shares(tuple(members.values()), sees, scope)))
-
-
-def _fires(at: Standing, before: Memory, given: Fires, scope: Scope) -> tuple[Command, ...]:
-    core = before.core
-    if given.rule == LOWER_MAX_SIZE:
-        size = max_size(core, scope)
-        assert size is not None
-        return (FailOver(keep=_kept(at, before), config={"group.max.size": size - 1}),)
-    match given.rule:
-        case takeover.takeover_committed.name:
-            return (_replicated(at, dict(at.takeovers)[given.member or 0]),)
-        case takeover.takeover_failed.name:
-            return (Fire(timer=f"append-{dict(at.takeovers)[given.member or 0]}"),)
-        case timers.append_committed.name:
-            return (AutoCommit(on=True),)
-        case timers.append_failed.name:
-            return (Fire(timer=f"append-{at.append}"),)
-        case timers.initial_delay.name:
-            twice = left_over(at.past, at.commands, core)
-            return (Fire(timer="join-g"),) * (2 if twice else 1)
-        case timers.rebalance_timeout.name:
-            return (Fire(timer="join-g"),)
-        case timers.sync_timeout.name:
-            return (Fire(timer="sync-g"),)
-        case failover.fail_over.name:
-            whole = kept_until(at, before) == at.log.written
-            return phases.begun(given.way, _kept(at, before), whole, at.commands)
-        case moving.load_group.name | moving.former_learns.name:
-            return phases.ended(given.rule, at.commands)
-    assert given.member is not None and given.id is not None
-    return (Fire(timer=f"heartbeat-g-{at.name(given.member, given.id)}"),)
-
-
-def _offset(at: Standing, number: int) -> int:
+def offset_of(at: Standing, number: int) -> int:
     """Where in the log the record of a takeover stands that is in flight."""
     return next(write.offset for write in at.log.in_flight if write.number == number)
-
-
-def _replicated(at: Standing, number: int) -> Command:
-    """Replicates the record of a takeover, and what stands before it; all, if it is the last."""
-    if max(n for _, n in at.takeovers) == number:
-        return AutoCommit(on=True)
-    return CommitAppends(to=_offset(at, number) + 1)
 
 
 def found_until(at: Standing, memory: Memory) -> int | None:
@@ -321,7 +171,7 @@ def found_until(at: Standing, memory: Memory) -> int | None:
     None if it says so of none.
     """
     numbers = dict(at.takeovers)
-    ends = [_offset(at, numbers[me]) + 1 for me, found in takeovers.in_flight(memory) if found]
+    ends = [offset_of(at, numbers[me]) + 1 for me, found in takeovers.in_flight(memory) if found]
     return max([*ends, at.found], default=0) or None
 
 
@@ -332,7 +182,7 @@ def _found_after(at: Standing, before: Memory, given: Input, outcome: Outcome) -
     flying, numbers = dict(takeovers.in_flight(outcome.after)), dict(at.takeovers)
     begun = given.member if takeovers.begins(before, given, outcome) else None
     ended = [
-        _offset(at, numbers[me]) + 1
+        offset_of(at, numbers[me]) + 1
         for me, found in takeovers.in_flight(before)
         if found and (me not in flying or me == begun) and me != takeovers.ends(given)
     ]
@@ -346,7 +196,7 @@ def kept_until(at: Standing, memory: Memory) -> int:
     return found_until(at, memory) or at.log.replicated
 
 
-def _kept(at: Standing, memory: Memory) -> str:
+def kept(at: Standing, memory: Memory) -> str:
     """The records that a fail-over finds, for the driver."""
     if memory.core.recorded:
         return "all"
@@ -354,7 +204,7 @@ def _kept(at: Standing, memory: Memory) -> str:
     return "committed" if found is None else str(found)
 
 
-def _replicates(
+def replicates(
     at: Standing, before: Memory, given: Input, outcome: Outcome, scope: Scope
 ) -> tuple[Command, ...]:
     """Appends in flight are held up from the leader's SyncGroup on, until it is settled whether a

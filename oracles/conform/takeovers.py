@@ -10,7 +10,7 @@ from groupcheck.model.protocol.classic import takeover
 from groupcheck.model.protocol.classic.group import Phase, Seat, Seats, unlogged
 from groupcheck.model.protocol.classic.twins import OTHERS, TWINS
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup
-from groupcheck.oracles.conform.rows import Asks, Fires, Input, Memory, Outcome
+from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
 
 Key = tuple[int, int]  # (process, id)
 

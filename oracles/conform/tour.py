@@ -36,13 +36,14 @@ from groupcheck.oracles.conform.jobs import (
 from groupcheck.oracles.conform.ledger import Ledger
 from groupcheck.oracles.conform.promises import Finding, broken, probe
 from groupcheck.oracles.conform.real_memory import RealMemory, real_memory
-from groupcheck.oracles.conform.rows import Fires, Memory, Outcome, Rows
+from groupcheck.oracles.conform.row import Fires, Memory, Outcome
+from groupcheck.oracles.conform.rows import Rows
+from groupcheck.oracles.conform.sending import move
 from groupcheck.oracles.conform.standing import (
     Move,
     Standing,
     after,
     impatient,
-    move,
     possible,
     unwritten,
 )

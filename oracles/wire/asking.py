@@ -11,7 +11,7 @@ from typing import Any
 from attrs import field, frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.oracles.conform.rows import Asks
+from groupcheck.oracles.conform.row import Asks
 from groupcheck.oracles.wire.formats import (
     APIS,
     HEARTBEAT,

@@ -12,7 +12,8 @@ from itertools import count
 from attrs import define, field, frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.oracles.conform.rows import Asks, Memory, Rows
+from groupcheck.oracles.conform.row import Asks, Memory
+from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.wire import asking
 from groupcheck.oracles.wire.asking import Wire, refused, wire
 from groupcheck.oracles.wire.formats import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP

@@ -19,7 +19,8 @@ from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.timers import append_committed, initial_delay
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.oracles.conform.rows import Asks, Fires, Memory, Outcome, Rows, Told
+from groupcheck.oracles.conform.row import Asks, Fires, Memory, Outcome, Told
+from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.standing import leads_with
 from groupcheck.oracles.wire.sockets import Answered, Closed
 

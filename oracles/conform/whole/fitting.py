@@ -21,7 +21,7 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
-from groupcheck.oracles.conform.comparing import PROTOCOL
+from groupcheck.oracles.conform.logged import PROTOCOL
 from groupcheck.oracles.conform.member.moves import COOPERATIVE
 from groupcheck.oracles.conform.whole.form import (
     Form,

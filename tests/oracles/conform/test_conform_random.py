@@ -31,7 +31,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 from groupcheck.model.variants.classic import VARIANT
 from groupcheck.oracles.conform.random_walk import Disagreement, RandomWalk
-from groupcheck.oracles.conform.rows import CHANGED, STRANGER, Asks, Fires
+from groupcheck.oracles.conform.row import CHANGED, STRANGER, Asks, Fires
 from groupcheck.oracles.kafka.driver import shared
 
 MOST = 8

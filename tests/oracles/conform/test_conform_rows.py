@@ -13,7 +13,8 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.model.variants.classic import VARIANT
-from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Memory, Rows
+from groupcheck.oracles.conform.row import STRANGER, Asks, Fires, Memory
+from groupcheck.oracles.conform.rows import Rows
 
 FAULTS = VARIANT.coordinator_faults
 

@@ -20,7 +20,8 @@ from groupcheck.model.protocol.messages import FOLLOWS, NO_ID, JoinGroup, SyncGr
 from groupcheck.model.variants import load
 from groupcheck.oracles.check.conformed import conformed, reach_of
 from groupcheck.oracles.conform.conformance import conform, rows_at
-from groupcheck.oracles.conform.rows import Asks, Fires, Memory, Rows
+from groupcheck.oracles.conform.row import Asks, Fires, Memory
+from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.shown import input_shown
 from groupcheck.oracles.explain import subject
 from groupcheck.oracles.kafka.driver import Driver

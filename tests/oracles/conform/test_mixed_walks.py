@@ -20,7 +20,7 @@ from groupcheck.model.protocol.classic.timers import (
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup, LeaveGroup, SyncGroup
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.random_walk import RandomWalk
-from groupcheck.oracles.conform.rows import Asks, Fires
+from groupcheck.oracles.conform.row import Asks, Fires
 from groupcheck.oracles.kafka.driver import Driver
 
 MIXED = load("mixed_membership")

@@ -20,7 +20,7 @@ from groupcheck.model.protocol.messages import NO_ID, JoinGroup, LeaveGroup, Syn
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.conformance import conform, scopes_of
 from groupcheck.oracles.conform.random_walk import RandomWalk
-from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Input
+from groupcheck.oracles.conform.row import STRANGER, Asks, Fires, Input
 from groupcheck.oracles.kafka.driver import Driver
 
 STATIC = load("static_membership")

@@ -10,7 +10,8 @@ import pytest
 
 from groupcheck.model.protocol.messages import NO_ID, Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from groupcheck.oracles.conform.conformance import rows_at
-from groupcheck.oracles.conform.rows import STRANGER, Asks, Rows
+from groupcheck.oracles.conform.row import STRANGER, Asks
+from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.wire import worlds
 from groupcheck.oracles.wire.sockets import Answered, Closed
 from groupcheck.oracles.wire.worlds import World, ends, fits
