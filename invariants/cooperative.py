@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Annotated, Any
 
 from groupcheck.model.engine import goal, invariant, settles, step_invariant, view
@@ -133,10 +135,38 @@ def stopped(client: Client) -> bool:
     return bool(client.failed)
 
 
+def _of_any(shares: tuple[int, ...]) -> int:
+    return reduce(or_, shares)
+
+
+def _left_over(core: Core, shares: tuple[int, ...], scope: Scope) -> int:
+    """The partitions (bit mask) that a group with members gives to nobody."""
+    return (1 << scope.partition_count) - 1 & ~_of_any(shares) if core.members else 0
+
+
+@goal(source="protocol: L5, C15; the situations `STATIC_MEMBERS` of `conform`")
+def withheld_from_nobody(
+    core: Core,
+    shares: Annotated[tuple[int, ...], "stored[:]"],
+    owned: Annotated[tuple[int, ...], "standing[:]"],
+    at_rest: Annotated[tuple[bool, ...], "settled[:]"],
+    ended: Annotated[tuple[bool, ...], "stopped[:]"],
+    scope: Scope,
+) -> bool:
+    """The group is at rest, and a partition belongs to nobody. The leader has withheld it from a
+    static member which, as the leader was told, owned it. But that member has come back since, or
+    has missed the round and revoked it before. So it has nothing to revoke, and nobody starts the
+    round that would give the partition away. It waits for the next round, whatever starts that.
+    """
+    left = _left_over(core, shares, scope) & ~_of_any(owned)
+    return bool(left) and all(at_rest) and not any(ended)
+
+
 @settles(source="KIP-429; protocol: L5, C15")
 def every_partition_assigned(
     core: Core,
     shares: Annotated[tuple[int, ...], "stored[:]"],
+    owned: Annotated[tuple[int, ...], "standing[:]"],
     ended: Annotated[tuple[bool, ...], "stopped[:]"],
     scope: Scope,
 ) -> bool:
@@ -145,12 +175,12 @@ def every_partition_assigned(
 
     Why: the member from which a partition is withheld revokes it and joins again, and in that round
     nobody owns it. If an application stops while its heartbeat thread goes on, the group waits for
-    it, so this is promised only if none has stopped.
+    it, so this is promised only if none has stopped. In a group of static members it is promised
+    only for partitions that a member still owns: one that does not own what the leader was told has
+    nothing to revoke (see the goal `withheld_from_nobody`).
     """
-    given = 0
-    for share in shares:
-        given |= share
-    return not core.members or given == (1 << scope.partition_count) - 1 or any(ended)
+    left = _left_over(core, shares, scope)
+    return not (left & _of_any(owned) if scope.static else left) or any(ended)
 
 
 INVARIANTS = {
@@ -162,6 +192,6 @@ INVARIANTS = {
         claims_are_true,
     )
 }
-GOALS = {COOPERATIVE: (both_claim,), COOPERATIVE_STATIC: (kept_owner_overlap,)}
+GOALS = {COOPERATIVE: (both_claim,), COOPERATIVE_STATIC: (kept_owner_overlap, withheld_from_nobody)}
 VIEWS = {COOPERATIVE: (stopped,)}
 PROGRESS = {COOPERATIVE: (every_partition_assigned,)}

@@ -204,6 +204,8 @@ MUTATIONS = (
         ),
         scope=STABLE,
         seeds=(_leader_stays_away,),
+        progress="assignment_arrives",
+        progress_scope={"members": 2, "faults": {"crash": 1}},
     ),
     Mutation(
         id="replaced_id_unknown",

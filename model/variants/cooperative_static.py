@@ -21,6 +21,7 @@ from groupcheck.model.protocol.classic.covers import (
     cover,
 )
 from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
+from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.static import (
     MORE,
@@ -46,7 +47,7 @@ from groupcheck.model.protocol.family import (
     OFFSETS,
     STATIC_MEMBERS,
 )
-from groupcheck.model.protocol.faults import CLASSIC_FAULTS
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS
 from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.variant import Variant
 
@@ -139,7 +140,7 @@ COVERS = (
     cover(
         """
         late_join_overlap offset_commit:illegal_generation read_next rebalance_timeout:missing
-        zombie_owner
+        withheld_from_nobody zombie_owner
         """,
         members=2,
         generations=2,
@@ -178,6 +179,8 @@ VARIANT = Variant(
     scope_type=Scope,
     spec=spec,
     faults={**CLASSIC_FAULTS, **MORE},
+    progress=progress,
+    progress_faults=PROGRESS_FAULTS,
     assignors=ASSIGNORS,
     families=(CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS, COOPERATIVE, COOPERATIVE_STATIC),
     switched=SWITCHED,

@@ -18,6 +18,7 @@ from groupcheck.model.protocol.classic.covers import (
     cover,
 )
 from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
+from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS
 from groupcheck.model.protocol.classic.static import (
@@ -38,7 +39,7 @@ from groupcheck.model.protocol.classic.static_covers import (
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.takeover import MORE_RULES
 from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS
-from groupcheck.model.protocol.faults import CLASSIC_FAULTS
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS
 from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.variant import Variant
 
@@ -158,6 +159,8 @@ VARIANT = Variant(
     scope_type=StaticScope,
     spec=spec,
     faults={**CLASSIC_FAULTS, **MORE},
+    progress=progress,
+    progress_faults=PROGRESS_FAULTS,
     assignors=ASSIGNORS,
     families=(CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS),
     switched=SWITCHED,

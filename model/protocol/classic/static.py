@@ -80,6 +80,10 @@ WORDS = Words(
             "does not poll in time: its heartbeat thread forgets its id and sends nothing, and the"
             " application still holds its partitions"
         ),
+        "poll_over": (
+            "has not polled for max.poll.interval.ms: its heartbeat thread forgets its id and sends"
+            " nothing more"
+        ),
         "rebalance_timeout:missing": (
             "stops waiting for members that have not joined; static members among them stay"
         ),

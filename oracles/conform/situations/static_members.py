@@ -15,6 +15,7 @@ from groupcheck.oracles.kafka.commands import (
     Fire,
     Heartbeat,
     JoinGroup,
+    LeaveGroup,
     Reset,
     SyncGroup,
 )
@@ -160,6 +161,56 @@ STATIC_MEMBERS = (
             does(
                 joins(1, "m1", owned=(T0,), owned_generation=2),
                 group={"state": "PreparingRebalance", "members": ("m1", "m3")},
+            ),
+        ],
+    ),
+    Situation(
+        "what the leader has withheld from a static member belongs to nobody if the member comes"
+        " back before it heard of that",
+        "GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin; KIP-429; protocol.md"
+        " 7.3, L5",
+        [
+            *one(),
+            does(joins(2), name="join of i2"),
+            does(
+                joins(1, "m1", owned=(T0,), owned_generation=1),
+                0,
+                generation=2,
+                leader="m1",
+                claims={"m1": (frozenset({T0}), 1), "m2": (NOTHING, -1)},
+                releases={"join of i2": told(0, generation=2)},
+            ),
+            does(syncs(1, "m1", 2, assignments={"m1": {}, "m2": {}}), 0, assigned=NOTHING),
+            does(joins(1), 0, generation=2, member="m3", group={"state": "Stable"}),
+            does(syncs(1, "m3", 2), 0, assigned=NOTHING),
+            does(
+                syncs(2, "m2", 2),
+                0,
+                assigned=NOTHING,
+                group={"state": "Stable", "assigned": {"m2": NOTHING, "m3": NOTHING}},
+            ),
+            does(Heartbeat(member="m3", instance="i1", generation=2), 0),
+            does(Heartbeat(member="m2", instance="i2", generation=2), 0),
+        ],
+    ),
+    Situation(
+        "a round that no static member joins goes on until their sessions expire",
+        "GroupMetadataManager.completeClassicGroupJoin; protocol.md 7.3, L2",
+        [
+            *one(),
+            does(joins(2), name="join of i2"),
+            does(
+                LeaveGroup(instance="i2"),
+                0,
+                releases={"join of i2": told(25)},
+                group={"state": "PreparingRebalance", "members": ("m1",)},
+            ),
+            does(Fire(timer="join-g"), group={"state": "PreparingRebalance", "generation": 1}),
+            does(Heartbeat(member="m1", instance="i1", generation=1), 27),
+            does(Fire(timer="join-g"), group={"state": "PreparingRebalance", "generation": 1}),
+            does(
+                Fire(timer="heartbeat-g-m1"),
+                group={"state": "Empty", "generation": 2, "members": ()},
             ),
         ],
     ),

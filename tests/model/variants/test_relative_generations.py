@@ -14,7 +14,7 @@ import attrs
 import pytest
 from all_states import Numbers, Space, explore_all
 
-from groupcheck.model.engine import ScopeError
+from groupcheck.model.engine import ScopeError, Spec
 from groupcheck.model.protocol.classic.group import Core
 from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.progress.processes import processes_told_apart
@@ -22,16 +22,23 @@ from groupcheck.model.protocol.classic.progress.timers import timers_split
 from groupcheck.model.protocol.classic.rules import spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.feature import composed
+from groupcheck.model.variants.cooperative_static import Scope as ScopeOfBoth
+from groupcheck.model.variants.cooperative_static import spec as spec_of_both
 
 Steps = set[tuple[str, int, Any]]
 
 
 def absolute(scope: Scope) -> Space:
-    return explore_all(composed(spec(scope), [processes_told_apart, timers_split]))
+    return explore_all(composed(_spec(scope), [processes_told_apart, timers_split]))
 
 
 def relative(scope: Scope) -> Space:
-    return explore_all(progress(spec(scope)))
+    return explore_all(progress(_spec(scope)))
+
+
+def _spec(scope: Scope) -> Spec:
+    """Of the variant whose scope it is."""
+    return spec_of_both(scope) if isinstance(scope, ScopeOfBoth) else spec(scope)
 
 
 def _core(space: Space, state: Numbers) -> Core:
@@ -112,6 +119,8 @@ SCOPES = [
     (Scope(members=2, generations=4, faults={"fail_over": 1}), False),
     (Scope(members=2, generations=3, faults={"late_commit": 1}), False),
     (Scope(members=2, generations=3, two_step=False, faults={"delay_request": 1}), False),
+    (ScopeOfBoth(members=1, generations=4, faults={"crash": 1, "append_failure": 1}), False),
+    (ScopeOfBoth(members=2, generations=3, records=0, faults={"crash": 1}), False),
 ]
 
 

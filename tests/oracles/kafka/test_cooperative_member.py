@@ -102,6 +102,15 @@ def test_a_share_that_lacks_a_partition_revokes_it_and_the_member_joins_in_the_s
     assert claim(look) == (2, {"t": [0]})
 
 
+def test_a_member_that_owns_nothing_and_is_given_nothing_does_not_join_again(
+    member: Driver,
+) -> None:
+    """So what was withheld from the process before it is not given away."""
+    look = last(member, *JOINING, follows(2), Poll(), Network(), share(), Poll())
+    assert look.calls == (Call("assigned", frozenset()),)
+    assert (look.state, look.generation, look.rejoin) == ("STABLE", 2, False)
+
+
 def test_a_share_with_more_revokes_nothing_and_keeps_the_position(member: Driver) -> None:
     begun = (*JOINING, follows(1), Poll(), Network(), share(0), Poll(), *fetched(), *told_again())
     look = last(member, *begun, share(0, 1), Poll())

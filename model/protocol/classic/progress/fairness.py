@@ -5,12 +5,13 @@ moment on, it happens.
 
 - Members poll and heartbeat. A consumer is obliged to poll (`max.poll.interval.ms`), and its
   heartbeat thread runs by itself. So it joins, syncs, takes over its share, fetches its offset,
-  processes and commits. An application that stops polling is the fault `hang`.
+  processes and commits. An application that stops polling is the fault `hang`. The heartbeat thread
+  of a static member whose application hangs falls silent in the end.
 - Messages arrive: TCP delivers them or ends the connection, and a member that gives up a request
   connects again. A late request arrives as well, or it would not be late but lost.
 - The coordinator reads the next request of a connection when it has answered the last.
-- An append commits, unless it fails: the coordinator waits for either (`offsets.commit.timeout.ms`
-  bounds it).
+- An append commits, that of a static member's new id as well, unless it fails: the coordinator
+  waits for either (`offsets.commit.timeout.ms` bounds it).
 - The initial delay ends, and timers fire that wait for nobody or for somebody who will never come.
 
 Not fair, so a run may do without:
@@ -35,6 +36,7 @@ FAIR: tuple[Fairness, ...] = (
     weak("read_next"),
     weak("late_request"),
     weak("append_committed"),
+    weak("takeover_committed"),
     weak("initial_delay"),
     weak("rebalance_timeout:nobody"),
     weak("rebalance_timeout:rejected"),
@@ -42,4 +44,5 @@ FAIR: tuple[Fairness, ...] = (
     weak("nobody_will_sync"),
     weak("session_over"),
     weak("newcomer_gone"),
+    weak("poll_over"),
 )

@@ -84,7 +84,8 @@ def numbered(
     number: Callable[[int], int], seats: Seats, client: Client, link: Link
 ) -> tuple[Seats, Client, Link]:
     """All that mentions generations of one process, with each of them changed by `number`, which
-    is called in a fixed order.
+    is called in a fixed order. (No takeover of a static member is in flight: the round that began
+    the generation has ended them all.)
     """
     client = but(client, generation=number(client.generation))
     link = but(

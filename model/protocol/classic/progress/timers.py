@@ -9,6 +9,9 @@ an ordinary check both are the same fault.
   is due if nobody lives under the id.
 - The five-minute timer of a new member is due if nobody waits for the answer to its parked
   JoinGroup.
+- The poll timer (max.poll.interval.ms) waits for the next poll. It is due if the application has
+  stopped. Only static members need it in the end: no other timer removes one that sends heartbeats
+  and does not join, if no member has joined.
 - The rebalance timer waits for the JoinGroup of every member, the sync timer for the SyncGroup of
   every member. Each is due if none of the missing ones will ever send it. While one of these still
   may, the timer would be premature for that one.
@@ -24,7 +27,7 @@ from attrs import frozen
 from groupcheck.model.engine import Spec, but, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import timers
-from groupcheck.model.protocol.classic.client import Client, Member
+from groupcheck.model.protocol.classic.client import Client, Member, reset
 from groupcheck.model.protocol.classic.forgetting import close_books, keeping, kept_for
 from groupcheck.model.protocol.classic.group import (
     ENDED,
@@ -36,6 +39,7 @@ from groupcheck.model.protocol.classic.group import (
     Seats,
     Walk,
 )
+from groupcheck.model.protocol.classic.progress.processes import HUNG
 from groupcheck.model.protocol.classic.rounds import complete, prepare
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.walks import end_walk
@@ -55,6 +59,7 @@ def timers_split(spec: Spec) -> Spec:
         _newcomer_gone(own(spec, timers.new_member_timeout)),
         nobody_will_join,
         nobody_will_sync,
+        *([poll_over] if spec.scope.static else []),
     ]
     kept = but(core.initial, keeps=_remembered(spec.scope.budget))
     spec = inserted(spec, usual, look_for_owners)
@@ -122,6 +127,15 @@ def _newcomer_gone(usual: Rule) -> Rule:
     return newcomer_gone
 
 
+@rule(when=lambda client: client.failed == HUNG)
+def poll_over(client: Client) -> Iterator[Client]:
+    """The application of a static member has stopped polling for good: after max.poll.interval.ms
+    its heartbeat thread forgets the id and falls silent, as in `poll_timeout`.
+    """
+    if client.state in (Member.COMPLETING, Member.STABLE):
+        yield reset(client, True)
+
+
 def _removed(before: Seats, after: Seats) -> int:
     (id,) = {id for id, _ in before} - {id for id, _ in after}
     return id
@@ -151,11 +165,13 @@ class Look(Errand):
         and not core.all_joined
     )
 )
-def nobody_will_join(core: Core) -> Iterator[Core]:
+def nobody_will_join(core: Core, scope: Scope) -> Iterator[Core]:
     """Begin: if none of the missing members will ever send JoinGroup, the rebalance timer completes
-    the round without them, as in `rebalance_timeout`.
+    the round without them, as in `rebalance_timeout`. If all members are static and none has
+    joined, it only starts again: their session timers end the wait.
     """
-    yield but(core, errands=(Look(joins=True),))
+    if core.parked or not scope.static:
+        yield but(core, errands=(Look(joins=True),))
 
 
 @rule(when=lambda core: core.deadline and bool(core.due))
