@@ -4,15 +4,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from typing import Annotated, Any
 
 from groupcheck.model.engine import goal, invariant, settles, step_invariant, view
 from groupcheck.model.protocol.classic import client as members
-from groupcheck.model.protocol.classic import client_faults
+from groupcheck.model.protocol.classic import client_faults, walks
+from groupcheck.model.protocol.classic.assignment import Claims, Plan
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.group import Core, Seats
+from groupcheck.model.protocol.classic.plans import Claim, owners
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import (
     FENCED_INSTANCE_ID,
@@ -99,6 +102,46 @@ def claims_are_true(client: Client, link: Link) -> bool:
     if not isinstance(request, JoinGroup) or link.orphaned or client.closing:
         return True
     return request.owned == client.owned
+
+
+@step_invariant(
+    "core", "walk", rules=(walks.end_walk.name,), source="KAFKA-13406; KIP-429; protocol: L1"
+)
+def claims_hinder_no_plan(before: Any, after: Any) -> bool:
+    """A leader that has looked at the claims makes a plan, whatever they are.
+
+    Why: members may claim what they no longer own. If the leader refused to make a plan because of
+    that, everybody would join again, with the same claims.
+    """
+    plans = [isinstance(errand, Plan) for errand in after.core.errands]
+    return not isinstance(before.walk.errand, Claims) or (bool(plans) and all(plans))
+
+
+@step_invariant(
+    "core", "walk", rules=(walks.end_walk.name,), source="KIP-792; AbstractStickyAssignor"
+)
+def latest_claim_counts(before: Any, after: Any, scope: Scope) -> bool:
+    """If several members claim the same partition, the plan of a cooperative leader gives it to the
+    one that claims it in the highest generation, or to nobody.
+
+    Why: that member owns the partition. The others owned it before, and may not know yet that they
+    have lost it.
+    """
+    if not isinstance(before.walk.errand, Claims):
+        return True
+    claims = before.walk.errand.claims
+    latest = owners(claims, scope.partition_count)
+    return all(
+        claim == claims[latest[p]]
+        for errand in after.core.errands
+        for claim, share in getattr(errand, "chosen", None) or ()
+        for p in range(scope.partition_count)
+        if share >> p & 1 and latest[p] >= 0 and _claimants(claims, p) > 1
+    )
+
+
+def _claimants(claims: Sequence[Claim], partition: int) -> int:
+    return sum(owned >> partition & 1 for _, owned in claims)
 
 
 @goal(source="protocol: C3 with a delayed JoinGroup")
@@ -190,6 +233,8 @@ INVARIANTS = {
         revoked_joins_again,
         lost_claims_nothing,
         claims_are_true,
+        claims_hinder_no_plan,
+        latest_claim_counts,
     )
 }
 GOALS = {COOPERATIVE: (both_claim,), COOPERATIVE_STATIC: (kept_owner_overlap, withheld_from_nobody)}

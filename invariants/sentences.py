@@ -181,6 +181,14 @@ TEMPLATES = {
         " commit is refused"
     ),
     "claims_are_true": ("{name} owns {owned}, but says in its JoinGroup that it owns {claims}"),
+    "claims_hinder_no_plan": "the leader makes no plan, because of what members claim",
+    "latest_claim_counts": "the plan gives a partition to a member that is not its latest owner",
+    "first_round_waits": "the first round of the group does not wait for its initial delay",
+    "rounds_wait_for_members": "a round completes before {core.members} members could join",
+    "id_survives_disconnect": "{name} forgets its member id because its connection broke",
+    "commits_once_before_joining": "{name} has committed before it joins, and will do so again",
+    "refusal_ends_membership": "{name} is told that it is out of the group, and goes on",
+    "stops_joining_only_if_refused": "{name} has sent JoinGroup, and does not try again",
     "change_is_remembered": (
         "{name} does not join again, although its subscription or the topics have changed since it"
         " joined"

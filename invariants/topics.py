@@ -27,6 +27,7 @@ from groupcheck.model.protocol.classic.triggers.subscription import (
     outdated,
 )
 from groupcheck.model.protocol.family import TOPICS
+from groupcheck.model.protocol.messages import NO_GENERATION
 
 MySeats = Annotated[Seats, "seats[i]"]
 Mine = Annotated[Subscription, "subscription[i]"]
@@ -77,8 +78,22 @@ def change_is_remembered(client: Client, subscription: Subscription, scope: Trig
     return client.rejoin or not due(subscription, scope)
 
 
+@invariant(source="AbstractCoordinator.rejoinNeededOrPending; KAFKA-9815; protocol: L4")
+def stops_joining_only_if_refused(client: Client) -> bool:
+    """A member that has sent JoinGroup goes on joining, unless an answer makes it forget its
+    generation.
+
+    Why: it may have given up its partitions. A JoinGroup that fails is sent again, even if the
+    reason for it is gone.
+    """
+    return client.state != Member.UNJOINED or client.generation == NO_GENERATION
+
+
 @step_invariant(
-    "core", "walk", rules=(walks.end_walk.name,), source="ConsumerCoordinator.onLeaderElected; C15"
+    "core",
+    "walk",
+    rules=(walks.end_walk.name,),
+    source="ConsumerCoordinator.onLeaderElected; protocol: C15",
 )
 def plan_covers_what_is_known(before: Any, after: Any) -> bool:
     """A plan gives away every partition that the leader knows, of each topic to which some member
@@ -189,6 +204,7 @@ INVARIANTS = {
         owned_as_joined,
         taken_as_subscribed,
         change_is_remembered,
+        stops_joining_only_if_refused,
         plan_covers_what_is_known,
         lowered_size_cap,
     )

@@ -4,21 +4,26 @@ that give away what somebody owns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import permutations
+from operator import or_
 
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import SEEDED, Mutation, Seeded, seeded
-from groupcheck.model.protocol.classic import assignment, walks
+from groupcheck.model.protocol.classic import assignment, coordinator, walks
 from groupcheck.model.protocol.classic import client as member
-from groupcheck.model.protocol.classic.assignment import Assign, Claims
+from groupcheck.model.protocol.classic.assignment import Assign, Claims, Plan
 from groupcheck.model.protocol.classic.client import Client, Prepare, give_up, reset
+from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.group import REST, Core, Errand, Seats, Walk
 from groupcheck.model.protocol.classic.plans import Claim, plans
+from groupcheck.model.protocol.classic.rounds import prepare
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import REBALANCE_IN_PROGRESS
 from groupcheck.model.protocol.family import COOPERATIVE
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.protocol.messages import JoinGroup
+from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup
 
 
 @seeded(member.send_join)
@@ -87,8 +92,71 @@ def _only_the_latest(claims: Sequence[Claim]) -> Sequence[Claim]:
     return [(generation, owned * (generation == latest)) for generation, owned in claims]
 
 
+def _only_the_oldest(claims: Sequence[Claim]) -> Sequence[Claim]:
+    return [
+        (generation, owned & ~_claimed(before for before in claims if before[0] < generation))
+        for generation, owned in claims
+    ]
+
+
+def _claimed(claims: Iterable[Claim]) -> int:
+    return reduce(or_, (owned for _, owned in claims), 0)
+
+
 def _nobodys(claims: Sequence[Claim]) -> Sequence[Claim]:
     return [(generation, 0) for generation, _ in claims]
+
+
+@seeded(walks.end_walk)
+def _refuses_its_own_plan(
+    core: Core, walk: Walk[Errand], scope: Scope
+) -> Iterator[tuple[Core, Walk[Errand]]]:
+    for after, rest in _hearing(_only_the_latest).rule.call(core, walk, scope):
+        if not isinstance(walk.errand, Claims):
+            yield after, rest
+            continue
+        kept = [plan for plan in after.errands if not _takes_from_another(plan)]
+        if kept:
+            yield but(after, errands=tuple(kept)), rest
+        if len(kept) < len(after.errands):
+            yield prepare(core), rest
+
+
+@seeded(coordinator.join_group)
+def _claims_as_before(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    for label, after, known, answered in coordinator.join_group.call(core, seats, link, scope):
+        for id, seat in known:
+            was = seats[id]
+            if was is not None and was.owned and was.owned == seat.owned:
+                known = known.put(id, but(seat, claimed=was.claimed))
+        yield label, after, known, answered
+
+
+def _takes_from_another(plan: Errand) -> bool:
+    """Does a member get what another one claims, however old that claim is?"""
+    chosen = plan.chosen if isinstance(plan, Plan) else None
+    pairs = permutations(chosen or (), 2)
+    return any(share & owned for (_, share), ((_, owned), _) in pairs)
+
+
+@seeded(member.send_join)
+def _claims_of_all(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
+    for label, after, sent in member.send_join.call(client, link, scope):
+        if label == "sent" and client.generation != NO_GENERATION:
+            assert isinstance(sent.request, JoinGroup)
+            everything = (1 << scope.partition_count) - 1
+            sent = but(sent, request=but(sent.request, owned=everything))
+        yield label, after, sent
+
+
+@seeded(member.send_join)
+def _application_not_told(
+    client: Client, link: Link, scope: Scope
+) -> Iterator[tuple[str, Client, Link]]:
+    for label, after, sent in member.send_join.call(client, link, scope):
+        if label == "sent" and client.generation == NO_GENERATION:
+            after = but(after, position=client.position, dirty=client.dirty)
+        yield label, after, sent
 
 
 @seeded(assignment.answer_syncs)
@@ -217,5 +285,79 @@ MUTATIONS = (
             "faults": {"delay_request": 1, "disconnect": 1},
         },
         seeds=(_all_claims_kept,),
+    ),
+    Mutation(
+        id="plan_refused_by_its_leader",
+        ticket="KAFKA-13406",
+        title="The leader refuses its own plan for ever, because of a claim that is out of date.",
+        family=COOPERATIVE,
+        invariant="claims_hinder_no_plan",
+        doc=(
+            "The leader checked that no partition moved between two members in one round, and"
+            " compared with claims that might be out of date. It threw, everybody joined again, and"
+            " the claim was still the same (2.4 to 3.0.0). Seeded: a claim keeps its generation as"
+            " long as it names the same partitions, the leader listens to the highest generation"
+            " alone, and in place of a plan that takes something from another member's claim a new"
+            " round starts."
+        ),
+        scope={
+            "members": 2,
+            "generations": 3,
+            "records": 0,
+            "faults": {"delay_request": 1, "disconnect": 1},
+        },
+        seeds=(_claims_as_before, _refuses_its_own_plan),
+        progress="group_settles",
+        progress_scope={"members": 2, "records": 0, "faults": {"append_failure": 1}},
+    ),
+    Mutation(
+        id="oldest_claim_wins",
+        ticket="librdkafka 2.2.0, twmb/franz-go d7ae9db9",
+        title="Of two claims to one partition, the leader believes the older one.",
+        family=COOPERATIVE,
+        invariant="latest_claim_counts",
+        doc=(
+            "The comparison of generations was the wrong way round (librdkafka), or what a plan"
+            " moves was found by comparing it with claims that were out of date (franz-go). The"
+            " owner was not asked to revoke, and the older claimant got the partition. Seeded: a"
+            " claim counts only if there is no older one."
+        ),
+        scope={
+            "members": 2,
+            "generations": 3,
+            "records": 0,
+            "faults": {"delay_request": 1, "disconnect": 1},
+        },
+        seeds=(_hearing(_only_the_oldest),),
+    ),
+    Mutation(
+        id="claims_of_another",
+        ticket="aio-libs/aiokafka#1175",
+        title="All members of a process claim the same partitions.",
+        family=COOPERATIVE,
+        invariant="claims_are_true",
+        doc=(
+            "The assignor kept its state on the class, so that all consumers of a process reported"
+            " what the last one had been given. Two equal claims cancel each other: nobody gets the"
+            " partition. Seeded: a member that joins again claims everything."
+        ),
+        scope={"members": 2, "generations": 2},
+        seeds=(_claims_of_all,),
+        progress="every_partition_assigned",
+        progress_scope={"members": 2},
+    ),
+    Mutation(
+        id="application_not_told_of_loss",
+        ticket="KAFKA-8972",
+        title="The assignment is cleared before the application is told, which then loses nothing.",
+        family=COOPERATIVE,
+        invariant="position_needs_ownership",
+        doc=(
+            "The consumer cleared its assignment first, so the callback got no partitions, and the"
+            " application went on with them (before 2.4.0). Seeded: a member that has lost its"
+            " generation gives up its partitions, and its application goes on processing."
+        ),
+        scope={"members": 1, "generations": 1, "faults": {"session_timeout": 1}},
+        seeds=(_application_not_told,),
     ),
 )

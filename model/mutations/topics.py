@@ -11,16 +11,19 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.mutations.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.classic.assignment import answer_syncs
 from groupcheck.model.protocol.classic.client import Member, install, send_join, sync_answer
+from groupcheck.model.protocol.classic.client_faults import lose_response
 from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.triggers.planning import AssignTopics
 from groupcheck.model.protocol.classic.triggers.subscription import (
     change_subscription,
+    due,
     refresh_metadata,
 )
 from groupcheck.model.protocol.classic.walks import end_walk
 from groupcheck.model.protocol.family import TOPICS
 from groupcheck.model.protocol.feature import extended, rewritten
+from groupcheck.model.protocol.messages import NO_GENERATION
 
 Slots = Mapping[str, Any]
 Changed = dict[str, Any]
@@ -89,6 +92,22 @@ def _leader_looks_away(before: Slots, label: str, after: Changed, scope: Any) ->
 
 def _says_nothing(before: Slots, label: str, after: Changed, scope: Any) -> Changed:
     return {**after, "client": before["client"]}
+
+
+def _reason_gone(before: Slots, label: str, after: Changed, scope: Any) -> Changed:
+    """The answer to JoinGroup is lost, and the reason for joining does not exist any more."""
+    client, s = before["client"], before["subscription"]
+    joins = client.state == Member.STABLE and after["client"].state == Member.PREPARING
+    gone = joins and s.joined is not None and not due(s, scope)
+    return {**after, "client": but(after["client"], state=Member.UNJOINED)} if gone else after
+
+
+def _has_no_reason(usual: Rule) -> Rule:
+    def call(client: Any, *rest: Any) -> Iterator[Any]:
+        if client.state != Member.UNJOINED or client.generation == NO_GENERATION:
+            yield from usual.call(client, *rest)
+
+    return rewritten(usual, call)
 
 
 def _stays_over_sized(usual: Rule) -> Rule:
@@ -250,6 +269,37 @@ MUTATIONS = (
             "records": 0,
             "topics": "t:1,u:1",
             "faults": {"subscribe": 1},
+        },
+    ),
+    Mutation(
+        id="reason_to_join_forgotten",
+        ticket="KAFKA-9815",
+        title="A member gives up everything to join, JoinGroup fails, and it does not try again.",
+        family=TOPICS,
+        invariant="stops_joining_only_if_refused",
+        doc=(
+            "Whether a member had to join was found by comparing what it knew with what it had"
+            " known, and was not remembered. If the change was undone before JoinGroup failed, the"
+            " member owned nothing and stayed away (before 2.5.0). Seeded: a member whose JoinGroup"
+            " gets no answer compares anew; the change is one of its subscription."
+        ),
+        scope={
+            "members": 1,
+            "generations": 1,
+            "records": 0,
+            "topics": "t:1,u:1",
+            "faults": {"subscribe": 2, "lose_response": 1},
+        },
+        twists={
+            lose_response.name: _twist(_reason_gone),
+            send_join.name: _has_no_reason,
+        },
+        progress="member_gets_share",
+        progress_scope={
+            "members": 1,
+            "records": 0,
+            "topics": "t:1,u:1",
+            "faults": {"subscribe": 2, "lose_response": 1},
         },
     ),
     Mutation(

@@ -45,8 +45,8 @@ def broken(given: Spec) -> set[str]:
         ("static_membership", {"members": 2, "any_faults": 1}, 6_911, 23_315),
         ("static_membership", {"members": 2, "faults": {"hang": 2}}, 4_932, 14_132),
         ("static_membership", {"members": 2, "max_size": 1, "faults": {"crash": 1}}, 157, 364),
-        ("cooperative_static", {"members": 2, "any_faults": 1}, 16_171, 56_329),
-        ("cooperative_static", {"members": 2, "faults": {"hang": 2}}, 9_944, 30_094),
+        ("cooperative_static", {"members": 2, "any_faults": 1}, 16_593, 57_751),
+        ("cooperative_static", {"members": 2, "faults": {"hang": 2}}, 10_342, 31_020),
     ],
     ids=str,
 )

@@ -1,13 +1,15 @@
 """Generations relative to one that the group has reached, so that a loop of rounds closes and no
 scope bounds them.
 
-Rules only ask whether two generations are equal, and the number of the next one is one more. The
-running generation never falls below a *base*: the generation in the log while a fail-over may load
-it, otherwise the running one itself. When the base grows, every number is written anew (a walk over
-all processes): the base becomes 1, and later ones follow it as they did before. A number below the
-base is never the running one again, so it only matters which of one process's numbers are equal:
-they become -2, -3, ... in the order in which the process's client, connection and seats mention
-them.
+Rules of an eager group only ask whether two generations are equal, and the number of the next one
+is one more. The running generation never falls below a *base*: the generation in the log while a
+fail-over may load it, otherwise the running one itself. When the base grows, every number is
+written anew (a walk over all processes): the base becomes 1, and later ones follow it as they did
+before. A number below the base is never the running one again, so it only matters which of one
+process's numbers are equal: they become -2, -3, ... in the order in which the process's client,
+connection and seats mention them. A cooperative leader compares the claims of different members,
+and asks which is later. There another walk collects the numbers below the base of all processes
+first; the latest becomes -2.
 
 Without this the same group with other numbers is another state for ever.
 """
@@ -40,12 +42,21 @@ class Renumber(Errand):
 
     # By how much the numbers that are not below the base fall.
     by: int
+    # The numbers below the base of all processes, the latest first, if the group compares them.
+    past: tuple[int, ...] = ()
+
+
+@frozen(kw_only=True)
+class Collect(Errand):
+    """The numbers below the base are collected, for the `Renumber` that follows."""
+
+    renumber: Renumber
 
 
 def relative_generations(spec: Spec) -> Spec:
     """The feature: generations are relative, and the scope does not bound them."""
     usual = own(spec, end_walk)
-    spec = inserted(spec, usual, renumber)
+    spec = inserted(spec, usual, *([collect] if spec.scope.cooperative else []), renumber)
     return rebuilt(spec, [rewritten(usual, _renumbering(usual.call))])
 
 
@@ -54,7 +65,7 @@ def base(core: Core) -> int:
     return core.durable[0] if "fail_over" in core.keeps else core.generation
 
 
-def renumbered(core: Core) -> Core:
+def renumbered(core: Core, scope: Scope) -> Core:
     """Begin, if the base has grown."""
     by = base(core) - BASE
     if by <= 0:
@@ -65,8 +76,20 @@ def renumbered(core: Core) -> Core:
         core,
         generation=core.generation - by,
         durable=durable,
-        errands=(Renumber(by=by),),
+        errands=(Collect(renumber=Renumber(by=by)) if scope.cooperative else Renumber(by=by),),
     )
+
+
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Collect))
+def collect(
+    walk: Walk[Collect], seats: Seats, client: Client, link: Link, scope: Scope
+) -> Iterator[tuple[Walk[Collect], Seats, Client, Link]]:
+    """Which generations below the base do one process and the coordinator mention?"""
+    errand = walk.errand.renumber
+    number = _Numbers(errand.by, list(errand.past))
+    numbered(number, seats, client, link)
+    past = tuple(sorted(number.past, reverse=True))
+    yield walk.passed(Collect(renumber=but(errand, past=past)), scope), seats, client, link
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Renumber))
@@ -76,7 +99,7 @@ def renumber(
     """The generations that one process and the coordinator mention to each other are written
     relative to the base.
     """
-    number = _Numbers(walk.errand.by)
+    number = _Numbers(walk.errand.by, list(walk.errand.past))
     yield walk.passed(walk.errand, scope), *numbered(number, seats, client, link)
 
 
@@ -122,7 +145,7 @@ class _Numbers:
 
     # By how much those that are not below the base fall.
     by: int
-    # Those below the base that have been met, in order.
+    # Those below the base, in order; those that are met for the first time come last.
     past: list[int] = field(factory=list)
 
     def __call__(self, generation: int) -> int:
@@ -145,9 +168,12 @@ def _renumbering(usual: Callable[..., Iterable[Any]]) -> Callable[..., Iterable[
         if isinstance(walk.errand, Renumber):
             yield core, REST
             return
+        if isinstance(walk.errand, Collect):
+            yield but(core, errands=(walk.errand.renumber,)), REST
+            return
         for after, rest in usual(core, walk, scope):
             goes_on = after.errands or rest != REST
-            yield (after if goes_on else renumbered(after)), rest
+            yield (after if goes_on else renumbered(after, scope)), rest
 
     return end_walk
 
