@@ -9,7 +9,9 @@ from groupcheck.model.protocol.family import CLASSIC_GROUP
 
 
 @step_invariant(
-    "link", source="RequestChannel; ClassicGroup.completeJoinFuture, completeSyncFuture"
+    "link",
+    source="RequestChannel; ClassicGroup.completeJoinFuture, completeSyncFuture;"
+    " protocol: C17 ResponseOnce",
 )
 def answered_at_most_once(before: Any, after: Any) -> bool:
     """Every request is answered at most once, on the connection that sent it.

@@ -205,7 +205,7 @@ def withheld_from_nobody(
     return bool(left) and all(at_rest) and not any(ended)
 
 
-@settles(source="KIP-429; protocol: L5, C15")
+@settles(source="KIP-429; protocol: L5 CooperativeFollowUp, C15 Coverage")
 def every_partition_assigned(
     core: Core,
     shares: Annotated[tuple[int, ...], "stored[:]"],

@@ -14,7 +14,9 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import OFFSETS
 
 
-@invariant(source="ConsumerCoordinator.maybeAutoCommitOffsetsAsync; KAFKA-18641")
+@invariant(
+    source="ConsumerCoordinator.maybeAutoCommitOffsetsAsync; KAFKA-18641; protocol: C8 NoLoss"
+)
 def committed_within_processed(offsets: Offsets, scope: Scope) -> bool:
     """The committed offset is never beyond the first record that no application has processed.
 
@@ -26,7 +28,7 @@ def committed_within_processed(offsets: Offsets, scope: Scope) -> bool:
     return scope.skips or offsets.committed <= offsets.processed
 
 
-@invariant(source="SubscriptionState.position")
+@invariant(source="SubscriptionState.position; protocol: C8")
 def position_within_processed(offsets: Offsets, client: Client, scope: Scope) -> bool:
     """No member's position is beyond the first record that no application has processed.
 

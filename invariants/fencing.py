@@ -73,7 +73,7 @@ def sync_fenced(before: Any, after: Any, label: str) -> bool:
     "seats",
     "link",
     rules=(coordinator.offset_commit.name,),
-    source="ClassicGroup.validateOffsetCommit",
+    source="ClassicGroup.validateOffsetCommit; protocol: C7 ZombieCommitFenced",
 )
 def commit_fenced(before: Any, after: Any, label: str) -> bool:
     """Outside CompletingRebalance, the coordinator accepts an OffsetCommit only from a member of

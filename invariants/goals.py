@@ -74,7 +74,7 @@ def late_join_overlap(
     return bool(a & b)
 
 
-@goal(source="KAFKA-20938")
+@goal(source="KAFKA-20938; protocol: K11")
 def superseded(link: Link) -> bool:
     """A member waits for the answer to a parked request that the coordinator will never answer: a
     later request has replaced it, or the member was removed while it waited in SyncGroup.

@@ -27,7 +27,7 @@ NEW_COORDINATOR = (Reload, Unload)  # errands in which a group has another coord
         timers.session_timeout.name,
         timers.new_member_timeout.name,
     ),
-    source="ClassicGroup.maybeElectNewJoinedLeader",
+    source="ClassicGroup.maybeElectNewJoinedLeader; protocol: C4",
 )
 def leader_is_a_member(before: Any, after: Any) -> bool:
     """The group's leader is a member of the group. If the coordinator marks the leader's JoinGroup
@@ -44,7 +44,9 @@ def leader_is_a_member(before: Any, after: Any) -> bool:
     return bool(after.core.led and is_member(seat) and (not after.core.leader_parked or seat.join))
 
 
-@step_invariant("walk", "seats", source="ClassicGroup.maybeElectNewJoinedLeader, remove")
+@step_invariant(
+    "walk", "seats", source="ClassicGroup.maybeElectNewJoinedLeader, remove; protocol: C4"
+)
 def elected_is_a_member(before: Any, after: Any) -> bool:
     """A leader that the coordinator elects, or loads from the log, is a member of the group. A
     leader that is removed while the coordinator processes all members stops leading.
@@ -60,7 +62,7 @@ def elected_is_a_member(before: Any, after: Any) -> bool:
     )  # it was no member before this step either; `leader_is_a_member` reports that
 
 
-@invariant(source="ClassicGroup.initNextGeneration")
+@invariant(source="ClassicGroup.initNextGeneration; protocol: C4 LeaderInMembers")
 def generation_is_led(core: Core) -> bool:
     """In CompletingRebalance the group has a leader.
 
@@ -70,7 +72,9 @@ def generation_is_led(core: Core) -> bool:
     return core.phase != Phase.COMPLETING or core.led
 
 
-@step_invariant("core", source="ClassicGroup.initNextGeneration; KIP-134")
+@step_invariant(
+    "core", source="ClassicGroup.initNextGeneration; KIP-134; protocol: C5 GenerationMonotone"
+)
 def generation_only_grows(before: Any, after: Any) -> bool:
     """Under one coordinator the generation grows in steps of one, and so never falls. The
     generation in the log never falls either, and a new coordinator never starts below it.
@@ -88,7 +92,7 @@ def generation_only_grows(before: Any, after: Any) -> bool:
     return bool(written and after.core.generation - before.core.generation in (0, 1))
 
 
-@invariant(source="KIP-389; GroupMetadataManager.acceptJoiningMember")
+@invariant(source="KIP-389; GroupMetadataManager.acceptJoiningMember; protocol: C11 SizeCap")
 def size_cap(core: Core, scope: Scope) -> bool:
     """In CompletingRebalance and Stable the group has at most group.max.size members.
 

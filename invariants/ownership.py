@@ -127,7 +127,7 @@ def stored(seats: Annotated[Seats, "seats[i]"]) -> int:
     return total
 
 
-@invariant(source="ConsumerPartitionAssignor; KAFKA-7026")
+@invariant(source="ConsumerPartitionAssignor; KAFKA-7026; protocol: C1 UniqueOwnerPerGeneration")
 def one_owner(a: Annotated[int, "stored[i]"], b: Annotated[int, "stored[j]"]) -> bool:
     """In one generation, no partition is assigned to two members.
 
@@ -137,7 +137,9 @@ def one_owner(a: Annotated[int, "stored[i]"], b: Annotated[int, "stored[j]"]) ->
     return not a & b and not (a | b) & TWICE
 
 
-@invariant(source="KIP-62, KIP-429; ConsumerCoordinator.onJoinPrepare")
+@invariant(
+    source="KIP-62, KIP-429; ConsumerCoordinator.onJoinPrepare; protocol: C2 and C3 NoOverlapInTime"
+)
 def hand_off(
     a: Annotated[int, "rightful[i]"],
     b: Annotated[int, "rightful[j]"],
@@ -159,7 +161,9 @@ def hand_off(
     return not a & b & ~(c & d)
 
 
-@invariant(source="ConsumerCoordinator.onJoinComplete; KAFKA-5154")
+@invariant(
+    source="ConsumerCoordinator.onJoinComplete; KAFKA-5154; protocol: C6 SameGenerationWhenStable"
+)
 def views_agree(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:

@@ -53,7 +53,7 @@ def served(
     return _is_in_place(core, seats, client) and seat is not None and client.owned == seat.share
 
 
-@settles(source="KIP-62; protocol: L1")
+@settles(source="KIP-62; protocol: L1 Convergence")
 def group_settles(at_rest: Annotated[bool, "settled[i]"]) -> bool:
     """Once faults stop, the group becomes Stable or Empty and stays so. Every process that goes on
     is a member of the running generation, and the group remembers no id but theirs.
@@ -64,7 +64,7 @@ def group_settles(at_rest: Annotated[bool, "settled[i]"]) -> bool:
     return at_rest
 
 
-@settles(source="protocol: L4, L6")
+@settles(source="protocol: L4 Rejoin, L6 NoStarvation")
 def member_gets_share(has_it: Annotated[bool, "served[i]"]) -> bool:
     """Once faults stop, every process that goes on owns its share of the stored assignment, and
     keeps it.
@@ -75,7 +75,7 @@ def member_gets_share(has_it: Annotated[bool, "served[i]"]) -> bool:
     return has_it
 
 
-@infinitely_often(source="ClassicGroup.hasAllMembersJoined; protocol: L2")
+@infinitely_often(source="ClassicGroup.hasAllMembersJoined; protocol: L2 RoundBound")
 def round_completes(core: Core) -> bool:
     """No round collects JoinGroups for ever.
 
@@ -84,7 +84,7 @@ def round_completes(core: Core) -> bool:
     return core.phase != Phase.PREPARING
 
 
-@infinitely_often(source="KAFKA-12890; protocol: L3")
+@infinitely_often(source="KAFKA-12890; protocol: L3 SyncBound")
 def assignment_arrives(core: Core) -> bool:
     """No generation waits for its assignment for ever.
 
@@ -94,7 +94,7 @@ def assignment_arrives(core: Core) -> bool:
     return core.phase != Phase.COMPLETING
 
 
-@infinitely_often(source="KIP-394; protocol: L7")
+@infinitely_often(source="KIP-394; protocol: L7 PendingProgress")
 def pending_id_ends(core: Core) -> bool:
     """No id that was handed out stays pending for ever.
 
@@ -103,7 +103,7 @@ def pending_id_ends(core: Core) -> bool:
     return not core.pending
 
 
-@infinitely_often(source="protocol: C17, X3")
+@infinitely_often(source="protocol: C17 ResponseOnce, X3")
 def request_answered(link: Link) -> bool:
     """Every request is answered, or its connection ends.
 

@@ -30,7 +30,8 @@ def one_id_per_instance(seats: Seats) -> bool:
     "seats",
     "link",
     rules=(coordinator.join_group.name,),
-    source="KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin",
+    source="KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin;"
+    " protocol: C12 StaticNoRebalance",
 )
 def restart_moves_nothing(before: Any, after: Any, label: str) -> bool:
     """In a Stable group, a static member that joins without its id takes the place of its old id:
@@ -143,7 +144,7 @@ def absent_members_stay(before: Any, after: Any) -> bool:
     "core",
     "seats",
     rules=(takeover.takeover_committed.name,),
-    source="KAFKA-10284; ClassicGroup.groupAssignment",
+    source="KAFKA-10284; ClassicGroup.groupAssignment; protocol: X5",
 )
 def takeover_is_durable(before: Any, after: Any) -> bool:
     """When a static member is told its new id, a fail-over finds that id.

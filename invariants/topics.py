@@ -106,7 +106,7 @@ def plan_covers_what_is_known(before: Any, after: Any) -> bool:
     return not chosen or not errand.free
 
 
-@invariant(source="KIP-389; GroupMetadataManager.onLoaded")
+@invariant(source="KIP-389; GroupMetadataManager.onLoaded; protocol: C11")
 def lowered_size_cap(core: Core, scope: TriggersScope) -> bool:
     """A group in CompletingRebalance or Stable has at most group.max.size members, also after that
     was lowered.

@@ -18,6 +18,7 @@ from groupcheck.oracles.archive.tables import TABLES
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
 from groupcheck.oracles.explain.subject import every_mutation
 from groupcheck.oracles.listing import listing
+from groupcheck.oracles.named import Row, rows
 
 
 def cell(value: Any) -> str:
@@ -127,6 +128,30 @@ def invariants() -> str:
         "For everybody who reads a verdict. You find what each invariant promises, and where Kafka"
         " promises it. `--invariant NAME` checks one alone.",
         *once("invariants", told),
+    )
+
+
+def promises() -> str:
+    everywhere = len(variants())
+
+    def named(row: Row) -> list[str]:
+        stated = [
+            code(name) + (f" ({', '.join(where)})" if len(where) < everywhere else "")
+            for name, where in row.stated.items()
+        ]
+        executed = [f'the situation "{cell(name)}"' for name in row.situations]
+        note = [cell(row.entry.note)] if row.entry.note else []
+        told = "; ".join([*stated, *executed])
+        return [row.id, cell(row.entry.title), row.entry.kind, told, "".join(note)]
+
+    return page(
+        "Promises by name",
+        "For everybody who asks whether Kafka promises something. Each line is one promise: of the"
+        " classic group (C), about what happens in the end (L), about a fail-over (X), or a"
+        " counterexample that is known (K). You find how it is classified, and the invariants,"
+        " goals, promises of `--progress` and situations of `conform` that state it, with the"
+        " variants that check it; without variants, all do.",
+        table(["id", "what it says", "class", "stated by", "exempt"], map(named, rows())),
     )
 
 
@@ -331,6 +356,7 @@ def pages(examples: Callable[[str], Sequence[str]]) -> dict[str, str]:
         "reference/commands.md": commands(examples),
         "reference/scope.md": scope(),
         "reference/invariants.md": invariants(),
+        "reference/promises.md": promises(),
         "reference/goals.md": goals(),
         "reference/faults.md": faults(),
         "reference/mutations.md": mutations(),

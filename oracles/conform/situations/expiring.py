@@ -34,7 +34,7 @@ def beating(code: int, times: int, member: str = "m1") -> list[Does]:
 EXPIRING = (
     Situation(
         "the offsets of an Empty group stay for their retention after it became Empty",
-        "ClassicGroup.offsetExpirationCondition; KIP-211",
+        "ClassicGroup.offsetExpirationCondition; KIP-211; protocol.md 7.3, L8",
         [
             *stable(1, **LONG),
             does(OffsetCommit(member="m1", generation=1, offsets=at(5)), 0),

@@ -86,7 +86,7 @@ FAILING = (
     ),
     Situation(
         "an unload answers the JoinGroups that wait with 16",
-        "GroupMetadataManager.onUnloaded",
+        "GroupMetadataManager.onUnloaded; protocol.md 7.6, X3",
         [
             *stable(2),
             does(JoinGroup(member="m1"), name="join"),
@@ -160,7 +160,7 @@ FAILING = (
     ),
     Situation(
         "ids, parked requests and rounds are lost by a fail-over; the group of the log is back",
-        "GroupMetadataManager.onLoaded",
+        "GroupMetadataManager.onLoaded; protocol.md 7.6, X1",
         [
             *stable(2, **LONG),
             does(JoinGroup(**LONG), 79, member="m3"),

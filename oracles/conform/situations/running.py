@@ -10,6 +10,7 @@ from groupcheck.oracles.conform.situations.changing import CHANGING
 from groupcheck.oracles.conform.situations.expiring import EXPIRING
 from groupcheck.oracles.conform.situations.failing import FAILING
 from groupcheck.oracles.conform.situations.joining import JOINING
+from groupcheck.oracles.conform.situations.known import KNOWN
 from groupcheck.oracles.conform.situations.leaving import LEAVING
 from groupcheck.oracles.conform.situations.moving import MOVING
 from groupcheck.oracles.conform.situations.offsets import OFFSETS
@@ -32,6 +33,7 @@ SITUATIONS: tuple[Situation, ...] = (
     *EXPIRING,
     *FAILING,
     *MOVING,
+    *KNOWN,
     *STATIC_MEMBERS,
     *TAKEOVERS,
     *TWINS,
