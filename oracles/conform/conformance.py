@@ -14,7 +14,6 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.keeping.scope import MORE as KEEPING
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
-from groupcheck.oracles.conform import takeovers
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.histories import search
 from groupcheck.oracles.conform.ledger import MAX_DIFFERENCES, Counts, Difference, Ledger, Listed
@@ -435,15 +434,7 @@ def rows_at(
                 do="choose one of the coordinator's",
             )
         spec = bug.apply(spec)
-    rows = Rows(scope, spec, found.coordinator)
-    if len(takeovers.instances(rows.start())) > 1 and scope.has("fail_over"):
-        raise UserError(
-            "the rows of several instance ids have no fail-over: the model forgets in which order"
-            " takeovers are written, and a fail-over finds some of them",
-            where="--fault fail_over",
-            do="take --members 1, or name other faults",
-        )
-    return scope, rows
+    return scope, Rows(scope, spec, found.coordinator)
 
 
 def progress_line(counts: Counts, seconds: float) -> str:

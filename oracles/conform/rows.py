@@ -17,7 +17,10 @@ process that the group has forgotten may come back with its other list of assign
 
 A static member also joins without its id while the coordinator knows it, and is removed by its
 instance id. Of several static members none changes its subscription: a takeover remembers the one
-before, so that there would be three times as many memories. The rows of one member do that.
+before, so that there would be three times as many memories. The rows of one member do that. A
+static member whose takeover is being written does not take over once more while the record of
+another one's takeover may stand behind it and a fail-over may come: that record holds the id that
+is gone again, and the model has forgotten it.
 
 Where a fail-over takes its phases, it begins in each of its ways, and requests go to the
 coordinator that loads and to the former one. To a former one that does not know yet go only those
@@ -249,13 +252,13 @@ class Rows:
 
     def _requests(self, me: int, memory: Memory) -> Iterator[Request]:
         core, seats = memory.core, memory.seats[me]
-        if not seats.ids or seats.static:
+        if (not seats.ids or seats.static) and not self._hides(me, memory):
             for topics in subscriptions(me, self.scope)[: 1 if self.scope.two_step else None]:
                 yield JoinGroup(NO_ID, topics=topics)
         if seats.static:
             yield LeaveGroup(NO_ID)
         changes = memory.kept is None and (not seats.static or self.scope.members == 1)
-        if seats.static and seats.ids and changes:
+        if seats.static and seats.ids and changes and not self._hides(me, memory):
             yield JoinGroup(NO_ID, CHANGED)
         strangers = (STRANGER,) if me == 0 or seats.static else ()
         # Nobody knows an id yet whose takeover waits for its append. A coordinator that loads knows
@@ -299,6 +302,11 @@ class Rows:
         core, loses = memory.core, self.scope.has("fail_over")
         settled = core.durable[0] == core.generation and not core.appending
         return memory.kept is not None and self.scope.records > 0 and (settled or not loses)
+
+    def _hides(self, me: int, memory: Memory) -> bool:
+        """Could another takeover's record hold an id of this process that the model would forget?"""
+        flying = {k for k, mine in enumerate(memory.seats) for _, s in mine if s.takes is not None}
+        return me in flying and len(flying) > 1 and self.scope.has(fail_over.name)
 
     def _joins(self, me: int, id: int, *, known: bool, changes: bool) -> Iterator[JoinGroup]:
         """JoinGroup with the same subscription as before, and with others."""
