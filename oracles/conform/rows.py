@@ -304,7 +304,7 @@ class Rows:
         return memory.kept is not None and self.scope.records > 0 and (settled or not loses)
 
     def _hides(self, me: int, memory: Memory) -> bool:
-        """Could another takeover's record hold an id of this process that the model would forget?"""
+        """May another takeover's record hold an id of this process that the model would forget?"""
         flying = {k for k, mine in enumerate(memory.seats) for _, s in mine if s.takes is not None}
         return me in flying and len(flying) > 1 and self.scope.has(fail_over.name)
 
