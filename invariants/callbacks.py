@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from groupcheck.model.engine import goal, invariant, step_invariant
-from groupcheck.model.protocol.classic.callbacks import callback
+from groupcheck.model.protocol.classic.callbacks import callback_runs
 from groupcheck.model.protocol.classic.client import Client, Prepare
 from groupcheck.model.protocol.classic.group import Seats, is_member
 from groupcheck.model.protocol.family import CALLBACKS
@@ -26,7 +26,7 @@ def revokes_before_joining(
     return not (client.prepare == Prepare.REVOKING and waits)
 
 
-@step_invariant("client", "link", rules=(callback.name,), source="KAFKA-9741; KIP-447")
+@step_invariant("client", "link", rules=(callback_runs.name,), source="KAFKA-9741; KIP-447")
 def callback_commits_as_member(before: Any, after: Any, label: str) -> bool:
     """A commit from onPartitionsRevoked carries the member's id and the generation that it is in.
 

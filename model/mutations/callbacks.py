@@ -8,7 +8,7 @@ from typing import Any
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.mutations.mutation import SEEDED, Mutation
-from groupcheck.model.protocol.classic.callbacks import callback
+from groupcheck.model.protocol.classic.callbacks import callback_runs
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare, send_join
 from groupcheck.model.protocol.family import CALLBACKS
 from groupcheck.model.protocol.feature import rewritten
@@ -61,7 +61,7 @@ MUTATIONS = (
             " 2.5.0). Seeded: each commit from the callback carries the generation before."
         ),
         scope={"members": 2, "generations": 2},
-        twists={callback.name: _late_metadata},
+        twists={callback_runs.name: _late_metadata},
     ),
     Mutation(
         id="joins_while_revoking",
@@ -84,6 +84,6 @@ MUTATIONS = (
             " goes on with them."
         ),
         scope={"members": 2, "generations": 2},
-        twists={callback.name: _keeps},
+        twists={callback_runs.name: _keeps},
     ),
 )

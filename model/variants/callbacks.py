@@ -61,7 +61,7 @@ COVERS = (
     ),
     cover(
         """
-        call_back callback:returned callback:threw delay_request ghost_id
+        call_back callback_runs:returned callback_runs:threw delay_request ghost_id
         heartbeat:rebalancing heartbeat_answer:told_to_rejoin join_group:parked
         join_group:restarted join_group:unchanged late_request request_timeout send_back
         send_join:committed_first store_offset:again store_offset:backwards superseded
@@ -81,7 +81,7 @@ COVERS = (
         generations=1,
     ),
     cover(
-        "callback:committed",
+        "callback_runs:committed",
         members=2,
         generations=1,
         autocommit=False,

@@ -111,7 +111,7 @@ COVERS = (
         any_faults=1,
     ),
     cover(
-        "callback:committed callback:returned",
+        "callback_runs:committed callback_runs:returned",
         members=2,
         generations=2,
     ),
@@ -162,7 +162,7 @@ UNREACHED: Mapping[str, str] = {
     **covers.UNREACHED,
     "late_commit": LATE,
     "commit_behind_join": LATE,
-    "callback:threw": AFTER,
+    "callback_runs:threw": AFTER,
     "call_back": AFTER,
 }
 

@@ -131,6 +131,13 @@ COVERS = (
         faults={"rebalance_timeout": 1},
     ),
     cover(
+        "takeover_committed:answered_in_round withheld_from_nobody",
+        members=2,
+        generations=2,
+        records=0,
+        faults={"crash": 1},
+    ),
+    cover(
         """
         join_answer:retry takeover_committed:unanswered_in_round takeover_failed:reverted
         takeover_failed:reverted_in_round
@@ -167,9 +174,7 @@ COVERS = (
         any_faults=1,
     ),
     cover(
-        """
-        owed_by_a_replaced_id takeover_committed:answered_in_round
-        """,
+        "owed_by_a_replaced_id",
         members=2,
         generations=1,
         faults={"crash": 1, "sync_timeout": 1},

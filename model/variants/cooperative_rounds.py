@@ -12,7 +12,7 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import cooperative
-from groupcheck.model.protocol.classic.covers import UNREACHED, cover
+from groupcheck.model.protocol.classic.covers import OF_PHASES_ONLY, UNREACHED, cover
 from groupcheck.model.protocol.classic.round_count import LACKS, RoundsScope, round_count
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.story import story
@@ -180,6 +180,10 @@ VARIANT = Variant(
     story=partial(story, words=WORDS),
     spent_by={fault: spent for fault, spent in SPENT_BY.items() if fault not in LACKS},
     covers=COVERS,
-    unreached={**UNREACHED, **dict.fromkeys(OF_LATE_REQUESTS, LACKS["delay_request"])},
+    unreached={
+        **UNREACHED,
+        **OF_PHASES_ONLY,
+        **dict.fromkeys(OF_LATE_REQUESTS, LACKS["delay_request"]),
+    },
     unreal="it is `cooperative` with a ghost; compare that",
 )

@@ -10,7 +10,7 @@ import attrs
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR
+from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, OF_PHASES_ONLY
 from groupcheck.model.protocol.classic.keeping.covers import (
     ASKED,
     CONFORMED,
@@ -68,7 +68,7 @@ VARIANT = Variant(
         "expire_offsets": ("expire_offsets:deleted", "expire_offsets:spared"),
     },
     covers=COVERS,
-    unreached=UNREACHED,
+    unreached={**UNREACHED, **OF_PHASES_ONLY},
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     asked=ASKED,

@@ -6,13 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
+from attrs import frozen
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, cover
+from groupcheck.model.protocol.classic.covers import (
+    BOOKKEEPING,
+    KAFKA_COORDINATOR,
+    OF_PHASES_ONLY,
+    cover,
+)
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS
 from groupcheck.model.protocol.classic.static import (
@@ -186,7 +192,14 @@ MOVES = tuple(name for r in TWIN_RULES for name in r.names)
 OF_THE_MODEL = "The coordinator knows instance ids, and not which process has sent a request."
 
 
-def spec(scope: StaticScope) -> Spec:
+@frozen
+class TwinsScope(StaticScope):
+    """The scope of a group with two processes of one instance id."""
+
+    NO_PHASES: ClassVar[str] = "its phases do not know twins"
+
+
+def spec(scope: TwinsScope) -> Spec:
     """The protocol at a scope, without invariants."""
     return attrs.evolve(composed(rules.spec(scope), [static_membership, twins]), name="twins")
 
@@ -199,7 +212,7 @@ VARIANT = Variant(
         " group.instance.id by mistake: each takes the place of the other one, which is fenced"
         " (KIP-345)."
     ),
-    scope_type=StaticScope,
+    scope_type=TwinsScope,
     spec=spec,
     faults={**CLASSIC_FAULTS, **MORE},
     assignors=ASSIGNORS,
@@ -209,7 +222,7 @@ VARIANT = Variant(
     story=partial(story, words=WORDS),
     spent_by=STATIC_SPENT_BY,
     covers=COVERS,
-    unreached=UNREACHED,
+    unreached={**UNREACHED, "commit_answer:retry": OF_PHASES_ONLY["commit_answer:retry"]},
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     asked=EXECUTED[0],

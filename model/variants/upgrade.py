@@ -17,6 +17,7 @@ from groupcheck.model.protocol.classic.cooperative import ASSIGNORS, cooperative
 from groupcheck.model.protocol.classic.covers import (
     BOOKKEEPING,
     KAFKA_COORDINATOR,
+    OF_PHASES_ONLY,
     UNREACHED,
     cover,
 )
@@ -225,7 +226,7 @@ VARIANT = Variant(
     story=partial(story, words=WORDS),
     spent_by={**SPENT_BY, "bounce": ("bounce",)},
     covers=COVERS,
-    unreached=UNREACHED,
+    unreached={**UNREACHED, **OF_PHASES_ONLY},
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     asked=CONFORMED[0],

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.classic.keeping import admin
+from groupcheck.model.protocol.classic.keeping import admin, commits
 from groupcheck.model.protocol.classic.keeping.kept import Kept
+from groupcheck.model.protocol.classic.keeping.transactions import write_marker
 from groupcheck.model.protocol.codes import (
     GROUP_ID_NOT_FOUND,
     GROUP_SUBSCRIBED_TO_TOPIC,
@@ -30,21 +31,28 @@ RETENTION_MS = 8 * 24 * 3_600_000  # more than offsets.retention.minutes
 COMMITS = (messages.OffsetCommit, messages.TxnOffsetCommit)
 # Outcome -> the code of its answer.
 CODES = {
-    "reset_offsets:accepted": NONE,
-    "reset_offsets:refused": UNKNOWN_MEMBER_ID,
-    "delete_offsets:deleted": NONE,
-    "delete_offsets:subscribed": GROUP_SUBSCRIBED_TO_TOPIC,
-    "delete_offsets:no_group": GROUP_ID_NOT_FOUND,
-    "delete_groups:deleted": NONE,
-    "delete_groups:non_empty": NON_EMPTY_GROUP,
-    "delete_groups:no_group": GROUP_ID_NOT_FOUND,
+    f"{admin.reset_offsets.name}:accepted": NONE,
+    f"{admin.reset_offsets.name}:refused": UNKNOWN_MEMBER_ID,
+    f"{admin.delete_offsets.name}:deleted": NONE,
+    f"{admin.delete_offsets.name}:subscribed": GROUP_SUBSCRIBED_TO_TOPIC,
+    f"{admin.delete_offsets.name}:no_group": GROUP_ID_NOT_FOUND,
+    f"{admin.delete_groups.name}:deleted": NONE,
+    f"{admin.delete_groups.name}:non_empty": NON_EMPTY_GROUP,
+    f"{admin.delete_groups.name}:no_group": GROUP_ID_NOT_FOUND,
     **dict.fromkeys(
-        (f"write_marker:{label}" for label in ("committed", "superseded", "aborted", "void")), NONE
+        (
+            f"{write_marker.name}:{label}"
+            for label in ("committed", "superseded", "aborted", "void")
+        ),
+        NONE,
     ),
 }
 # The request ends with an exception, which waits for nothing.
-PENDS = ("txn_offset_commit:accepted", "txn_offset_commit:anonymous")
-FAILS = ("reset_offsets:refused", "delete_offsets:no_group")
+PENDS = (
+    f"{commits.txn_offset_commit.name}:accepted",
+    f"{commits.txn_offset_commit.name}:anonymous",
+)
+FAILS = (f"{admin.reset_offsets.name}:refused", f"{admin.delete_offsets.name}:no_group")
 
 
 def creation(kept: Kept | None) -> tuple[Command, ...]:
@@ -114,9 +122,9 @@ def appended(before: Memory, given: Input, outcome: Outcome) -> list[tuple[objec
     )
     if isinstance(given, Fires) and given.rule in ENDS_TXN:
         return [("marker", ENDS_TXN[given.rule])]
-    if rule == "reset_offsets:accepted":
+    if rule == f"{admin.reset_offsets.name}:accepted":
         return [("offset", 0)]
-    if rule == "delete_offsets:deleted":
+    if rule == f"{admin.delete_offsets.name}:deleted":
         return gone
     other: list[tuple[object, ...]] = [("offset", None), ("tombstone",)] if kept.other else []
     mine = [*gone, ("tombstone",)] if label == "deleted" else []

@@ -13,6 +13,7 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing, Path
 from groupcheck.model.protocol.classic import client, client_faults, offsets, timers
+from groupcheck.model.protocol.classic.triggers import cluster, subscription
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import Answer, Request, Store, SyncGroup
 
@@ -52,8 +53,8 @@ PLAIN: dict[str, Kind] = {
     timers.initial_delay.name: "delay",
     timers.append_committed.name: "appended",
     client_faults.poll_timeout.name: "leaves",
-    "add_partitions": "topics",
-    "refresh_metadata": "sees",
+    cluster.add_partitions.name: "topics",
+    subscription.refresh_metadata.name: "sees",
 }
 
 

@@ -96,7 +96,7 @@ def callbacks(spec: Spec) -> Spec:
         outcomes_changed(own(spec, client_faults.poll_timeout), _still_running),
         outcomes_changed(own(spec, client_faults.close), _only_between_callbacks),
     ]
-    return rebuilt(spec, rules, [call_back, callback])
+    return rebuilt(spec, rules, [call_back, callback_runs])
 
 
 # -- it begins
@@ -155,7 +155,7 @@ def _only_between_callbacks(before: Values, label: str, after: Values) -> Mappin
 
 
 @rule("committed", "returned", "threw", when=lambda client: client.prepare == Prepare.REVOKING)
-def callback(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
+def callback_runs(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
     """The application's onPartitionsRevoked: it may commit what it has processed, and it returns or
     throws. Outside a generation commitSync throws and sends nothing (generationIfStable).
     """
@@ -207,9 +207,9 @@ WORDS = Words(
     does={
         **DOES,
         "call_back": "calls onPartitionsRevoked before it joins again",
-        "callback:committed": "commits in onPartitionsRevoked",
-        "callback:returned": "returns from onPartitionsRevoked and gives up what it revokes",
-        "callback:threw": "throws in onPartitionsRevoked and gives up what it revokes",
+        "callback_runs:committed": "commits in onPartitionsRevoked",
+        "callback_runs:returned": "returns from onPartitionsRevoked and gives up what it revokes",
+        "callback_runs:threw": "throws in onPartitionsRevoked and gives up what it revokes",
     },
-    notes={**NOTES, "call_back": "event", "callback": "event"},
+    notes={**NOTES, "call_back": "event", "callback_runs": "event"},
 )

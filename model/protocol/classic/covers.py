@@ -159,6 +159,12 @@ UNREACHED: Mapping[str, str] = {
     ),
 }
 
+# What only a fail-over in its phases leads to; of variants that have it in one step.
+OF_PHASES_ONLY: Mapping[str, str] = {
+    "join_answer:retry": "A coordinator that has loaded never answers JoinGroup with 14 or 16.",
+    "sync_answer:fatal": "A coordinator that has loaded never answers SyncGroup with 14.",
+    "commit_answer:retry": "A coordinator that has loaded answers no OffsetCommit with 14 or 16.",
+}
 KAFKA_COORDINATOR = "GroupCoordinatorService of Apache Kafka, in one JVM"
 # Arguments of `conform`; 3,898 rows, which take about 3 s.
 EXECUTED: tuple[Mapping[str, Any], ...] = (

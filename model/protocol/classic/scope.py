@@ -76,6 +76,8 @@ class Scope:
     static: ClassVar[bool] = False
     # What the application does in onPartitionsRevoked takes time (see `callbacks`).
     callbacks: ClassVar[bool] = False
+    # Why a fail-over cannot take its phases here (see `moving`); empty if it can.
+    NO_PHASES: ClassVar[str] = ""
     # A member that finds no committed offset starts behind the last record (see `keeping`).
     skips: ClassVar[bool] = False
 
@@ -138,6 +140,8 @@ class Scope:
     )
 
     def __attrs_post_init__(self) -> None:
+        if self.phases and self.NO_PHASES:
+            raise ScopeError(f"a fail-over is one step here: {self.NO_PHASES}", where="scope")
         if self.any_faults is not None and self.faults:
             raise ScopeError(
                 "faults and any_faults exclude each other",

@@ -131,6 +131,7 @@ WORDS = Words(
     notes={
         **BOXES,
         "remove_instance": "fault",
+        "poll_over": "timer",
         "takeover_committed": "event",
         "takeover_failed": "fault",
     },

@@ -164,7 +164,7 @@ HEARS = {
         """
         answer_joins answer_syncs begin_walk close_books closed commit_answer:done
         commit_answer:dropped commit_answer:ignored commit_answer:rebalancing commit_answer:retry
-        elect end_walk forget unload
+        collect elect end_walk forget unload
         heartbeat_answer:ignored heartbeat_answer:well join_answer:id_given join_answer:ignored
         join_answer:retry leave_answer look_at_claims look_for_owners record_plan reload renumber
         send_back sync_answer:ignored sync_answer:retry vote

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import but
-from groupcheck.model.protocol.classic.callbacks import callback
+from groupcheck.model.protocol.classic.callbacks import callback_runs
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
 from groupcheck.model.protocol.classic.offsets import Offsets, process_record
 from groupcheck.model.protocol.link import Link
@@ -32,7 +32,9 @@ def test_an_eager_member_calls_back_before_it_joins_and_owns_its_partitions_mean
 
 
 def test_a_callback_that_returns_is_followed_by_join_group_and_one_that_throws_is_not():
-    ways = {label: (after, link) for label, after, link in callback.call(REVOKING, Link(), SCOPE)}
+    ways = {
+        label: (after, link) for label, after, link in callback_runs.call(REVOKING, Link(), SCOPE)
+    }
     joined, link = ways["returned"]
     assert link.request == JoinGroup(0, 1) and joined.state == Member.PREPARING
     threw, link = ways["threw"]
@@ -50,7 +52,7 @@ def test_nothing_is_processed_while_the_callback_runs():
 
 def test_a_member_that_has_left_meanwhile_commits_nothing_and_gives_everything_up():
     gone = Client(owned=1, position=1, dirty=True, prepare=Prepare.REVOKING)
-    assert list(callback.call(gone, Link(), SCOPE)) == [("returned", Client(), Link())]
+    assert list(callback_runs.call(gone, Link(), SCOPE)) == [("returned", Client(), Link())]
 
 
 def test_a_cooperative_member_calls_back_in_its_new_generation_and_then_takes_its_share():
@@ -65,7 +67,7 @@ def test_a_cooperative_member_calls_back_in_its_new_generation_and_then_takes_it
         granted=2,
         prepare=Prepare.REVOKING,
     )
-    ways = {label: (after, link) for label, after, link in callback.call(both, Link(), scope)}
+    ways = {label: (after, link) for label, after, link in callback_runs.call(both, Link(), scope)}
     assert ways["committed"][1].request == OffsetCommit(0, 2, 1)
     taken, link = ways["returned"]
     assert link == Link() and "threw" not in ways

@@ -47,4 +47,4 @@ def test_callbacks_compose_with_static_members() -> None:
     promised = attrs.evolve(spec, invariants=more.invariants, goals=more.goals, views=more.views)
     found = explore(promised)
     assert found.verdict == HOLDS
-    assert not {"callback:committed", "takeover_committed:answered"} & {*found.never_fired}
+    assert not {"callback_runs:committed", "takeover_committed:answered"} & {*found.never_fired}

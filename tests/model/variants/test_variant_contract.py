@@ -79,9 +79,14 @@ def test_a_merge_that_makes_the_sync_timer_unreachable_keeps_every_promise_but_i
     verdicts = explored(CLASSIC, with_sync_in_the_step_of_the_join_answer)
     assert {v.verdict for v in verdicts} == {HOLDS}
     assert not_covered(CLASSIC, with_sync_in_the_step_of_the_join_answer) == {
+        "former_sync_group:not_coordinator",
+        "former_sync_group:rebalancing",
+        "former_sync_group:stable",
         "lose_request:sync",
+        "sync_answer:fatal",
         "sync_answer:refused",
         "sync_group:illegal_generation",
+        "sync_group:loading",
         "sync_group:rebalancing",
         "sync_group:stable",
         "sync_group:unknown",

@@ -66,7 +66,7 @@ def of_the_group(memory: Memory, given: Input) -> Client:
         if client.prepare != Prepare.REVOKING:
             return client
     ended = "threw" if given.during == During.THROWS else "returned"
-    ways = RULES["callback"].call(client, Link(), SCOPE)
+    ways = RULES["callback_runs"].call(client, Link(), SCOPE)
     (after,) = (now for label, now, _ in ways if label == ended)
     return after
 
