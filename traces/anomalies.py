@@ -358,13 +358,13 @@ def _never_joined(timeline: Timeline) -> Iterator[Anomaly]:
 
 def _bounces(timeline: Timeline) -> Iterator[Anomaly]:
     """Clients that come back under new ids again and again, unless their consumers come one after
-    the other, which is another finding.
+    the other, which is another finding. A static member gets a new id each time that it comes back.
     """
     if one_after_the_other(timeline) is not None:
         return
     lives: dict[str, list[Member]] = {}
     for m in timeline.members.values():
-        if m.joined is not None or m.handed_out is not None:
+        if m.instance is None and (m.joined is not None or m.handed_out is not None):
             lives.setdefault(client_of(m.id), []).append(m)
     often = sorted(
         (

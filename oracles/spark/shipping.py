@@ -22,5 +22,6 @@ def packed_code(folder: Path) -> Path:
             folders[:] = sorted(set(folders) - _LEFT_OUT)
             for name in sorted(names):
                 path = Path(where, name)
-                out.write(path, path.relative_to(root.parent))
+                if path.suffix != ".java":
+                    out.write(path, path.relative_to(root.parent))
     return file

@@ -131,9 +131,10 @@ def test_a_fault_that_several_variants_have_is_listed_once_with_all_of_them(caps
     heads = [line for line in out.splitlines() if not line.startswith(" ")]
     told = " ".join(out.split())
     both = (
-        "callbacks, classic, cooperative, cooperative_callbacks, cooperative_static, offsets,"
-        " static_membership"
+        "callbacks, classic, cooperative, cooperative_callbacks, cooperative_mixed,"
+        " cooperative_rounds, cooperative_static, mixed_membership, offsets, static_membership"
     )
-    assert f" crash variant {both}, static_rejoin, triggers A member" in f" {told}"
-    assert f" close variant {both}, triggers A member" in told
+    last = "triggers, twins, upgrade A member"
+    assert f" crash variant {both}, static_rejoin, {last}" in f" {told}"
+    assert f" close variant {both}, {last}" in told
     assert len({line.split()[0] for line in heads}) == len(heads)

@@ -143,9 +143,9 @@ def test_the_command_of_a_cover_scope_does_what_the_cover_scope_says(number, cap
 def test_people_see_how_many_and_the_page_lists_them_all():
     result = groupcheck.check("classic", **ALONE)
     shown, page = " ".join(str(result).split()), result.html()
-    assert "never fired 76 outcomes (--json and --html list them, 67 with a small scope" in shown
+    assert "never fired 76 outcomes (--json and --html list them, 70 with a small scope" in shown
     assert "<li>sync_timeout: <code>groupcheck check classic --members 1" in page
-    assert "<li>join_answer:retry: no scope is known</li>" in page
+    assert "<li>commit_answer:dropped: no scope is known</li>" in page
     nearly = groupcheck.check("classic", members=2, any_faults=1, max_size=2)
     assert "goals not met late_join_overlap (groupcheck check classic" in " ".join(
         str(nearly).split()

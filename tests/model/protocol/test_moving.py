@@ -54,7 +54,16 @@ def test_the_size_of_the_model(
         )
 
 
-@pytest.mark.parametrize("name", names())
+COMPOSED = [name for name in names() if not load(name).scope_type.NO_PHASES]
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name not in COMPOSED])
+def test_a_variant_that_was_not_composed_with_phases_refuses_them(name: str) -> None:
+    with pytest.raises(ScopeError, match="a fail-over is one step here: its phases do not"):
+        load(name).scope_type(members=2, phases=True)
+
+
+@pytest.mark.parametrize("name", COMPOSED)
 def test_without_phases_a_group_has_none_of_their_rules_and_promises(name: str) -> None:
     variant = load(name)
     off, on = variant.scope_type(phases=False), variant.scope_type(phases=True)

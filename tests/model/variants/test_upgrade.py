@@ -74,7 +74,7 @@ def test_what_holds_of_claims_in_a_cooperative_group_holds_beside_eager_members(
     fields = {"members": 2, "generations": 2, "protocols": f"{COOPERATIVE},range|{COOPERATIVE}"}
     spec = subject("upgrade", any_faults=1, **fields).spec
     kept = [p for p in for_families((FAMILY,)).invariants if p.name != "joining_keeps"]
-    assert len(kept) == 4
+    assert len(kept) == 6
     assert explore(attrs.evolve(spec, invariants=kept)).verdict == HOLDS
 
 

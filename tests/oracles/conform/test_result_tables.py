@@ -50,7 +50,7 @@ def test_the_bug_table_says_what_the_document_says(
         {**row, "scope": json.loads(row["scope"]), "broken": list(row["broken"])}
         for row in table.to_dict("records")
     ]
-    assert rows == told
+    assert rows == [{k: value for k, value in bug.items() if k != "real"} for bug in told]
 
 
 def test_the_rows_of_a_comparison_add_up_to_its_counts_and_answer_the_documented_question(
