@@ -1,0 +1,1 @@
+"""Timed simulation: what a rebalance costs."""

@@ -1,0 +1,95 @@
+"""What a simulation measures. It looks at the states alone (who owns what, who may work, the phase
+of the group), so it is the same for every protocol.
+
+A member **pauses** from the moment it owns nothing, having owned something, until it owns something
+again or has taken over an empty share. A partition is **stopped** while no member that works owns
+it. Members that the scenario itself stops do not count among the pauses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from attrs import define, field
+
+from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Prepare
+from groupcheck.oracles.simulate.plan import numbers
+
+
+def settled(client: Client) -> bool:
+    """Has the member taken over its share, and knows of nothing else?"""
+    return (
+        client.state == Member.STABLE
+        and not client.rejoin
+        and client.granted == NOTHING
+        and client.prepare == Prepare.NEEDED
+    )
+
+
+@define
+class Observer:
+    """Collects what happens from `begin` on. Times are in milliseconds of virtual time."""
+
+    partitions: int
+    owners: list[int] = field(init=False)
+    serving: dict[int, int] = field(factory=dict)
+    paused: dict[int, float] = field(factory=dict)
+    starting: dict[int, float] = field(factory=dict)
+    # (member, from, to) of pauses that are over; (member, from, to) of starts.
+    pauses: list[tuple[int, float, float]] = field(factory=list)
+    starts: list[tuple[int, float, float]] = field(factory=list)
+    # (time, partition, does it go on).
+    turns: list[tuple[float, int, bool]] = field(factory=list)
+    requests: Counter[str] = field(factory=Counter)
+    join_bytes: int = 0
+    rounds: int = 0
+    # When anything last changed: who owns what, what a member believes, the group's phase.
+    changed: float = 0.0
+
+    def __attrs_post_init__(self) -> None:
+        self.owners = [0] * self.partitions
+
+    def begin(self) -> None:
+        """What was before does not count."""
+        self.pauses, self.starts, self.turns = [], [], []
+        self.paused, self.starting, self.requests = {}, {}, Counter()
+        self.join_bytes, self.rounds, self.changed = 0, 0, 0.0
+
+    def serves(self, index: int, mask: int, now: float) -> None:
+        """From now on the member works on these partitions."""
+        before = self.serving.get(index, 0)
+        if before == mask:
+            return
+        self.serving[index] = mask
+        self.changed = now
+        for p in numbers(before & ~mask):
+            self.owners[p] -= 1
+            if not self.owners[p]:
+                self.turns.append((now, p, False))
+        for p in numbers(mask & ~before):
+            self.owners[p] += 1
+            if self.owners[p] == 1:
+                self.turns.append((now, p, True))
+
+    def believes(self, index: int, old: Client, new: Client, now: float, healthy: bool) -> None:
+        """A member's memory has changed. `healthy`: the scenario has not stopped it."""
+        self.changed = now
+        if index in self.starting and settled(new):
+            self.starts.append((index, self.starting.pop(index), now))
+        if index in self.paused and (new.owned or settled(new)):
+            self.pauses.append((index, self.paused.pop(index), now))
+        elif old.owned and not new.owned and not settled(new) and healthy:
+            self.paused.setdefault(index, now)
+
+    def gone(self, index: int) -> None:
+        """The scenario stops the member: it pauses no more."""
+        self.paused.pop(index, None)
+        self.starting.pop(index, None)
+
+    def comes(self, index: int, now: float) -> None:
+        """A process starts."""
+        self.starting[index] = now
+
+    def sent(self, request: Any) -> None:
+        self.requests[type(request).__name__] += 1
