@@ -33,8 +33,8 @@ class Coordinator:
         self._appends = [rules[name] for name in APPENDS if name in rules]
         self._running: dict[Hashable, Hashable] = {}  # timer -> its key
         self._extension = 0.0  # by how much the initial delay may still be extended
-        # (member, id) -> when the coordinator last heard of it.
-        self._heard: dict[tuple[int, int], list[float]] = {}
+        # Member -> id -> when the coordinator last heard of it.
+        self._heard: list[dict[int, list[float]]] = [{} for _ in range(group.size)]
         # The number of each member's last message: what is on its way for an earlier one is void.
         self.turn = [0] * group.size
         self._outgoing: list[tuple[int, Link]] = []
@@ -194,7 +194,7 @@ class Coordinator:
     # -- timers of members
 
     def _hears(self, index: int, id: int | None, now: float) -> None:
-        heard = self._heard.get((index, id))  # type: ignore[arg-type]
+        heard = self._heard[index].get(id)  # type: ignore[arg-type]
         if heard is not None:
             heard[0] = max(heard[0], now)
 
@@ -202,11 +202,12 @@ class Coordinator:
         """Ids come and go, and appends that concern one member begin."""
         group = self.group
         known = dict(group.seats(index).ids)
-        for key in [key for key in self._heard if key[0] == index and key[1] not in known]:
-            del self._heard[key]
+        mine = self._heard[index]
+        for id in [id for id in mine if id not in known]:
+            del mine[id]
         for id in known:
-            if (index, id) not in self._heard:
-                heard = self._heard[index, id] = [now]
+            if id not in mine:
+                heard = mine[id] = [now]
                 patience = min(
                     group.assumptions.session_timeout_ms, group.assumptions.new_member_timeout_ms
                 )
@@ -233,7 +234,7 @@ class Coordinator:
 
     def _look(self, index: int, id: int, heard: list[float]) -> None:
         """Has the coordinator heard of this id in time?"""
-        if self._heard.get((index, id)) is not heard:
+        if self._heard[index].get(id) is not heard:
             return
         group, a = self.group, self.group.assumptions
         now = group.clock.now
@@ -274,10 +275,10 @@ class Coordinator:
         last heartbeat was, in milliseconds.
         """
         group = self.group
-        for (index, id), heard in self._heard.items():
-            heard[0] = -phase_of(index)
-            group.clock.at(
-                heard[0] + group.assumptions.session_timeout_ms, self._look, index, id, heard
-            )
+        patience = group.assumptions.session_timeout_ms
+        for index, mine in enumerate(self._heard):
+            for id, heard in mine.items():
+                heard[0] = -phase_of(index)
+                group.clock.at(heard[0] + patience, self._look, index, id, heard)
         self.idle_at = 0.0
         self._others_until = 0.0

@@ -108,8 +108,16 @@ class Group:
 
     def take(self, bound: Bound, index: int, outcome: Outcome, now: float, of_member: bool) -> None:
         """A rule fires with this outcome, and what follows without a message follows."""
-        changed: Changed = {}
-        self._fire(bound, index, outcome, changed)
+        changes = self.world.fire(bound, index, outcome)
+        if self.watch is not None:
+            self.watch(self, outcome[0], index)
+        if len(changes) == 1 and changes[0][0] == "link":  # a heartbeat, nearly always
+            _, i, old = changes[0]
+            self.coordinator.link_changed(i, old, now, of_member)
+            self.members.link_changed(i)
+            self.coordinator.flush(now)
+            return
+        changed: Changed = {(slot, i): old for slot, i, old in changes}
         core = ("core", 0)
         while core in changed and (self.core.errands or self._stands("core", 0)):
             if self.core.errands:

@@ -15,11 +15,13 @@ class Streams:
 
     def __init__(self, seed: str) -> None:
         self.seed = seed
-        self._made: dict[tuple[str, int], Random] = {}
+        self._made: dict[str, dict[int, Random]] = {}
 
     def __call__(self, kind: str, index: int = 0) -> Random:
-        key = (kind, index)
-        rng = self._made.get(key)
+        made = self._made.get(kind)
+        if made is None:
+            made = self._made[kind] = {}
+        rng = made.get(index)
         if rng is None:
-            rng = self._made[key] = Random(f"{self.seed}/{kind}/{index}")
+            rng = made[index] = Random(f"{self.seed}/{kind}/{index}")
         return rng

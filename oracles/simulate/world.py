@@ -9,9 +9,10 @@ look-ups in a table. What a walk does is not remembered, because no two visits a
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
-from attrs import define
+from attrs import define, field
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.engine.functions import outcomes
@@ -23,7 +24,7 @@ Outcome = tuple[str, tuple[Value, ...]]
 Pick = Callable[[list[Outcome]], int]
 
 
-@define
+@define(eq=False)
 class Bound:
     """A rule with the places of its slots: that of slot k at index i is `base[k] + i * step[k]`."""
 
@@ -32,10 +33,22 @@ class Bound:
     step: tuple[int, ...]
     guard_at: int | None
     remembers: bool
+    # Index -> the places of its slots there, and what takes their values from the state.
+    _places: dict[int, tuple[tuple[int, ...], Callable[[list[Value]], Any]]] = field(factory=dict)
+    # Identities of the values of its slots -> its outcomes.
+    made: dict[tuple[int, ...], list[Outcome]] = field(factory=dict)
 
     @property
     def name(self) -> str:
         return self.rule.name
+
+    def places(self, index: int) -> tuple[tuple[int, ...], Callable[[list[Value]], Any]]:
+        """The places of its slots at this index, and a function that gets their values."""
+        found = self._places.get(index)
+        if found is None:
+            at = tuple(b + index * s for b, s in zip(self.base, self.step))
+            found = self._places[index] = (at, itemgetter(*at, at[0]))
+        return found
 
 
 class World:
@@ -58,7 +71,6 @@ class World:
         self._first: dict[Value, Value] = {}
         self.values = [self._first.setdefault(value, value) for value in self.values]
         self.rules = {r.name: self._bound(r) for r in spec.rules}
-        self._made: dict[tuple[Any, ...], list[Outcome]] = {}
 
     def _bound(self, rule: Rule) -> Bound:
         assert not rule.written, f"{rule.name} reads elements of other indexes"
@@ -86,15 +98,15 @@ class World:
 
     def outcomes(self, bound: Bound, index: int) -> list[Outcome]:
         """All that the rule may do now at this index."""
-        values = self.values
-        args = [values[b + index * s] for b, s in zip(bound.base, bound.step)]
+        _, get = bound.places(index)
+        *args, _ = get(self.values)
         if not bound.remembers:
             return self._called(bound, index, args)
-        key = (bound.rule.name, *map(id, args), *((index,) if bound.rule.takes else ()))
-        made = self._made.get(key)
+        # The values are interned, so they live as long as this world, and so do their ids.
+        key = (*map(id, args), index) if bound.rule.takes else tuple(map(id, args))
+        made = bound.made.get(key)
         if made is None:
-            # The values are interned, so they live as long as this world, and so do their ids.
-            made = self._made[key] = self._called(bound, index, args)
+            made = bound.made[key] = self._called(bound, index, args)
         return made
 
     def _called(self, bound: Bound, index: int, args: list[Value]) -> list[Outcome]:
@@ -126,12 +138,12 @@ class World:
         the value that they had.
         """
         values, changed = self.values, []
-        for slot, b, s, new in zip(bound.rule.slots, bound.base, bound.step, outcome[1]):
-            place = b + index * s
-            old = values[place]
+        places, _ = bound.places(index)
+        for k, new in enumerate(outcome[1]):
+            old = values[places[k]]
             if old is not new:
-                values[place] = new
-                changed.append((slot, index if s else 0, old))
+                values[places[k]] = new
+                changed.append((bound.rule.slots[k], index if bound.step[k] else 0, old))
         return changed
 
     def snapshot(self) -> dict[str, Any]:
