@@ -45,3 +45,5 @@ CALLBACKS = Family("rebalance callbacks", base="cooperative_callbacks")
 KEPT_OFFSETS = Family("offsets in full", base="offsets")
 # A fail-over takes its phases (`classic.moving`).
 MOVING = Family("fail-over in phases", base="classic")
+# A coordinator that makes the plan itself, while members go on.
+ASYNC_SERVER = Family("asynchronous server-side rebalance", base="async_server")
