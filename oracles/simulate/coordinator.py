@@ -20,6 +20,14 @@ from groupcheck.oracles.simulate.sizes import join_answer_bytes
 
 if TYPE_CHECKING:
     from groupcheck.oracles.simulate.running import Group
+    from groupcheck.oracles.simulate.world import Bound
+
+
+def _leader(seats: Any) -> int | None:
+    """The id of the group's leader, if it is one of this process. Where the coordinator plans,
+    nobody leads.
+    """
+    return getattr(seats, "leader", None)
 
 
 class Coordinator:
@@ -29,15 +37,20 @@ class Coordinator:
         self.group = group
         self.idle_at = 0.0  # when the thread is done with all that has arrived
         rules = group.world.rules
-        self._timers = {name: timer for name, timer in TIMERS.items() if name in rules}
-        self._appends = [rules[name] for name in APPENDS if name in rules]
+        own = {name: timer for name, timer in TIMERS.items() if name in rules}
+        self._timers = {n: t for n, t in own.items() if "seats" not in rules[n].rule.slots}
+        # Rules that concern one process, and what they wait for: an append, or a timer.
+        appends = [(rules[name], True) for name in APPENDS if name in rules]
+        self._of_one = [*appends, *((rules[n], False) for n in own if n not in self._timers)]
         self._running: dict[Hashable, Hashable] = {}  # timer -> its key
+        self._numbered = 0
         self._extension = 0.0  # by how much the initial delay may still be extended
         # Member -> id -> when the coordinator last heard of it.
         self._heard: list[dict[int, list[float]]] = [{} for _ in range(group.size)]
         # The number of each member's last message: what is on its way for an earlier one is void.
         self.turn = [0] * group.size
         self._outgoing: list[tuple[int, Link]] = []
+        self._longer = 0.0  # by how much the thread is busy with the step at hand
         self._others_until = 0.0
 
     # -- the thread
@@ -48,6 +61,11 @@ class Coordinator:
             self._serve_others(now)
         self.idle_at = max(self.idle_at, now) + service_ms
         return self.idle_at
+
+    def plans(self) -> None:
+        """The coordinator itself makes a plan in the step at hand."""
+        group = self.group
+        self._longer += group.assumptions.assign_ms_per_partition * group.observer.partitions
 
     def _serve_others(self, now: float) -> None:
         """The requests of other groups that have arrived meanwhile (a Poisson process)."""
@@ -118,7 +136,9 @@ class Coordinator:
 
     def flush(self, done: float) -> None:
         """The answers of a step go out, one after the other."""
+        done, self._longer = done + self._longer, 0.0
         if not self._outgoing:
+            self.idle_at = max(self.idle_at, done)
             return
         group, a = self.group, self.group.assumptions
         sent, self._outgoing = self._outgoing, []
@@ -130,7 +150,7 @@ class Coordinator:
                 at += a.answer_ms
             size = 0
             if isinstance(answer.request, JoinGroup):
-                leads = answer.code == NONE and group.seats(index).leader == answer.id
+                leads = answer.code == NONE and _leader(group.seats(index)) == answer.id
                 size = join_answer_bytes(group, leads)
                 group.observer.join_bytes += size
             latency = a.network_ms.draw(group.streams("network", index))
@@ -159,7 +179,7 @@ class Coordinator:
                     if name == "initial_delay":
                         self._extension = max(group.assumptions.max_poll_interval_ms - delay, 0.0)
                     group.clock.at(now + delay, self._expire, name, key)
-        key = commit_key(core)
+        key = commit_key(core) if COMMIT in group.world.rules else None
         if key != self._running.get(COMMIT):
             self._running[COMMIT] = key
             if key is not None:
@@ -212,21 +232,25 @@ class Coordinator:
                     group.assumptions.session_timeout_ms, group.assumptions.new_member_timeout_ms
                 )
                 group.clock.at(now + patience, self._look, index, id, heard)
-        for bound in self._appends:
+        a = group.assumptions
+        for bound, append in self._of_one:
             timer = (bound.name, index)
-            opens = group.world.opens(bound, index)
-            if opens and timer not in self._running:
-                self._running[timer] = True
-                append = group.assumptions.append_ms.draw(group.streams("append", index))
-                group.clock.at(now + append, self._committed, bound.name, index)
-            elif not opens:
+            if not group.world.outcomes(bound, index):
                 self._running.pop(timer, None)
+            elif timer not in self._running:
+                self._numbered += 1
+                self._running[timer] = self._numbered
+                rng = group.streams("append", index)
+                delay = a.append_ms.draw(rng) if append else a.max_poll_interval_ms
+                group.clock.at(now + delay, self._over, bound, index, self._numbered)
 
-    def _committed(self, name: str, index: int) -> None:
-        """An append that concerns one member is committed."""
+    def _over(self, bound: Bound, index: int, number: int) -> None:
+        """An append, or a timer, that concerns one process is over."""
         group = self.group
-        self._running.pop((name, index), None)
-        bound = group.world.rules[name]
+        timer = (bound.name, index)
+        if self._running.get(timer) != number:
+            return
+        del self._running[timer]
         found = group.world.outcomes(bound, index)
         if found:
             done = self.work(group.clock.now, 0.0)
@@ -239,9 +263,10 @@ class Coordinator:
         group, a = self.group, self.group.assumptions
         now = group.clock.now
         seat = group.seats(index)[id]
-        waits = seat.new and seat.join and not seat.hurried
+        new = getattr(seat, "new", False)
+        waits = new and not seat.hurried
         patience = a.new_member_timeout_ms if waits else a.session_timeout_ms
-        rule = "new_member_timeout" if seat.new else "session_timeout"
+        rule = "new_member_timeout" if new else "session_timeout"
         if now < heard[0] + patience:
             group.clock.at(heard[0] + patience, self._look, index, id, heard)
             return
@@ -263,7 +288,8 @@ class Coordinator:
     def rests(self) -> bool:
         """Is the group Stable, with nothing appended?"""
         core: Core = self.group.core
-        return core.phase == Phase.STABLE and not core.pending and not core.due
+        waits = getattr(core, "pending", 0) or getattr(core, "due", 0)
+        return core.phase == Phase.STABLE and not waits
 
     def knows_all(self) -> bool:
         """Are the ids that the coordinator knows those of the processes that run?"""

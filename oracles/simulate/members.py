@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from groupcheck.model.protocol.classic.client import beats
 from groupcheck.model.protocol.messages import JoinGroup, SyncGroup
 from groupcheck.oracles.simulate.drives import AT_ONCE, AT_POLL, HEARTBEAT
 from groupcheck.oracles.simulate.observer import settled
@@ -95,7 +94,8 @@ class Members:
 
     def _stopped(self, index: int, rule: str, labels: tuple[str, ...]) -> None:
         group = self.group
-        bound = group.world.rules[rule]
+        # A family without the rule: leaving late is like closing, and coming back.
+        bound = group.world.rules[rule if rule in group.world.rules else "close"]
         found = {o[0].rpartition(":")[2]: o for o in group.world.outcomes(bound, index)}
         if bound.rule.labels:
             outcome = next((found[label] for label in labels if label in found), None)
@@ -155,13 +155,13 @@ class Members:
         elif not self._polls[index] and any(world.outcomes(b, index) for b in self._at_poll):
             self._polls[index] = True
             group.clock.at(self.next_poll(index), self._poll, index)
-        elif self._due[index] and beats(self.client(index)):
+        elif self._due[index] and world.outcomes(self._heartbeat, index):
             self._beat(index, NEVER)
 
     def _planning(self, index: int) -> float:
         """How long the leader works on the plan before it sends SyncGroup."""
         group = self.group
-        if group.seats(index).leader != self.client(index).id:
+        if not self._at_once or group.seats(index).leader != self.client(index).id:
             return 0.0
         return group.assumptions.assign_ms_per_partition * group.observer.partitions
 

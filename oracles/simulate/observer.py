@@ -14,16 +14,19 @@ from typing import Any
 from attrs import define, field
 
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Prepare
+from groupcheck.model.protocol.messages import Heartbeat
 from groupcheck.oracles.simulate.plan import numbers
 
 
 def settled(client: Client) -> bool:
-    """Has the member taken over its share, and knows of nothing else?"""
+    """Has the member taken over its share, and knows of nothing else? (Where JoinGroup is answered
+    with the share, a member waits for no SyncGroup.)
+    """
     return (
         client.state == Member.STABLE
         and not client.rejoin
-        and client.granted == NOTHING
-        and client.prepare == Prepare.NEEDED
+        and getattr(client, "granted", NOTHING) == NOTHING
+        and getattr(client, "prepare", Prepare.NEEDED) == Prepare.NEEDED
     )
 
 
@@ -92,4 +95,5 @@ class Observer:
         self.starting[index] = now
 
     def sent(self, request: Any) -> None:
-        self.requests[type(request).__name__] += 1
+        beat = isinstance(request, Heartbeat)  # that of some families is a report, too
+        self.requests["Heartbeat" if beat else type(request).__name__] += 1

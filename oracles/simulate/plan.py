@@ -1,78 +1,68 @@
 """The plan of a round, made by an assignor of `model.assignors` at once for all members.
 
-The model lets the leader choose while a walk visits one member after the other, because a search
-must see all choices. A simulation needs one plan, and a visit that costs nothing: `Dealt` is the
-errand of the same walk whose choice is made.
+A search has to see every plan that an assignor may make; there are too many of them for a group of
+thousands. A simulation needs one. So the walk that looks at what members own is left out, and the
+walk that gives out the shares is shown, before each visit, that part of the one plan which concerns
+the process that it visits. An eager leader's `range` needs none of this: each member's share
+follows from its place.
+
+Assignors: CooperativeStickyAssignor where members keep what they own, StickyAssignor where the
+coordinator plans.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any
 
-import attrs
-from attrs import field, frozen
+from attrs import frozen
 
-from groupcheck.model.assignors import Group, Member, cooperative_sticky
+from groupcheck.model.assignors import Group, Member, cooperative_sticky, sticky
 from groupcheck.model.engine import but
-from groupcheck.model.protocol.classic.assignment import Assign, Claims, Plan
-from groupcheck.model.protocol.classic.group import Errand, Seats
-from groupcheck.model.protocol.classic.plans import Claim, interval
-from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.async_server import rounds as by_coordinator
+from groupcheck.model.protocol.classic.assignment import Claims, claim_of
+from groupcheck.model.protocol.classic.group import Errand
 
 TOPIC = "t"
+Chosen = tuple[tuple[Any, int], ...]  # (what a member claims, its share), as in the model's errands
+Assignor = Callable[[Group], dict[str, frozenset[tuple[str, int]]]]
 
 
-@frozen(kw_only=True)
-class Dealt(Assign):
-    """The errand of an assignment whose shares are chosen: `dealt` has one for each member, in the
-    order of the visits.
+@frozen
+class Plan:
+    """A plan: the errand of the walk that gives it out, and what it has for each process."""
+
+    errand: Errand
+    chosen: tuple[Chosen, ...]
+    # The coordinator makes it, not a member.
+    by_coordinator: bool
+
+
+def planned(errand: Errand, core: Any, seats: Sequence[Any], scope: Any) -> Plan | None:
+    """The plan, if the errand is that of a walk which looks at what the members own."""
+    if isinstance(errand, Claims):
+        claims = [[claim_of(seat) for _, seat in mine if seat.member] for mine in seats]
+        shares = dealt(cooperative_sticky, list(chain.from_iterable(claims)), scope.partition_count)
+        return Plan(but(errand.plan, chosen=()), _by_process(claims, shares), False)
+    if isinstance(errand, by_coordinator.Collect):
+        owned = [[by_coordinator.counted(seat, scope) for _, seat in mine] for mine in seats]
+        reports = [(1 if mask else -1, mask) for mine in owned for mask in mine]
+        shares = dealt(sticky, reports, scope.partition_count)
+        deal = by_coordinator.Deal(generation=core.generation + 1, chosen=(), logs=False)
+        return Plan(deal, _by_process(owned, shares), True)
+    return None
+
+
+def _by_process(claims: Sequence[Sequence[Any]], shares: Sequence[int]) -> tuple[Chosen, ...]:
+    rest = iter(shares)
+    return tuple(tuple((claim, next(rest)) for claim in mine) for mine in claims)
+
+
+def dealt(assignor: Assignor, claims: Sequence[tuple[int, int]], partitions: int) -> list[int]:
+    """The shares, as bit masks, that an assignor gives to members with these claims: (generation,
+    partitions as a bit mask).
     """
-
-    # Compared by its identity, because it is long.
-    dealt: Sequence[int] = field(eq=id, repr=False)
-
-    def shares(self, claim: Claim, scope: Scope) -> list[int]:
-        return [self.dealt[self.members - self.left]]
-
-    def given(self, share: int, claim: Claim) -> Dealt:
-        return but(self, left=self.left - 1)
-
-
-def decided(errand: Errand, seats: Sequence[Seats], scope: Scope) -> Errand:
-    """The errand with its choice made, if it is one that chooses an assignment."""
-    plan = errand.plan if isinstance(errand, Claims) else errand
-    if not isinstance(plan, Plan) or isinstance(plan, Dealt) or plan.chosen is not None:
-        return errand
-    assert isinstance(plan, Assign), f"no plan is chosen for {type(plan).__name__}"
-    if plan.again:
-        return errand
-    deal = by_claims if isinstance(errand, Claims) else by_rank
-    fields = {f.name: getattr(plan, f.name) for f in attrs.fields(Assign)}
-    return Dealt(**fields, dealt=deal(seats, scope))
-
-
-def by_rank(seats: Sequence[Seats], scope: Scope) -> list[int]:
-    """RangeAssignor: neighbouring partitions by the member's place in the group."""
-    members = sum(seat.member for mine in seats for _, seat in mine)
-    return [interval(rank, members, scope.partition_count) for rank in range(members)]
-
-
-def by_claims(seats: Sequence[Seats], scope: Scope) -> list[int]:
-    """CooperativeStickyAssignor: by what the members claim."""
-    return dealt(cooperative_sticky, claims_of(seats), scope.partition_count)
-
-
-def claims_of(seats: Sequence[Seats]) -> list[Claim]:
-    """What each member claims, in the order of the visits."""
-    return [(seat.claimed, seat.owned) for mine in seats for _, seat in mine if seat.member]
-
-
-def dealt(
-    assignor: Callable[[Group], dict[str, frozenset[tuple[str, int]]]],
-    claims: Sequence[Claim],
-    partitions: int,
-) -> list[int]:
-    """The shares that an assignor gives to members with these claims, as bit masks."""
     names = [f"member-{rank:06d}" for rank in range(len(claims))]
     members = [
         Member(name, [TOPIC], {TOPIC: numbers(owned)}, generation)

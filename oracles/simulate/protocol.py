@@ -42,13 +42,15 @@ def unbounded(kind: Any) -> type[Any]:
 def simulated(variant: Variant, members: int, partitions: int) -> Spec:
     """The spec of a variant with so many members and partitions, for a simulation."""
     kind: Any = variant.scope_type
-    scope = unbounded(kind)(
-        members=members,
-        partitions=partitions,
-        generations=ANY_NUMBER,
-        records=0,
-        faults={name: ANY_NUMBER for name in variant.faults if name not in NEVER},
-    )
+    fields = {
+        "members": members,
+        "partitions": partitions,
+        "generations": ANY_NUMBER,
+        "records": 0,
+        "faults": {name: ANY_NUMBER for name in variant.faults if name not in NEVER},
+    }
+    known = attrs.fields_dict(kind)
+    scope = unbounded(kind)(**{name: v for name, v in fields.items() if name in known})
     return heartbeats_go_on(variant.spec(scope))
 
 

@@ -21,7 +21,7 @@ from groupcheck.oracles.simulate.clock import Clock
 from groupcheck.oracles.simulate.coordinator import Coordinator
 from groupcheck.oracles.simulate.members import Members
 from groupcheck.oracles.simulate.observer import Observer
-from groupcheck.oracles.simulate.plan import decided
+from groupcheck.oracles.simulate.plan import Plan, planned
 from groupcheck.oracles.simulate.streams import Streams
 from groupcheck.oracles.simulate.world import Bound, Outcome, World
 
@@ -151,12 +151,9 @@ class Group:
 
     def _walk(self, changed: Changed) -> None:
         """A walk over all seats, from its begin to its end."""
-        world = self.world
-        errand = self.core.errands[0]
-        seats = world.values[self._seats : self._seats + self.size]
-        world.put("core", 0, but(self.core, errands=(decided(errand, seats, world.spec.scope),)))
+        world, at = self.world, self.world.first["walk"]
+        plan = self._plan()
         self._fire(self._begin, 0, world.outcomes(self._begin, 0)[0], changed)
-        at = world.first["walk"]
         visit: Bound | None = None
         while True:
             walk: Walk[Any] = world.values[at]
@@ -165,10 +162,24 @@ class Group:
             if walk.at == ENDED:
                 self._fire(self._end, 0, world.outcomes(self._end, 0)[0], changed)
                 continue
+            if plan is not None:
+                walk = but(walk, errand=but(walk.errand, chosen=plan.chosen[walk.at]))
+                world.put("walk", 0, walk)
             if visit is None:
                 visit = next(b for b in self._visits if world.opens(b, walk.at))
             found = world.outcomes(visit, walk.at)
             self._fire(visit, walk.at, found[self._choice(walk, len(found))], changed)
+
+    def _plan(self) -> Plan | None:
+        """The plan, if the walk that begins next is about one: then it gives that out at once."""
+        world = self.world
+        seats = world.values[self._seats : self._seats + self.size]
+        plan = planned(self.core.errands[0], self.core, seats, world.spec.scope)
+        if plan is not None:
+            world.put("core", 0, but(self.core, errands=(plan.errand,)))
+            if plan.by_coordinator:
+                self.coordinator.plans()
+        return plan
 
     def _choice(self, walk: Walk[Any], ways: int) -> int:
         """Which of several ways a visit takes: whoever of those that are left is chosen as leader
