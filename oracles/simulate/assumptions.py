@@ -83,6 +83,22 @@ class Assumptions:
         converter=distribution,
         metadata=_doc("How long the application works between two polls."),
     )
+    revoke_ms: Distribution = field(
+        default=distribution("lognormal:7,0.5"),
+        converter=distribution,
+        metadata=_doc(
+            "From the moment at which a member stops until its JoinGroup leaves: it commits its"
+            " offsets (a round trip and an append) and calls onPartitionsRevoked."
+        ),
+    )
+    resume_ms: Distribution = field(
+        default=distribution("lognormal:3,0.5"),
+        converter=distribution,
+        metadata=_doc(
+            "From the answer with its share until a member works on a partition that is new to it:"
+            " onPartitionsAssigned, the committed offset, the first fetch (two round trips)."
+        ),
+    )
     records_per_s: float = _number(80, "Records that arrive in each partition.")
     capacity_per_s: float = _number(
         100,

@@ -114,6 +114,8 @@ class Coordinator:
             if of_member:
                 group.observer.sent(request)
                 latency = group.assumptions.network_ms.draw(group.streams("network", index))
+                if isinstance(request, JoinGroup):
+                    latency += group.members.preparing(index)
                 group.clock.at(now + latency, self.arrive, index, turn)
             elif isinstance(request, Store):
                 append = group.assumptions.append_ms.draw(group.streams("append", index))

@@ -42,6 +42,7 @@ class Members:
         self._wants = [False] * n  # something waits until the connection is free
         self._acts = [False] * n  # it is scheduled
         self._polls = [False] * n
+        self._revoked = [False] * n  # it has given up partitions since its last JoinGroup
         self._polling = -1  # the member that polls at this moment
         self._stops: dict[int, str] = {}  # member -> the rule by which the scenario stops it
 
@@ -58,30 +59,29 @@ class Members:
 
     def stop(self, index: int, rule: str) -> None:
         """The process ends: `close`, or `crash`. A closing one waits for its message."""
-        self.group.observer.gone(index)
+        now = self.group.clock.now
         if rule == "close" and not self.group.free(index):
             self._stops[index] = rule
             return
         self.up[index] = False
+        self.group.observer.gone(index, now)
         self._stopped(index, rule, ("heard", "silent", "behind", "unheard"))
         self._next_beat[index] = NEVER
-        self._due[index] = self._wants[index] = False
-        self.group.observer.serves(index, 0, self.group.clock.now)
+        self._due[index] = self._wants[index] = self._revoked[index] = False
 
     def stall(self, index: int, length_ms: float) -> None:
         """The application does not poll for so long; the heartbeat thread goes on."""
         group = self.group
         now = group.clock.now
         self.stalled_until[index] = now + length_ms
-        group.observer.gone(index)
-        group.observer.serves(index, 0, now)
+        group.observer.gone(index, now)
         group.clock.at(now + length_ms, self._recovers, index)
         if length_ms > group.assumptions.max_poll_interval_ms:
             group.clock.at(now + group.assumptions.max_poll_interval_ms, self._late, index)
 
     def _recovers(self, index: int) -> None:
         if self.up[index]:
-            self._works(index)
+            self._work(index, self.client(index).owned)
             self.consider(index)
 
     def _late(self, index: int) -> None:
@@ -112,20 +112,41 @@ class Members:
         """Does the process run and poll?"""
         return self.up[index] and self.stalled_until[index] <= self.group.clock.now
 
-    def _works(self, index: int) -> None:
-        working = self.client(index).owned if self.healthy(index) else 0
-        self.group.observer.serves(index, working, self.group.clock.now)
+    def _work(self, index: int, more: int) -> None:
+        """The member works on what it owns, as far as it has begun with it, and on these partitions
+        (a bit mask) from now on.
+        """
+        observer = self.group.observer
+        client = self.client(index)
+        if not self.healthy(index):
+            return
+        working = client.owned & (observer.serving.get(index, 0) | more)
+        waits = not working and not (settled(client) and not client.owned)
+        observer.serves(index, working, self.group.clock.now, pauses=waits)
 
     # -- what follows from a change
 
-    def changed(self, index: int, old: Any, now: float) -> None:
+    def revoked(self, index: int, old: Any) -> None:
+        """Has the member given up something? Then its next JoinGroup leaves later."""
+        self._revoked[index] |= bool(old.owned & ~self.client(index).owned)
+
+    def preparing(self, index: int) -> float:
+        """How long a member that sends JoinGroup has been busy with giving up partitions."""
+        if not self._revoked[index]:
+            return 0.0
+        self._revoked[index] = False
+        return self.group.assumptions.revoke_ms.draw(self.group.streams("revoke", index))
+
+    def changed(self, index: int, old: Any) -> None:
         """The member's memory has changed."""
-        new = self.client(index)
         group = self.group
-        healthy = self.healthy(index)
-        group.observer.believes(index, old, new, group.clock.now, healthy)
-        if new.owned != old.owned:
-            self._works(index)
+        new = self.client(index)
+        now = group.clock.now
+        group.observer.believes(now)
+        self._work(index, 0)
+        if more := new.owned & ~old.owned:
+            resume = group.assumptions.resume_ms.draw(group.streams("resume", index))
+            group.clock.at(now + resume, self._work, index, more)
         self.consider(index)
 
     def link_changed(self, index: int) -> None:
@@ -280,7 +301,9 @@ class Members:
 
     def rest(self) -> bool:
         """Has every process that runs taken over its share, with nothing on its way?"""
-        return all(
-            not self.up[i] or (self.healthy(i) and settled(self.client(i)) and self.group.free(i))
-            for i in range(self.group.size)
-        )
+        return all(not up or self._rests(index) for index, up in enumerate(self.up))
+
+    def _rests(self, index: int) -> bool:
+        client = self.client(index)
+        works = self.group.observer.serving.get(index, 0) == client.owned
+        return works and self.healthy(index) and settled(client)

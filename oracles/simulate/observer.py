@@ -1,9 +1,10 @@
 """What a simulation measures. It looks at the states alone (who owns what, who may work, the phase
 of the group), so it is the same for every protocol.
 
-A member **pauses** from the moment it owns nothing, having owned something, until it owns something
-again or has taken over an empty share. A partition is **stopped** while no member that works owns
-it. Members that the scenario itself stops do not count among the pauses.
+A member **works** on the partitions that it owns, from its first record on. It **pauses** from the
+moment it works on none, having worked on some, until it works again or has taken over an empty
+share. A partition is **stopped** while no member works on it. Members that the scenario itself
+stops do not count among the pauses.
 """
 
 from __future__ import annotations
@@ -59,13 +60,21 @@ class Observer:
         self.paused, self.starting, self.requests = {}, {}, Counter()
         self.join_bytes, self.rounds, self.changed = 0, 0, 0.0
 
-    def serves(self, index: int, mask: int, now: float) -> None:
-        """From now on the member works on these partitions."""
+    def serves(self, index: int, mask: int, now: float, pauses: bool) -> None:
+        """From now on the member works on these partitions. `pauses`: if it works on none, it waits
+        for its share; otherwise it has taken over an empty one, or the scenario has stopped it.
+        """
         before = self.serving.get(index, 0)
+        if index in self.starting and not pauses:
+            self.starts.append((index, self.starting.pop(index), now))
+        if index in self.paused and not pauses:
+            self.pauses.append((index, self.paused.pop(index), now))
+        elif before and pauses:
+            self.paused.setdefault(index, now)
         if before == mask:
             return
         self.serving[index] = mask
-        self.changed = now
+        self.changed = max(self.changed, now)
         for p in numbers(before & ~mask):
             self.owners[p] -= 1
             if not self.owners[p]:
@@ -75,20 +84,15 @@ class Observer:
             if self.owners[p] == 1:
                 self.turns.append((now, p, True))
 
-    def believes(self, index: int, old: Client, new: Client, now: float, healthy: bool) -> None:
-        """A member's memory has changed. `healthy`: the scenario has not stopped it."""
-        self.changed = now
-        if index in self.starting and settled(new):
-            self.starts.append((index, self.starting.pop(index), now))
-        if index in self.paused and (new.owned or settled(new)):
-            self.pauses.append((index, self.paused.pop(index), now))
-        elif old.owned and not new.owned and not settled(new) and healthy:
-            self.paused.setdefault(index, now)
+    def believes(self, now: float) -> None:
+        """A member's memory has changed."""
+        self.changed = max(self.changed, now)
 
-    def gone(self, index: int) -> None:
-        """The scenario stops the member: it pauses no more."""
+    def gone(self, index: int, now: float) -> None:
+        """The scenario stops the member: what it does from now on is no pause."""
         self.paused.pop(index, None)
         self.starting.pop(index, None)
+        self.serves(index, 0, now, pauses=False)
 
     def comes(self, index: int, now: float) -> None:
         """A process starts."""

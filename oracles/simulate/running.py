@@ -207,10 +207,12 @@ class Group:
                 self.coordinator.core_changed(old, now)
         for i in seats:
             self.coordinator.seats_changed(i, now)
+        for i, old in clients:
+            self.members.revoked(i, old)
         for i, old in links:
             self.coordinator.link_changed(i, old, now, of_member)
         for i, old in clients:
-            self.members.changed(i, old, now)
+            self.members.changed(i, old)
         for i, _ in links:
             self.members.link_changed(i)
         self.coordinator.flush(now)

@@ -75,6 +75,8 @@ def _calm(a: Assumptions) -> Assumptions:
         answer_ms=0,
         append_ms=at_once,
         assign_ms_per_partition=0,
+        revoke_ms=at_once,
+        resume_ms=at_once,
         bytes_per_ms=1e12,
         other_requests_per_s=0,
         initial_rebalance_delay_ms=1,
