@@ -28,6 +28,14 @@ class Clock:
         self._order += 1
         heapq.heappush(self._heap, (time_ms, self._order, event, args))
 
+    def step(self) -> bool:
+        """The next event happens; False if there is none."""
+        if not self._heap:
+            return False
+        self.now, _, event, args = heapq.heappop(self._heap)
+        event(*args)
+        return True
+
     def run(self, until_ms: float) -> None:
         """Everything up to and including this time happens. `stop` ends it early."""
         heap, pop = self._heap, heapq.heappop

@@ -27,6 +27,17 @@ def simulate(setup: Setup, watch: Watch | None = None) -> Result:
     """Runs a simulation. `watch(group, rule, index)` is told every rule that fires. Raises
     `UserError`.
     """
+    group, last = begun(setup, watch)
+    if setup.until_rest:
+        group.clock.at(last + LOOK_MS, _look, group, last)
+    group.clock.run(setup.seconds * 1000)
+    return _result(setup, group, last)
+
+
+def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
+    """The group at the moment when the scenario begins, with all that the scenario will do on its
+    clock; and when it does the last of it.
+    """
     _check(setup)
     variant = registry.load(setup.variant)
     spec = simulated(variant, setup.members, setup.partitions)
@@ -38,16 +49,11 @@ def simulate(setup: Setup, watch: Watch | None = None) -> Result:
         )
     streams = Streams(f"{setup.seed}")
     course = scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
-    calm = _calm(setup.assumptions)
-    group = Group(spec, variant.coordinator, calm, f"{setup.seed}", watch)
+    group = Group(spec, variant.coordinator, _calm(setup.assumptions), f"{setup.seed}", watch)
     _warm_up(group, course.running, setup.assumptions)
     for action in course.actions:
         group.clock.at(action.at_ms, _act, group, action)
-    last = max((a.at_ms + a.length_ms for a in course.actions), default=0.0)
-    if setup.until_rest:
-        group.clock.at(last + LOOK_MS, _look, group, last)
-    group.clock.run(setup.seconds * 1000)
-    return _result(setup, group, last)
+    return group, max((a.at_ms + a.length_ms for a in course.actions), default=0.0)
 
 
 def _check(setup: Setup) -> None:
