@@ -105,6 +105,11 @@ class Assumptions:
         "Records of one partition that its owner processes at most. Arrivals over capacity is also"
         " the share of time in which a member works and does not poll.",
     )
+    shared_spare: float = _number(
+        0,
+        "By which share of all arrivals the whole group may exceed them, if its members share"
+        " something, such as a database. 0: they share nothing.",
+    )
     group_age_s: float = _number(
         86_400,
         "Time since the last round before the scenario begins. A round puts the heartbeats of all"

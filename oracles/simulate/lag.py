@@ -1,28 +1,33 @@
 """Lag: what piles up in partitions that nobody works on, and when it is gone again.
 
-A fluid: records arrive at a rate, and an owner that works takes them away at a higher one. So the
-lag of a partition is piecewise linear, and what follows is exact. It leaves out that a member with
-several partitions shares its capacity between them.
+A fluid: records arrive in each partition at a rate, and whoever works on it takes them away at a
+higher one. If the members share something (`Assumptions.shared_spare`), all partitions that are
+behind drain at an equal rate, which shrinks with their number. The lag of a partition is piecewise
+linear, and what follows is exact. It leaves out that a member with several partitions divides its
+own capacity between them.
 """
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Iterable
-from itertools import groupby
 
 from attrs import frozen
 
 from groupcheck.oracles.simulate.assumptions import Assumptions
 
+Turn = tuple[float, int, bool]  # (ms, partition, does it go on)
+
 
 @frozen
 class Lag:
-    """The lag of all partitions of a group during a scenario."""
+    """The lag of all partitions of a group from the begin of a scenario on."""
 
     # Records that arrived in stopped partitions, and the most that waited at one time.
     built_records: float
     peak_records: float
-    # From the begin of the scenario until no lag is left (None: some partition is still stopped).
+    # Until no lag is left (ms); None: some partition is still stopped.
     recovered_ms: float | None
     # How many partitions were stopped, and for how long (ms): all together, and the longest stop.
     stopped_partitions: int
@@ -30,56 +35,95 @@ class Lag:
     stopped_longest_ms: float
 
 
-def lag(turns: Iterable[tuple[float, int, bool]], end_ms: float, a: Assumptions) -> Lag:
-    """From the times at which partitions stop and go on: (ms, partition, does it go on), in which
-    every partition goes on before the first.
+def lag(turns: Iterable[Turn], partitions: int, end_ms: float, a: Assumptions) -> Lag:
+    """From the times at which partitions stop and go on, in order; all go on before the first. A
+    partition that does not go on counts as stopped until `end_ms`.
     """
-    arrive, drain = a.records_per_s / 1000, (a.capacity_per_s - a.records_per_s) / 1000
-    slopes: list[tuple[float, float]] = []  # (time, by how much the slope of the sum changes)
-    total = longest = 0.0
-    recovered: float | None = 0.0
-    partitions = 0
-    ordered = sorted(turns, key=lambda turn: (turn[1], turn[0]))
-    for _, own in groupby(ordered, key=lambda turn: turn[1]):
-        partitions += 1
-        stops = _stops([(at, goes_on) for at, _, goes_on in own], end_ms)
-        behind, drained_from = 0.0, 0.0
-        for stop, resume in stops:
-            total += resume - stop
-            longest = max(longest, resume - stop)
-            left = max(0.0, behind - (stop - drained_from) * drain)
-            if behind:
-                empty = min(stop, drained_from + behind / drain)
-                slopes.append((empty, drain))
-            slopes += [(stop, arrive), (resume, -arrive)]
-            behind, drained_from = left + (resume - stop) * arrive, resume
-            slopes.append((resume, -drain))
-        empty = drained_from + behind / drain
-        slopes.append((empty, drain))
-        if stops and stops[-1][1] >= end_ms:
-            recovered = None
-        elif recovered is not None:
-            recovered = max(recovered, empty)
-    return Lag(total * arrive, _peak(slopes), recovered, partitions, total, longest)
+    fluid = _Fluid(partitions, a)
+    for at, partition, goes_on in turns:
+        fluid.until(at)
+        if goes_on:
+            fluid.goes_on(partition)
+        else:
+            fluid.stops(partition)
+    still = bool(fluid.stopped)
+    fluid.until(max(fluid.now, end_ms))
+    for partition in sorted(fluid.stopped):
+        fluid.goes_on(partition)
+    stops = fluid.stops_ms
+    total = math.fsum(stops)
+    fluid.until(math.inf)
+    return Lag(
+        built_records=total * fluid.arrive,
+        peak_records=fluid.peak,
+        recovered_ms=None if still else fluid.emptied,
+        stopped_partitions=len(fluid.touched),
+        stopped_total_ms=total,
+        stopped_longest_ms=max(stops, default=0.0),
+    )
 
 
-def _stops(own: list[tuple[float, bool]], end_ms: float) -> list[tuple[float, float]]:
-    """When a partition stopped and went on; one that does not go on is stopped until the end."""
-    stops: list[tuple[float, float]] = []
-    since: float | None = None
-    for at, goes_on in own:
-        if goes_on and since is not None:
-            stops.append((since, at))
-            since = None
-        elif not goes_on and since is None:
-            since = at
-    return stops if since is None else [*stops, (since, end_ms)]
+class _Fluid:
+    """All partitions at one moment. Rates are records in a millisecond.
 
+    Partitions that drain do so at a common rate. `drained` is how much one that had drained from
+    the begin on would have lost; a partition is empty once that reaches its mark.
+    """
 
-def _peak(slopes: list[tuple[float, float]]) -> float:
-    """The highest value of a sum of piecewise linear functions that begin at 0."""
-    value = peak = slope = last = 0.0
-    for at, change in sorted(slopes):
-        value += slope * (at - last)
-        peak, slope, last = max(peak, value), slope + change, at
-    return peak
+    def __init__(self, partitions: int, a: Assumptions) -> None:
+        self.partitions = partitions
+        self.arrive = a.records_per_s / 1000
+        self.fastest = (a.capacity_per_s - a.records_per_s) / 1000
+        self.shared = a.shared_spare
+        self.now = self.drained = self.total = self.peak = self.emptied = 0.0
+        self.stopped: dict[int, tuple[float, float]] = {}  # partition -> (since, lag then)
+        self.marks: dict[int, float] = {}  # partition that drains -> its mark
+        self.order: list[tuple[float, int]] = []  # of the marks
+        self.stops_ms: list[float] = []
+        self.touched: set[int] = set()
+
+    def rate(self) -> float:
+        """At which each partition that is behind drains now."""
+        if not self.shared or not self.marks:
+            return self.fastest
+        all_of_them = self.arrive * self.partitions * (1 + self.shared)
+        spare = all_of_them - self.arrive * (self.partitions - len(self.stopped))
+        return min(self.fastest, spare / len(self.marks))
+
+    def until(self, at: float) -> None:
+        """Time passes; partitions that are empty meanwhile leave."""
+        while self.marks:
+            mark, partition = self.order[0]
+            if self.marks.get(partition) != mark:
+                heapq.heappop(self.order)
+                continue
+            rate = self.rate()
+            empty = self.now + max(mark - self.drained, 0.0) / rate
+            if empty > at:
+                break
+            self._pass(empty, rate)
+            del self.marks[partition]
+            self.emptied = max(self.emptied, empty)
+        if at < math.inf:
+            self._pass(at, self.rate())
+
+    def _pass(self, at: float, rate: float) -> None:
+        length = at - self.now
+        self.now = at
+        self.drained += length * rate
+        self.total += length * (self.arrive * len(self.stopped) - rate * len(self.marks))
+        self.peak = max(self.peak, self.total)
+
+    def stops(self, partition: int) -> None:
+        if partition not in self.stopped:
+            mark = self.marks.pop(partition, None)
+            left = 0.0 if mark is None else max(mark - self.drained, 0.0)
+            self.stopped[partition] = (self.now, left)
+            self.touched.add(partition)
+
+    def goes_on(self, partition: int) -> None:
+        if partition in self.stopped:
+            since, left = self.stopped.pop(partition)
+            self.stops_ms.append(self.now - since)
+            mark = self.marks[partition] = self.drained + left + (self.now - since) * self.arrive
+            heapq.heappush(self.order, (mark, partition))

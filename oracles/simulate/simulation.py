@@ -161,6 +161,6 @@ def _result(setup: Setup, group: Group, last: float) -> Result:
         rounds=seen.rounds,
         requests=dict(sorted(seen.requests.items())),
         join_answer_bytes=seen.join_bytes,
-        lag=lag(seen.turns, now, setup.assumptions),
+        lag=lag(seen.turns, setup.partitions, now, setup.assumptions),
         ended_ms=now,
     )
