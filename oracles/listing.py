@@ -100,10 +100,15 @@ def _documented(docs: Mapping[str, str]) -> list[Row]:
     return [{"name": name, "doc": doc} for name, doc in docs.items()]
 
 
+def _text(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.15g}"
+
+
 def _assumptions() -> list[Row]:
     default = assumed(Assumptions())
     return [
-        {"name": name, "default": default[name], "doc": doc} for name, doc in documented().items()
+        {"name": name, "default": _text(default[name]), "doc": doc}
+        for name, doc in documented().items()
     ]
 
 

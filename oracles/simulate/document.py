@@ -19,7 +19,7 @@ SCHEMA = "groupcheck.simulate/1"
 def document(comparison: Comparison, moved: Sensitivity | None = None) -> dict[str, Any]:
     """Everything that a simulation says."""
     setup = comparison.rows[0].setup
-    found = {
+    return {
         "schema": SCHEMA,
         "scenario": setup.scenario,
         "members": setup.members,
@@ -32,10 +32,8 @@ def document(comparison: Comparison, moved: Sensitivity | None = None) -> dict[s
         "assumptions": assumptions(setup.assumptions),
         "variants": [_row(row) for row in comparison.rows],
         "ratios": _ratios(comparison),
+        "sensitivity": None if moved is None else _sensitivity(moved),
     }
-    if moved is not None:
-        found["sensitivity"] = _sensitivity(moved)
-    return found
 
 
 def assumptions(a: Assumptions) -> dict[str, float | str]:

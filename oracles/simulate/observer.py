@@ -45,6 +45,9 @@ class Observer:
     starts: list[tuple[int, float, float]] = field(factory=list)
     # (time, partition, does it go on).
     turns: list[tuple[float, int, bool]] = field(factory=list)
+    # Partition -> who worked on it last; and how often that was somebody else than before.
+    last: dict[int, int] = field(factory=dict)
+    moved: int = 0
     requests: Counter[str] = field(factory=Counter)
     join_bytes: int = 0
     rounds: int = 0
@@ -58,7 +61,7 @@ class Observer:
         """What was before does not count."""
         self.pauses, self.starts, self.turns = [], [], []
         self.paused, self.starting, self.requests = {}, {}, Counter()
-        self.join_bytes, self.rounds, self.changed = 0, 0, 0.0
+        self.join_bytes, self.rounds, self.moved, self.changed = 0, 0, 0, 0.0
 
     def serves(self, index: int, mask: int, now: float, pauses: bool) -> None:
         """From now on the member works on these partitions. `pauses`: if it works on none, it waits
@@ -80,6 +83,8 @@ class Observer:
             if not self.owners[p]:
                 self.turns.append((now, p, False))
         for p in numbers(mask & ~before):
+            self.moved += self.last.get(p, index) != index
+            self.last[p] = index
             self.owners[p] += 1
             if self.owners[p] == 1:
                 self.turns.append((now, p, True))

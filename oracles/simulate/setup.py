@@ -54,6 +54,8 @@ class Result:
     settled_ms: float | None
     # Generations that began.
     rounds: int
+    # How often somebody began to work on a partition on which another member had worked before.
+    moved_partitions: int
     # Name of a request -> how many were sent until the end of the run.
     requests: Mapping[str, int]
     # Bytes of all answers to JoinGroup.
@@ -73,6 +75,7 @@ class Result:
             "longest_start_ms": self.longest_start_ms,
             "settled_ms": inf if self.settled_ms is None else self.settled_ms,
             "rounds": float(self.rounds),
+            "moved_partitions": float(self.moved_partitions),
             "requests": float(sum(self.requests.values())),
             "join_answer_bytes": float(self.join_answer_bytes),
             "stopped_partitions": float(self.lag.stopped_partitions),

@@ -159,6 +159,7 @@ def _result(setup: Setup, group: Group, last: float) -> Result:
         longest_start_ms=max(starts, default=0.0),
         settled_ms=max(seen.changed, last) if _rests(group) else None,
         rounds=seen.rounds,
+        moved_partitions=seen.moved,
         requests=dict(sorted(seen.requests.items())),
         join_answer_bytes=seen.join_bytes,
         lag=lag(seen.turns, setup.partitions, now, setup.assumptions),

@@ -1,43 +1,72 @@
 """Sizes of messages on the wire, in bytes: the answer to JoinGroup, which lists all members for the
-leader.
+leader. They are those of messages that are written by the tables of the wire formats.
 
-Kafka: JoinGroupResponse version 9 (flexible), ConsumerProtocolSubscription version 3.
+Kafka: JoinGroupResponse version 9, ConsumerProtocolSubscription version 3.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import struct
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from groupcheck.oracles.wire.formats import JOIN_GROUP
+from groupcheck.traces.consumer_protocol import SUBSCRIPTION
+from groupcheck.traces.message_bytes import written
 
 if TYPE_CHECKING:
     from groupcheck.oracles.simulate.running import Group
 
-MEMBER_ID = 46  # clientId-UUID with a client id of 9 characters
-TOPIC = 20  # characters of the topic's name
-PROTOCOL = 18  # cooperative-sticky, as long as any
+VERSION, OF_SUBSCRIPTION = 9, 3
+MEMBER = "m" * 46  # CLIENT-UUID, with a client id of nine characters
+INSTANCE, TOPIC, PROTOCOL = "i" * 9, "t" * 20, "cooperative-sticky"
 
 
-def subscription_bytes(owned: int, instance: bool = False) -> int:
-    """A member's subscription to one topic, with so many owned partitions."""
-    version, array, user_data, generation, rack = 2, 4, 4, 4, 2
-    topics = array + 2 + TOPIC
-    claimed = array + ((2 + TOPIC + array + 4 * owned) if owned else 0)
-    return version + topics + user_data + claimed + generation + rack
+def subscription(owned: int, user_data: int = 0) -> bytes:
+    """A member's subscription to one topic, of which it owns so many partitions, with so many bytes
+    of user data.
+    """
+    claimed = [{"topic": TOPIC, "partitions": list(range(owned))}] if owned else []
+    values: dict[str, Any] = {"topics": [TOPIC], "owned": claimed, "user_data": b"u" * user_data}
+    return struct.pack(">h", OF_SUBSCRIPTION) + written(SUBSCRIPTION, OF_SUBSCRIPTION, values)
+
+
+def answer(members: list[dict[str, Any]]) -> bytes:
+    """A whole answer to JoinGroup that lists these members."""
+    values = {
+        "protocol_type": "consumer",
+        "protocol": PROTOCOL,
+        "leader": MEMBER,
+        "member": MEMBER,
+        "members": members,
+    }
+    head = struct.pack(">i", 0) + b"\0"  # the number of the request, and tagged fields
+    body = head + written(JOIN_GROUP.response, VERSION, values, flexible=True)
+    return struct.pack(">i", len(body)) + body
+
+
+@cache
+def entry_bytes(owned: int, static: bool, user_data: int) -> int:
+    """What one more member adds to the leader's answer."""
+    instance = INSTANCE if static else None
+    member = {"member": MEMBER, "instance": instance, "metadata": subscription(owned, user_data)}
+    return len(answer([member])) - len(answer([]))
+
+
+@cache
+def empty_bytes() -> int:
+    """The answer to a member that does not lead."""
+    return len(answer([]))
 
 
 def join_answer_bytes(group: Group, leads: bool) -> int:
-    """The answer to one JoinGroup, with its header and length."""
-    length, header, throttle, error, generation, skip, tags = 4, 5, 4, 2, 4, 1, 1
-    own = 2 * (1 + MEMBER_ID) + 2 * (1 + PROTOCOL)
-    size = length + header + throttle + error + generation + skip + tags + own + 1
+    """The answer to one JoinGroup; the length of the list of members itself counts as one byte."""
     if not leads:
-        return size
-    metadata = int(group.assumptions.metadata_bytes)
-    listed = 0
-    for index in range(group.size):
-        seats = group.seats(index)
-        for _, seat in seats:
-            if seat.member:
-                told = subscription_bytes(seat.owned.bit_count()) + metadata
-                instance = 1 + (MEMBER_ID if seats.static else 0)
-                listed += 1 + MEMBER_ID + instance + (1 if told < 127 else 2) + told + 1
-    return size + 2 + listed
+        return empty_bytes()
+    user_data = int(group.assumptions.metadata_bytes)
+    return empty_bytes() + sum(
+        entry_bytes(seat.owned.bit_count(), seats.static, user_data)
+        for seats in map(group.seats, range(group.size))
+        for _, seat in seats
+        if seat.member
+    )

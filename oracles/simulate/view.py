@@ -43,6 +43,7 @@ MEASURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("longest_start_ms", "longest start of a process", duration),
     ("settled_ms", "until the group rests", duration),
     ("rounds", "rounds", count),
+    ("moved_partitions", "partitions that moved", count),
     ("stopped_partitions", "partitions stopped", count),
     ("stopped_longest_ms", "longest stop of a partition", duration),
     ("lag_built_records", "records that piled up", count),
