@@ -11,8 +11,10 @@ from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.simulate.assumptions import with_settings
 from groupcheck.oracles.simulate.compare import compare
 from groupcheck.oracles.simulate.document import document
-from groupcheck.oracles.simulate.sensitivity import Sensitivity, sensitivity
+from groupcheck.oracles.simulate.sensitivity import Sensitivity, deciding, sensitivity
 from groupcheck.oracles.simulate.setup import Setup
+
+TWO_ORDERS = 100  # a ratio below this is explained without being asked for
 
 
 def run(
@@ -57,6 +59,10 @@ def run(
     moved: Sensitivity | None = None
     if moves:
         moved = sensitivity((setups[0], setups[1]), replications=replications, seed=seed)
+    elif len(setups) == 2:
+        found = comparison.ratio("longest_pause_ms", 1)
+        if found is not None and found.mean < TWO_ORDERS:
+            moved = deciding((setups[0], setups[1]), seed)
 
     def shown() -> Any:
         from groupcheck.oracles.simulate.view import view

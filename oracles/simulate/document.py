@@ -93,6 +93,7 @@ def _sensitivity(moved: Sensitivity) -> dict[str, Any]:
     deciding = moved.deciding
     return {
         "measure": moved.measure,
+        "members": moved.members,
         "ratio": interval(moved.base),
         "deciding": None if deciding is None else deciding.assumption,
         "assumptions": [

@@ -17,6 +17,7 @@ from groupcheck.oracles.simulate.setup import Setup
 FACTORS = (0.25, 4.0)
 # Counts and rates whose other values would be another scenario.
 APART = ("changed_members", "other_requests_per_s", "metadata_bytes")
+FEW = 60  # members of a group that is asked only for what decides
 DIFFERENT = 0.02  # a ratio that moves by less has not moved
 
 
@@ -40,6 +41,8 @@ class Sensitivity:
     """The ratio of a measure of two setups, and how it moves."""
 
     measure: str
+    # The members of the groups that were asked.
+    members: int
     base: Interval | None
     moved: tuple[Moved, ...]
 
@@ -75,7 +78,16 @@ def sensitivity(
             if changed is not None:
                 found.append((factor, ratio(changed)))
         moved.append(Moved(name, value, tuple(found)))
-    return Sensitivity(measure, ratio(base), tuple(moved))
+    return Sensitivity(measure, setups[0].members, ratio(base), tuple(moved))
+
+
+def deciding(setups: tuple[Setup, Setup], seed: int = 0) -> Sensitivity:
+    """How the ratio moves in a smaller group of the same kind, to name what decides it."""
+    setup = setups[0]
+    few = min(setup.members, FEW)
+    partitions = max(1, setup.partitions * few // setup.members)
+    small = [attrs.evolve(one, members=few, partitions=partitions) for one in setups]
+    return sensitivity((small[0], small[1]), seed=seed)
 
 
 def _varied(a: Assumptions) -> Iterator[tuple[str, str]]:

@@ -136,8 +136,11 @@ def _moves(moved: Sensitivity) -> RenderableType:
             for factor in factors
         ]
         table.add_row(one.assumption, one.value, *cells)
-    words = f"The ratio of {moved.measure} is {base:,.0f}. One assumption at a time made smaller or"
-    words += " larger gives:"
+    most = moved.deciding
+    words = f"With {moved.members:,} members the longest pauses have a ratio of {base:,.0f}."
+    if most is not None:
+        words += f" What decides it most is {most.assumption} ({most.value})."
+    words += " One assumption at a time, made smaller or larger, gives:"
     rest = f"It moves by less than {DIFFERENT:.0%} with: {', '.join(still)}." if still else ""
     return Group(Text(words), table, Text(rest))
 
