@@ -18,6 +18,7 @@ SCENARIOS = (
     "rolling-restart",
     "bounce",
     "cold-start",
+    "partitions-added",
 )
 
 

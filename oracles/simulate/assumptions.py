@@ -48,6 +48,9 @@ class Assumptions:
     request_timeout_ms: float = _number(
         30_000, "request.timeout.ms: when a member gives up a request that is never answered."
     )
+    metadata_max_age_ms: float = _number(
+        300_000, "metadata.max.age.ms: how often a member looks at the topics."
+    )
     rebalance_delay_ms: float = _number(
         300_000, "scheduled.rebalance.max.delay.ms (Connect alone)."
     )
@@ -121,6 +124,9 @@ class Assumptions:
     # -- what happens in scenarios
     changed_members: float = _number(
         1, "How many members join, leave, crash, are sick or restart in a scenario."
+    )
+    added_partitions: float = _number(
+        1, "In partitions-added: how many of the partitions are not there at first."
     )
     stall_ms: Distribution = field(
         default=distribution("uniform:300000,600000"),

@@ -24,7 +24,9 @@ BEATS = (HEARTBEAT,)
 # The timer of each id at the coordinator.
 SESSIONS = ("session_timeout", "new_member_timeout")
 # Where a scenario says so, or the application polls too late.
-BY_SCENARIO = ("crash", "close", "poll_timeout")
+BY_SCENARIO = ("crash", "close", "poll_timeout", "add_partitions")
+# Each metadata.max.age.ms.
+REFRESHES = "refresh_metadata"
 # A request that stood behind a parked one is read once that is answered.
 READS = ("read_next",)
 # The coordinator never answers: after request.timeout.ms.
@@ -89,6 +91,11 @@ LEFT_OUT = {
     "send_commit": "nothing is committed",
     "fetch_offset": "nothing is committed, so no offset is fetched",
     "process_record": "processing is a rate (see `lag`)",
+    "create_topic": "no topic comes",
+    "delete_topic": "no topic goes",
+    "change_subscription": "no member subscribes to other topics",
+    "change_assignors": "no process lists other assignors",
+    "lower_max_size": "group.max.size stays as it is",
     "remove_instance": "no administrator removes a member",
 }
 
@@ -97,6 +104,6 @@ def undriven(spec: Spec) -> list[str]:
     """The rules of a spec of which nothing here says when they fire."""
     driven = {
         *AT_POLL, *AT_ONCE, *BEATS, *SESSIONS, *BY_SCENARIO, *READS, *GIVES_UP, *APPENDS, *TIMERS,
-        COMMIT, *LEFT_OUT,
+        REFRESHES, COMMIT, *LEFT_OUT,
     }  # fmt: skip
     return sorted(r.name for r in spec.rules if not r.urgent and r.name not in driven)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from groupcheck.model.protocol.messages import JoinGroup, SyncGroup
-from groupcheck.oracles.simulate.drives import AT_ONCE, AT_POLL, HEARTBEAT
+from groupcheck.oracles.simulate.drives import AT_ONCE, AT_POLL, HEARTBEAT, REFRESHES
 from groupcheck.oracles.simulate.observer import settled
 
 if TYPE_CHECKING:
@@ -264,6 +264,25 @@ class Members:
         jitter = a.retry_backoff_ms * group.streams("heartbeat", index).random()
         self.beat_from(index, now + a.heartbeat_interval_ms + jitter)
         group.take(self._heartbeat, index, found[0], now, of_member=True)
+
+    # -- topics
+
+    def looks_from(self, index: int) -> None:
+        """The member looks at the topics every metadata.max.age.ms, beginning somewhere in that
+        time.
+        """
+        if REFRESHES in self.group.world.rules:
+            age = self.group.assumptions.metadata_max_age_ms
+            at = age * self.group.streams("metadata", index).random()
+            self.group.clock.at(at, self._refresh, index)
+
+    def _refresh(self, index: int) -> None:
+        group = self.group
+        bound = group.world.rules[REFRESHES]
+        if self.up[index] and (found := group.world.outcomes(bound, index)):
+            group.take(bound, index, found[0], group.clock.now, of_member=True)
+        age = group.assumptions.metadata_max_age_ms
+        group.clock.at(group.clock.now + age, self._refresh, index)
 
     # -- answers
 

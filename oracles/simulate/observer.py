@@ -45,6 +45,8 @@ class Observer:
     starts: list[tuple[int, float, float]] = field(factory=list)
     # (time, partition, does it go on).
     turns: list[tuple[float, int, bool]] = field(factory=list)
+    # Partitions that were worked on, or are new, and on which nobody works.
+    stopped: set[int] = field(factory=set)
     # Partition -> who worked on it last; and how often that was somebody else than before.
     last: dict[int, int] = field(factory=dict)
     moved: int = 0
@@ -60,6 +62,7 @@ class Observer:
     def begin(self) -> None:
         """What was before does not count."""
         self.pauses, self.starts, self.turns = [], [], []
+        self.stopped = set()
         self.paused, self.starting, self.requests = {}, {}, Counter()
         self.join_bytes, self.rounds, self.moved, self.changed = 0, 0, 0, 0.0
 
@@ -82,12 +85,19 @@ class Observer:
             self.owners[p] -= 1
             if not self.owners[p]:
                 self.turns.append((now, p, False))
+                self.stopped.add(p)
         for p in numbers(mask & ~before):
             self.moved += self.last.get(p, index) != index
             self.last[p] = index
             self.owners[p] += 1
             if self.owners[p] == 1:
                 self.turns.append((now, p, True))
+                self.stopped.discard(p)
+
+    def added(self, mask: int, now: float) -> None:
+        """These partitions are new, and nobody works on them yet."""
+        self.turns += [(now, p, False) for p in numbers(mask)]
+        self.stopped.update(numbers(mask))
 
     def believes(self, now: float) -> None:
         """A member's memory has changed."""

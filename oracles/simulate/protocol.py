@@ -39,17 +39,22 @@ def unbounded(kind: Any) -> type[Any]:
     return frozen(field_transformer=free)(type(f"Unbounded{kind.__name__}", (kind,), body))
 
 
-def simulated(variant: Variant, members: int, partitions: int) -> Spec:
-    """The spec of a variant with so many members and partitions, for a simulation."""
+def simulated(variant: Variant, members: int, partitions: int, added: int = 0) -> Spec:
+    """The spec of a variant with so many members and partitions, for a simulation. Where topics
+    change, so many of the partitions are added later.
+    """
     kind: Any = variant.scope_type
     fields = {
         "members": members,
         "partitions": partitions,
         "generations": ANY_NUMBER,
         "records": 0,
+        "assignor": next(iter(variant.assignors)),
+        "topics": f"t:{partitions - added}-{partitions}",
         "faults": {name: ANY_NUMBER for name in variant.faults if name not in NEVER},
     }
-    known = attrs.fields_dict(kind)
+    known = {*attrs.fields_dict(kind)}
+    known -= {"partitions"} if "topics" in known else set()
     scope = unbounded(kind)(**{name: v for name, v in fields.items() if name in known})
     return heartbeats_go_on(variant.spec(scope))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.protocol.classic.group import ENDED, REST, Walk
-from groupcheck.model.protocol.classic.walks import begin_walk, end_walk
+from groupcheck.model.protocol.classic.walks import begin_walk
 from groupcheck.model.protocol.link import Link
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.clock import Clock
@@ -54,8 +54,8 @@ class Group:
         self._answers = [b for b in by_link if b.name not in coordinator_rules]
         walks = [b for b in urgent if "walk" in b.rule.slots]
         self._begin = self.world.rules[begin_walk.name]
-        self._end = self.world.rules[end_walk.name]
-        self._visits = [b for b in walks if b not in (self._begin, self._end)]
+        self._visits = [b for b in walks if "seats" in b.rule.slots]
+        self._ends = [b for b in walks if b not in (self._begin, *self._visits)]
         # The others need neither a message nor a walk. (slot of the guard -> rules)
         self._at_once: dict[str, list[Bound]] = {}
         for b in urgent:
@@ -160,7 +160,9 @@ class Group:
             if walk is REST or walk == REST:
                 return
             if walk.at == ENDED:
-                self._fire(self._end, 0, world.outcomes(self._end, 0)[0], changed)
+                end = next(b for b in self._ends if world.opens(b, 0))
+                self._fire(end, 0, world.outcomes(end, 0)[0], changed)
+                visit = None
                 continue
             if plan is not None:
                 walk = but(walk, errand=but(walk.errand, chosen=plan.chosen[walk.at]))

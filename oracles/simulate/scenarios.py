@@ -13,7 +13,9 @@ from groupcheck.oracles.simulate.streams import Streams
 
 @frozen
 class Action:
-    """At this time (ms) something happens to a member: start, close, crash or stall."""
+    """At this time (ms) something happens to a member: start, close, crash or stall. Or the topic
+    gets a partition: add_partitions.
+    """
 
     at_ms: float
     what: str
@@ -38,6 +40,8 @@ class Scenario:
     name: str
     doc: str
     course: Callable[[int, Assumptions, Streams], Course]
+    # The rule that a variant must have for it; empty: any variant.
+    needs: str = ""
     # The fewest members for which it makes sense, with one changed member.
     least: int = 2
 
@@ -102,6 +106,10 @@ def _cold_start(members: int, a: Assumptions, streams: Streams) -> Course:
     return Course(0, starts)
 
 
+def _partitions_added(members: int, a: Assumptions, streams: Streams) -> Course:
+    return Course(members, (Action(0, "add_partitions", 0),) * int(a.added_partitions))
+
+
 SCENARIOS: Mapping[str, Scenario] = {
     s.name: s
     for s in (
@@ -117,7 +125,7 @@ SCENARIOS: Mapping[str, Scenario] = {
             "The applications of sick hosts stop polling, while their heartbeats go on; then"
             " another member joins.",
             _sick_host,
-            3,
+            least=3,
         ),
         Scenario(
             "rolling-restart",
@@ -125,7 +133,13 @@ SCENARIOS: Mapping[str, Scenario] = {
             _rolling_restart,
         ),
         Scenario("bounce", "Processes die at once and come back soon.", _bounce),
-        Scenario("cold-start", "All members of an empty group start.", _cold_start, 1),
+        Scenario("cold-start", "All members of an empty group start.", _cold_start, least=1),
+        Scenario(
+            "partitions-added",
+            "The topic gets more partitions, which the leader sees when it next looks.",
+            _partitions_added,
+            needs="add_partitions",
+        ),
     )
 }
 

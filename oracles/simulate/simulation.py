@@ -40,7 +40,15 @@ def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
     """
     _check(setup)
     variant = registry.load(setup.variant)
-    spec = simulated(variant, setup.members, setup.partitions)
+    needs = scenario(setup.scenario).needs
+    added = int(setup.assumptions.added_partitions) if needs == "add_partitions" else 0
+    spec = simulated(variant, setup.members, setup.partitions, added)
+    if needs and needs not in {rule.name for rule in spec.rules}:
+        raise UserError(
+            f"{setup.scenario} needs the rule {needs}, which {setup.variant} does not have",
+            where="scenario",
+            do="simulate triggers, the classic group whose topics change",
+        )
     if rules := undriven(spec):
         raise UserError(
             f"nothing says when {', '.join(rules)} fires",
@@ -62,6 +70,13 @@ def _check(setup: Setup) -> None:
         raise UserError(
             f"members is {setup.members}, not a number from {least} to {MOST_MEMBERS:,}",
             where=setup.scenario,
+        )
+    added = setup.assumptions.added_partitions
+    if setup.scenario == "partitions-added" and not 1 <= added < setup.partitions:
+        raise UserError(
+            f"added_partitions is {added:g}, and partitions {setup.partitions}",
+            where=setup.scenario,
+            do="add at least one, and fewer than all",
         )
     if setup.partitions < 1:
         raise UserError(f"partitions is {setup.partitions}, not a number from 1", where="setup")
@@ -103,6 +118,7 @@ def _warm_up(group: Group, running: int, a: Assumptions) -> None:
     group.coordinator.ages(lambda index: phases[index])
     for index, phase in enumerate(phases):
         group.members.beat_from(index, a.heartbeat_interval_ms - phase)
+        group.members.looks_from(index)
 
 
 def _phase(group: Group, index: int, a: Assumptions) -> float:
@@ -119,6 +135,12 @@ def _phase(group: Group, index: int, a: Assumptions) -> float:
 def _act(group: Group, action: Action) -> None:
     if action.what == "stall":
         group.members.stall(action.member, action.length_ms)
+    elif action.what == "add_partitions":
+        bound = group.world.rules[action.what]
+        outcome = group.world.outcomes(bound, 0)[0]
+        before = group.world["cluster", 0]
+        group.take(bound, 0, outcome, group.clock.now, of_member=True)
+        group.observer.added(group.world["cluster", 0] & ~before, group.clock.now)
     elif action.what == "start":
         group.members.start(action.member)
     else:
@@ -126,7 +148,10 @@ def _act(group: Group, action: Action) -> None:
 
 
 def _rests(group: Group) -> bool:
-    return group.coordinator.rests() and group.members.rest() and group.coordinator.knows_all()
+    """Has every process its share, and is every partition somebody's?"""
+    coordinator = group.coordinator
+    quiet = coordinator.rests() and coordinator.knows_all() and not group.observer.stopped
+    return quiet and group.members.rest()
 
 
 def _look(group: Group, last: float) -> None:

@@ -30,6 +30,7 @@ SHORT = {
     "max_poll_interval_ms": 20_000,
     "stall_ms": "uniform:30000,40000",
     "session_timeout_ms": 12_000,
+    "metadata_max_age_ms": 20_000,
 }
 MOST = 7  # rules fired between two moments of rest whose orders are tried
 
@@ -73,8 +74,10 @@ def rests(group: Group) -> bool:
     return all(map(group.free, range(group.size))) and group.world["walk", 0] == REST
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.parametrize("variant", VARIANTS)
+RUNS = [(variant, scenario) for variant in VARIANTS for scenario in SCENARIOS]
+
+
+@pytest.mark.parametrize("variant, scenario", [*RUNS, ("triggers", "partitions-added")])
 def test_the_model_can_do_what_a_simulation_does(variant: str, scenario: str) -> None:
     setup = Setup(
         variant=variant,

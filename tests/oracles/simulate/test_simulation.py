@@ -40,6 +40,7 @@ SIMULATED = (
     "mixed_membership",
     "static_membership",
     "static_rejoin",
+    "triggers",
 )
 SMALL = Setup(members=12, partitions=24)
 
@@ -119,6 +120,15 @@ def test_a_cold_start_waits_for_the_initial_delay() -> None:
     assert none.longest_start_ms < 6_000
 
 
+def test_new_partitions_wait_until_the_leader_looks_at_the_topics() -> None:
+    setup = SMALL.with_(variant="triggers", scenario="partitions-added", added_partitions=3)
+    found = simulate(setup)
+    assert found.rounds == 1 and found.lag.stopped_partitions == 24
+    assert 3_000 < found.lag.stopped_longest_ms < 305_000
+    sooner = simulate(setup.with_(metadata_max_age_ms=1_000))
+    assert sooner.lag.stopped_longest_ms < 6_000
+
+
 def test_a_group_that_shares_a_busy_coordinator_waits_for_it() -> None:
     lonely = simulate(SMALL.with_(variant="async_server"))
     crowded = simulate(SMALL.with_(variant="async_server", other_requests_per_s=9_000))
@@ -193,6 +203,8 @@ def test_every_assumption_is_documented() -> None:
         "--scenario crash --members 3 --set changed_members=3",
         "callbacks",
         "--set network_ms",
+        "--scenario partitions-added",
+        "triggers --scenario partitions-added --set added_partitions=100",
     ],
 )
 def test_bad_usage_of_the_command_is_an_error_with_exit_code_2(
