@@ -71,9 +71,8 @@ def asked(state: State, member: int, request: Any) -> list[Reaction]:
 
 def waiting(reaction: Reaction) -> State:
     """The state, in which answers were received."""
-    links = {k: link for k, link in zip(EXAMPLE.links, range(3))}
     values = list(reaction.state)
-    for k in links:
+    for k in EXAMPLE.links:
         values[k] = but(values[k], answer=None)
     return tuple(values)
 
@@ -203,8 +202,7 @@ def test_any_assignor_may_give_each_partition_to_anybody() -> None:
 
 # -- readings
 
-# Field, unsafe value, the smallest scope that shows it, the promise that breaks, and after how
-# many steps. docs/async_server.md quotes this table.
+# The mutation of each unsafe reading, the smallest scope that shows it, and the promise that breaks.
 UNSAFE = [(m.id, dict(m.scope), m.invariant) for m in READINGS]
 SAFE_TOO = {("joins", "wait"), ("collect", "loaded")}
 VALUES = {
@@ -335,5 +333,5 @@ def test_a_scope_that_makes_no_sense_is_refused(fields: dict[str, Any], message:
 def test_a_link_of_the_example_waits() -> None:
     """`waiting` takes answers off and leaves parked requests where they are."""
     (joins,) = asked(two_members(), C3, JoinGroup(0))
-    (link,) = [waiting(joins)[EXAMPLE.links[C3]]]
+    link = waiting(joins)[EXAMPLE.links[C3]]
     assert isinstance(link, Link) and link.parked == JoinGroup(0)
