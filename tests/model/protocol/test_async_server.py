@@ -202,7 +202,7 @@ def test_any_assignor_may_give_each_partition_to_anybody() -> None:
 
 # -- readings
 
-# The mutation of each unsafe reading, the smallest scope that shows it, and the promise that breaks.
+# The mutation of each unsafe reading, the smallest scope that shows it, and what breaks there.
 UNSAFE = [(m.id, dict(m.scope), m.invariant) for m in READINGS]
 SAFE_TOO = {("joins", "wait"), ("collect", "loaded")}
 VALUES = {
