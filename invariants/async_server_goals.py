@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from groupcheck.model.engine import goal
-from groupcheck.model.protocol.async_server.group import UNKNOWN, Core, Seats
+from groupcheck.model.protocol.async_server.group import Core, Seats
 from groupcheck.model.protocol.async_server.member import Client
 from groupcheck.model.protocol.classic.client import Member
 from groupcheck.model.protocol.classic.group import Phase
@@ -57,7 +57,7 @@ def dies_between(
 @goal
 def loaded_and_silent(core: Core, seats: Seats) -> bool:
     """A coordinator has loaded a member, and does not know yet what it owns."""
-    return any(seat.epoch == UNKNOWN for _, seat in seats)
+    return any(seat.loaded is not None for _, seat in seats)
 
 
 @goal

@@ -241,6 +241,25 @@ READINGS = (
         twists=_reads(failover.reload, rounds.end_walk, load="trusts"),
     ),
     Mutation(
+        id="logged_members_without_generations",
+        ticket=READING,
+        title="A new coordinator accepts any generation, that of a removed member, too.",
+        family=ASYNC_SERVER,
+        invariant="owners_apart",
+        doc=(
+            "Reading: the log holds ids and shares (`record=members`), so that a coordinator that"
+            " has loaded them accepts what members say. A member was removed, its partition given"
+            " away, and its first JoinGroup arrives late and adds its id again. The fail-over"
+            " forgets that the old process names a generation of before."
+        ),
+        scope={
+            "members": 2,
+            "generations": 2,
+            "faults": {"delay_request": 1, "session_timeout": 1, "fail_over": 1},
+        },
+        twists=_reads(failover.reload, record="members"),
+    ),
+    Mutation(
         id="told_before_plan_is_logged",
         ticket=READING,
         title="Members are answered in a generation that a fail-over forgets.",

@@ -72,6 +72,7 @@ DEPTHS = {
     "leader_not_loaded": 5,
     "leave_leaves_round_waiting": 7,
     "loaded_as_expired": 9,
+    "logged_members_without_generations": 10,
     "logged_plan_trusted": 8,
     "mark_told_once": 7,
     "marker_order_wins": 12,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.engine import but, urgent
-from groupcheck.model.protocol.async_server.group import UNKNOWN, Core, Seat, Seats, remove
+from groupcheck.model.protocol.async_server.group import Core, Seat, Seats, remove
 from groupcheck.model.protocol.async_server.messages import Report
 from groupcheck.model.protocol.async_server.rounds import after_removal, answer, attempt, prepare
 from groupcheck.model.protocol.async_server.scope import AsyncScope
@@ -43,7 +43,7 @@ def new_id(seats: Seats, link: Link) -> int:
     while (
         seats[id] is not None
         or mentions(link, id)
-        or any(known == id for known, _ in seats.durable)
+        or any(known == id for known, *_ in seats.durable)
     ):
         id += 1
     return id
@@ -75,11 +75,19 @@ def join_group(core: Core, seats: Seats, link: Link, scope: AsyncScope) -> Itera
         yield _add(core, seats, link, request, scope)
     elif seat.join:
         yield "repeated", core, seats, _parked(link, request)
-    elif scope.rejoin == "answered_again" and request.claimed < seat.epoch:
+    elif _answered_since(seat, request, scope):
         given = Answer(request, NONE, request.id, seat.epoch, seat.owned)
         yield "answered_again", core, seats, reply(link, given)
     else:
         yield _join_again(core, seats, link, request, seat, scope)
+
+
+def _answered_since(seat: Seat, request: JoinGroup, scope: AsyncScope) -> bool:
+    """Was the member answered since it has sent this request? A coordinator that has loaded the
+    group cannot know, but then the request was sent to itself, by a member that owns nothing.
+    """
+    known = seat.loaded is None and scope.rejoin == "answered_again"
+    return known and request.claimed < seat.epoch
 
 
 def _parked(link: Link, request: JoinGroup) -> Link:
@@ -105,7 +113,7 @@ def _join_again(
     core: Core, seats: Seats, link: Link, request: JoinGroup, seat: Seat, scope: AsyncScope
 ) -> Outcome:
     """A member has given up what it owned, which others may get now."""
-    joined = but(seat, owned=0, join=True, marked=False)
+    joined = but(seat.heard_in(request.claimed), owned=0, join=True, marked=False)
     if core.phase == Phase.PREPARING:
         core = but(core, missing=core.missing - (not seat.heard))
         joined = but(joined, heard=True)
@@ -157,8 +165,8 @@ def heartbeat(core: Core, seats: Seats, link: Link, scope: AsyncScope) -> Iterat
         kept = but(seat, marked=scope.mark == "kept")
         yield "told", core, seats.put(request.id, kept), told
     else:
-        seat = but(seat, epoch=request.generation) if seat.epoch == UNKNOWN else seat
-        yield "accepted", core, seats.put(request.id, seat), reply(link, Answer(request))
+        seats = seats.put(request.id, seat.heard_in(request.generation))
+        yield "accepted", core, seats, reply(link, Answer(request))
 
 
 def _outdated(core: Core, seat: Seat, request: Heartbeat, scope: AsyncScope) -> bool:
@@ -177,10 +185,9 @@ def _reported(
     elif scope.old == "nothing":
         owned = 0
     else:
-        owned = seat.share if seat.epoch == UNKNOWN else seat.owned
+        owned = seat.owned if seat.loaded is None else seat.share
     core = but(core, missing=core.missing - (not seat.heard))
-    epoch = request.generation if seat.epoch == UNKNOWN else seat.epoch
-    said = but(seat, heard=True, owned=owned, epoch=epoch)
+    said = but(seat.heard_in(request.generation), heard=True, owned=owned)
     return attempt(core, scope), seats.put(request.id, said)
 
 

@@ -1,8 +1,9 @@
 """What is durable, and the coordinator's move to another broker.
 
-The log holds the last plan: its number, and the members with their shares. It does not hold who has
-re-joined since, because that would be a record for each answer. So a coordinator that has loaded a
-group knows who its members are, and not what they own: it begins a round, and their reports say it.
+The log holds the last plan: its number, and the members with their shares and the generations that
+they had when it was made. It does not hold who has re-joined since, because that would be a record
+for each answer. So a coordinator that has loaded a group knows who its members are, and not what
+they own: it begins a round, and their reports say it.
 
 As in the classic group without phases, requests that were on their way to the old coordinator are
 lost with its connections.
@@ -28,6 +29,8 @@ from groupcheck.model.protocol.link import Link
 class Reload(Errand):
     """The members of the last plan are loaded."""
 
+    # The number of the plan.
+    generation: int
     members: int = 0
 
 
@@ -35,7 +38,7 @@ class Reload(Errand):
 def fail_over(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
     """Begin: the coordinator moves. Its memory is lost, it loads the last plan."""
     left = Core(generation=core.durable, durable=core.durable, keeps=core.keeps)
-    yield but(left, errands=(Reload(),)), budget.spend("fail_over")
+    yield but(left, errands=(Reload(generation=core.durable),)), budget.spend("fail_over")
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Reload))
@@ -49,12 +52,13 @@ def reload(
             (
                 id,
                 Seat(
-                    epoch=UNKNOWN,
+                    epoch=epoch if scope.record == "generations" else UNKNOWN,
+                    loaded=walk.errand.generation,
                     owned=share if trusts else scope.everything,
                     share=share if trusts or plan or scope.old == "stored" else 0,
                 ),
             )
-            for id, share in seats.durable
+            for id, epoch, share in seats.durable
         ]
     )
     loaded = but(walk.errand, members=walk.errand.members + len(ids))

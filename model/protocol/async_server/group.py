@@ -14,9 +14,9 @@ from groupcheck.model.engine import but
 from groupcheck.model.protocol.classic.group import Errand, Phase
 from groupcheck.model.protocol.messages import NO_GENERATION
 
-UNKNOWN = -2  # `Seat.epoch` of a member that was read from the log and was not heard of since
+UNKNOWN = -2  # `Seat.epoch` of a member whose record does not tell (`record=members`)
 
-Record = tuple[tuple[int, int], ...]  # (id, share) of the members of one process
+Record = tuple[tuple[int, int, int], ...]  # (id, epoch, share) of the members of one process
 
 
 @frozen
@@ -53,6 +53,9 @@ class Seat:
 
     # The generation in which it was answered last, its own; NO_GENERATION before that.
     epoch: int = NO_GENERATION
+    # It was read from the log and not heard of since: the generation of the plan, in which the lost
+    # coordinator may have answered it.
+    loaded: int | None = None
     # The partitions that it may own, as a bit mask: what it was given or has reported.
     owned: int = 0
     # Its share of the plan, as a bit mask. Only in COMPLETING and STABLE (`basis=plan`: always).
@@ -73,7 +76,11 @@ class Seat:
 
     def names_its_epoch(self, generation: int) -> bool:
         """Is this the generation that it has to name?"""
-        return self.epoch in (generation, UNKNOWN)
+        return self.epoch in (generation, UNKNOWN) or self.loaded == generation
+
+    def heard_in(self, generation: int) -> Seat:
+        """The seat of a member that has named its generation."""
+        return self if self.loaded is None else but(self, epoch=generation, loaded=None)
 
 
 @frozen

@@ -25,7 +25,7 @@ from groupcheck.model.protocol.async_server.failover import (
     reload,
     reloaded,
 )
-from groupcheck.model.protocol.async_server.group import UNKNOWN, Core, Seat, Seats
+from groupcheck.model.protocol.async_server.group import Core, Seat, Seats
 from groupcheck.model.protocol.async_server.plans import Chosen, plans
 from groupcheck.model.protocol.async_server.scope import AsyncScope
 from groupcheck.model.protocol.classic.group import ENDED, REST, Errand, Phase, Walk
@@ -70,7 +70,7 @@ def ask_again(
             id,
             but(
                 seat,
-                heard=seat.join or (scope.collect == "loaded" and seat.epoch != UNKNOWN),
+                heard=seat.join or (scope.collect == "loaded" and seat.loaded is None),
                 marked=False,
                 later=False,
                 share=seat.share if scope.basis == "plan" else 0,
@@ -176,7 +176,7 @@ def deal(walk: Walk[Deal], seats: Seats, scope: AsyncScope) -> Iterator[tuple[Wa
         ]
     for errand, dealt in ways:
         if errand.logs:
-            dealt = but(dealt, durable=tuple([(id, seat.share) for id, seat in dealt]))
+            dealt = but(dealt, durable=tuple([(id, seat.epoch, seat.share) for id, seat in dealt]))
         yield walk.passed(errand, scope), dealt
 
 

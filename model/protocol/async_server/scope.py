@@ -183,6 +183,12 @@ class AsyncScope:
         " every partition for owned until all members have reported;",
         trusts="it takes the recorded plan for what members own",
     )
+    record: str = _reading(
+        "generations",
+        "What the log holds of the members of a plan. `generations`: their ids, shares and the"
+        " generations that they had, so that no other one is accepted after a fail-over;",
+        members="their ids and shares, so that any generation is accepted",
+    )
     logged: str = _reading(
         "first",
         "When a plan is written to the log. `first`: before anybody is told of it;",
