@@ -15,6 +15,8 @@ SCENARIOS = (
     "scale-in",
     "crash",
     "sick-host",
+    "slow-message",
+    "steady",
     "rolling-restart",
     "bounce",
     "cold-start",

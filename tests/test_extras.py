@@ -18,6 +18,7 @@ from groupcheck.oracles.assignment import optimum, solvers
 from groupcheck.oracles.assignment.against import searches
 from groupcheck.oracles.record.clients import CLIENTS
 from groupcheck.oracles.show import parquet
+from groupcheck.oracles.simulate.uses import plots
 from groupcheck.oracles.spark import session
 from groupcheck.oracles.sweep import command, reading
 
@@ -66,6 +67,7 @@ def sweeps(path: Path) -> None:
         ("scipy", lambda _: optimum.optimum(CLAIMED)),
         ("z3", lambda _: solvers.solver("z3", "it is done")),
         ("pyspark", lambda _: session.needed()),
+        ("matplotlib", lambda _: plots.needed("--plot")),
         ("pyarrow", lambda _: parquet.needed("--parquet")),
         ("pyarrow", lambda f: command.run(f / "s.toml", None, None, False, 1, False)),
         ("yaml", lambda folder: sweeps(folder / "sweep.yaml")),

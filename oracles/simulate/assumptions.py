@@ -80,6 +80,9 @@ class Assumptions:
     other_requests_per_s: float = _number(
         0, "Requests of other groups that the same coordinator serves."
     )
+    loss: float = _number(
+        0, "The share of messages that are lost with their connection (0 to below 1)."
+    )
     # -- members and their load
     processing_ms: Distribution = field(
         default=distribution("lognormal:50,1"),
@@ -112,6 +115,14 @@ class Assumptions:
         0,
         "By which share of all arrivals the whole group may exceed them, if its members share"
         " something, such as a database. 0: they share nothing.",
+    )
+    pause_every_s: float = _number(
+        0, "A whole process, its heartbeats too, stands still once in so long on average; 0: never."
+    )
+    pause_ms: Distribution = field(
+        default=distribution("lognormal:200,1"),
+        converter=distribution,
+        metadata=_doc("How long such a pause lasts (garbage collection, no CPU, a frozen host)."),
     )
     group_age_s: float = _number(
         86_400,
@@ -157,6 +168,10 @@ class Assumptions:
         ):
             if not getattr(self, name):
                 raise UserError(f"{name} is 0", where="assumptions", do="give more than 0")
+        if self.loss >= 1:
+            raise UserError(
+                f"loss is {self.loss:g}", where="assumptions", do="give a share below 1, as in 0.01"
+            )
         if self.heartbeat_interval_ms >= self.session_timeout_ms:
             raise UserError(
                 f"heartbeat_interval_ms is {self.heartbeat_interval_ms:g}, and session_timeout_ms"

@@ -15,6 +15,7 @@ from groupcheck.model.protocol.classic.group import Core, Phase
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import JoinGroup, Store
+from groupcheck.oracles.simulate import losses
 from groupcheck.oracles.simulate.drives import APPENDS, COMMIT, TIMERS, commit_key
 from groupcheck.oracles.simulate.sizes import join_answer_bytes
 
@@ -116,6 +117,7 @@ class Coordinator:
                 latency = group.assumptions.network_ms.draw(group.streams("network", index))
                 if isinstance(request, JoinGroup):
                     latency += group.members.preparing(index)
+                    latency += losses.delayed(group, index, request)
                 group.clock.at(now + latency, self.arrive, index, turn)
             elif isinstance(request, Store):
                 append = group.assumptions.append_ms.draw(group.streams("append", index))
@@ -170,6 +172,7 @@ class Coordinator:
         core: Core = group.core
         if core.generation != old.generation:
             group.observer.rounds += core.generation - old.generation
+            group.observer.generations.append(now)
         if core.phase != old.phase or core.generation != old.generation:
             group.observer.changed = max(group.observer.changed, now)
         for name, timer in self._timers.items():
@@ -280,6 +283,8 @@ class Coordinator:
             return
         done = self.work(now, a.service_ms.draw(group.streams("coordinator")))
         assert bound is not None
+        client = group.members.client(index)
+        group.observer.expired += group.members.up[index] and client.id == id
         group.take(bound, index, removing[0], done, of_member=False)
 
     @staticmethod

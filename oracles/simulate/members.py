@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from groupcheck.model.protocol.messages import JoinGroup, SyncGroup
+from groupcheck.oracles.simulate import losses
 from groupcheck.oracles.simulate.drives import AT_ONCE, AT_POLL, HEARTBEAT, REFRESHES
 from groupcheck.oracles.simulate.observer import settled
 
@@ -36,6 +37,8 @@ class Members:
         self._first = group.world.first["client"]
         self.up = [False] * n
         self.stalled_until = [0.0] * n
+        self._paused_until = [0.0] * n  # the whole process stands still
+        self._backs_off = [0.0] * n  # it has lost a message, and tries again then
         self._busy_until = [0.0] * n  # when the next poll is, as far as that is decided
         self._next_beat = [NEVER] * n
         self._due = [False] * n  # a heartbeat is due, but a message is on its way
@@ -79,6 +82,26 @@ class Members:
         if length_ms > group.assumptions.max_poll_interval_ms:
             group.clock.at(now + group.assumptions.max_poll_interval_ms, self._late, index)
 
+    def pauses_from(self, index: int) -> None:
+        """The process stands still now and then (`Assumptions.pause_every_s`)."""
+        a = self.group.assumptions
+        if a.pause_every_s:
+            gap = self.group.streams("pause", index).expovariate(1 / (a.pause_every_s * 1000))
+            self.group.clock.at(self.group.clock.now + gap, self._pauses, index)
+
+    def _pauses(self, index: int) -> None:
+        if self.up[index]:
+            length = self.group.assumptions.pause_ms.draw(self.group.streams("pause", index))
+            self.pause(index, length)
+        self.pauses_from(index)
+
+    def pause(self, index: int, length_ms: float) -> None:
+        """The whole process stands still for so long: it neither polls nor sends heartbeats."""
+        until = self.group.clock.now + length_ms
+        self._paused_until[index] = max(self._paused_until[index], until)
+        self._busy_until[index] = max(self._busy_until[index], until)
+        self.group.clock.at(until, self.consider, index)
+
     def _recovers(self, index: int) -> None:
         if self.up[index]:
             self._work(index, self.client(index).owned)
@@ -97,6 +120,8 @@ class Members:
         # A family without the rule: leaving late is like closing, and coming back.
         bound = group.world.rules[rule if rule in group.world.rules else "close"]
         found = {o[0].rpartition(":")[2]: o for o in group.world.outcomes(bound, index)}
+        if rule != "crash" and losses.lost(group, index):
+            labels = labels[::-1] if rule == "close" else ("unheard", *labels)
         if bound.rule.labels:
             outcome = next((found[label] for label in labels if label in found), None)
         else:
@@ -191,7 +216,8 @@ class Members:
         self._fire_first(index, self._at_once)
 
     def _poll(self, index: int) -> None:
-        if self.up[index] and (later := self.stalled_until[index]) > self.group.clock.now:
+        later = max(self.stalled_until[index], self._paused_until[index])
+        if self.up[index] and later > self.group.clock.now:
             self.group.clock.at(later, self._poll, index)
             return
         self._polls[index] = False
@@ -209,7 +235,15 @@ class Members:
         for bound in rules:
             found = group.world.outcomes(bound, index)
             if found:
-                group.take(bound, index, found[0], group.clock.now, of_member=True)
+                outcome = found[0]
+                if group.assumptions.loss and bound.name in ("send_join", "send_sync"):
+                    asked, (bound, outcome) = bound, losses.sent(group, bound, index, outcome)
+                    if bound is not asked:
+                        backoff = group.assumptions.retry_backoff_ms
+                        self._backs_off[index] = group.clock.now + backoff
+                group.take(bound, index, outcome, group.clock.now, of_member=True)
+                if group.assumptions.loss:
+                    self.consider(index)  # a loss may leave the member as it was
                 return
 
     # -- polls
@@ -219,6 +253,8 @@ class Members:
         now = self.group.clock.now
         if self.stalled_until[index] > now:
             return self.stalled_until[index]
+        if self._backs_off[index] > now:
+            return self._backs_off[index]
         if self._busy_until[index] > now:
             return self._busy_until[index]
         if self._polling == index or not self.client(index).owned:
@@ -252,6 +288,11 @@ class Members:
         if expected not in (NEVER, self._next_beat[index]):
             return  # the timer was reset
         group = self.group
+        if (later := self._paused_until[index]) > group.clock.now:
+            if expected != NEVER:
+                self._next_beat[index] = later
+                group.clock.at(later, self._beat, index, later)
+            return
         if not group.free(index):
             self._due[index] = self._wants[index] = True
             return
@@ -263,7 +304,7 @@ class Members:
         a = group.assumptions
         jitter = a.retry_backoff_ms * group.streams("heartbeat", index).random()
         self.beat_from(index, now + a.heartbeat_interval_ms + jitter)
-        group.take(self._heartbeat, index, found[0], now, of_member=True)
+        losses.beats(group, index, self._heartbeat, found[0], now)
 
     # -- topics
 
@@ -292,6 +333,9 @@ class Members:
         link = group.link(index)
         if turn != group.coordinator.turn[index] or link.answer is None:
             return
+        if (later := self._paused_until[index]) > group.clock.now and self.up[index]:
+            group.clock.at(later, self.receive, index, turn)
+            return
         in_poll = isinstance(link.answer.request, JoinGroup | SyncGroup)
         if in_poll and self.up[index]:
             poll = self.next_poll(index)
@@ -304,6 +348,7 @@ class Members:
         group.take(bound, index, outcome, group.clock.now, of_member=True)
         if in_poll:
             self._polled(index)
+            self.consider(index)  # an answer such as "join again" may leave the member as it was
         if outcome[0] == "join_answer:joined":  # HeartbeatThread.enable
             self.beat_from(index, group.clock.now + group.assumptions.heartbeat_interval_ms)
 

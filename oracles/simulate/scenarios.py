@@ -13,14 +13,14 @@ from groupcheck.oracles.simulate.streams import Streams
 
 @frozen
 class Action:
-    """At this time (ms) something happens to a member: start, close, crash or stall. Or the topic
-    gets a partition: add_partitions.
+    """At this time (ms) something happens to a member: start, close, crash, stall (it does not
+    poll) or pause (the whole process stands still). Or the topic gets a partition: add_partitions.
     """
 
     at_ms: float
     what: str
     member: int
-    # How long a stall lasts.
+    # How long a stall or a pause lasts.
     length_ms: float = 0.0
 
 
@@ -84,6 +84,16 @@ def _sick_host(members: int, a: Assumptions, streams: Streams) -> Course:
     return Course(running, (*stalls, Action(a.trigger_ms, "start", running)))
 
 
+def _slow_message(members: int, a: Assumptions, streams: Streams) -> Course:
+    slow = _chosen(members, _changed(members, a), streams)
+    stalls = [Action(0, "stall", i, a.stall_ms.draw(streams("stall", i))) for i in slow]
+    return Course(members, tuple(stalls))
+
+
+def _steady(members: int, a: Assumptions, streams: Streams) -> Course:
+    return Course(members, ())
+
+
 def _rolling_restart(members: int, a: Assumptions, streams: Streams) -> Course:
     actions: list[Action] = []
     at = 0.0
@@ -126,6 +136,17 @@ SCENARIOS: Mapping[str, Scenario] = {
             " another member joins.",
             _sick_host,
             least=3,
+        ),
+        Scenario(
+            "slow-message",
+            "One message takes its member so long that it does not poll meanwhile; nobody joins.",
+            _slow_message,
+        ),
+        Scenario(
+            "steady",
+            "Nothing happens but loss and pauses, if they are assumed.",
+            _steady,
+            least=1,
         ),
         Scenario(
             "rolling-restart",

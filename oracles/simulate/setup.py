@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.lag import Lag
+from groupcheck.oracles.simulate.scenarios import Course
 
 
 @frozen(kw_only=True)
@@ -26,6 +27,8 @@ class Setup:
     seconds: float = 1800.0
     until_rest: bool = True
     assumptions: Assumptions = field(factory=Assumptions)
+    # What happens, if it is none of the scenarios; `scenario` is its name then.
+    course: Course | None = None
 
     def with_(self, **changes: object) -> Setup:
         """The same setup with some fields, or assumptions, replaced."""
@@ -56,6 +59,10 @@ class Result:
     rounds: int
     # How often somebody began to work on a partition on which another member had worked before.
     moved_partitions: int
+    # How often the session of a process that ran expired.
+    false_expiries: int
+    # Virtual times at which a generation began.
+    generations_ms: tuple[float, ...]
     # Name of a request -> how many were sent until the end of the run.
     requests: Mapping[str, int]
     # Bytes of all answers to JoinGroup.
@@ -76,6 +83,7 @@ class Result:
             "settled_ms": inf if self.settled_ms is None else self.settled_ms,
             "rounds": float(self.rounds),
             "moved_partitions": float(self.moved_partitions),
+            "false_expiries": float(self.false_expiries),
             "requests": float(sum(self.requests.values())),
             "join_answer_bytes": float(self.join_answer_bytes),
             "stopped_partitions": float(self.lag.stopped_partitions),

@@ -38,9 +38,10 @@ def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
     """The group at the moment when the scenario begins, with all that the scenario will do on its
     clock; and when it does the last of it.
     """
-    _check(setup)
+    if setup.course is None:
+        _check(setup)
     variant = registry.load(setup.variant)
-    needs = scenario(setup.scenario).needs
+    needs = "" if setup.course else scenario(setup.scenario).needs
     added = int(setup.assumptions.added_partitions) if needs == "add_partitions" else 0
     spec = simulated(variant, setup.members, setup.partitions, added)
     if needs and needs not in {rule.name for rule in spec.rules}:
@@ -56,7 +57,9 @@ def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
             do="simulate another variant",
         )
     streams = Streams(f"{setup.seed}")
-    course = scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
+    course = setup.course
+    if course is None:
+        course = scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
     group = Group(spec, variant.coordinator, _calm(setup.assumptions), f"{setup.seed}", watch)
     _warm_up(group, course.running, setup.assumptions)
     for action in course.actions:
@@ -100,6 +103,7 @@ def _calm(a: Assumptions) -> Assumptions:
         resume_ms=at_once,
         bytes_per_ms=1e12,
         other_requests_per_s=0,
+        loss=0,
         initial_rebalance_delay_ms=1,
         records_per_s=0,
     )
@@ -119,6 +123,8 @@ def _warm_up(group: Group, running: int, a: Assumptions) -> None:
     for index, phase in enumerate(phases):
         group.members.beat_from(index, a.heartbeat_interval_ms - phase)
         group.members.looks_from(index)
+    for index in range(group.size):
+        group.members.pauses_from(index)
 
 
 def _phase(group: Group, index: int, a: Assumptions) -> float:
@@ -135,6 +141,8 @@ def _phase(group: Group, index: int, a: Assumptions) -> float:
 def _act(group: Group, action: Action) -> None:
     if action.what == "stall":
         group.members.stall(action.member, action.length_ms)
+    elif action.what == "pause":
+        group.members.pause(action.member, action.length_ms)
     elif action.what == "add_partitions":
         bound = group.world.rules[action.what]
         outcome = group.world.outcomes(bound, 0)[0]
@@ -185,6 +193,8 @@ def _result(setup: Setup, group: Group, last: float) -> Result:
         settled_ms=max(seen.changed, last) if _rests(group) else None,
         rounds=seen.rounds,
         moved_partitions=seen.moved,
+        false_expiries=seen.expired,
+        generations_ms=tuple(seen.generations),
         requests=dict(sorted(seen.requests.items())),
         join_answer_bytes=seen.join_bytes,
         lag=lag(seen.turns, setup.partitions, now, setup.assumptions),

@@ -49,6 +49,7 @@ COMMANDS = {
     "findings": "assign --against kafka-python --examples 3",
     "findings about a function": "assign --against math:sqrt --examples 3",
     "a simulation": "simulate --members 4 --compare classic,async_server --sensitivity",
+    "a curve": "curve initial-delay --members 3 --at 0 --at 500 --replications 2",
     "broker logs": "replay " + " ".join(map(str, sorted((DATA / "replay").iterdir()))),
     "request logs": "replay " + " ".join(map(str, sorted((DATA / "requests").glob("*.gz")))),
 }

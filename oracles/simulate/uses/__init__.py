@@ -1,0 +1,5 @@
+"""What simulations are good for: curves that answer a question about settings."""
+
+from groupcheck.oracles.simulate.uses.curves import QUESTIONS, Answered, Curve, answered, question
+
+__all__ = ["QUESTIONS", "Answered", "Curve", "answered", "question"]

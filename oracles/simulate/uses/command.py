@@ -1,0 +1,96 @@
+"""`groupcheck curve`: from options to a table and files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from groupcheck.oracles.show import parquet as tables_of
+from groupcheck.oracles.show.files import not_read
+from groupcheck.oracles.show.terminal import answer, say
+from groupcheck.oracles.simulate.assumptions import with_settings
+from groupcheck.oracles.simulate.uses import plots, tables
+from groupcheck.oracles.simulate.uses.curves import Answered, answered, question
+
+
+def run(
+    *,
+    name: str,
+    variant: str,
+    members: int | None,
+    partitions: int | None,
+    values: Sequence[float],
+    replications: int,
+    seed: int,
+    settings: Sequence[tuple[str, str]],
+    as_json: bool,
+    csv: Path | None,
+    parquet: Path | None,
+    plot: Path | None,
+    html: Path | None,
+) -> int:
+    """Simulates a curve, prints it and writes its files. Raises `UserError`, before anything runs
+    where it can.
+    """
+    not_read({"--csv": csv, "--parquet": parquet, "--plot": plot, "--html": html}, [])
+    if plot is not None:
+        plots.kind(plot)
+        plots.needed("--plot")
+    if html is not None:
+        plots.needed("--html")
+    if parquet is not None:
+        tables_of.needed("--parquet")
+    base = with_settings(dict(settings), with_settings(question(name).assumed))
+    found = answered(
+        name,
+        variant=variant,
+        members=members,
+        partitions=partitions,
+        values=values,
+        assumptions=base,
+        replications=replications,
+        seed=seed,
+    )
+    answer(lambda: tables.document(found), lambda: view(found), as_json)
+    for path, writes in (
+        (csv, tables.write_csv),
+        (parquet, tables.write_parquet),
+        (plot, plots.write_plot),
+        (html, plots.write_html),
+    ):
+        if path is not None:
+            writes(found, path)
+            say(f"wrote {path}")
+    return 0
+
+
+def view(found: Answered) -> Any:
+    """The curve as a table, one line for each point."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    curve = found.curve
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("")
+    table.add_column("x", justify="right")
+    for measure in curve.measures:
+        table.add_column(measure.replace("_", " "), justify="right")
+    for k, point in enumerate(curve.points):
+        cells = []
+        for measure in curve.measures:
+            one = found.interval(k, measure)
+            text = f"{one.mean:,.4g}" if one.mean < 1000 else f"{one.mean:,.0f}"
+            if one.low is not None and one.high is not None and one.low != one.high:
+                text += f" ± {one.high - one.mean:,.3g}"
+            cells.append(text)
+        table.add_row(point.series, f"{point.x:g}", *cells)
+    setup = curve.points[0].setup
+    told = f"{setup.members} members, {setup.partitions} partitions, seed {found.seed}"
+    told += f", {found.replications} replications (± 95 % t intervals); x: {curve.axis}"
+    assumed = tables.document(found)["assumptions"]
+    words = ", ".join(
+        f"{k}={v if isinstance(v, str) else format(v, 'g')}" for k, v in assumed.items()
+    )
+    return Group(Text(curve.title, "bold"), Text(told), table, Text("\nAssumptions: " + words))

@@ -1,0 +1,87 @@
+"""A curve as rows: for JSON, CSV and Parquet, one row for each point and measure."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from groupcheck.oracles.show import parquet
+from groupcheck.oracles.show.files import write
+from groupcheck.oracles.simulate.document import assumptions, number
+from groupcheck.oracles.simulate.intervals import CONFIDENCE
+from groupcheck.oracles.simulate.uses.curves import Answered
+
+SCHEMA = "groupcheck.curve/1"
+COLUMNS = {
+    "curve": "string",
+    "series": "string",
+    "x": "float64",
+    "measure": "string",
+    "mean": "float64",
+    "low": "float64",
+    "high": "float64",
+    "variant": "string",
+    "scenario": "string",
+    "members": "int64",
+    "partitions": "int64",
+    "seed": "int64",
+    "replications": "int64",
+}
+
+
+def rows(found: Answered) -> list[dict[str, Any]]:
+    """All figures with their intervals; null for what never ended, or has no interval."""
+    made = []
+    for k, point in enumerate(found.curve.points):
+        for measure in found.curve.measures:
+            one = found.interval(k, measure)
+            made.append(
+                {
+                    "curve": found.curve.name,
+                    "series": point.series,
+                    "x": point.x,
+                    "measure": measure,
+                    "mean": number(one.mean),
+                    "low": None if one.low is None else number(one.low),
+                    "high": None if one.high is None else number(one.high),
+                    "variant": point.setup.variant,
+                    "scenario": point.setup.scenario,
+                    "members": point.setup.members,
+                    "partitions": point.setup.partitions,
+                    "seed": found.seed,
+                    "replications": found.replications,
+                }
+            )
+    return made
+
+
+def document(found: Answered) -> dict[str, Any]:
+    """The whole answer; `assumptions` are those of the first point."""
+    curve = found.curve
+    return {
+        "schema": SCHEMA,
+        "curve": curve.name,
+        "title": curve.title,
+        "axis": curve.axis,
+        "seed": found.seed,
+        "replications": found.replications,
+        "confidence": CONFIDENCE,
+        "assumptions": assumptions(curve.points[0].setup.assumptions),
+        "points": rows(found),
+    }
+
+
+def write_csv(found: Answered, path: Path) -> None:
+    """Writes the rows as CSV. Raises `UserError`."""
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(COLUMNS), lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows(found))
+    write(path, text.getvalue())
+
+
+def write_parquet(found: Answered, path: Path) -> None:
+    """Writes the rows as Parquet. Raises `UserError`."""
+    parquet.write_table(rows(found), COLUMNS, path)
