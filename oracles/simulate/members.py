@@ -47,6 +47,7 @@ class Members:
         self._polls = [False] * n
         self._revoked = [False] * n  # it has given up partitions since its last JoinGroup
         self._polling = -1  # the member that polls at this moment
+        self._again: set[int] = set()  # it starts again as soon as it has closed
         self._stops: dict[int, str] = {}  # member -> the rule by which the scenario stops it
 
     def client(self, index: int) -> Any:
@@ -55,7 +56,10 @@ class Members:
     # -- what the scenario does
 
     def start(self, index: int) -> None:
-        """The process starts and polls."""
+        """The process starts and polls; one that has still to close does so first."""
+        if self._stops.get(index) == "close":
+            self._again.add(index)
+            return
         self.up[index] = True
         self.group.observer.comes(index, self.group.clock.now)
         self.consider(index)
@@ -71,6 +75,9 @@ class Members:
         self._stopped(index, rule, ("heard", "silent", "behind", "unheard"))
         self._next_beat[index] = NEVER
         self._due[index] = self._wants[index] = self._revoked[index] = False
+        if index in self._again:
+            self._again.discard(index)
+            self.start(index)
 
     def stall(self, index: int, length_ms: float) -> None:
         """The application does not poll for so long; the heartbeat thread goes on."""
@@ -346,6 +353,12 @@ class Members:
         bound = group.receiver(link)
         outcome = group.world.outcomes(bound, index)[0]
         group.take(bound, index, outcome, group.clock.now, of_member=True)
+        if getattr(
+            self.client(index), "closing", False
+        ):  # the last answer that a closing member waits for?
+            closed = group.world.rules["closed"]
+            for one in group.world.outcomes(closed, index):
+                group.take(closed, index, one, group.clock.now, of_member=True)
         if in_poll:
             self._polled(index)
             self.consider(index)  # an answer such as "join again" may leave the member as it was

@@ -128,3 +128,10 @@ def test_a_loss_does_not_change_what_a_group_without_loss_draws() -> None:
     first, second = compare([plain, changed]).rows
     assert first.results[0].measures == second.results[0].measures
     assert with_settings({"loss": 0.1}).loss == 0.1
+
+
+def test_every_process_of_a_rolling_restart_is_back_in_the_group() -> None:
+    """Also one that closed behind a parked request, or had to wait with its LeaveGroup."""
+    quick = Setup(members=24, partitions=24, scenario="rolling-restart", seconds=600)
+    found = simulate(quick.with_(changed_members=24, restart_ms=2_000, restart_gap_ms=500))
+    assert found.settled_ms is not None
