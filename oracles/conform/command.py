@@ -40,6 +40,7 @@ from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
 from groupcheck.oracles.show.suite import tell, wanted
 from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
+from groupcheck.traces.anomalies import plural
 
 ASSIGNORS = "assignors"  # stands where a variant would
 SHOWN = 3  # causes that the report tells in full
@@ -234,7 +235,7 @@ def _situations(result: Conformance) -> Iterator[Text]:
 
 def _bounds(toured: Toured) -> str:
     scope = scope_shown(toured.scope, toured.faults)
-    bounds = [f"{scope['members']} members", f"{scope['generations']} generations"]
+    bounds = [plural(scope["members"], "member"), plural(scope["generations"], "generation")]
     extra = settings_shown(scope)
     faults = ", ".join(toured.faults) or "no fault"
     return f"{', '.join([*bounds, *extra])}; any number of: {faults}"

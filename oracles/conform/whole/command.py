@@ -20,6 +20,7 @@ from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
+from groupcheck.traces.anomalies import plural
 
 SHOWN = 3  # differences that the report tells in full
 COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow"}
@@ -86,7 +87,7 @@ def facts(result: WholeConformance) -> list[tuple[str, str]]:
     seen = result.seen
     rate = f", {seen.steps / result.seconds:,.0f} steps/s" if result.seconds else ""
     return [
-        ("group", f"{result.members} members, {PARTITIONS} partitions; all faults"),
+        ("group", f"{plural(result.members, 'member')}, {PARTITIONS} partitions; all faults"),
         ("steps", f"{seen.steps:,} agreeing, {seen.differing:,} differing"),
         ("schedules", f"{seen.schedules:,}, {result.seconds:.1f} s{rate}, seed {result.seed}"),
         ("outcomes", f"{len(seen.rules):,} of the model's seen"),
