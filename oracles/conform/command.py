@@ -23,6 +23,7 @@ from groupcheck.oracles.conform.conformance import (
     versions_differ,
 )
 from groupcheck.oracles.conform.covering import coverage_view, covered
+from groupcheck.oracles.conform.headline import headline
 from groupcheck.oracles.conform.ledger import Cause, Counts
 from groupcheck.oracles.conform.shown import (
     cause_shown,
@@ -45,7 +46,6 @@ from groupcheck.traces.anomalies import plural
 ASSIGNORS = "assignors"  # stands where a variant would
 SHOWN = 3  # causes that the report tells in full
 UNSEEN = 5  # outcomes never seen that the report tells
-COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow"}
 
 
 def run(
@@ -162,20 +162,11 @@ def view(result: Conformance) -> RenderableType:
     """
     with_bug = f" with {result.mutation}" if result.mutation else ""
     title = f"{result.variant}{with_bug} and the coordinator of Kafka {result.kafka}"
-    headline = Text("  ").join(
-        Text(text, style)
-        for text, style in (
-            (result.verdict, COLOUR[result.verdict]),
-            (title, "bold"),
-            (result.why, ""),
-        )
-        if text
-    )
     causes = result.ledger.causes
     told = [_cause(k, cause) for k, cause in enumerate(causes[:SHOWN], 1)]
     more = f"\n{len(causes) - SHOWN:,} more causes (--json lists all)"
     return Group(
-        headline,
+        headline(result.verdict, title, result.why),
         Padding(facts_table(facts(result)), (0, 0, 0, 2)),
         *told,
         *([Text(more)] if len(causes) > SHOWN else []),
