@@ -7,16 +7,18 @@ from typing import Any
 import pytest
 
 from groupcheck import check
-from groupcheck.model.variants import names
+from groupcheck.model.variants import load, names
 
-# Small, with values of every kind that travel: members that come and go, and one that comes back.
-SCOPE: dict[str, Any] = {"members": 2, "generations": 1, "faults": {"crash": 1}}
-MORE = {"offsets": {"commits": "transactions"}}
+# The values of transactions travel, too.
+MORE: dict[str, dict[str, Any]] = {
+    "offsets": {"records": 1, "faults": {"session_timeout": 1}, "commits": "transactions"}
+}
 
 
 @pytest.mark.parametrize("name", names())
 def test_two_executors_count_as_one_process_does(name: str) -> None:
-    scope = {**SCOPE, **MORE.get(name, {})}
+    cover = next(c for c in load(name).covers if c.fields.keys() & {"faults", "any_faults"})
+    scope = {**cover.fields, **MORE.get(name, {})}
     alone = check(name, **scope)
     over = check(name, **scope, spark="local[2]", hand_over=20)
     keys = ("verdict", "states", "transitions", "depth", "rules", "goals")
