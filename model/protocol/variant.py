@@ -91,8 +91,14 @@ class Variant:
     # Which real member `groupcheck conform --side member` executes beside the members of this one;
     # empty if none.
     real_member: str = ""
+    # Why there is no real member to execute, and what executes its steps instead, where
+    # `real_member` is empty.
+    unreal_member: str = "nobody has written its rows"
     # The generations of `conform --side member` where none are asked for.
     member_generations: int = 2
+    # Fields of the scope, one mapping for each kind of member that the variant has: its rows are
+    # those of the first member of such a scope.
+    member_scopes: tuple[Mapping[str, Any], ...] = ({"members": 1, "partitions": 2},)
     # Outcome of the members' rules that no row executes on the real member -> why.
     member_apart: Mapping[str, str] = field(factory=dict)
 

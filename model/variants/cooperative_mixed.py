@@ -9,12 +9,13 @@ from attrs import frozen
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import CooperativeScope, cooperative
 from groupcheck.model.protocol.classic.cooperative_covers import LOOKS
-from groupcheck.model.protocol.classic.covers import cover, derived
+from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, cover, derived
 from groupcheck.model.protocol.classic.mixed import MIXED_SPENT_BY, WORDS, MixedScope, mixed
 from groupcheck.model.protocol.classic.mixed_covers import (
     ASKED,
     COVERS,
     EXECUTED,
+    KINDS,
     NEVER_EXECUTED,
     UNREACHED,
 )
@@ -59,4 +60,8 @@ VARIANT = preset(
     executed=EXECUTED,
     asked=ASKED,
     bookkeeping={**NEVER_EXECUTED, **LOOKS},
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart=MEMBER_APART,
+    member_scopes=KINDS,
 )

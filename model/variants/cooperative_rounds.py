@@ -7,7 +7,13 @@ from __future__ import annotations
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import cooperative
 from groupcheck.model.protocol.classic.cooperative_covers import COVERS
-from groupcheck.model.protocol.classic.covers import UNREACHED, cover, derived
+from groupcheck.model.protocol.classic.covers import (
+    KAFKA_MEMBER,
+    MEMBER_APART,
+    UNREACHED,
+    cover,
+    derived,
+)
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.round_count import LACKS, RoundsScope, round_count
 from groupcheck.model.protocol.family import COOPERATIVE, ROUNDS
@@ -72,4 +78,7 @@ VARIANT = preset(
     unreached={**UNREACHED, **dict.fromkeys(OF_LATE_REQUESTS, LACKS["delay_request"])},
     real="",
     unreal="it is `cooperative` with a ghost; compare that",
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart={**MEMBER_APART, "delay_request": LACKS["delay_request"]},
 )

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART
 from groupcheck.model.protocol.classic.mixed import MIXED_SPENT_BY, WORDS, MixedScope, mixed
 from groupcheck.model.protocol.classic.mixed_covers import (
     ASKED,
     COVERS,
     EXECUTED,
+    KINDS,
     NEVER_EXECUTED,
     UNREACHED,
 )
@@ -38,4 +40,8 @@ VARIANT = preset(
     asked=ASKED,
     conformed=(ASKED,),
     bookkeeping=NEVER_EXECUTED,
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart=MEMBER_APART,
+    member_scopes=KINDS,
 )

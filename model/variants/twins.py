@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from groupcheck.model.protocol.classic.covers import cover
+from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, cover
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.static import (
     STATIC_SPENT_BY,
     StaticScope,
     static_membership,
 )
-from groupcheck.model.protocol.classic.static_covers import NEVER_EXECUTED, UNREACHED
+from groupcheck.model.protocol.classic.static_covers import NEVER_EXECUTED, NO_LEAVING, UNREACHED
 from groupcheck.model.protocol.classic.takeover import MORE_RULES
 from groupcheck.model.protocol.classic.twins import TWIN_RULES, WORDS, twins
 from groupcheck.model.protocol.family import STATIC_MEMBERS, TWINS
@@ -204,4 +204,8 @@ VARIANT = preset(
     asked=EXECUTED[0],
     conformed=CONFORMED,
     bookkeeping={**NEVER_EXECUTED, **dict.fromkeys(MOVES, OF_THE_MODEL)},
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart={**MEMBER_APART, "leave_answer": NO_LEAVING},
+    member_scopes=({"members": 2, "partitions": 2},),
 )

@@ -10,7 +10,13 @@ from typing import Any
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import cooperative
 from groupcheck.model.protocol.classic.cooperative_covers import LOOKS
-from groupcheck.model.protocol.classic.covers import COVERS, cover, derived
+from groupcheck.model.protocol.classic.covers import (
+    COVERS,
+    KAFKA_MEMBER,
+    MEMBER_APART,
+    cover,
+    derived,
+)
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.upgrade import COOPERATIVE, WORDS, UpgradeScope, upgrade
 from groupcheck.model.protocol.family import UPGRADE
@@ -42,6 +48,13 @@ CONFORMED: tuple[Mapping[str, Any], ...] = (
     },
 )
 
+# The members of a group that is upgraded: before the first bounce, after it, after the second.
+KINDS: tuple[Mapping[str, Any], ...] = tuple(
+    {"members": 1, "partitions": 2, "protocols": listed}
+    for listed in ("range", f"{COOPERATIVE},range", COOPERATIVE)
+)
+BOUNCED = "It happens to a process that is down; each kind of member begins with a fresh process."
+
 VARIANT = preset(
     name="upgrade",
     title="Classic group, from eager to cooperative rebalancing",
@@ -72,4 +85,8 @@ VARIANT = preset(
     asked=CONFORMED[0],
     conformed=CONFORMED,
     bookkeeping=LOOKS,
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart={**MEMBER_APART, "bounce": BOUNCED},
+    member_scopes=KINDS,
 )

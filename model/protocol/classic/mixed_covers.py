@@ -49,6 +49,10 @@ EXECUTED: tuple[Mapping[str, Any], ...] = (
         "settings": {"max_size": "1"},
     },
 )
+# The members that `conform --side member` executes: a static one, and a dynamic one.
+KINDS: tuple[Mapping[str, Any], ...] = tuple(
+    {"members": 1, "partitions": 2, "static_members": count} for count in (1, 0)
+)
 ASKED: Mapping[str, Any] = static_covers.ASKED
 # Outcomes of the coordinator that groups of static and dynamic members do not have.
 NEVER_EXECUTED = {name: UNREACHED[name] for name in ("join_group:inconsistent", "vote")}

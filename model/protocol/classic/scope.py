@@ -214,6 +214,10 @@ class Scope:
         """How many members are static: the first ones."""
         return self.members if self.static else 0
 
+    def of_member(self, member: int) -> Scope:
+        """The scope as this member's own rules see it."""
+        return self
+
     @property
     def lists(self) -> tuple[tuple[str, ...], ...]:
         """The assignors that each member lists; empty if all list the same."""

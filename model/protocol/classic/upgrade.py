@@ -89,6 +89,10 @@ class UpgradeScope(CooperativeScope):
         """All assignors that some member lists at any time, in alphabetical order."""
         return tuple(sorted({name for names in (*self.lists, *self.stages) for name in names}))
 
+    def of_member(self, member: int) -> UpgradeScope:
+        """The scope as this member's own rules see it: its protocol follows from its list."""
+        return _as_seen(self, is_cooperative(self.lists[member]))
+
     def looks_at_claims(self, assignor: int | None) -> bool:
         """The leader does so only with `cooperative-sticky`."""
         sticky = assignor is not None and self.assignors_listed[assignor] == COOPERATIVE

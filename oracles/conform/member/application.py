@@ -255,7 +255,7 @@ class ApplicationRows(Rows):
         elif m.known and c.state != Member.UNJOINED and c.id != NO_ID:
             for first in self._flushed(m):
                 assert first.after is not None
-                if self.scope.static:
+                if self.scope.static_count:
                     yield from self._left_behind(first.after, first.sent, gave_up)
                     continue
                 leave = LeaveGroup(c.id)

@@ -32,7 +32,6 @@ from groupcheck.oracles.kafka.versions import known
 if TYPE_CHECKING:
     from groupcheck.model.mutations import Mutation
 
-PARTITIONS = 2
 MAX_DIFFERENCES = 20
 ANY = 9  # of each fault: more than one step can spend
 
@@ -291,31 +290,31 @@ def beside(tour: Tour, misfits: Iterable[Misfit]) -> Iterator[Difference]:
 def rows_of(
     variant: str, generations: int | None, mutation: str | None, settings: Mapping[str, str]
 ) -> list[Rows]:
-    """The member's rows, with commits in poll and without, perhaps with a mutation."""
+    """The rows of each kind of member that the variant has, with commits in poll and without,
+    perhaps with a mutation.
+    """
     about = executable(variant)
     fields: dict[str, Any] = {
-        "members": 1,
         "generations": about.member_generations if generations is None else generations,
-        "partitions": PARTITIONS,
         "records": 1,
         "assignor": next(iter(about.assignors)),  # no rule of the member's asks for it
     }
-    fields = {name: value for name, value in fields.items() if name not in settings}
-    chosen = subject(
-        variant,
-        mutation=mutation,
-        faults=dict.fromkeys(about.faults, ANY),
-        settings=settings,
-        **fields,
-    )
-    scope = attrs.evolve(chosen.spec.scope, atomic_complete=False)
-    if not scope.records:
-        raise UserError("records is 0: the member's rows need one", where="--set")
-    ways = [scope.autocommit] if "autocommit" in settings else [True, False]
     found: list[Rows] = []
-    for autocommit in ways:
-        here = attrs.evolve(scope, autocommit=autocommit)
-        found.append(ApplicationRows(here, _mutated(about, here, chosen.mutation)))
+    for kind in about.member_scopes:
+        mine = {name: value for name, value in (fields | {**kind}).items() if name not in settings}
+        chosen = subject(
+            variant,
+            mutation=mutation,
+            faults=dict.fromkeys(about.faults, ANY),
+            settings=settings,
+            **mine,
+        )
+        scope = attrs.evolve(chosen.spec.scope, atomic_complete=False)
+        if not scope.records:
+            raise UserError("records is 0: the member's rows need one", where="--set")
+        for autocommit in [scope.autocommit] if "autocommit" in settings else [True, False]:
+            here = attrs.evolve(scope, autocommit=autocommit)
+            found.append(ApplicationRows(here, _mutated(about, here, chosen.mutation)))
     return found
 
 
@@ -337,7 +336,7 @@ def executable(name: str) -> Variant:
     variant = variant_named(name)
     if not variant.real_member:
         raise UserError(
-            f"no row executes the member of {name} on a real one",
+            f"no row executes the member of {name} on a real one: {variant.unreal_member}",
             do="choose one of " + ", ".join(n for n in names() if load(n).real_member),
         )
     return variant

@@ -86,7 +86,7 @@ class Rows(Firing):
         yield Input(Does.NO_POLL)
         if c.prepare != Prepare.SYNC:
             yield Input(Does.SILENCE)
-        if not self.scope.static and (members.beats(c) or c.prepare == Prepare.SYNC):
+        if not self.scope.static_count and (members.beats(c) or c.prepare == Prepare.SYNC):
             yield Input(Does.BREAK_LEAVING)
         if not m.waits_for(OffsetCommit):
             yield Input(Does.COMMIT)
@@ -329,7 +329,7 @@ class Rows(Firing):
             if not fired and not unheard:
                 yield attrs.evolve(first, after=here)
             for name, now in fired:
-                if self.scope.static:
+                if self.scope.static_count:
                     rests = but(here, client=clean(now["client"]))
                     yield Outcome((*first.rules, name), rests, first.sent)
                     continue
@@ -360,7 +360,7 @@ class Rows(Firing):
             return
         can = self.scope.autocommit and not m.client.failed
         unsent = m.client.prepare == Prepare.SYNC and not self._polls_before_leaving(m)
-        if self.scope.static and (not can or unsent):
+        if self.scope.static_count and (not can or unsent):
             begun: list[Outcome] | Iterator[Outcome] = [Outcome((), m)]  # nothing is polled
         else:
             begun = self._committed(m) if can else self._flushed(m)

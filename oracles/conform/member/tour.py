@@ -14,7 +14,7 @@ from groupcheck.oracles.conform.member.comparing import (
     differences,
     left_over,
 )
-from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing, move, setup
+from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing, move, setup_of
 from groupcheck.oracles.conform.member.parts import Input, Memory, Outcome
 from groupcheck.oracles.conform.member.promises import Finding, broken
 from groupcheck.oracles.conform.member.rows import Rows
@@ -41,7 +41,7 @@ class Row:
         """The schedule that executes the row."""
         if self.outcome is None:
             return Probe(self.standing, ())
-        (assignor,) = self.standing.setup.assignors
+        assignor = self.standing.setup.assignors[0]  # the group votes for the first one
         return Probe(self.standing, move(self.before, self.given, self.outcome, assignor))
 
 
@@ -108,11 +108,8 @@ class Tour:
 
     def run(self) -> None:
         """Executes the rows level by level."""
-        scope = self.rows.scope
         start = self.rows.start()
-        self.memories[start] = Standing(
-            setup(scope.partition_count, scope.autocommit, scope.static, scope.cooperative)
-        )
+        self.memories[start] = Standing(setup_of(self.rows.scope))
         frontier = [(start, self.memories[start])]
         while frontier and not self.reason:
             self.counts.level += 1
