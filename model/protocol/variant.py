@@ -99,6 +99,8 @@ class Variant:
     # Fields of the scope, one mapping for each kind of member that the variant has: its rows are
     # those of the first member of such a scope.
     member_scopes: tuple[Mapping[str, Any], ...] = ({"members": 1, "partitions": 2},)
+    # Fields of scopes of one member whose subscription and topics change.
+    member_changing: tuple[Mapping[str, Any], ...] = ()
     # Outcome of the members' rules that no row executes on the real member -> why.
     member_apart: Mapping[str, str] = field(factory=dict)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.triggers.covers import COVERS
@@ -61,6 +62,17 @@ CONFORMED: tuple[Mapping[str, Any], ...] = (
     {"members": 2, "generations": 2, "faults": CLASSIC, "settings": SAME},
 )
 
+# The members that `conform --side member` executes: of a topic that stays as it is; of topics that
+# grow, that do not exist yet, that it no longer subscribes to, and that a pattern finds.
+AS_IT_IS: tuple[Mapping[str, Any], ...] = ({"members": 1, "topics": "t:1", "subscriptions": "t"},)
+CHANGING: tuple[Mapping[str, Any], ...] = (
+    {"topics": "t:1-2,u:0-1", "subscriptions": "t"},
+    {"topics": "t:1,u:1", "subscriptions": "t,u"},
+    {"topics": "t:1,u:1", "subscriptions": "t,u", "atomic_complete": False},
+    {"topics": "t:1,u:0-1", "subscriptions": "*"},
+)
+RELISTS = "It happens to a process that is down."
+
 VARIANT = preset(
     name="triggers",
     title="Classic group whose topics, subscriptions and settings change",
@@ -81,4 +93,9 @@ VARIANT = preset(
     executed=EXECUTED,
     asked=ASKED,
     conformed=CONFORMED,
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart={**MEMBER_APART, "change_assignors": RELISTS},
+    member_scopes=AS_IT_IS,
+    member_changing=CHANGING,
 )

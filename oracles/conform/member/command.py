@@ -177,12 +177,14 @@ def facts(result: MemberConformance) -> list[tuple[str, str]]:
             ("record", scope.records),
         )
     ]
-    ways = ["on" if s.autocommit else "off" for s in result.scopes]
+    ways = dict.fromkeys("on" if s.autocommit else "off" for s in result.scopes)
+    kinds = dict.fromkeys(tour.rows.kind for tour in result.tours if tour.rows.kind)
     rate = f", {c.executed / result.seconds:,.0f} rows/s" if result.seconds else ""
     excused = [f"{n:,} {name}" for name, n in result.excused.items()]
     steps = result.document()["group_steps"]
     return [
         ("scope", f"{', '.join(bounds)}; commits in poll {' and '.join(ways)}"),
+        *([("members", "; ".join(kinds))] if kinds else []),
         ("rows", f"{c.rows:,} (memory, input), of {c.memories:,} memories"),
         ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {c.differing:,}"),
         ("again", f"{c.again:,} from {c.real_memories - c.memories:,} more real memories"),

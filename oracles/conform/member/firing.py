@@ -19,12 +19,14 @@ from groupcheck.oracles.conform.member.parts import Memory, Outcome, Sent
 class Firing:
     """The rules of a variant's member at a scope, perhaps with a mutation applied."""
 
-    def __init__(self, scope: Scope, spec: Spec) -> None:
+    def __init__(self, scope: Scope, spec: Spec, kind: str = "") -> None:
         """`spec`: the variant's, mutated or not; `scope` says how many generations, partitions and
         records there are. The rows are those of the first member.
         """
         self.scope: Scope = scope.of_member(0)
         self.spec = spec
+        # Which of the variant's kinds of members it is, in words; empty if there is only one.
+        self.kind = kind
         self._see = Semantics(spec)
         # What only some variants have stays as it is at the beginning.
         self.others = _at_first(self._see)
