@@ -6,7 +6,13 @@ from __future__ import annotations
 
 from groupcheck.model.protocol.classic import covers
 from groupcheck.model.protocol.classic.callbacks import UNREACHED, WORDS, CallbacksScope, callbacks
-from groupcheck.model.protocol.classic.covers import EXECUTED, cover, derived
+from groupcheck.model.protocol.classic.covers import (
+    EXECUTED,
+    KAFKA_MEMBER,
+    MEMBER_APART,
+    cover,
+    derived,
+)
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.family import CALLBACKS
 
@@ -43,4 +49,7 @@ VARIANT = preset(
     covers=COVERS,
     unreached={**covers.UNREACHED, **UNREACHED},
     executed=EXECUTED,
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart=MEMBER_APART,
 )

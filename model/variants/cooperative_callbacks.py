@@ -14,11 +14,22 @@ from groupcheck.model.protocol.classic.callbacks import (
 )
 from groupcheck.model.protocol.classic.cooperative import cooperative
 from groupcheck.model.protocol.classic.cooperative_covers import COVERS, EXECUTED, LOOKS
-from groupcheck.model.protocol.classic.covers import PHASES_SCOPE, cover, derived
+from groupcheck.model.protocol.classic.covers import (
+    KAFKA_MEMBER,
+    MEMBER_APART,
+    PHASES_SCOPE,
+    cover,
+    derived,
+)
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.family import CALLBACKS, COOPERATIVE
 
 AFTER = "A cooperative member revokes once its SyncGroup is answered, not before it joins."
+
+COMMITTED = (
+    "The rows commit in every callback of onJoinComplete and say by themselves what follows. A test"
+    " executes this rule beside them."
+)
 
 VARIANT = preset(
     name="cooperative_callbacks",
@@ -54,4 +65,11 @@ VARIANT = preset(
     unreached={**covers.UNREACHED, **UNREACHED, "callback_runs:threw": AFTER, "call_back": AFTER},
     executed=EXECUTED,
     bookkeeping=LOOKS,
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart={
+        **MEMBER_APART,
+        **dict.fromkeys(("call_back", "callback_runs:threw"), AFTER),
+        "callback_runs:committed": COMMITTED,
+    },
 )

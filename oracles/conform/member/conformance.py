@@ -17,6 +17,7 @@ from groupcheck.model.variants import load, names
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.member.application import ApplicationRows
+from groupcheck.oracles.conform.member.callback_rows import CallbackRows
 from groupcheck.oracles.conform.member.changing import Changing, ChangingRow
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
 from groupcheck.oracles.conform.member.moves import Seen
@@ -263,7 +264,7 @@ def conform_member(
             tour.run()
             if tour.reason:
                 break
-            if isinstance(tour, Tour) and not tour.differences:
+            if isinstance(tour, Tour) and not tour.differences and not tour.rows.in_one_poll:
                 steps.append(GroupSteps(tour.rows, tour.memories))
                 misfits += beside(tour, steps[-1].run(max_differences))
     finally:
@@ -343,7 +344,8 @@ def rows_of(
         for autocommit in [scope.autocommit] if "autocommit" in settings else [True, False]:
             here = attrs.evolve(scope, autocommit=autocommit)
             spec = _mutated(about, here, chosen.mutation)
-            found.append(ApplicationRows(here, spec, _in_words(kind, about.member_scopes)))
+            rows = CallbackRows if here.callbacks else ApplicationRows
+            found.append(rows(here, spec, _in_words(kind, about.member_scopes)))
     return found
 
 

@@ -26,6 +26,8 @@ KINDS = {
         "static members 1": ("cooperative-sticky", True, True),
         "static members 0": ("cooperative-sticky", False, True),
     },
+    "callbacks": {"": ("range", False, False)},
+    "cooperative_callbacks": {"": ("cooperative-sticky", False, True)},
     "twins": {"": ("range", True, False)},
     "cooperative_rounds": {"": ("cooperative-sticky", False, True)},
     "upgrade": {
