@@ -14,6 +14,8 @@ from groupcheck.model.engine.verdict import Path, Step
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.feature import Feature
 
+UNWRITTEN = "nobody has written its rows"
+
 
 @frozen
 class Cover:
@@ -93,7 +95,7 @@ class Variant:
     real_member: str = ""
     # Why there is no real member to execute, and what executes its steps instead, where
     # `real_member` is empty.
-    unreal_member: str = "nobody has written its rows"
+    unreal_member: str = UNWRITTEN
     # The generations of `conform --side member` where none are asked for.
     member_generations: int = 2
     # Fields of the scope, one mapping for each kind of member that the variant has: its rows are

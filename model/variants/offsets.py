@@ -50,4 +50,9 @@ VARIANT = preset(
     executed=EXECUTED,
     asked=ASKED,
     conformed=CONFORMED,
+    unreal_member=(
+        "its members ask for their offsets by a request of its own and commit in transactions;"
+        " `classic` executes each offset that such a request finds, and the situations of a member"
+        " its errors"
+    ),
 )

@@ -72,6 +72,8 @@ APART: Mapping[str, str] = {
     forgetting.close_books.name: "The model forgets what only a spent fault could have read.",
     forgetting.forget.name: "The same, seat by seat.",
 }
+# Variants in which every member has an instance id of its own.
+OF_STATIC = ("static_membership", "cooperative_static")
 COMMIT_RETRY = f"{client.commit_answer.name}:retry"
 AT_ONCE = "A takeover is replicated at once here; the coordinator's rows execute others."
 OF_STATIC_MEMBERS: Mapping[str, str] = {
@@ -331,5 +333,11 @@ def _spec(variant: str, mutation: str | None) -> Callable[[Scope], Spec]:
     found = variant_named(variant)
     if not found.real:
         raise UserError(f"{variant} cannot be compared with real code: {found.unreal}")
+    if found.scope_type.static and variant not in OF_STATIC:
+        raise UserError(
+            "whole groups with some static members, or with two of one instance, are not followed"
+            f" ({variant})",
+            do=f"choose {' or '.join(OF_STATIC)}, in which each member has an instance id",
+        )
     bug = subject(variant, mutation=mutation).mutation
     return found.spec if bug is None else lambda scope: bug.apply(found.spec(scope))

@@ -15,6 +15,7 @@ import pytest
 
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.driven import Driven
+from groupcheck.model.variants import load
 from groupcheck.model.variants.classic import VARIANT
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.whole import command, conformance

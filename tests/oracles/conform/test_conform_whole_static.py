@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from groupcheck.model.engine import UserError
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.whole import conformance
 from groupcheck.oracles.conform.whole.conformance import WholeConformance, conform_whole
@@ -49,7 +50,7 @@ def test_the_oldest_version_agrees_too() -> None:
 
 def walked(driver: Driver, *turns: Turn) -> Walk:
     walk = Walk(Fitting(Following(load(EAGER).spec, TWO.scope)), TWO)
-    (begun,) = driver.converse([walk.begin()])
+    list(driver.converse([walk.begin()]))
     for turn in turns:
         (parted,) = driver.converse([walk.take(turn)])
         assert parted is None, (turn, parted)
@@ -92,11 +93,17 @@ def test_a_member_that_closes_or_does_not_poll_leaves_silently(coordinator: Driv
 
 
 @pytest.mark.parametrize(
-    "mutation", ["takeover_without_new_id", "replaced_id_not_fenced", "static_member_leaves"]
+    "mutation", ["same_id_after_restart", "restart_starts_a_round", "absent_static_member_removed"]
 )
 def test_a_wrong_model_of_static_members_differs(mutation: str, coordinator: Driver) -> None:
     result = small(EAGER, coordinator, mutation=mutation, max_differences=1, schedules=32, seed=2)
     assert (result.verdict, result.exit_code) == ("differs", 1)
+
+
+@pytest.mark.parametrize("variant", ["mixed_membership", "twins"])
+def test_groups_with_other_static_members_are_refused(variant: str, coordinator: Driver) -> None:
+    with pytest.raises(UserError, match=f"are not followed .{variant}"):
+        small(variant, coordinator)
 
 
 def test_what_no_schedule_shows_has_a_reason() -> None:

@@ -41,7 +41,7 @@ FIRST = 500  # rows
 
 
 def of_kind(variant: str, kind: str) -> Rows:
-    small = {"autocommit": "no"}
+    small = {"autocommit": "no", "partitions": "1"}
     (rows,) = (rows for rows in rows_of(variant, 1, None, small) if rows.kind == kind)
     return rows
 
