@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
@@ -86,7 +87,7 @@ R = TypeVar("R", bound="Row | ChangingRow")
 
 
 @define
-class Touring(Generic[S, P, R]):
+class Touring(ABC, Generic[S, P, R]):
     """All rows, breadth first, from places that the shortest schedule has led to. Where a row
     differs, the tour does not go on, because the real member is somewhere else.
     """
@@ -124,22 +125,23 @@ class Touring(Generic[S, P, R]):
             todo = [row for place in places for row in self._beyond(place)]
         self._count()
 
+    @abstractmethod
     def _first(self) -> list[R]:
         """The rows with which the tour begins."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _beyond(self, place: P) -> Iterator[R]:
         """The rows that begin at a place."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _agrees(self, row: R, seen: Seen | Lost) -> bool:
         """Does the real member do what the row says? Notes what it has seen."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _reached(self, row: R, seen: Seen | Lost) -> Iterator[P]:
         """The place to which a row that agrees has led, unless it was seen before."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _count(self) -> None:
         """Brings `counts` up to date."""
 

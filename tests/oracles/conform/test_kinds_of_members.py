@@ -113,7 +113,15 @@ def test_rules_of_another_kind_differ(
             assert {*what} & {"sends", "owns"}
 
 
-def test_the_steps_of_a_bounced_member_fit_its_rows() -> None:
-    steps = GroupSteps(of_kind("upgrade", "protocols cooperative-sticky,range"))
+@pytest.mark.parametrize(
+    ("variant", "kind"),
+    [
+        ("upgrade", "protocols cooperative-sticky,range"),
+        ("mixed_membership", "static members 0"),
+        ("cooperative_rounds", ""),
+    ],
+)
+def test_the_steps_of_the_groups_model_fit_the_rows(variant: str, kind: str) -> None:
+    steps = GroupSteps(of_kind(variant, kind))
     assert [m.what for m in steps.run(1)] == []
     assert steps.steps > 1000
