@@ -20,7 +20,7 @@ from groupcheck.model.protocol.classic import (
     takeover,
     timers,
 )
-from groupcheck.model.protocol.classic.covers import OF_PHASES_ONLY
+from groupcheck.model.protocol.classic.covers import UNREACHED
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.moves import COOPERATIVE
@@ -74,7 +74,9 @@ APART: Mapping[str, str] = {
 }
 # Variants in which every member has an instance id of its own.
 OF_STATIC = ("static_membership", "cooperative_static")
+# Outcomes of a fail-over in its phases; here it is one step.
 COMMIT_RETRY = f"{client.commit_answer.name}:retry"
+IN_PHASES = (COMMIT_RETRY, f"{client.join_answer.name}:retry", f"{client.sync_answer.name}:fatal")
 AT_ONCE = "A takeover is replicated at once here; the coordinator's rows execute others."
 OF_STATIC_MEMBERS: Mapping[str, str] = {
     **{
@@ -85,7 +87,6 @@ OF_STATIC_MEMBERS: Mapping[str, str] = {
     },
     f"{client.join_answer.name}:retry": AT_ONCE,
     timers.read_next.name: "Only a LeaveGroup waits behind a request; a static member sends none.",
-    COMMIT_RETRY: OF_PHASES_ONLY[COMMIT_RETRY],
 }
 ABSTRACTIONS: Mapping[str, str] = {
     "position committed again": (
@@ -292,7 +293,9 @@ def conform_whole(
 
 def apart_from(kind: type[Scope]) -> dict[str, str]:
     """Outcomes that no schedule of such a group can show -> why."""
-    return {**APART, **(OF_STATIC_MEMBERS if kind.static else {})}
+    if kind.static:  # it is fenced, so that `sync_answer:fatal` is one of them
+        return {**APART, COMMIT_RETRY: UNREACHED[COMMIT_RETRY], **OF_STATIC_MEMBERS}
+    return {**APART, **{name: UNREACHED[name] for name in IN_PHASES}}
 
 
 def _drawn(
