@@ -14,13 +14,14 @@ from groupcheck.model.protocol.classic.keeping.admin import delete_offsets
 from groupcheck.model.protocol.classic.keeping.commits import txn_offset_commit
 from groupcheck.model.protocol.classic.keeping.kept import Kept
 from groupcheck.model.protocol.classic.keeping.transactions import end_transaction
-from groupcheck.model.protocol.classic.offsets import store_offset
+from groupcheck.model.protocol.classic.offsets import process_record, store_offset
 from groupcheck.model.protocol.family import (
     CLASSIC_GROUP,
     COOPERATIVE,
     KEPT_OFFSETS,
     OFFSETS,
     STATIC_MEMBERS,
+    STYLES,
 )
 from groupcheck.model.protocol.messages import NO_ID
 
@@ -63,6 +64,19 @@ def commits_by_owners(before: Any, after: Any, label: str) -> bool:
         return True
     seat = before.seats[before.link.request.id]
     return seat is None or bool(seat.share)
+
+
+@step_invariant(
+    "client", "offsets", rules=(process_record.name,), source="KafkaConsumer.commitAsync"
+)
+def nothing_uncommitted(before: Any, after: Any) -> bool:
+    """An application begins a record only once all before it are committed.
+
+    Why: Kafka does not promise this. A poll commits once in auto.commit.interval.ms. commitAsync
+    does not wait for its answer, and nobody sends its commit again that was lost. commitSync throws
+    while the group rebalances, and the application goes on.
+    """
+    return bool(before.offsets.committed >= before.client.position)
 
 
 @step_invariant("offsets", rules=(store_offset.name,), source="protocol: C16 OffsetsBackwards")
@@ -169,4 +183,5 @@ NOT_PROMISED = {
     ),
     STATIC_MEMBERS: (bounces_cost_nothing,),
     COOPERATIVE: (cooperative_owners_apart,),
+    STYLES: (nothing_uncommitted,),
 }

@@ -12,10 +12,12 @@ import attrs
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import covers, rules
 from groupcheck.model.protocol.classic.callbacks import LACKS, WORDS, CallbacksScope, callbacks
+from groupcheck.model.protocol.classic.commit_styles import STYLED, commit_styles
 from groupcheck.model.protocol.classic.covers import (
     BOOKKEEPING,
     EXECUTED,
     IN_PHASES,
+    IN_STYLES,
     KAFKA_COORDINATOR,
     cover,
 )
@@ -129,6 +131,7 @@ COVERS = (
         max_size=1,
         any_faults=1,
     ),
+    *IN_STYLES,
     IN_PHASES,
     cover(
         "late_join_overlap",
@@ -147,7 +150,9 @@ UNREACHED: Mapping[str, str] = {
 
 def spec(scope: CallbacksScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    return attrs.evolve(composed(rules.spec(scope), [callbacks, moving]), name="callbacks")
+    return attrs.evolve(
+        composed(rules.spec(scope), [callbacks, commit_styles, moving]), name="callbacks"
+    )
 
 
 VARIANT = Variant(
@@ -163,7 +168,7 @@ VARIANT = Variant(
     families=(CLASSIC_GROUP, OFFSETS, CALLBACKS),
     lacks=LACKS,
     assignors=ASSIGNORS,
-    switched=SWITCHED,
+    switched={**SWITCHED, **STYLED},
     coordinator=COORDINATOR | PHASES,
     tell=WORDS.tell,
     story=partial(story, words=WORDS),

@@ -8,6 +8,7 @@ from functools import partial
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
+from groupcheck.model.protocol.classic.commit_styles import STYLED, commit_styles
 from groupcheck.model.protocol.classic.covers import (
     BOOKKEEPING,
     CONFORMED,
@@ -34,7 +35,7 @@ WORDS = Words()
 
 def spec(scope: Scope) -> Spec:
     """The protocol at a scope, without invariants."""
-    return composed(rules.spec(scope), [moving])
+    return composed(rules.spec(scope), [commit_styles, moving])
 
 
 VARIANT = Variant(
@@ -51,7 +52,7 @@ VARIANT = Variant(
     progress_faults=PROGRESS_FAULTS,
     families=(CLASSIC_GROUP, OFFSETS),
     assignors=ASSIGNORS,
-    switched=SWITCHED,
+    switched={**SWITCHED, **STYLED},
     coordinator=COORDINATOR | PHASES,
     tell=WORDS.tell,
     story=partial(story, words=WORDS),

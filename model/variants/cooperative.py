@@ -13,10 +13,12 @@ import attrs
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import covers, rules
 from groupcheck.model.protocol.classic.assignment import look_at_claims
+from groupcheck.model.protocol.classic.commit_styles import STYLED, commit_styles
 from groupcheck.model.protocol.classic.cooperative import ASSIGNORS, CooperativeScope, cooperative
 from groupcheck.model.protocol.classic.covers import (
     BOOKKEEPING,
     IN_PHASES,
+    IN_STYLES,
     KAFKA_COORDINATOR,
     KAFKA_MEMBER,
     MEMBER_APART,
@@ -143,6 +145,7 @@ COVERS = (
         max_size=1,
         any_faults=1,
     ),
+    *IN_STYLES,
     IN_PHASES,
     cover(
         "both_claim late_join_overlap",
@@ -162,7 +165,9 @@ EXECUTED: tuple[Mapping[str, Any], ...] = (
 
 def spec(scope: CooperativeScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    return attrs.evolve(composed(rules.spec(scope), [cooperative, moving]), name="cooperative")
+    return attrs.evolve(
+        composed(rules.spec(scope), [cooperative, commit_styles, moving]), name="cooperative"
+    )
 
 
 VARIANT = Variant(
@@ -180,7 +185,7 @@ VARIANT = Variant(
     progress_faults=PROGRESS_FAULTS,
     assignors=ASSIGNORS,
     families=(CLASSIC_GROUP, COOPERATIVE, OFFSETS),
-    switched=SWITCHED,
+    switched={**SWITCHED, **STYLED},
     coordinator=COORDINATOR | PHASES | {look_at_claims.name},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),

@@ -19,10 +19,12 @@ from groupcheck.model.protocol.classic.callbacks import (
     CooperativeCallbacksScope,
     callbacks,
 )
+from groupcheck.model.protocol.classic.commit_styles import STYLED, commit_styles
 from groupcheck.model.protocol.classic.cooperative import ASSIGNORS, cooperative
 from groupcheck.model.protocol.classic.covers import (
     BOOKKEEPING,
     IN_PHASES,
+    IN_STYLES,
     KAFKA_COORDINATOR,
     cover,
 )
@@ -140,6 +142,7 @@ COVERS = (
         generations=2,
         faults={"session_timeout": 1},
     ),
+    *IN_STYLES,
     IN_PHASES,
     cover(
         "both_claim late_join_overlap",
@@ -169,7 +172,7 @@ UNREACHED: Mapping[str, str] = {
 
 def spec(scope: CooperativeCallbacksScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    features = [cooperative, callbacks, moving]
+    features = [cooperative, callbacks, commit_styles, moving]
     return attrs.evolve(composed(rules.spec(scope), features), name="cooperative_callbacks")
 
 
@@ -186,7 +189,7 @@ VARIANT = Variant(
     families=(CLASSIC_GROUP, OFFSETS, COOPERATIVE, CALLBACKS),
     lacks=LACKS,
     assignors=ASSIGNORS,
-    switched=SWITCHED,
+    switched={**SWITCHED, **STYLED},
     coordinator=COORDINATOR | PHASES | {look_at_claims.name},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),

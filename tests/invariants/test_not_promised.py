@@ -19,6 +19,16 @@ SHOWN: dict[str, tuple[str, dict[str, Any]]] = {
         "classic",
         {"members": 1, "generations": 1, "records": 2, "faults": {"delay_request": 1}},
     ),
+    "nothing_uncommitted": (
+        "classic",
+        {
+            "members": 1,
+            "generations": 1,
+            "records": 2,
+            "commit_style": "async",
+            "faults": {"lose_request": 1},
+        },
+    ),
     "bounces_cost_nothing": ("static_membership", {"members": 2, "faults": {"crash": 1}}),
     "cooperative_owners_apart": (
         "cooperative_static",
@@ -53,7 +63,7 @@ SHOWN: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def test_each_is_shown_to_break() -> None:
-    families = {family for name in names() for family in load(name).families}
+    families = {family for name in names() for family in load(name).every_family}
     assert set(SHOWN) == {p.name for p in for_families(families).not_promised}
 
 

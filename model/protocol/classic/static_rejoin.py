@@ -87,6 +87,7 @@ WORDS = Words(
 class StaticScope(Scope):
     """The scope of a group in which all members are static."""
 
+    NO_STYLES: ClassVar[str] = "they do not know how static members close"
     LACKS: ClassVar[Mapping[str, str]] = LACKS
 
 
