@@ -293,6 +293,12 @@ def rows_of(
 ) -> list[Rows]:
     """The member's rows, with commits in poll and without, perhaps with a mutation."""
     about = executable(variant)
+    if "commit_style" in settings:
+        raise UserError(
+            "a member that is taken out of its group polls at any time, whatever its commit_style",
+            where="--set",
+            do="leave it out",
+        )
     fields: dict[str, Any] = {
         "members": 1,
         "generations": about.member_generations if generations is None else generations,
