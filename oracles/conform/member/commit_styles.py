@@ -218,9 +218,14 @@ class _Run:
     def does(self) -> Does:
         {SYNC: self._sync, ASYNC: self._async, AUTO: self._auto}[self._row.style]()
         c = self._client
-        in_flight = [r.offset for r in (self._link.request, *self._link.queue) if r is not None]
+        in_flight = [request.offset for request in self._in_flight]
         at = (str(c.state), c.generation, name_of(c.id), c.owned, c.position)
         return Does(tuple(self._accepted), tuple(self._told), tuple(in_flight), at)
+
+    @property
+    def _in_flight(self) -> list[OffsetCommit]:
+        sent = (self._link.request, *self._link.queue)
+        return [request for request in sent if isinstance(request, OffsetCommit)]
 
     def _sync(self) -> None:
         for code in self._row.answers:
@@ -269,9 +274,7 @@ class _Run:
 
     def _answered(self, code: int) -> None:
         """The oldest commit is answered, or lost with the connection."""
-        in_flight = [r for r in (self._link.request, *self._link.queue) if r is not None]
-        first, *others = in_flight
-        assert isinstance(first, OffsetCommit)
+        first, *others = self._in_flight
         if code == BROKEN:
             self._lost(first)
         else:
