@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from groupcheck.model.engine import invariant, step_invariant
 from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.group import Phase, is_member
 from groupcheck.model.protocol.classic.keeping.admin import delete_offsets
 from groupcheck.model.protocol.classic.keeping.commits import txn_offset_commit
 from groupcheck.model.protocol.classic.keeping.kept import Kept
@@ -77,6 +78,29 @@ def nothing_uncommitted(before: Any, after: Any) -> bool:
     while the group rebalances, and the application goes on.
     """
     return bool(before.offsets.committed >= before.client.position)
+
+
+@step_invariant(
+    "core",
+    "seats",
+    "link",
+    rules=(coordinator.join_group.name,),
+    source="protocol: K10; ClassicGroupMember.matches",
+)
+def same_join_starts_no_round(before: Any, after: Any, label: str) -> bool:
+    """A follower of a Stable group that sends the JoinGroup that it has sent before is answered at
+    once, and no round starts.
+
+    Why: Kafka does not promise this. The log holds one assignor of each member, the one that was
+    voted for. So a member that lists two counts as changed when it joins again behind a fail-over.
+    """
+    request, seats = before.link.request, before.seats
+    seat = seats[request.id]
+    if before.core.phase != Phase.STABLE or not is_member(seat) or seats.leader == request.id:
+        return True
+    said = (seat.claimed, seat.owned, seat.topics)
+    same = said == (request.claimed, request.owned, request.topics)
+    return not same or label != "restarted"
 
 
 @step_invariant("offsets", rules=(store_offset.name,), source="protocol: C16 OffsetsBackwards")
@@ -173,7 +197,7 @@ def nothing_skipped(offsets: Kept, client: Client) -> bool:
 
 
 NOT_PROMISED = {
-    CLASSIC_GROUP: (one_process_at_work, commits_by_owners),
+    CLASSIC_GROUP: (one_process_at_work, commits_by_owners, same_join_starts_no_round),
     OFFSETS: (offsets_only_grow,),
     KEPT_OFFSETS: (
         transactions_by_members,

@@ -123,7 +123,8 @@ NAMED: Mapping[str, Entry] = {
     "K12": Entry(
         "a claim is made at the next generation",
         SHOWN,
-        "The coordinator does nothing; `hand_off` holds with it in `cooperative`.",
+        "Rows and situations of the member execute it. `hand_off` holds with it: two claims to one"
+        " partition in one generation need a fail-over and a static member.",
     ),
 }
 _ID = re.compile(r"\b([CLXK]\d+)(?!\d)")

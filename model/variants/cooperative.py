@@ -133,7 +133,7 @@ COVERS = (
         any_faults=2,
     ),
     cover(
-        "rebalance_timeout:nobody",
+        "claims_without_share rebalance_timeout:nobody",
         members=2,
         generations=2,
         faults={"sync_timeout": 1},

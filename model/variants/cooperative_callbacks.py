@@ -137,7 +137,7 @@ COVERS = (
         any_faults=1,
     ),
     cover(
-        "callback_outlasts_membership",
+        "callback_outlasts_membership claims_without_share",
         members=2,
         generations=2,
         faults={"session_timeout": 1},

@@ -131,7 +131,7 @@ COVERS = (
         faults={"rebalance_timeout": 1},
     ),
     cover(
-        "takeover_committed:answered_in_round withheld_from_nobody",
+        "claims_without_share takeover_committed:answered_in_round withheld_from_nobody",
         members=2,
         generations=2,
         records=0,

@@ -119,7 +119,7 @@ COVERS = (
     ),
     cover(
         """
-        lose_request:commit
+        claims_without_share lose_request:commit
         """,
         members=2,
         generations=2,

@@ -139,8 +139,8 @@ COVERS = (
     ),
     cover(
         """
-        late_join_overlap offset_commit:illegal_generation read_next rebalance_timeout:missing
-        withheld_from_nobody zombie_owner
+        claims_without_share late_join_overlap offset_commit:illegal_generation read_next
+        rebalance_timeout:missing withheld_from_nobody zombie_owner
         """,
         members=2,
         generations=2,

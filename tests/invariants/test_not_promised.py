@@ -15,6 +15,15 @@ from groupcheck.oracles import cli
 SHOWN: dict[str, tuple[str, dict[str, Any]]] = {
     "one_process_at_work": ("classic", {"members": 2, "faults": {"session_timeout": 1}}),
     "commits_by_owners": ("classic", {"members": 2, "any_faults": 1}),
+    "same_join_starts_no_round": (
+        "classic",
+        {
+            "members": 2,
+            "generations": 2,
+            "protocols": "range,sticky|range,sticky",
+            "faults": {"fail_over": 1, "lose_response": 1},
+        },
+    ),
     "offsets_only_grow": (
         "classic",
         {"members": 1, "generations": 1, "records": 2, "faults": {"delay_request": 1}},
