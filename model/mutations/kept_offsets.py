@@ -19,6 +19,7 @@ from groupcheck.model.protocol.feature import extended, rewritten
 from groupcheck.model.protocol.link import reply
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID, Answer, TxnOffsetCommit
 
+REFUSED = "unknown illegal_generation"
 Slots = Mapping[str, Any]
 Changed = dict[str, Any]
 Change = Callable[[Slots, str, Changed, Any], Any]
@@ -45,21 +46,17 @@ def _offsets(on: str = "", to: str = "", **values: Any) -> Callable[[Rule], Rule
     return _twist(change)
 
 
-def _offset(s: Slots) -> Any:
-    return s["txn"].offset
-
-
 def _one_more(s: Slots) -> Any:
     return s["offsets"].pending + 1
 
 
 def _newer(s: Slots) -> Any:
     newer = s["txn"].place > s["offsets"].place
-    return _offset(s) if newer else s["offsets"].committed
+    return s["txn"].offset if newer else s["offsets"].committed
 
 
 def _validated_before(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-    if label not in ("unknown", "illegal_generation"):
+    if label not in REFUSED.split():
         return label, after
     kept, txn, link = (before[slot] for slot in ("offsets", "txn", "link"))
     written = {
@@ -102,6 +99,7 @@ def _sends_no_generation(usual: Rule) -> Rule:
 
 ONE = {"members": 1, "generations": 1}
 IN_TRANSACTIONS = {**ONE, "commits": "transactions"}
+TWICE = {**IN_TRANSACTIONS, "generations": 2}
 A_ZOMBIE = {**IN_TRANSACTIONS, "faults": {"session_timeout": 1}}
 
 MUTATIONS = (
@@ -129,13 +127,11 @@ MUTATIONS = (
             "The memory went by the order in which transactions end, and the log is loaded in the"
             " order of its records, so both disagreed after a fail-over."
         ),
-        scope={
-            **IN_TRANSACTIONS,
-            "generations": 2,
-            "faults": {"session_timeout": 1, "reset_offsets": 1},
-        },
+        scope={**TWICE, "faults": {"session_timeout": 1, "reset_offsets": 1}},
         twists={
-            transactions.write_marker.name: _offsets("superseded", "committed", written=_offset)
+            transactions.write_marker.name: _offsets(
+                "superseded", "committed", written=lambda s: s["txn"].offset
+            )
         },
     ),
     Mutation(
@@ -184,11 +180,7 @@ MUTATIONS = (
             "Kafka deleted a group that had only pending offsets, with these offsets. In Redpanda"
             " the tombstone of the old offset deleted the new one when the log was loaded."
         ),
-        scope={
-            **IN_TRANSACTIONS,
-            "generations": 2,
-            "faults": {"session_timeout": 1, "expire_offsets": 1},
-        },
+        scope={**TWICE, "faults": {"session_timeout": 1, "expire_offsets": 1}},
         twists={admin.expire_offsets.name: _expires(Phase.EMPTY)},
     ),
     Mutation(
@@ -203,11 +195,7 @@ MUTATIONS = (
             " Seeded: any commit that is refused does."
         ),
         scope=A_ZOMBIE,
-        twists={
-            commits.txn_offset_commit.name: _offsets(
-                "unknown illegal_generation", pending=_one_more
-            )
-        },
+        twists={commits.txn_offset_commit.name: _offsets(REFUSED, pending=_one_more)},
     ),
     Mutation(
         id="loaded_as_expired",
@@ -229,7 +217,7 @@ MUTATIONS = (
         family=KEPT_OFFSETS,
         invariant="unstable_offsets_are_not_returned",
         doc="Seeded: requireStable (KIP-447) is ignored.",
-        scope={**IN_TRANSACTIONS, "faults": {"session_timeout": 1}, "generations": 2},
+        scope={**TWICE, "faults": {"session_timeout": 1}},
         twists={commits.offset_fetch.name: _twist(_tells_unstable)},
     ),
     Mutation(
@@ -242,12 +230,7 @@ MUTATIONS = (
             "Seeded: the consumer's metadata are not sent, as before KIP-447. A zombie then commits"
             " what the next owner has committed already."
         ),
-        scope={
-            "members": 2,
-            "generations": 2,
-            "commits": "transactions",
-            "faults": {"session_timeout": 1},
-        },
+        scope={**TWICE, "members": 2, "faults": {"session_timeout": 1}},
         twists={members.send_txn_commit.name: _sends_no_generation},
     ),
     Mutation(
@@ -293,11 +276,7 @@ MUTATIONS = (
         family=KEPT_OFFSETS,
         invariant="deleted_groups_keep_nothing",
         doc="Seeded: only committed offsets get a tombstone.",
-        scope={
-            **IN_TRANSACTIONS,
-            "generations": 2,
-            "faults": {"session_timeout": 1, "delete_groups": 1},
-        },
+        scope={**TWICE, "faults": {"session_timeout": 1, "delete_groups": 1}},
         twists={
             admin.delete_groups.name: _offsets("deleted", pending=lambda s: s["offsets"].pending)
         },
