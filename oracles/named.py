@@ -91,8 +91,8 @@ NAMED: Mapping[str, Entry] = {
     "L7": Entry("an id that was handed out holds up no round for ever", MUST),
     "L8": Entry(
         "the offsets of an Empty group expire",
-        OUTSIDE,
-        "The model has no retention; a situation executes it.",
+        MUST,
+        "In `offsets`. A transaction that stays open keeps the group.",
     ),
     "X1": Entry("a new coordinator loads the last record", MUST),
     "X2": Entry(

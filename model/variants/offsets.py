@@ -18,14 +18,18 @@ from groupcheck.model.protocol.classic.keeping.covers import (
     EXECUTED,
     UNREACHED,
 )
-from groupcheck.model.protocol.classic.keeping.feature import COORDINATOR_RULES, keeping
+from groupcheck.model.protocol.classic.keeping.feature import (
+    COORDINATOR_RULES,
+    keeping,
+    keeping_progress,
+)
 from groupcheck.model.protocol.classic.keeping.scope import MORE, KeepingScope
 from groupcheck.model.protocol.classic.keeping.words import WORDS
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.family import CLASSIC_GROUP, KEPT_OFFSETS, OFFSETS
-from groupcheck.model.protocol.faults import CLASSIC_FAULTS, SPENT_BY
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS, SPENT_BY
 from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.variant import Variant
 
@@ -47,6 +51,8 @@ VARIANT = Variant(
     scope_type=KeepingScope,
     spec=spec,
     faults={**CLASSIC_FAULTS, **MORE},
+    progress=keeping_progress,
+    progress_faults=PROGRESS_FAULTS,
     families=(CLASSIC_GROUP, OFFSETS, KEPT_OFFSETS),
     assignors=ASSIGNORS,
     coordinator=COORDINATOR | {r.name for r in COORDINATOR_RULES},

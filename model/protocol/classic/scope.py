@@ -94,6 +94,8 @@ class Scope:
     NO_STYLES: ClassVar[str] = ""
     # A member that finds no committed offset starts behind the last record (see `keeping`).
     skips: ClassVar[bool] = False
+    # Producers commit in transactions (see `keeping`).
+    transactional: ClassVar[bool] = False
 
     members: int = _bound(2, "Members that may join.", _between(1, 16))
     partitions: int | None = _bound(

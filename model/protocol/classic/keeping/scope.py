@@ -55,6 +55,6 @@ class KeepingScope(Scope):
         return self.reset == "latest"
 
     @property
-    def transactional(self) -> bool:
+    def transactional(self) -> bool:  # type: ignore[override]
         """Do producers commit?"""
         return self.commits != "consumer"
