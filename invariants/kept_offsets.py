@@ -166,8 +166,8 @@ def deleted_groups_keep_nothing(core: Core, offsets: Kept) -> bool:
 def live_offsets_stay(before: Any, after: Any) -> bool:
     """No offset expires or is deleted while the group's last generation has members.
 
-    Why: these members go on from it after the next round. They would start where auto.offset.reset
-    says.
+    Why: these members go on from it after the next round. Without it they would start where
+    auto.offset.reset says, and read records again or skip some.
     """
     kept = after.offsets.committed == before.offsets.committed
     core = before.core

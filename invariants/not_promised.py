@@ -139,9 +139,9 @@ def cooperative_owners_apart(
     """No two members of the current generation believe that they own the same partition, whatever
     they have told the leader.
 
-    Why: Kafka does not promise this. The leader goes by the last subscription of each member. That
-    does not name what a member was given since, if a late JoinGroup has taken its place, or if a
-    static member has missed a round and stayed in the group.
+    Why: Kafka does not promise this. The leader goes by the last subscription of each member, which
+    may not name all that the member owns: a late JoinGroup may have replaced it, or a static member
+    has missed a round and stayed in the group.
     """
     return not a & b
 

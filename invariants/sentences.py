@@ -208,7 +208,7 @@ TEMPLATES = {
     "loaded_as_logged": (
         "The new coordinator has loaded something else of {name} than the last group record says"
     ),
-    "loading_answers_nothing": (
+    "loading_serves_nobody": (
         "{name} is answered by a coordinator that has not loaded the group yet, as if it had"
     ),
     "unload_sends_away": (

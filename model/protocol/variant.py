@@ -19,7 +19,7 @@ from groupcheck.model.protocol.feature import Feature
 class Cover:
     """A small scope, as `fields` of the variant's scope type (what is left out has its default),
     and what it `reaches`: the outcomes that fire and the goals that are met in it, and in no
-    smaller cover scope of the variant.
+    cover scope of the variant before it.
     """
 
     fields: Mapping[str, Any]
@@ -64,8 +64,8 @@ class Variant:
     # Fault -> the outcomes each of which always spends one of it. In a scope in which the fault
     # can be spent, at least one of them fires.
     spent_by: Mapping[str, tuple[str, ...]] = field(factory=dict)
-    # A few small scopes, the smallest first, that together fire every outcome and meet every
-    # goal, except those in `unreached`.
+    # A few small scopes that together fire every outcome and meet every goal, except those in
+    # `unreached`: the base's, the smallest first, then those that a feature needs besides.
     covers: tuple[Cover, ...] = ()
     # Outcome or goal -> why no scope reaches it.
     unreached: Mapping[str, str] = field(factory=dict)
@@ -124,7 +124,5 @@ class Variant:
         )
 
     def cover_of(self, name: str) -> Cover | None:
-        """The smallest cover scope that fires this outcome or meets this goal; None if
-        none does.
-        """
+        """The first cover scope that fires this outcome or meets this goal; None if none does."""
         return next((cover for cover in self.covers if name in cover.reaches), None)

@@ -132,7 +132,8 @@ class Scope:
     max_size: int | None = _bound(None, "group.max.size (KIP-389).", optional(_between(1, 1000)))
     two_step: bool = _bound(
         True,
-        "Whether members first ask for an id (KIP-394, JoinGroup version 4 and newer).",
+        "Whether members first ask for an id (KIP-394, JoinGroup version 4 and newer). Static"
+        " members never do.",
         _TRUTH,
     )
     protocols: str = _bound(

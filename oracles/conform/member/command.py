@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.conform.headline import headline
 from groupcheck.oracles.conform.member.cases import (
     member_suite,
     member_table,
@@ -35,7 +36,6 @@ from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
 
 SHOWN = 3  # differences that the report tells in full
-COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow"}
 # Options that say something about a coordinator only.
 OTHER_SIDE = (
     "members",
@@ -121,19 +121,10 @@ def view(result: MemberConformance) -> RenderableType:
     """Headline, figures, and the first differences with their schedules."""
     bug = f" with {result.mutation}" if result.mutation else ""
     title = f"the member of {result.variant}{bug} and the Java client of Kafka {result.kafka}"
-    headline = Text("  ").join(
-        Text(text, style)
-        for text, style in (
-            (result.verdict, COLOUR[result.verdict]),
-            (title, "bold"),
-            (result.reason, ""),
-        )
-        if text
-    )
     told = [_difference(k, d) for k, d in enumerate(result.differences[:SHOWN], 1)]
     more = len(result.differences) - SHOWN
     return Group(
-        headline,
+        headline(result.verdict, title, result.reason),
         Padding(facts_table(facts(result)), (0, 0, 0, 2)),
         *told,
         *([Text(f"\n{more:,} more rows differ (--json lists them)")] if more > 0 else []),

@@ -415,8 +415,8 @@ def test_what_is_not_executed_of_a_member_is_an_outcome_of_its_rules(name: str) 
 
 
 def test_a_variant_whose_member_is_not_executed_is_refused() -> None:
-    with pytest.raises(UserError, match="no row executes the member of static_rejoin"):
-        conform_member("static_rejoin", kafka="4.3.0")
+    with pytest.raises(UserError, match="no row executes the member of cooperative_rounds"):
+        conform_member("cooperative_rounds", kafka="4.3.0")
 
 
 MODEL_ROWS = 17_389
