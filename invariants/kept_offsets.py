@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import goal, invariant, step_invariant
+from groupcheck.model.engine import goal, infinitely_often, invariant, step_invariant
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.group import Core, Phase, is_member
 from groupcheck.model.protocol.classic.keeping import admin, commits, transactions
@@ -243,6 +243,19 @@ def joining_without_subscriptions(core: Core) -> bool:
     return core.members > 0 and not admin.subscribed(core)
 
 
+@infinitely_often(
+    source="KIP-211; OffsetMetadataManager.cleanupExpiredOffsets; protocol: L8 ExpiredOffsets"
+)
+def empty_groups_expire(core: Core, offsets: Kept) -> bool:
+    """No group stays Empty for ever: its offsets expire, and it goes with them.
+
+    Why: the coordinator sweeps again and again, and once the retention has passed nothing holds
+    them but an open transaction, which ends.
+    """
+    return core.phase != Phase.EMPTY or not offsets.there
+
+
+PROGRESS = {KEPT_OFFSETS: (empty_groups_expire,)}
 INVARIANTS = {
     KEPT_OFFSETS: (
         transactions_fenced,

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import CooperativeScope, cooperative
-from groupcheck.model.protocol.classic.cooperative_covers import LOOKS
+from groupcheck.model.protocol.classic.cooperative_covers import CLAIMS_LATE, LOOKS
 from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, cover, derived
 from groupcheck.model.protocol.classic.mixed import MIXED_SPENT_BY, WORDS, MixedScope, mixed
 from groupcheck.model.protocol.classic.mixed_covers import (
@@ -47,6 +47,7 @@ VARIANT = preset(
     covers=derived(
         COVERS,
         cover("look_at_claims", members=1, generations=1),
+        CLAIMS_LATE,
         cover("withheld_from_nobody", members=2, generations=2, any_faults=1),
         cover(
             "both_claim kept_owner_overlap",

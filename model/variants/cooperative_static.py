@@ -8,7 +8,7 @@ from attrs import frozen
 
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import CooperativeScope, cooperative
-from groupcheck.model.protocol.classic.cooperative_covers import LOOKS
+from groupcheck.model.protocol.classic.cooperative_covers import CLAIMS_LATE, LOOKS
 from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, cover, derived
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.progress.feature import progress
@@ -52,6 +52,7 @@ VARIANT = preset(
     covers=derived(
         COVERS,
         cover("look_at_claims", members=1, generations=1),
+        CLAIMS_LATE,
         cover("withheld_from_nobody", members=2, generations=2, any_faults=1),
         cover(
             "both_claim kept_owner_overlap",

@@ -10,7 +10,11 @@ from groupcheck.model.protocol.classic.keeping.covers import (
     COVERS,
     EXECUTED,
 )
-from groupcheck.model.protocol.classic.keeping.feature import COORDINATOR_RULES, keeping
+from groupcheck.model.protocol.classic.keeping.feature import (
+    COORDINATOR_RULES,
+    keeping,
+    keeping_progress,
+)
 from groupcheck.model.protocol.classic.keeping.scope import KeepingScope
 from groupcheck.model.protocol.classic.keeping.words import WORDS
 from groupcheck.model.protocol.classic.preset import preset
@@ -31,6 +35,7 @@ VARIANT = preset(
     families=[KEPT_OFFSETS],
     words=WORDS,
     coordinator=COORDINATOR_RULES,
+    progress=keeping_progress,
     spent_by={
         **SPENT_BY,
         "reset_offsets": ("reset_offsets:accepted", "reset_offsets:refused"),

@@ -11,9 +11,11 @@ from groupcheck.model.protocol.classic import covers
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.covers import cover, derived
 
+CLAIMS_LATE = cover("claims_without_share", members=2, generations=2, faults={"sync_timeout": 1})
 COVERS = derived(
     covers.COVERS,
     cover("look_at_claims", members=1, generations=1),
+    CLAIMS_LATE,
     cover(
         "both_claim late_join_overlap",
         members=2,

@@ -49,6 +49,17 @@ PHASES_SCOPE: Mapping[str, Any] = {
     "faults": {"fail_over": 1},
     "phases": True,
 }
+# What the styles of commits add.
+STYLES_SCOPE: Mapping[str, Any] = {"members": 1, "generations": 2, "records": 2, "any_faults": 2}
+IN_STYLES = (
+    cover(
+        "behind_for_good commit_sync_has_thrown commit_throws waits_in_commit_sync",
+        **STYLES_SCOPE,
+        commit_style="sync",
+    ),
+    cover("close:committed_first leave:heard leave:unheard", **STYLES_SCOPE, commit_style="auto"),
+    cover("lose_request:async", **STYLES_SCOPE, commit_style="async"),
+)
 IN_PHASES = cover(f"{OF_PHASES} join_answer:retry sync_answer:fatal", **PHASES_SCOPE)
 
 # The smallest first; each lists what no smaller one reaches.
@@ -148,6 +159,7 @@ COVERS = (
         max_size=1,
         any_faults=1,
     ),
+    *IN_STYLES,
     IN_PHASES,
     cover(
         "late_join_overlap",

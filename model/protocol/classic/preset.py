@@ -13,6 +13,7 @@ import attrs
 from groupcheck.model.engine import Spec
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import rules
+from groupcheck.model.protocol.classic.commit_styles import STYLED, commit_styles
 from groupcheck.model.protocol.classic.covers import (
     BOOKKEEPING,
     COVERS,
@@ -47,22 +48,25 @@ def preset(
 ) -> Variant:
     """The classic group with these features.
 
-    The scope type says which faults there are and whether a fail-over takes its phases, for which
-    the feature `moving` comes last. `families`, `bookkeeping` and the rules `coordinator` are those
-    that the features add. A fault of `scope_type.MORE` is spent by the rule of its name, unless
-    `spent_by` says otherwise. What a cover scope reaches need not be taken out of `unreached`.
+    The scope type says which faults there are, whether applications commit in styles
+    (`commit_styles`), and whether a fail-over takes its phases, for which the feature `moving`
+    comes last. `families`, `bookkeeping` and the rules `coordinator` are those that the features
+    add. A fault of `scope_type.MORE` is spent by the rule of its name, unless `spent_by` says
+    otherwise. What a cover scope reaches need not be taken out of `unreached`.
     `more`: the other fields of `Variant`.
     """
     has_phases = not scope_type.NO_PHASES
+    styles = () if scope_type.NO_STYLES else (commit_styles,)
 
     def spec(scope: Any) -> Spec:
         """The protocol at a scope, without invariants."""
-        applied = (*features, moving) if has_phases else features
+        applied = (*features, *styles, *([moving] if has_phases else []))
         return attrs.evolve(composed(rules.spec(scope), applied), name=name)
 
     faults = {**CLASSIC_FAULTS, **scope_type.MORE}
     spent_by = {**spent_by, **{f: (f,) for f in scope_type.MORE if f not in spent_by}}
-    covers = tuple(cover for cover in covers if has_phases or not cover.fields.get("phases"))
+    lacks = {*(() if has_phases else SWITCHED), *(() if styles else STYLED)}
+    covers = tuple(cover for cover in covers if not lacks & cover.fields.keys())
     reached = {outcome for cover in covers for outcome in cover.reaches}
     return Variant(
         name=name,
@@ -74,7 +78,7 @@ def preset(
         progress=progress,
         progress_faults=PROGRESS_FAULTS if progress else {},
         families=(CLASSIC_GROUP, OFFSETS, *families),
-        switched=SWITCHED if has_phases else {},
+        switched={**(SWITCHED if has_phases else {}), **(STYLED if styles else {})},
         coordinator=rules.COORDINATOR
         | {r.name for r in coordinator}
         | (PHASES if has_phases else frozenset()),

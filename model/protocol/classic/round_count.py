@@ -44,6 +44,7 @@ class RoundsScope(CooperativeScope):
     """The scope of a cooperative group whose rounds are counted."""
 
     NO_PHASES: ClassVar[str] = "its phases do not count rounds"
+    NO_STYLES: ClassVar[str] = "its members process nothing"
 
     LACKS: ClassVar[Mapping[str, str]] = LACKS
     ASSIGNORS: ClassVar[Mapping[str, str]] = {"sticky": ASSIGNORS["sticky"]}

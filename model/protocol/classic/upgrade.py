@@ -54,6 +54,7 @@ class UpgradeScope(CooperativeScope):
     """The scope of a group with members of both protocols."""
 
     NO_PHASES: ClassVar[str] = "its phases do not know two rebalance protocols"
+    NO_STYLES: ClassVar[str] = "they do not know two rebalance protocols"
 
     MORE: ClassVar[Mapping[str, str]] = MORE
 

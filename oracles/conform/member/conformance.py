@@ -321,6 +321,12 @@ def rows_of(
     perhaps with a mutation.
     """
     about = executable(variant)
+    if "commit_style" in settings:
+        raise UserError(
+            "a member that is taken out of its group polls at any time, whatever its commit_style",
+            where="--set",
+            do="leave it out",
+        )
     fields: dict[str, Any] = {
         "generations": about.member_generations if generations is None else generations,
         "records": 1,
