@@ -36,10 +36,15 @@ NOT_HERE = {
     "assignors": "--assignor",
     "parquet": "--parquet",
     "coverage": "--coverage",
+    "live": "--live",
+    "whole": "--whole",
+    "schedules": "--schedules",
 }
+CONNECT = "connect"  # stands where a variant would
 
 
 def run(
+    variant: str,
     *,
     kafka: str,
     as_json: bool,
@@ -52,6 +57,12 @@ def run(
     """Compares, prints the answer, and returns the exit code: 0 all agree, 1 some differ. `sizes`
     are those of `families`.
     """
+    if variant != CONNECT:
+        raise UserError(
+            f"the members of {variant} have no leader whose rounds are compared here",
+            where="--side",
+            do=f"see `conform {CONNECT}`; `conform assignors` compares the assignors of consumers",
+        )
     for name, option in NOT_HERE.items():
         if others.get(name):
             raise UserError(
