@@ -1,10 +1,12 @@
-"""Kafka Connect's own assignors in a JVM (java/src/.../Leader.java)."""
+"""Kafka Connect's own assignors, and its own worker as a member of a group, in a JVM
+(java/src/.../Leader.java, Worker.java).
+"""
 
 from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -37,8 +39,8 @@ Script = Sequence[Step]
 
 
 class Leaders:
-    """Processes that can be leader, in one JVM of one version. A context manager. Starts nothing
-    before it is asked.
+    """Processes that can be leader, and one worker, in one JVM of one version. A context manager.
+    Starts nothing before it is asked.
     """
 
     def __init__(
@@ -68,6 +70,11 @@ class Leaders:
             self._jvm = Jvm(command, SILENCE_S)
         return self._jvm
 
+    def _broken(self, broken: Broken) -> UserError:
+        """The next command starts another JVM."""
+        self._jvm = None
+        return UserError(f"Kafka Connect {self.version} in a JVM: {broken}")
+
     def assign_all(self, scripts: Iterable[Script]) -> Iterator[list[dict[str, Any]]]:
         """The answers to each script's steps, script by script. Raises `UserError` if the JVM
         dies.
@@ -85,4 +92,16 @@ class Leaders:
                 flight.popleft()
                 yield json.loads(jvm.receive())
         except Broken as broken:
-            raise UserError(f"Kafka Connect {self.version} in a JVM: {broken}") from None
+            raise self._broken(broken) from None
+
+    def tell(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Carries out a command to the one worker that is a member (java/src/.../Worker.java).
+        Raises `UserError` if the JVM dies.
+        """
+        jvm = self._running()
+        try:
+            jvm.send(f"[{json.dumps(command)}]\n".encode())
+            (reply,) = json.loads(jvm.receive())
+        except Broken as broken:
+            raise self._broken(broken) from None
+        return dict(reply)

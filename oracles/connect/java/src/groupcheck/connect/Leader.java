@@ -31,7 +31,7 @@ import java.util.TreeSet;
  */
 final class Leader {
     private static final Class<?> GENERATION = generationClass();
-    private static final Class<?> CONFIG = configClass();
+    static final Class<?> CONFIG = configClass();
 
     private final IncrementalCooperativeAssignor incremental;
     private final EagerAssignor eager = new EagerAssignor(new LogContext());

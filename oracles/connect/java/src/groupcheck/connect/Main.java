@@ -17,12 +17,14 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * A list of rounds a line in, the list of their answers a line out (see Leader). Ends when its
- * input does.
+ * A list of rounds (see Leader) or of commands to a worker (see Worker) a line in, the list of their
+ * answers a line out. Ends when its input does.
  */
 public final class Main {
     static final ObjectMapper MAPPER = new ObjectMapper();
     static final JsonNodeFactory MAKE = JsonNodeFactory.instance;
+
+    private static Worker worker;
 
     private Main() { }
 
@@ -46,6 +48,10 @@ public final class Main {
 
     private static JsonNode answer(Map<Integer, Leader> leaders, JsonNode round) {
         try {
+            if (round.has("worker")) {
+                if (round.get("worker").asText().equals("start")) worker = new Worker(round);
+                return worker.run(round);
+            }
             int at = round.path("process").asInt();
             if (round.path("starts").asBoolean()) {
                 leaders.put(at, new Leader(round.path("maxDelay").asInt()));

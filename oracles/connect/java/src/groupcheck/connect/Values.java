@@ -20,6 +20,8 @@ import java.util.Set;
 /** Between Kafka's values and JSON. Connectors are ["a"], tasks [["a", 0]]. */
 final class Values {
     static final List<String> PROTOCOLS = List.of("default", "compatible", "sessioned");
+    /** The same, as the worker's configuration names them. */
+    static final List<String> MODES = List.of("eager", "compatible", "sessioned");
     private static final Class<?> BYTES = IncrementalCooperativeConnectProtocol.class;
 
     private Values() { }
@@ -119,5 +121,29 @@ final class Values {
                 .add(json(read.connectors())).add(tasksJson(read.tasks()))
                 .add(json(read.revokedConnectors())).add(tasksJson(read.revokedTasks()))
                 .add(read.delay());
+    }
+
+    /** An answer in the form of `answer`, as bytes. */
+    static byte[] bytes(JsonNode told, String protocol) throws Exception {
+        short version = (short) PROTOCOLS.indexOf(protocol);
+        ExtendedAssignment assignment = new ExtendedAssignment(version,
+                (short) told.get(0).asInt(), told.get(2).asText(), told.get(3).asText(),
+                told.get(1).asLong(), texts(told.get(5)), tasks(told.get(6)), texts(told.get(7)),
+                tasks(told.get(8)), told.get(9).asInt());
+        ByteBuffer bytes = version == 0 ? ConnectProtocol.serializeAssignment(assignment)
+                : (ByteBuffer) Kafka.call(
+                        null, BYTES, "serializeAssignment", assignment, version == 2);
+        byte[] copy = new byte[bytes.remaining()];
+        bytes.get(copy);
+        return copy;
+    }
+
+    /** What a worker says of itself: [url, offset, what it has as in `answer`, or null]. */
+    static ArrayNode state(ByteBuffer bytes) {
+        ExtendedWorkerState state =
+                IncrementalCooperativeConnectProtocol.deserializeMetadata(bytes.duplicate());
+        ArrayNode json = Main.MAKE.arrayNode().add(state.url()).add(state.offset());
+        ExtendedAssignment has = state.assignment();
+        return has == ExtendedAssignment.empty() ? json.addNull() : json.add(answer(has));
     }
 }
