@@ -90,7 +90,9 @@ def test_what_is_new_stands_before_what_it_keeps_and_a_leader_reads_it_so(newest
 
 
 def test_its_report_holds_the_delay_and_the_revocation_that_it_was_told_last(newest):
-    """So a JoinGroup after another answer always differs, and the coordinator starts a round."""
+    """So a JoinGroup after another answer differs, and the coordinator starts a round. (The herder
+    clears the revocation when it has stopped the work: DistributedHerder.handleRebalanceCompleted.)
+    """
     worker = joined(newest)
     worker.do("requestRejoin")
     worker.round(told(revoked=work((), [A0]), delay=700))

@@ -126,9 +126,9 @@ final class Leader {
     }
 
     /**
-     * [previous connectors, tasks, revoked connectors, tasks, members, generation, scheduled, delay,
-     * candidates, revoked in previous, successive]; sets are sorted, and what a version does not
-     * have is null.
+     * [previous connectors, tasks, revoked connectors, tasks, members, generation, scheduled,
+     * delay, candidates, revoked in previous, successive]; sets are sorted, and what a version does
+     * not have is null.
      */
     private ArrayNode memory() throws Exception {
         ArrayNode memory = Main.MAKE.arrayNode();

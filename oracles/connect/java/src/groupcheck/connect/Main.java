@@ -17,8 +17,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * A list of rounds (see Leader) or of commands to a worker (see Worker) a line in, the list of their
- * answers a line out. Ends when its input does.
+ * A list of rounds (see Leader) or of commands to a worker (see Worker) a line in, the list of
+ * their answers a line out. Ends when its input does.
  */
 public final class Main {
     static final ObjectMapper MAPPER = new ObjectMapper();

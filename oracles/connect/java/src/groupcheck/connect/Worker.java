@@ -29,7 +29,7 @@ import java.util.function.Supplier;
 
 /**
  * A worker as a member of its group: Kafka's own WorkerCoordinator over ConsumerNetworkClient, in
- * virtual time, with a network that answers by script. No heartbeat thread runs.
+ * virtual time, with a network that answers by script. No heartbeat thread runs. Kafka 4.x only.
  */
 final class Worker {
     private static final LogContext LOG = new LogContext();
