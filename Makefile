@@ -74,6 +74,8 @@ nightly: $(READY) ## what takes hours: random schedules and specs, kills, limits
 	@$(RUN)/groupcheck conform cooperative --whole --schedules 1000 --seed 3
 	@$(RUN)/groupcheck conform static_membership --whole --schedules 1000 --seed 4
 	@$(RUN)/groupcheck conform cooperative_static --whole --schedules 1000 --seed 5
+	@$(RUN)/groupcheck conform connect
+	@$(RUN)/python tests/oracles/connect/all_versions.py
 	@$(RUN)/python tests/oracles/assignment/judged_by_contract.py
 	@$(RUN)/python tests/traces/mutated_lines.py 1000000
 	@$(RUN)/groupcheck bugs --real
