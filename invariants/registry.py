@@ -1,12 +1,13 @@
 """The promises of a variant. Every module of this package lists those of a family in `INVARIANTS`,
 `GOALS`, `VIEWS` and `PROGRESS` (family -> predicates), and in `NOT_PROMISED` what does not hold.
+A module may have `SENTENCES`, too, in place of those in `sentences`.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -41,6 +42,16 @@ def _modules() -> list[ModuleType]:
         m.name for m in pkgutil.iter_modules(groupcheck.invariants.__path__) if m.name != "registry"
     )
     return [importlib.import_module(f"groupcheck.invariants.{name}") for name in names]
+
+
+def sentences() -> Mapping[str, Callable[[Any], str]]:
+    """Promise -> what makes its sentence, of the modules that have sentences of their own."""
+    return {
+        name: make
+        for module in _modules()
+        if module.__name__ != f"{__package__}.sentences"
+        for name, make in getattr(module, "SENTENCES", {}).items()
+    }
 
 
 def for_families(families: Iterable[Family]) -> Promises:

@@ -453,6 +453,11 @@ def sentence_of(invariant: str, b: Broken) -> str:
     """What broke, for whom. The invariant is one of `SENTENCES`."""
     make = FUNCTIONS.get(invariant)
     words = make(b) if make else TEMPLATES[invariant].format_map(_values(b))
+    return as_sentence(words)
+
+
+def as_sentence(words: str) -> str:
+    """The words with a capital letter and a full stop."""
     return f"{words[:1].upper()}{words[1:]}."
 
 

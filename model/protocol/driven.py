@@ -48,10 +48,9 @@ class Driven:
         """
         slots = {name: slot for name, slot in spec.slots.items() if name != member}
         mine = [r for r in spec.rules if r.name in rules]
+        initial = [{n: value for n, value in spec.initial[0].items() if n in slots}]
         self.see = Semantics(
-            attrs.evolve(
-                spec, rules=mine, slots=slots, ends=(), invariants=(), initial=spec.initial[:1]
-            )
+            attrs.evolve(spec, rules=mine, slots=slots, ends=(), invariants=(), initial=initial)
         )
         self.links = [k for (name, _), k in self.see.at.items() if name == "link"]
         self._urgent = []

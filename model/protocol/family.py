@@ -47,3 +47,7 @@ KEPT_OFFSETS = Family("offsets in full", base="offsets")
 MOVING = Family("fail-over in phases", base="classic")
 # Applications commit in one of the ways of Kafka's client (`classic.commit_styles`).
 STYLES = Family("styles of commits", base="classic")
+# A coordinator that makes the plan itself, while members go on.
+ASYNC_SERVER = Family("asynchronous server-side rebalance", base="async_server")
+# Where a producer's records without a key go.
+PARTITIONER = Family("sticky partitioner", base="sticky_partitioner")

@@ -9,7 +9,8 @@ from itertools import groupby
 
 import attrs
 
-from groupcheck.invariants.sentences import SENTENCES, Broken, sentence_of
+from groupcheck.invariants.registry import sentences
+from groupcheck.invariants.sentences import SENTENCES, Broken, as_sentence, sentence_of
 from groupcheck.model.engine import Spec, StepInvariant
 from groupcheck.model.engine.lasso import broken_by, named
 from groupcheck.model.engine.step import Semantics
@@ -144,15 +145,16 @@ def _sentence(about: Subject, violation: Violation, seen: Witness) -> tuple[str,
     """
     if violation.invariant == DEADLOCK:
         return STUCK, ""
-    if about.variant is None or violation.invariant not in SENTENCES:
+    name, own = violation.invariant, sentences()
+    if about.variant is None or (name not in SENTENCES and name not in own):
         return "", ""
     named, steps = Semantics(about.spec).named, violation.path.steps
     actor = steps[-1].firing.me if steps else None
     broken = Broken(named(seen.before), named(seen.after), seen.indexes, actor, about.spec.scope)
     try:
-        return sentence_of(violation.invariant, broken), ""
+        return as_sentence(own[name](broken)) if name in own else sentence_of(name, broken), ""
     except Exception as error:
-        return "", f"{violation.invariant} has no sentence for this; please report it: {error!r}"
+        return "", f"{name} has no sentence for this; please report it: {error!r}"
 
 
 def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:

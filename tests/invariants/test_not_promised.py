@@ -59,6 +59,7 @@ SHOWN: dict[str, tuple[str, dict[str, Any]]] = {
         "offsets",
         {"members": 1, "faults": {"session_timeout": 1, "delete_offsets": 1}},
     ),
+    "slow_brokers_get_no_more": ("sticky_partitioner", {"faults": {"slow_broker": 1}}),
     "nothing_skipped": (
         "offsets",
         {

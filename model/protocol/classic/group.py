@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import Generic, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from attrs import frozen
 
@@ -43,6 +43,13 @@ class Errand:
     """
 
 
+class Bounded(Protocol):
+    """A scope, as far as a walk has to know it."""
+
+    @property
+    def members(self) -> int: ...
+
+
 E = TypeVar("E", bound=Errand)
 ENDED = -1  # `Walk.at` once all seats are visited
 
@@ -55,7 +62,7 @@ class Walk(Generic[E]):
     at: int
     errand: E
 
-    def passed(self, errand: E, scope: Scope) -> Walk[E]:
+    def passed(self, errand: E, scope: Bounded) -> Walk[E]:
         """The walk after a visit."""
         return but(self, at=self.at + 1 if self.at + 1 < scope.members else ENDED, errand=errand)
 

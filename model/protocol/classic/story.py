@@ -4,12 +4,12 @@ ownership, generations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, Literal, TypeVar
 
 from groupcheck.model.engine.verdict import Firing, Path, Step
-from groupcheck.model.protocol.classic.group import Core, is_member
+from groupcheck.model.protocol.classic.group import is_member
 from groupcheck.model.protocol.classic.progress.generations import absolute
 from groupcheck.model.protocol.classic.telling import (
     COORDINATOR,
@@ -24,6 +24,7 @@ from groupcheck.model.protocol.codes import name_of
 from groupcheck.model.protocol.story import Era, Lane, Line, Message, Note, Span, Story
 
 V = TypeVar("V")
+Current = Callable[[Mapping[str, Any], int], bool]  # of a state by slot, and a member's index
 ROUTINE = {"send_heartbeat": "heartbeat_answer:well", "fetch_offset": None}
 LOST = {  # requests that are sent and never arrive
     "lose_request:commit": "OffsetCommit",
@@ -45,8 +46,10 @@ ANSWERS = {
 }
 
 
-def story(path: Path, words: Words) -> Story:
-    """The story of a path, without the promise that breaks at its end."""
+def story(path: Path, words: Words, current: Current | None = None) -> Story:
+    """The story of a path, without the promise that breaks at its end. `current`: is a member's
+    generation the one that it should be? By default it is the group's.
+    """
     path = absolute(path)
     states = [_named(path, s) for s in path.states]
     members = range(len(states[0]["client"]))
@@ -60,7 +63,7 @@ def story(path: Path, words: Words) -> Story:
             eras.append(Era(number, f"generation {after['core'].generation}"))
     phases = _runs([_phase(s["core"]) for s in states])
     spans = [Span(COORDINATOR, since, until, phase, "phase") for since, until, phase in phases]
-    spans += [span for i in members for span in _owned(states, i)]
+    spans += [span for i in members for span in _owned(states, i, current or _current)]
     return Story(lanes, lines, events, spans, eras)
 
 
@@ -79,6 +82,7 @@ def _line(
     dull = rule in ROUTINE and (
         ROUTINE[rule] is None or ROUTINE[rule] in [u.name for u in step.urgent]
     )
+    dull = dull and not words.eventful.intersection(u.name for u in step.urgent)
     return Line(
         number, lane, words.tell(step, before, after), tuple(_changes(before, after)), not dull
     )
@@ -102,13 +106,13 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
             yield f"{member(i)} {a.state} -> {b.state}"
         if a.owned != b.owned:
             yield f"{member(i)} owns {_set(a.owned)} -> {_set(b.owned)}"
-    for name in ("committed", "processed"):
+    for name in ("committed", "processed") if "offsets" in before else ():
         if getattr(before["offsets"], name) != getattr(after["offsets"], name):
             yield f"{name} {getattr(before['offsets'], name)} -> {getattr(after['offsets'], name)}"
 
 
-def _phase(core: Core) -> str:
-    return "not loaded" if core.loading else str(core.phase)
+def _phase(core: Any) -> str:
+    return "not loaded" if getattr(core, "loading", False) else str(core.phase)
 
 
 def _set(mask: int) -> str:
@@ -177,14 +181,14 @@ def _arrival(path: Path, number: int, me: int | None) -> int | None:
     )
 
 
-def _owned(states: list[dict[str, Any]], i: int) -> Iterator[Span]:
+def _owned(states: list[dict[str, Any]], i: int, current: Current) -> Iterator[Span]:
     """For each partition, the spans in which member i owns it, and those in which it only believes
     so.
     """
     bits = max(s["client"][i].owned for s in states).bit_length()
     for p in range(bits):
         kinds: list[Literal["owns", "stale"] | None] = [
-            None if not s["client"][i].owned >> p & 1 else "owns" if _current(s, i) else "stale"
+            None if not s["client"][i].owned >> p & 1 else "owns" if current(s, i) else "stale"
             for s in states
         ]
         for since, until, kind in _runs(kinds):
@@ -192,7 +196,7 @@ def _owned(states: list[dict[str, Any]], i: int) -> Iterator[Span]:
                 yield Span(member(i), since, until, f"p{p}", kind)
 
 
-def _current(state: dict[str, Any], i: int) -> bool:
+def _current(state: Mapping[str, Any], i: int) -> bool:
     client = state["client"][i]
     return bool(
         is_member(state["seats"][i][client.id]) and client.generation == state["core"].generation

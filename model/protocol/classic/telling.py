@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from attrs import field, frozen
 
 from groupcheck.model.engine.verdict import Firing, Step
 from groupcheck.model.protocol.classic.client import NOTHING, Prepare
 from groupcheck.model.protocol.codes import name_of
+from groupcheck.model.protocol.messages import Request
 
 COORDINATOR = "coordinator"
 THE_COORDINATOR = "the coordinator"
@@ -231,6 +232,8 @@ class Words:
     hears: Mapping[str, str] = field(factory=lambda: HEARS)
     # Rule -> its box in the picture, apart from the arrows of its messages.
     notes: Mapping[str, Literal["event", "timer", "fault"]] = field(factory=lambda: NOTES)
+    # Urgent outcomes with which even a heartbeat is no routine.
+    eventful: frozenset[str] = frozenset()
     # Rule that concerns neither a member nor the coordinator -> who acts.
     others: Mapping[str, str] = field(factory=dict)
 
@@ -294,7 +297,7 @@ class Words:
         elif name == "sync_answer:assigned":
             client = after["client"][me]
             share = client.owned if client.granted == NOTHING else client.granted
-            yield member(me), f"gets {_partitions(share)}"
+            yield member(me), f"gets {partitions(share)}"
             if client.prepare == Prepare.REVOKING:
                 yield member(me), "calls onPartitionsRevoked"
         elif rule == "store_offset":
@@ -318,8 +321,13 @@ def sent(step: Step, after: Mapping[str, Any]) -> str:
         rule = firing.name.partition(":")[0]
         if firing.me == me and rule in REQUESTS:
             return REQUESTS[rule]
-    return type(after["link"][me].late).__name__
+    return api_of(after["link"][me].late)
 
 
-def _partitions(mask: int) -> str:
+def api_of(request: Request) -> str:
+    """The API of a request; a protocol may give it more fields."""
+    return next(kind.__name__ for kind in type(request).__mro__ if kind in get_args(Request))
+
+
+def partitions(mask: int) -> str:
     return _and([f"p{k}" for k in range(mask.bit_length()) if mask >> k & 1]) or "no partition"
