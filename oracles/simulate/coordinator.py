@@ -9,18 +9,16 @@ follows (answers, timers) happens when the thread is done with it.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from groupcheck.model.protocol.classic.group import Core, Phase
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import JoinGroup, Store
 from groupcheck.oracles.simulate.drives import APPENDS, COMMIT, TIMERS, commit_key
+from groupcheck.oracles.simulate.parts import Parts
 from groupcheck.oracles.simulate.sizes import join_answer_bytes
-
-if TYPE_CHECKING:
-    from groupcheck.oracles.simulate.running import Group
-    from groupcheck.oracles.simulate.world import Bound
+from groupcheck.oracles.simulate.world import Bound
 
 
 def _leader(seats: Any) -> int | None:
@@ -33,7 +31,7 @@ def _leader(seats: Any) -> int | None:
 class Coordinator:
     """The thread, the timers and the connections of one coordinator."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Parts) -> None:
         self.group = group
         self.idle_at = 0.0  # when the thread is done with all that has arrived
         rules = group.world.rules

@@ -11,14 +11,12 @@ Kafka: AbstractCoordinator (HeartbeatThread, ensureActiveGroup), Heartbeat.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from groupcheck.model.protocol.messages import JoinGroup, SyncGroup
 from groupcheck.oracles.simulate.drives import AT_ONCE, AT_POLL, HEARTBEAT, REFRESHES
 from groupcheck.oracles.simulate.observer import settled
-
-if TYPE_CHECKING:
-    from groupcheck.oracles.simulate.running import Group
+from groupcheck.oracles.simulate.parts import Parts
 
 NEVER = float("inf")
 
@@ -26,7 +24,7 @@ NEVER = float("inf")
 class Members:
     """All processes of a group."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Parts) -> None:
         self.group = group
         n = group.size
         rules = group.world.rules
