@@ -4,6 +4,7 @@ and what each asks of the other.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 from groupcheck.model.engine import Spec
@@ -32,7 +33,7 @@ class MembersSide(Protocol):
     def preparing(self, index: int) -> float: ...
 
 
-class Parts:
+class Parts(ABC):
     """One group at its coordinator, without its steps (`running.Group` has them)."""
 
     coordinator: CoordinatorSide
@@ -64,14 +65,14 @@ class Parts:
         link = self.link(index)
         return link.request is None and link.answer is None
 
+    @abstractmethod
     def handler(self, link: Link) -> Bound:
         """The urgent rule that handles the request."""
-        raise NotImplementedError
 
+    @abstractmethod
     def receiver(self, link: Link) -> Bound:
         """The urgent rule that receives the answer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def take(self, bound: Bound, index: int, outcome: Outcome, now: float, of_member: bool) -> None:
         """A rule fires with this outcome, and what follows without a message follows."""
-        raise NotImplementedError
