@@ -107,7 +107,7 @@ class Coordinator:
         if of_member and len(link.queue) > len(old.queue):
             group.observer.sent(link.queue[-1])
         request = link.request
-        if request is not None and request is not old.request:
+        if request is not None and request != old.request:
             turn = self.turn[index] = self.turn[index] + 1
             if of_member:
                 group.observer.sent(request)
@@ -120,7 +120,7 @@ class Coordinator:
                 group.clock.at(now + append, self.stored, index, turn)
             else:
                 group.clock.at(now, self.arrive, index, turn)
-        elif link.answer is not None and link.answer is not old.answer:
+        elif link.answer is not None and link.answer != old.answer:
             self._outgoing.append((index, old))
         elif request is None and link.answer is None and link.queue and link.parked is None:
             group.clock.at(now, self._read, index)
@@ -146,7 +146,7 @@ class Coordinator:
         for index, old in sent:
             answer = group.link(index).answer
             assert answer is not None
-            if answer.request is old.parked:
+            if answer.request == old.parked:
                 at += a.answer_ms
             size = 0
             if isinstance(answer.request, JoinGroup):

@@ -309,7 +309,7 @@ class Members:
         """request.timeout.ms is over, and the coordinator will not answer."""
         group = self.group
         link = group.link(index)
-        if link.orphaned and link.parked is request:
+        if link.orphaned and link.parked == request:
             bound = group.world.rules["request_timeout"]
             found = group.world.outcomes(bound, index)
             if found:
