@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import click
 
 from groupcheck import __version__
-from groupcheck.oracles import cli_logs, cli_real
+from groupcheck.oracles import cli_logs, cli_real, cli_simulate
 from groupcheck.oracles.cli_scope import (
     bound_options,
     invariant_option,
@@ -39,7 +39,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 _ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
 KINDS = (
     "variants invariants rules goals progress faults assignors formats mutations scenarios scope"
-    " anomalies causes statements schemas samples"
+    " anomalies causes statements schemas samples assumptions"
 ).split()
 OUT_OF_MEMORY = (
     "out of memory: raise the limit on memory or address space (ulimit -v) or choose a smaller"
@@ -375,6 +375,7 @@ for other in (
     cli_real.conform,
     cli_real.assign,
     cli_real.record,
+    cli_simulate.simulate,
 ):
     command.add_command(other)
 

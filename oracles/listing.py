@@ -1,6 +1,6 @@
 """What `groupcheck list` shows, as plain rows: variants, invariants, rules, goals, promises about
 progress, faults, assignors, formats, mutations, scenarios, fields of the scope, anomalies, causes,
-statements of logs, samples, JSON Schemas.
+statements of logs, samples, JSON Schemas, assumptions of simulations.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from groupcheck.oracles.explain.zeros import OPTIONS
 from groupcheck.oracles.printable import printable, sentence
 from groupcheck.oracles.record.scenarios import SCENARIOS
 from groupcheck.oracles.show.json_schemas import described
+from groupcheck.oracles.simulate.assumptions import Assumptions, documented
+from groupcheck.oracles.simulate.document import assumptions as assumed
 from groupcheck.traces.anomaly_kinds import KINDS
 from groupcheck.traces.causes.knowledge import in_general, shipped_knowledge
 from groupcheck.traces.clients.sentences import kinds
@@ -96,6 +98,18 @@ def _goals(v: Variant) -> list[Row]:
 
 def _documented(docs: Mapping[str, str]) -> list[Row]:
     return [{"name": name, "doc": doc} for name, doc in docs.items()]
+
+
+def _text(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.15g}"
+
+
+def _assumptions() -> list[Row]:
+    default = assumed(Assumptions())
+    return [
+        {"name": name, "default": _text(default[name]), "doc": doc}
+        for name, doc in documented().items()
+    ]
 
 
 def _scope(v: Variant) -> list[Row]:
@@ -229,6 +243,7 @@ _OF_NO_VARIANT: dict[str, Callable[[], list[Row]]] = {
     "formats": _formats,
     "scenarios": lambda: _documented({one.name: one.doc for one in SCENARIOS.values()}),
     "samples": _samples,
+    "assumptions": _assumptions,
     "anomalies": _anomalies,
     "causes": _causes,
     "statements": _statements,

@@ -48,6 +48,7 @@ COMMANDS = {
     "proofs": "assign --prove",
     "findings": "assign --against kafka-python --examples 3",
     "findings about a function": "assign --against math:sqrt --examples 3",
+    "a simulation": "simulate --members 4 --compare classic,async_server --sensitivity",
     "broker logs": "replay " + " ".join(map(str, sorted((DATA / "replay").iterdir()))),
     "request logs": "replay " + " ".join(map(str, sorted((DATA / "requests").glob("*.gz")))),
 }

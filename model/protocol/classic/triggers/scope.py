@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from typing import ClassVar
 
 from attrs import frozen
@@ -54,7 +55,22 @@ class Topic:
         return self.mask(self.most)
 
 
-_TOPIC = re.compile(r"([A-Za-z]\w*):(\d{1,2})(?:-(\d{1,2}))?")
+_TOPIC = re.compile(r"([A-Za-z]\w*):(\d{1,5})(?:-(\d{1,5}))?")
+
+
+@cache
+def _laid_out(topics: str) -> tuple[Topic, ...]:
+    """The topics that a text such as `t:1-2,u:0-1` means, in its order."""
+    found: list[Topic] = []
+    first = 0
+    for k, text in enumerate(topics.split(",")):
+        said = _TOPIC.fullmatch(text)
+        assert said is not None
+        name, begins, most = said.groups()
+        size = max(int(most or begins), 1)
+        found.append(Topic(name, 1 << k, first, int(begins), size))
+        first += size
+    return tuple(found)
 
 
 @frozen
@@ -134,17 +150,7 @@ class TriggersScope(Scope):
     @property
     def layout(self) -> tuple[Topic, ...]:
         """The topics, in the order given."""
-        return tuple(self._laid_out())
-
-    def _laid_out(self) -> Iterator[Topic]:
-        first = 0
-        for k, text in enumerate(self.topics.split(",")):
-            said = _TOPIC.fullmatch(text)
-            assert said is not None
-            name, begins, most = said.groups()
-            size = max(int(most or begins), 1)
-            yield Topic(name, 1 << k, first, int(begins), size)
-            first += size
+        return _laid_out(self.topics)
 
     @property
     def partition_count(self) -> int:

@@ -1,0 +1,51 @@
+"""Timed simulation: what a rebalance costs, in seconds that members stand still.
+
+    from groupcheck.oracles.simulate import Setup, compare, simulate
+
+    result = simulate(Setup(variant="classic", scenario="scale-out", members=300, partitions=300))
+    result.longest_pause_ms, result.settled_ms, result.rounds, result.lag.recovered_ms
+
+    setups = [Setup(variant=v, members=300, partitions=300) for v in ("classic", "async_server")]
+    both = compare(setups, replications=8, seed=1)
+    both.ratio("longest_pause_ms", 1)        # Interval(mean, low, high, ...)
+
+The protocol is the model's: its own rules fire, over its own slots, in thousands of members; no
+second model of it exists here. What is added is time: `assumptions` says how long everything takes,
+`scenarios` what happens, `drives` when each rule fires. All values (`Setup`, `Result`,
+`Assumptions`, `Comparison`) are frozen attrs, equal setups give equal results, and
+`Result.measures` has the figures by name.
+
+Where things are: `world` (slots and rules), `clock`, `parts` and `running` (a group: steps cut
+where a message travels), `coordinator` and `members` (the two sides), `plan` (one plan instead of
+all), `observer` and `lag` (what is measured), `simulation` (one run), `compare`, `intervals` and
+`sensitivity` (many).
+"""
+
+from groupcheck.oracles.simulate.assumptions import Assumptions, documented, with_settings
+from groupcheck.oracles.simulate.compare import Comparison, Row, compare
+from groupcheck.oracles.simulate.distributions import Distribution, distribution
+from groupcheck.oracles.simulate.intervals import Interval
+from groupcheck.oracles.simulate.lag import Lag
+from groupcheck.oracles.simulate.scenarios import SCENARIOS, Action, Course, Scenario
+from groupcheck.oracles.simulate.setup import Result, Setup
+from groupcheck.oracles.simulate.simulation import simulate
+
+__all__ = [
+    "SCENARIOS",
+    "Action",
+    "Assumptions",
+    "Comparison",
+    "Course",
+    "Distribution",
+    "Interval",
+    "Lag",
+    "Result",
+    "Row",
+    "Scenario",
+    "Setup",
+    "compare",
+    "distribution",
+    "documented",
+    "simulate",
+    "with_settings",
+]

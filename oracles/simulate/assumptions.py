@@ -1,0 +1,203 @@
+"""What a simulation assumes of machines, network, clients and settings: one field each, with its
+meaning, unit and default.
+
+Settings of Kafka have Kafka's defaults (4.3.0). Everything else is an assumption about a place that
+nobody has measured for you: replace it by what you know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import attrs
+from attrs import field, frozen
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.simulate.distributions import Distribution, distribution
+
+
+def _number(default: float, doc: str) -> Any:
+    return field(default=default, converter=float, metadata=_doc(doc))
+
+
+def _doc(text: str) -> dict[str, str]:
+    return {"doc": text}
+
+
+@frozen(kw_only=True)
+class Assumptions:
+    """See the fields' documentation (`documented`). Durations are in milliseconds."""
+
+    # -- settings of Kafka
+    heartbeat_interval_ms: float = _number(3_000, "heartbeat.interval.ms of the members.")
+    session_timeout_ms: float = _number(45_000, "session.timeout.ms of the members.")
+    max_poll_interval_ms: float = _number(
+        300_000, "max.poll.interval.ms of the members, which is also the rebalance timeout."
+    )
+    initial_rebalance_delay_ms: float = _number(
+        3_000, "group.initial.rebalance.delay.ms of the broker."
+    )
+    new_member_timeout_ms: float = _number(
+        300_000, "How long the coordinator waits for a new member (NEW_MEMBER_JOIN_TIMEOUT_MS)."
+    )
+    retry_backoff_ms: float = _number(
+        100, "retry.backoff.ms: a waiting heartbeat thread looks at its timer this often."
+    )
+    request_timeout_ms: float = _number(
+        30_000, "request.timeout.ms: when a member gives up a request that is never answered."
+    )
+    metadata_max_age_ms: float = _number(
+        300_000, "metadata.max.age.ms: how often a member looks at the topics."
+    )
+    rebalance_delay_ms: float = _number(
+        300_000, "scheduled.rebalance.max.delay.ms (Connect alone)."
+    )
+    # -- network and coordinator
+    network_ms: Distribution = field(
+        default=distribution("lognormal:0.5,0.5"),
+        converter=distribution,
+        metadata=_doc("One way of a message between member and coordinator."),
+    )
+    service_ms: Distribution = field(
+        default=distribution("exponential:0.1"),
+        converter=distribution,
+        metadata=_doc("How long the coordinator's one thread works on a request."),
+    )
+    answer_ms: float = _number(
+        0.01, "How long it works on each answer to a request that was parked."
+    )
+    append_ms: Distribution = field(
+        default=distribution("lognormal:5,0.5"),
+        converter=distribution,
+        metadata=_doc("From the append of a record to its commit (acks=all)."),
+    )
+    assign_ms_per_partition: float = _number(
+        0.005, "How long an assignor works for each partition, at the leader or coordinator."
+    )
+    bytes_per_ms: float = _number(100_000, "How fast a large answer goes over the network.")
+    other_requests_per_s: float = _number(
+        0, "Requests of other groups that the same coordinator serves."
+    )
+    # -- members and their load
+    processing_ms: Distribution = field(
+        default=distribution("lognormal:50,1"),
+        converter=distribution,
+        metadata=_doc("How long the application works between two polls."),
+    )
+    revoke_ms: Distribution = field(
+        default=distribution("lognormal:7,0.5"),
+        converter=distribution,
+        metadata=_doc(
+            "From the moment at which a member stops until its JoinGroup leaves: it commits its"
+            " offsets (a round trip and an append) and calls onPartitionsRevoked."
+        ),
+    )
+    resume_ms: Distribution = field(
+        default=distribution("lognormal:3,0.5"),
+        converter=distribution,
+        metadata=_doc(
+            "From the answer with its share until a member works on a partition that is new to it:"
+            " onPartitionsAssigned, the committed offset, the first fetch (two round trips)."
+        ),
+    )
+    records_per_s: float = _number(80, "Records that arrive in each partition.")
+    capacity_per_s: float = _number(
+        100,
+        "Records of one partition that its owner processes at most. Arrivals over capacity is also"
+        " the share of time in which a member works and does not poll.",
+    )
+    shared_spare: float = _number(
+        0,
+        "By which share of all arrivals the whole group may exceed them, if its members share"
+        " something, such as a database. 0: they share nothing.",
+    )
+    group_age_s: float = _number(
+        86_400,
+        "Time since the last round before the scenario begins. A round puts the heartbeats of all"
+        " members in step, and they drift apart by up to retry_backoff_ms with each one.",
+    )
+    metadata_bytes: float = _number(
+        0, "Bytes of user data that each member's subscription has besides topics and partitions."
+    )
+    # -- what happens in scenarios
+    changed_members: float = _number(
+        1, "How many members join, leave, crash, are sick or restart in a scenario."
+    )
+    added_partitions: float = _number(
+        1, "In partitions-added: how many of the partitions are not there at first."
+    )
+    stall_ms: Distribution = field(
+        default=distribution("uniform:300000,600000"),
+        converter=distribution,
+        metadata=_doc("How long a sick host's application does not poll."),
+    )
+    trigger_ms: float = _number(
+        10_000, "In sick-host: how long after the stall began another member joins."
+    )
+    restart_ms: float = _number(10_000, "How long a restarting process is away.")
+    restart_gap_ms: float = _number(
+        5_000, "In rolling-restart: from the start of one process to the stop of the next."
+    )
+    start_spread_ms: float = _number(2_000, "In cold-start: all processes start within this time.")
+
+    def __attrs_post_init__(self) -> None:
+        for name in attrs.fields_dict(type(self)):
+            value = getattr(self, name)
+            if isinstance(value, float) and not 0 <= value < 1e15:
+                raise UserError(f"{name} is {value:g}, not a number from 0 up", where="assumptions")
+        for name in (
+            "heartbeat_interval_ms",
+            "session_timeout_ms",
+            "max_poll_interval_ms",
+            "capacity_per_s",
+            "bytes_per_ms",
+            "changed_members",
+        ):
+            if not getattr(self, name):
+                raise UserError(f"{name} is 0", where="assumptions", do="give more than 0")
+        if self.heartbeat_interval_ms >= self.session_timeout_ms:
+            raise UserError(
+                f"heartbeat_interval_ms is {self.heartbeat_interval_ms:g}, and session_timeout_ms"
+                f" {self.session_timeout_ms:g} is no longer: Kafka's client refuses that",
+                where="assumptions",
+            )
+        if self.records_per_s >= self.capacity_per_s:
+            raise UserError(
+                f"{self.records_per_s:g} records arrive in a partition, and its owner processes"
+                f" {self.capacity_per_s:g}: lag would grow for ever",
+                where="assumptions",
+                do="give capacity_per_s more than records_per_s",
+            )
+
+    @property
+    def busy(self) -> float:
+        """The share of time in which an application works and does not poll."""
+        return self.records_per_s / self.capacity_per_s
+
+
+def documented() -> Mapping[str, str]:
+    """Name of an assumption -> what it means."""
+    return {f.name: f.metadata["doc"] for f in attrs.fields(Assumptions)}
+
+
+def with_settings(given: Mapping[str, str | float], base: Assumptions | None = None) -> Assumptions:
+    """The assumptions with some replaced, as NAME -> text of a number or distribution. Raises
+    `UserError`.
+    """
+    base = base or Assumptions()
+    changed: dict[str, Any] = {}
+    for name, value in given.items():
+        known = attrs.fields_dict(Assumptions).get(name)
+        if known is None:
+            near = get_close_matches(name, documented(), 1)
+            raise UserError(
+                f"there is no assumption {name!r}",
+                do=f"did you mean {near[0]}?" if near else "one of " + ", ".join(documented()),
+            )
+        try:
+            changed[name] = float(value) if known.type in (float, "float") else distribution(value)
+        except ValueError:
+            raise UserError(f"{value!r} is not a number", where=name) from None
+    return attrs.evolve(base, **changed)

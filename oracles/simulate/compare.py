@@ -1,0 +1,56 @@
+"""Several setups side by side: replications, intervals, ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.simulate import intervals
+from groupcheck.oracles.simulate.intervals import Interval
+from groupcheck.oracles.simulate.setup import Result, Setup
+from groupcheck.oracles.simulate.simulation import simulate
+
+
+@frozen
+class Row:
+    """One setup and its replications, of which number k has the seed `seed + k`."""
+
+    setup: Setup
+    results: tuple[Result, ...]
+
+    def values(self, measure: str) -> list[float]:
+        """A figure of `Result.measures` in each replication."""
+        return [result.measures[measure] for result in self.results]
+
+    def interval(self, measure: str) -> Interval:
+        """The mean over replications."""
+        return intervals.mean(self.values(measure))
+
+
+@frozen
+class Comparison:
+    """Rows over the same seeds. The first one is what the others are compared with."""
+
+    seed: int
+    replications: int
+    rows: tuple[Row, ...]
+
+    def ratio(self, measure: str, row: int) -> Interval | None:
+        """How many times the first row's figure is another one's; None if some of them is 0 or
+        never ended.
+        """
+        return intervals.ratio(self.rows[0].values(measure), self.rows[row].values(measure))
+
+
+def compare(setups: Sequence[Setup], replications: int = 1, seed: int = 0) -> Comparison:
+    """Runs every setup with the seeds `seed` to `seed + replications - 1`. Raises `UserError`."""
+    if not setups or replications < 1:
+        raise UserError("there is nothing to compare", do="give setups, and replications from 1")
+    rows = []
+    for setup in setups:
+        seeded = [attrs.evolve(setup, seed=seed + k) for k in range(replications)]
+        rows.append(Row(attrs.evolve(setup, seed=seed), tuple(map(simulate, seeded))))
+    return Comparison(seed, replications, tuple(rows))

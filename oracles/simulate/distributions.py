@@ -1,0 +1,102 @@
+"""Distributions of durations, as a user writes them: `lognormal:50,1`, in the unit of the field.
+
+Draws come from a `random.Random` of the caller's, so equal seeds give equal numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+from attrs import frozen
+
+from groupcheck.model.engine import UserError
+
+# Kind -> the names of its parameters.
+KINDS = {
+    "constant": ("value",),
+    "uniform": ("least", "most"),
+    "exponential": ("mean",),
+    "lognormal": ("median", "sigma"),
+    "pareto": ("least", "alpha"),
+}
+
+
+@frozen
+class Distribution:
+    """A distribution of durations. `kind`: one of `KINDS`, which names the `parameters`."""
+
+    kind: str
+    parameters: tuple[float, ...]
+
+    def __str__(self) -> str:
+        return f"{self.kind}:" + ",".join(f"{p:g}" for p in self.parameters)
+
+    @property
+    def mean(self) -> float:
+        a, b = (*self.parameters, 0.0)[:2]
+        if self.kind == "uniform":
+            return (a + b) / 2
+        if self.kind == "lognormal":
+            return a * math.exp(b * b / 2)
+        return a * b / (b - 1) if self.kind == "pareto" else a
+
+    def draw(self, rng: Random) -> float:
+        """One duration."""
+        a, b = (*self.parameters, 0.0)[:2]
+        if self.kind == "constant":
+            return a
+        if self.kind == "uniform":
+            return a + (b - a) * rng.random()
+        if self.kind == "exponential":
+            return rng.expovariate(1 / a) if a else 0.0
+        if self.kind == "lognormal":
+            return a * math.exp(b * rng.gauss(0, 1))
+        return float(a * (1 - rng.random()) ** (-1 / b))
+
+    def met(self, rng: Random) -> float:
+        """The whole length of the duration that somebody who comes at a random moment finds under
+        way. Long ones are found more often: the density is that of `draw` times the length.
+        """
+        a, b = (*self.parameters, 0.0)[:2]
+        if self.kind == "uniform":
+            return math.sqrt(a * a + (b * b - a * a) * rng.random())
+        if self.kind == "exponential":
+            return self.draw(rng) + self.draw(rng)
+        if self.kind == "lognormal":
+            return a * math.exp(b * b) * math.exp(b * rng.gauss(0, 1))
+        if self.kind == "pareto":
+            return float(a * (1 - rng.random()) ** (-1 / (b - 1)))
+        return a
+
+    def times(self, factor: float) -> Distribution:
+        """The distribution of durations that are so many times as long."""
+        scaled = {"uniform": 2}.get(self.kind, 1)
+        changed = tuple(p * factor if k < scaled else p for k, p in enumerate(self.parameters))
+        return Distribution(self.kind, changed)
+
+
+def distribution(text: str | float | Distribution) -> Distribution:
+    """The distribution that a text such as `lognormal:50,1` means; a number is a constant. Raises
+    `UserError`.
+    """
+    if isinstance(text, Distribution):
+        return text
+    kind, _, given = str(text).partition(":") if ":" in str(text) else ("constant", "", str(text))
+    names = KINDS.get(kind)
+    if names is None:
+        raise UserError(
+            f"unknown distribution {kind!r}", where=str(text), do="one of " + ", ".join(KINDS)
+        )
+    try:
+        numbers = tuple(float(part) for part in given.split(","))
+    except ValueError:
+        numbers = ()
+    usage = f"{kind}:" + ",".join(name.upper() for name in names)
+    if len(numbers) != len(names) or not all(math.isfinite(n) and n >= 0 for n in numbers):
+        raise UserError("is not a distribution of durations", where=repr(text), do=f"write {usage}")
+    if kind == "uniform" and numbers[0] > numbers[1]:
+        raise UserError("ends before it begins", where=repr(text), do=f"write {usage}")
+    if kind == "pareto" and (numbers[1] <= 1 or not numbers[0]):
+        raise UserError("has no mean", where=repr(text), do="give LEAST above 0 and ALPHA above 1")
+    return Distribution(kind, numbers)

@@ -1,0 +1,107 @@
+"""A comparison as a JSON document (`groupcheck.simulate/1`)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+
+from groupcheck.oracles.simulate.assumptions import Assumptions
+from groupcheck.oracles.simulate.compare import Comparison, Row
+from groupcheck.oracles.simulate.distributions import Distribution
+from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
+from groupcheck.oracles.simulate.sensitivity import Sensitivity
+
+SCHEMA = "groupcheck.simulate/1"
+
+
+def document(comparison: Comparison, moved: Sensitivity | None = None) -> dict[str, Any]:
+    """Everything that a simulation says."""
+    setup = comparison.rows[0].setup
+    return {
+        "schema": SCHEMA,
+        "scenario": setup.scenario,
+        "members": setup.members,
+        "partitions": setup.partitions,
+        "seed": comparison.seed,
+        "replications": comparison.replications,
+        "confidence": CONFIDENCE,
+        "seconds": setup.seconds,
+        "until_rest": setup.until_rest,
+        "assumptions": assumptions(setup.assumptions),
+        "variants": [_row(row) for row in comparison.rows],
+        "ratios": _ratios(comparison),
+        "sensitivity": None if moved is None else _sensitivity(moved),
+    }
+
+
+def assumptions(a: Assumptions) -> dict[str, float | str]:
+    """All of them by name: numbers, and distributions as they are written."""
+    values = {f.name: getattr(a, f.name) for f in attrs.fields(Assumptions)}
+    return {k: str(v) if isinstance(v, Distribution) else v for k, v in values.items()}
+
+
+def number(value: float) -> float | None:
+    """A number to six digits behind the point; null for what never ended."""
+    return round(value, 6) if math.isfinite(value) else None
+
+
+def interval(found: Interval | None) -> dict[str, Any] | None:
+    """A mean with its interval."""
+    if found is None:
+        return None
+    low, high = (None if v is None else number(v) for v in (found.low, found.high))
+    return {"mean": number(found.mean), "low": low, "high": high}
+
+
+def _row(row: Row) -> dict[str, Any]:
+    names = sorted({name for result in row.results for name in result.requests})
+    count = len(row.results)
+    return {
+        "variant": row.setup.variant,
+        "measures": {
+            name: {
+                **(interval(row.interval(name)) or {}),
+                "values": [number(value) for value in row.values(name)],
+            }
+            for name in row.results[0].measures
+        },
+        "requests": {
+            name: number(sum(r.requests.get(name, 0) for r in row.results) / count)
+            for name in names
+        },
+        "came_to_rest": sum(result.settled_ms is not None for result in row.results),
+    }
+
+
+def _ratios(comparison: Comparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "measure": measure,
+            "variant": comparison.rows[0].setup.variant,
+            "over": row.setup.variant,
+            "ratio": interval(comparison.ratio(measure, k)),
+        }
+        for k, row in enumerate(comparison.rows)
+        if k
+        for measure in comparison.rows[0].results[0].measures
+    ]
+
+
+def _sensitivity(moved: Sensitivity) -> dict[str, Any]:
+    deciding = moved.deciding
+    return {
+        "measure": moved.measure,
+        "members": moved.members,
+        "ratio": interval(moved.base),
+        "deciding": None if deciding is None else deciding.assumption,
+        "assumptions": [
+            {
+                "assumption": one.assumption,
+                "value": one.value,
+                "ratios": [{"factor": f, "ratio": interval(ratio)} for f, ratio in one.ratios],
+            }
+            for one in moved.moved
+        ],
+    }

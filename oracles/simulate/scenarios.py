@@ -1,0 +1,151 @@
+"""What happens to a group in a simulation: who runs at first, and what the scenario does when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attrs import frozen
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.simulate.assumptions import Assumptions
+from groupcheck.oracles.simulate.streams import Streams
+
+
+@frozen
+class Action:
+    """At this time (ms) something happens to a member: start, close, crash or stall. Or the topic
+    gets a partition: add_partitions.
+    """
+
+    at_ms: float
+    what: str
+    member: int
+    # How long a stall lasts.
+    length_ms: float = 0.0
+
+
+@frozen
+class Course:
+    """What a scenario is at a size and a seed."""
+
+    # How many members run, and have run for long, when it begins: those of the first indexes.
+    running: int
+    actions: tuple[Action, ...]
+
+
+@frozen
+class Scenario:
+    """A kind of change. `course(members, assumptions, streams)`."""
+
+    name: str
+    doc: str
+    course: Callable[[int, Assumptions, Streams], Course]
+    # The rule that a variant must have for it; empty: any variant.
+    needs: str = ""
+    # The fewest members for which it makes sense, with one changed member.
+    least: int = 2
+
+
+def _changed(members: int, a: Assumptions, kept: int = 1) -> int:
+    count = int(a.changed_members)
+    if count > members - kept:
+        raise UserError(
+            f"changed_members is {count}, but the group has {members} members",
+            where="assumptions",
+            do=f"give at most {members - kept}",
+        )
+    return count
+
+
+def _chosen(members: int, count: int, streams: Streams) -> list[int]:
+    """Members to which something happens, drawn without looking at the variant."""
+    return sorted(streams("chosen").sample(range(members), count))
+
+
+def _scale_out(members: int, a: Assumptions, streams: Streams) -> Course:
+    running = members - _changed(members, a)
+    return Course(running, tuple(Action(0, "start", i) for i in range(running, members)))
+
+
+def _scale_in(members: int, a: Assumptions, streams: Streams) -> Course:
+    gone = _chosen(members, _changed(members, a), streams)
+    return Course(members, tuple(Action(0, "close", i) for i in gone))
+
+
+def _crash(members: int, a: Assumptions, streams: Streams) -> Course:
+    gone = _chosen(members, _changed(members, a), streams)
+    return Course(members, tuple(Action(0, "crash", i) for i in gone))
+
+
+def _sick_host(members: int, a: Assumptions, streams: Streams) -> Course:
+    running = members - 1
+    sick = _chosen(running, _changed(running, a), streams)
+    stalls = tuple(Action(0, "stall", i, a.stall_ms.draw(streams("stall", i))) for i in sick)
+    return Course(running, (*stalls, Action(a.trigger_ms, "start", running)))
+
+
+def _rolling_restart(members: int, a: Assumptions, streams: Streams) -> Course:
+    actions: list[Action] = []
+    at = 0.0
+    for i in _chosen(members, _changed(members, a, 0), streams):
+        actions += [Action(at, "close", i), Action(at + a.restart_ms, "start", i)]
+        at += a.restart_ms + a.restart_gap_ms
+    return Course(members, tuple(actions))
+
+
+def _bounce(members: int, a: Assumptions, streams: Streams) -> Course:
+    chosen = _chosen(members, _changed(members, a, 0), streams)
+    crashes = tuple(Action(0, "crash", i) for i in chosen)
+    return Course(members, (*crashes, *(Action(a.restart_ms, "start", i) for i in chosen)))
+
+
+def _cold_start(members: int, a: Assumptions, streams: Streams) -> Course:
+    starts = tuple(
+        Action(a.start_spread_ms * streams("start", i).random(), "start", i) for i in range(members)
+    )
+    return Course(0, starts)
+
+
+def _partitions_added(members: int, a: Assumptions, streams: Streams) -> Course:
+    return Course(members, (Action(0, "add_partitions", 0),) * int(a.added_partitions))
+
+
+SCENARIOS: Mapping[str, Scenario] = {
+    s.name: s
+    for s in (
+        Scenario(
+            "scale-out",
+            "New members join a running group, which has `members` members then.",
+            _scale_out,
+        ),
+        Scenario("scale-in", "Members close.", _scale_in),
+        Scenario("crash", "Processes die without a word and do not come back.", _crash),
+        Scenario(
+            "sick-host",
+            "The applications of sick hosts stop polling, while their heartbeats go on; then"
+            " another member joins.",
+            _sick_host,
+            least=3,
+        ),
+        Scenario(
+            "rolling-restart",
+            "One member after the other closes and comes back.",
+            _rolling_restart,
+        ),
+        Scenario("bounce", "Processes die at once and come back soon.", _bounce),
+        Scenario("cold-start", "All members of an empty group start.", _cold_start, least=1),
+        Scenario(
+            "partitions-added",
+            "The topic gets more partitions, which the leader sees when it next looks.",
+            _partitions_added,
+            needs="add_partitions",
+        ),
+    )
+}
+
+
+def scenario(name: str) -> Scenario:
+    """The scenario of this name. Raises `UserError`."""
+    if name not in SCENARIOS:
+        raise UserError(f"there is no scenario {name!r}", do="one of " + ", ".join(SCENARIOS))
+    return SCENARIOS[name]

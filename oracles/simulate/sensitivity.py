@@ -1,0 +1,109 @@
+"""How a ratio moves with each assumption: one at a time is made so many times as large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.simulate.assumptions import Assumptions
+from groupcheck.oracles.simulate.compare import compare
+from groupcheck.oracles.simulate.distributions import Distribution
+from groupcheck.oracles.simulate.intervals import Interval
+from groupcheck.oracles.simulate.setup import Setup
+
+FACTORS = (0.25, 4.0)
+# Counts and rates whose other values would be another scenario.
+APART = ("changed_members", "other_requests_per_s", "metadata_bytes")
+FEW = 60  # members of a group that is asked only for what decides
+DIFFERENT = 0.02  # a ratio that moves by less has not moved
+
+
+@frozen
+class Moved:
+    """One assumption, and the ratio with it at some multiples of its value."""
+
+    assumption: str
+    value: str
+    # (factor, the ratio; None: it has none) of values that Kafka and the scenario allow.
+    ratios: tuple[tuple[float, Interval | None], ...]
+
+    def spread(self, base: float) -> float:
+        """By which factor the ratio moves at most, up or down; 1.0: it stays."""
+        means = [r.mean / base for _, r in self.ratios if r is not None]
+        return max((max(m, 1 / m) for m in means), default=1.0)
+
+
+@frozen
+class Sensitivity:
+    """The ratio of a measure of two setups, and how it moves."""
+
+    measure: str
+    # The members of the groups that were asked.
+    members: int
+    base: Interval | None
+    moved: tuple[Moved, ...]
+
+    @property
+    def deciding(self) -> Moved | None:
+        """The assumption with which the ratio moves most, if it moves at all."""
+        if self.base is None:
+            return None
+        base = self.base.mean
+        most = max(self.moved, key=lambda m: m.spread(base), default=None)
+        return most if most is not None and most.spread(base) > 1 + DIFFERENT else None
+
+
+def sensitivity(
+    setups: tuple[Setup, Setup],
+    measure: str = "longest_pause_ms",
+    factors: Sequence[float] = FACTORS,
+    replications: int = 1,
+    seed: int = 0,
+) -> Sensitivity:
+    """The ratio of the first setup's figure to the second's, and how each assumption moves it."""
+
+    def ratio(a: Assumptions) -> Interval | None:
+        changed = [attrs.evolve(setup, assumptions=a) for setup in setups]
+        return compare(changed, replications, seed).ratio(measure, 1)
+
+    base = setups[0].assumptions
+    moved = []
+    for name, value in _varied(base):
+        found = []
+        for factor in factors:
+            changed = scaled(base, name, factor)
+            if changed is not None:
+                found.append((factor, ratio(changed)))
+        moved.append(Moved(name, value, tuple(found)))
+    return Sensitivity(measure, setups[0].members, ratio(base), tuple(moved))
+
+
+def deciding(setups: tuple[Setup, Setup], seed: int = 0) -> Sensitivity:
+    """How the ratio moves in a smaller group of the same kind, to name what decides it."""
+    setup = setups[0]
+    few = min(setup.members, FEW)
+    partitions = max(1, setup.partitions * few // setup.members)
+    small = [attrs.evolve(one, members=few, partitions=partitions) for one in setups]
+    return sensitivity((small[0], small[1]), seed=seed)
+
+
+def _varied(a: Assumptions) -> Iterator[tuple[str, str]]:
+    for field in attrs.fields(Assumptions):
+        value = getattr(a, field.name)
+        if field.name not in APART and value:
+            yield field.name, str(value) if isinstance(value, Distribution) else f"{value:g}"
+
+
+def scaled(a: Assumptions, name: str, factor: float) -> Assumptions | None:
+    """The assumptions with one of them so many times as large; None if they contradict each other
+    then.
+    """
+    value = getattr(a, name)
+    new = value.times(factor) if isinstance(value, Distribution) else value * factor
+    try:
+        return attrs.evolve(a, **{name: new})  # type: ignore[arg-type]
+    except UserError:
+        return None

@@ -1,0 +1,87 @@
+"""What is simulated, and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+from attrs import field, frozen
+
+from groupcheck.oracles.simulate.assumptions import Assumptions
+from groupcheck.oracles.simulate.lag import Lag
+
+
+@frozen(kw_only=True)
+class Setup:
+    """One simulation. Equal setups give equal results."""
+
+    # The name of a variant (`groupcheck list variants`), and of a scenario (`SCENARIOS`).
+    variant: str = "classic"
+    scenario: str = "scale-out"
+    # The members that the group has at most, and the partitions of its one topic.
+    members: int = 100
+    partitions: int = 100
+    seed: int = 0
+    # Virtual time: the run ends then, or once the group rests (if `until_rest`).
+    seconds: float = 1800.0
+    until_rest: bool = True
+    assumptions: Assumptions = field(factory=Assumptions)
+
+    def with_(self, **changes: object) -> Setup:
+        """The same setup with some fields, or assumptions, replaced."""
+        own = {k: v for k, v in changes.items() if k in attrs.fields_dict(Setup)}
+        rest = {k: v for k, v in changes.items() if k not in own}
+        assumptions = attrs.evolve(self.assumptions, **rest)  # type: ignore[arg-type]
+        return attrs.evolve(self, **{"assumptions": assumptions, **own})  # type: ignore[arg-type]
+
+
+@frozen(kw_only=True)
+class Result:
+    """What a rebalance costs. Durations are in milliseconds of virtual time, from the begin of the
+    scenario where it is a moment.
+    """
+
+    setup: Setup
+    # Of members that the scenario does not stop: the longest pause of any, the sum of all, how many
+    # members paused; and the longest pause of each (0 where it never paused), by index.
+    longest_pause_ms: float
+    total_pause_ms: float
+    paused_members: int
+    pauses_ms: tuple[float, ...]
+    # From the start of a process until it has its share: the longest.
+    longest_start_ms: float
+    # Until nothing changed any more; None: the group did not come to rest.
+    settled_ms: float | None
+    # Generations that began.
+    rounds: int
+    # How often somebody began to work on a partition on which another member had worked before.
+    moved_partitions: int
+    # Name of a request -> how many were sent until the end of the run.
+    requests: Mapping[str, int]
+    # Bytes of all answers to JoinGroup.
+    join_answer_bytes: int
+    lag: Lag
+    # When the run ended.
+    ended_ms: float
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """The figures that are compared, by name; what never ended is infinite."""
+        inf = float("inf")
+        return {
+            "longest_pause_ms": self.longest_pause_ms,
+            "total_pause_ms": self.total_pause_ms,
+            "paused_members": float(self.paused_members),
+            "longest_start_ms": self.longest_start_ms,
+            "settled_ms": inf if self.settled_ms is None else self.settled_ms,
+            "rounds": float(self.rounds),
+            "moved_partitions": float(self.moved_partitions),
+            "requests": float(sum(self.requests.values())),
+            "join_answer_bytes": float(self.join_answer_bytes),
+            "stopped_partitions": float(self.lag.stopped_partitions),
+            "stopped_total_ms": self.lag.stopped_total_ms,
+            "stopped_longest_ms": self.lag.stopped_longest_ms,
+            "lag_built_records": self.lag.built_records,
+            "lag_peak_records": self.lag.peak_records,
+            "lag_recovered_ms": inf if self.lag.recovered_ms is None else self.lag.recovered_ms,
+        }

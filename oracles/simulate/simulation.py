@@ -1,0 +1,192 @@
+"""One simulation from its setup to its result."""
+
+from __future__ import annotations
+
+import math
+
+from attrs import evolve
+
+from groupcheck.model.engine import UserError
+from groupcheck.model.variants import registry
+from groupcheck.oracles.simulate.assumptions import Assumptions
+from groupcheck.oracles.simulate.distributions import distribution
+from groupcheck.oracles.simulate.drives import undriven
+from groupcheck.oracles.simulate.lag import lag
+from groupcheck.oracles.simulate.protocol import simulated
+from groupcheck.oracles.simulate.running import Group, Watch
+from groupcheck.oracles.simulate.scenarios import Action, scenario
+from groupcheck.oracles.simulate.setup import Result, Setup
+from groupcheck.oracles.simulate.streams import Streams
+
+LOOK_MS = 1_000.0  # between two looks whether the group rests
+WARM_UP_MS = 100.0  # in a place where everything happens at once
+MOST_MEMBERS = 100_000
+
+
+def simulate(setup: Setup, watch: Watch | None = None) -> Result:
+    """Runs a simulation. `watch(group, rule, index)` is told every rule that fires. Raises
+    `UserError`.
+    """
+    group, last = begun(setup, watch)
+    if setup.until_rest:
+        group.clock.at(last + LOOK_MS, _look, group, last)
+    group.clock.run(setup.seconds * 1000)
+    return _result(setup, group, last)
+
+
+def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
+    """The group at the moment when the scenario begins, with all that the scenario will do on its
+    clock; and when it does the last of it.
+    """
+    _check(setup)
+    variant = registry.load(setup.variant)
+    needs = scenario(setup.scenario).needs
+    added = int(setup.assumptions.added_partitions) if needs == "add_partitions" else 0
+    spec = simulated(variant, setup.members, setup.partitions, added)
+    if needs and needs not in {rule.name for rule in spec.rules}:
+        raise UserError(
+            f"{setup.scenario} needs the rule {needs}, which {setup.variant} does not have",
+            where="scenario",
+            do="simulate triggers, the classic group whose topics change",
+        )
+    if rules := undriven(spec):
+        raise UserError(
+            f"nothing says when {', '.join(rules)} fires",
+            where=setup.variant,
+            do="simulate another variant",
+        )
+    streams = Streams(f"{setup.seed}")
+    course = scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
+    group = Group(spec, variant.coordinator, _calm(setup.assumptions), f"{setup.seed}", watch)
+    _warm_up(group, course.running, setup.assumptions)
+    for action in course.actions:
+        group.clock.at(action.at_ms, _act, group, action)
+    return group, max((a.at_ms + a.length_ms for a in course.actions), default=0.0)
+
+
+def _check(setup: Setup) -> None:
+    least = scenario(setup.scenario).least
+    if not least <= setup.members <= MOST_MEMBERS:
+        raise UserError(
+            f"members is {setup.members}, not a number from {least} to {MOST_MEMBERS:,}",
+            where=setup.scenario,
+        )
+    added = setup.assumptions.added_partitions
+    if setup.scenario == "partitions-added" and not 1 <= added < setup.partitions:
+        raise UserError(
+            f"added_partitions is {added:g}, and partitions {setup.partitions}",
+            where=setup.scenario,
+            do="add at least one, and fewer than all",
+        )
+    if setup.partitions < 1:
+        raise UserError(f"partitions is {setup.partitions}, not a number from 1", where="setup")
+    if not 0 < setup.seconds < 1e9:
+        raise UserError(f"seconds is {setup.seconds:g}, not a number above 0", where="setup")
+
+
+def _calm(a: Assumptions) -> Assumptions:
+    """A place where everything happens at once: there a group comes to rest before the scenario
+    begins.
+    """
+    at_once = distribution(0)
+    return evolve(
+        a,
+        network_ms=at_once,
+        service_ms=at_once,
+        answer_ms=0,
+        append_ms=at_once,
+        assign_ms_per_partition=0,
+        revoke_ms=at_once,
+        resume_ms=at_once,
+        bytes_per_ms=1e12,
+        other_requests_per_s=0,
+        initial_rebalance_delay_ms=1,
+        records_per_s=0,
+    )
+
+
+def _warm_up(group: Group, running: int, a: Assumptions) -> None:
+    """The first members join and come to rest; then the time of the scenario begins."""
+    for index in range(running):
+        group.members.start(index)
+    group.clock.run(WARM_UP_MS)
+    assert not running or (group.coordinator.rests() and group.members.rest())
+    group.clock.reset()
+    group.observer.begin()
+    group.assumptions = a
+    phases = [_phase(group, index, a) for index in range(running)]
+    group.coordinator.ages(lambda index: phases[index])
+    for index, phase in enumerate(phases):
+        group.members.beat_from(index, a.heartbeat_interval_ms - phase)
+        group.members.looks_from(index)
+
+
+def _phase(group: Group, index: int, a: Assumptions) -> float:
+    """How long ago the member's last heartbeat was. All began together with the last round; each
+    was late by up to retry_backoff_ms.
+    """
+    rng = group.streams("heartbeat", index)
+    beats = a.group_age_s * 1000 / (a.heartbeat_interval_ms + a.retry_backoff_ms / 2)
+    late = beats * a.retry_backoff_ms / 2
+    late += rng.gauss(0, 1) * a.retry_backoff_ms * math.sqrt(beats / 12)
+    return (a.group_age_s * 1000 - late) % a.heartbeat_interval_ms
+
+
+def _act(group: Group, action: Action) -> None:
+    if action.what == "stall":
+        group.members.stall(action.member, action.length_ms)
+    elif action.what == "add_partitions":
+        bound = group.world.rules[action.what]
+        outcome = group.world.outcomes(bound, 0)[0]
+        before = group.world["cluster", 0]
+        group.take(bound, 0, outcome, group.clock.now, of_member=True)
+        group.observer.added(group.world["cluster", 0] & ~before, group.clock.now)
+    elif action.what == "start":
+        group.members.start(action.member)
+    else:
+        group.members.stop(action.member, action.what)
+
+
+def _rests(group: Group) -> bool:
+    """Has every process its share, and is every partition somebody's?"""
+    coordinator = group.coordinator
+    quiet = coordinator.rests() and coordinator.knows_all() and not group.observer.stopped
+    return quiet and group.members.rest()
+
+
+def _look(group: Group, last: float) -> None:
+    """Ends the run once the group has been at rest for longer than its members need to hear of
+    anything.
+    """
+    a, now = group.assumptions, group.clock.now
+    quiet = 2 * (a.heartbeat_interval_ms + a.retry_backoff_ms)
+    if now >= max(last, group.observer.changed) + quiet and _rests(group):
+        group.clock.stop()
+    else:
+        group.clock.at(now + LOOK_MS, _look, group, last)
+
+
+def _result(setup: Setup, group: Group, last: float) -> Result:
+    now, seen = group.clock.now, group.observer
+    open_ones = [(index, since, now) for index, since in seen.paused.items()]
+    pauses = [0.0] * setup.members
+    for index, since, until in (*seen.pauses, *open_ones):
+        pauses[index] = max(pauses[index], until - since)
+    starts = [until - since for _, since, until in seen.starts]
+    starts += [now - since for since in seen.starting.values()]
+    total = sum(until - since for _, since, until in (*seen.pauses, *open_ones))
+    return Result(
+        setup=setup,
+        longest_pause_ms=max(pauses, default=0.0),
+        total_pause_ms=total,
+        paused_members=sum(pause > 0 for pause in pauses),
+        pauses_ms=tuple(pauses),
+        longest_start_ms=max(starts, default=0.0),
+        settled_ms=max(seen.changed, last) if _rests(group) else None,
+        rounds=seen.rounds,
+        moved_partitions=seen.moved,
+        requests=dict(sorted(seen.requests.items())),
+        join_answer_bytes=seen.join_bytes,
+        lag=lag(seen.turns, setup.partitions, now, setup.assumptions),
+        ended_ms=now,
+    )

@@ -1,0 +1,27 @@
+"""Random numbers: each member and each kind of draw has a generator of its own, made from the seed
+and its name.
+
+So variants that are compared see the same latencies as long as they do the same, and no variant's
+draws depend on which other ones run.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+
+class Streams:
+    """The generators of one run."""
+
+    def __init__(self, seed: str) -> None:
+        self.seed = seed
+        self._made: dict[str, dict[int, Random]] = {}
+
+    def __call__(self, kind: str, index: int = 0) -> Random:
+        made = self._made.get(kind)
+        if made is None:
+            made = self._made[kind] = {}
+        rng = made.get(index)
+        if rng is None:
+            rng = made[index] = Random(f"{self.seed}/{kind}/{index}")
+        return rng

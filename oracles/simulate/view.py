@@ -1,0 +1,170 @@
+"""A comparison for people: a table side by side, ratios in sentences, assumptions, seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from attrs import frozen
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from groupcheck.oracles.simulate.compare import Comparison
+from groupcheck.oracles.simulate.document import assumptions
+from groupcheck.oracles.simulate.intervals import Interval
+from groupcheck.oracles.simulate.scenarios import SCENARIOS
+from groupcheck.oracles.simulate.sensitivity import DIFFERENT, Sensitivity
+
+
+@frozen
+class Unit:
+    """How figures of one size are written: divided by something, with so many digits behind the
+    point.
+    """
+
+    name: str
+    divisor: float = 1.0
+    digits: int = 0
+
+    def bare(self, value: float) -> str:
+        return f"{value / self.divisor:,.{self.digits}f}"
+
+    def __call__(self, value: float) -> str:
+        if not math.isfinite(value):
+            return "never"
+        return f"{self.bare(value)} {self.name}".rstrip()
+
+
+def duration(ms: float) -> Unit:
+    """Durations of this length as people write them: 12 ms, 3.4 s, 41 min."""
+    if ms < 1000:
+        return Unit("ms", digits=int(0 < ms < 10))
+    return Unit("s", 1000, 1) if ms < 600_000 else Unit("min", 60_000)
+
+
+def count(value: float) -> Unit:
+    """Counts."""
+    return Unit("")
+
+
+def size(value: float) -> Unit:
+    """Bytes."""
+    return Unit("kB", 1000) if value >= 10_000 else Unit("B")
+
+
+MEASURES: tuple[tuple[str, str, Callable[[float], Unit]], ...] = (
+    ("longest_pause_ms", "longest pause of a member", duration),
+    ("total_pause_ms", "all pauses together", duration),
+    ("paused_members", "members that paused", count),
+    ("longest_start_ms", "longest start of a process", duration),
+    ("settled_ms", "until the group rests", duration),
+    ("rounds", "rounds", count),
+    ("moved_partitions", "partitions that moved", count),
+    ("stopped_partitions", "partitions stopped", count),
+    ("stopped_longest_ms", "longest stop of a partition", duration),
+    ("lag_built_records", "records that piled up", count),
+    ("lag_recovered_ms", "until no lag is left", duration),
+    ("requests", "requests sent", count),
+    ("join_answer_bytes", "answers to JoinGroup", size),
+)
+
+
+def view(comparison: Comparison, moved: Sensitivity | None = None) -> RenderableType:
+    """The whole answer."""
+    setup = comparison.rows[0].setup
+    title = (
+        f"{setup.scenario}: {setup.members:,} members, {setup.partitions:,} partitions, seed"
+        f" {comparison.seed}"
+    )
+    if comparison.replications > 1:
+        title += f", {comparison.replications} replications (means, 95 % t intervals)"
+    parts: list[RenderableType] = [
+        Text(title, style="bold"),
+        Text(SCENARIOS[setup.scenario].doc),
+        _table(comparison),
+        *(Text(sentence) for sentence in sentences(comparison)),
+    ]
+    if moved is not None:
+        parts += [Text(""), _moves(moved)]
+    parts += [Text(""), Text("Assumptions (--set NAME=VALUE changes one):"), _assumed(comparison)]
+    return Group(*parts)
+
+
+def _table(comparison: Comparison) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("")
+    for row in comparison.rows:
+        table.add_column(row.setup.variant, justify="right")
+    for name, words, shown in MEASURES:
+        cells = [_cell(row.interval(name), shown) for row in comparison.rows]
+        table.add_row(words, *cells)
+    return table
+
+
+def _cell(found: Interval, unit_of: Callable[[float], Unit]) -> str:
+    unit = unit_of(found.mean)
+    if found.low is None or found.high is None or found.low == found.high:
+        return unit(found.mean)
+    return f"{unit(found.mean)} ({unit.bare(max(found.low, 0))}-{unit.bare(found.high)})"
+
+
+def sentences(comparison: Comparison) -> Iterator[str]:
+    """What the comparison says, in words."""
+    if len(comparison.rows) == 1:
+        return
+    yield ""
+    first = comparison.rows[0].setup.variant
+    for k, row in enumerate(comparison.rows):
+        if k:
+            yield _sentence(comparison, k, first, row.setup.variant)
+
+
+def _sentence(comparison: Comparison, k: int, first: str, other: str) -> str:
+    found = comparison.ratio("longest_pause_ms", k)
+    if found is None:
+        paused = comparison.rows[k].interval("longest_pause_ms").mean
+        if not paused:
+            return f"No member pauses with {other}, so there is no ratio of pauses."
+        return f"The pauses of {first} and {other} have no ratio."
+    text = f"The longest pause with {first} is {found.mean:,.0f} times that with {other}"
+    if found.low is not None and found.high is not None:
+        text += f" (geometric mean of paired runs; 95 % t interval: {found.low:,.0f} to"
+        text += f" {found.high:,.0f})"
+    return text + "."
+
+
+def _moves(moved: Sensitivity) -> RenderableType:
+    factors = sorted({factor for one in moved.moved for factor, _ in one.ratios})
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("assumption")
+    table.add_column("value")
+    for factor in factors:
+        table.add_column(f"x {factor:g}", justify="right")
+    base = moved.base.mean if moved.base is not None else math.nan
+    still = []
+    ordered = sorted(moved.moved, key=lambda one: -one.spread(base)) if moved.base else moved.moved
+    for one in ordered:
+        known = dict(one.ratios)
+        if moved.base is not None and one.spread(base) <= 1 + DIFFERENT:
+            still.append(one.assumption)
+            continue
+        cells = [
+            f"{ratio.mean:,.0f}" if (ratio := known.get(factor)) is not None else "-"
+            for factor in factors
+        ]
+        table.add_row(one.assumption, one.value, *cells)
+    most = moved.deciding
+    words = f"With {moved.members:,} members the longest pauses have a ratio of {base:,.0f}."
+    if most is not None:
+        words += f" What decides it most is {most.assumption} ({most.value})."
+    words += " One assumption at a time, made smaller or larger, gives:"
+    rest = f"It moves by less than {DIFFERENT:.0%} with: {', '.join(still)}." if still else ""
+    return Group(Text(words), table, Text(rest))
+
+
+def _assumed(comparison: Comparison) -> RenderableType:
+    given = assumptions(comparison.rows[0].setup.assumptions)
+    words = [f"{k}={v if isinstance(v, str) else format(v, 'g')}" for k, v in given.items()]
+    return Padding(Text(", ".join(words)), (0, 0, 0, 2))
