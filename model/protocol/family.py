@@ -47,3 +47,5 @@ KEPT_OFFSETS = Family("offsets in full", base="offsets")
 MOVING = Family("fail-over in phases", base="classic")
 # Applications commit in one of the ways of Kafka's client (`classic.commit_styles`).
 STYLES = Family("styles of commits", base="classic")
+# Connect workers: members that keep their work while they join, and a leader with a memory.
+CONNECT = Family("Connect workers", base="connect")

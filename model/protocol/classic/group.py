@@ -8,7 +8,7 @@ and add no state. A value that no rule can read any more is reset.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from enum import IntEnum
 from typing import Generic, Self, TypeVar
 
@@ -167,8 +167,12 @@ class Seat:
     topics: int = 0
     # The partitions in its last subscription (see `JoinGroup.owned`).
     owned: int = 0
+    # What else its last subscription says (see `JoinGroup.more`).
+    more: Hashable = None
     # Its partitions in the stored assignment, as a bit mask.
     share: int = 0
+    # What else the leader tells it (see `Answer.told`).
+    told: Hashable = None
     # Its timer runs. Only known bugs reset this.
     armed: bool = True
     # It was read from the log, which holds only one assignor of those that the member lists: the
