@@ -4,7 +4,7 @@ versions that it had, and the eager one.
 
 from groupcheck.model.assignors.connect.order import listed, running
 from groupcheck.model.assignors.connect.perform import leader_config, perform_assignment
-from groupcheck.model.assignors.connect.releases import CURRENT, SINCE, Release
+from groupcheck.model.assignors.connect.releases import CURRENT, SINCE, Release, of_version
 from groupcheck.model.assignors.connect.values import (
     NOTHING,
     Answer,
@@ -37,6 +37,7 @@ __all__ = [
     "Worker",
     "leader_config",
     "listed",
+    "of_version",
     "perform_assignment",
     "running",
     "work",

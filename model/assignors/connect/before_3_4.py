@@ -45,7 +45,8 @@ def incremental_before_3_4(
     current = loads((name, _without(has, sets.deleted)) for name, has in workers)
     memory, ready = handle_lost(memory, sets.lost, next_, round_, release)
     if memory.delay == 0 and not memory.revoked_in_previous:
-        balancing = _surplus(active, current, release)
+        counted = active if release.counts_duplicates_once else _all(workers)
+        balancing = _surplus(counted, current, release)
         for name, away in balancing.items():
             revoked[name] = union((revoked.get(name, Work()), away))
         memory = evolve(memory, revoked_in_previous=bool(balancing))
@@ -53,7 +54,7 @@ def incremental_before_3_4(
         memory = evolve(memory, revoked_in_previous=memory.delay != 0)
     for kind in KINDS:
         deal(next_, sets.created.kinds[kind] + ready.kinds[kind], kind)
-    return concluded(memory, round_, sets, workers, next_, revoked)
+    return concluded(memory, round_, sets, workers, next_, revoked, release)
 
 
 def _without(has: Work, gone: Work) -> Work:
@@ -77,6 +78,12 @@ def _of_last_owners(deleted: Work, workers: list[tuple[Name, Work]]) -> dict[Nam
         for item in deleted.kinds[kind]:
             of_each.setdefault(owners[kind].get(item), ([], []))[kind].append(item)
     return {name: work(*items) for name, items in of_each.items()}
+
+
+def _all(workers: list[tuple[Name, Work]]) -> Work:
+    """What runs, each item as often as it runs."""
+    connectors = (one for _, has in workers for one in has.connectors)
+    return Work(tuple(connectors), tuple(one for _, has in workers for one in has.tasks))
 
 
 def _surplus(active: Work, current: Loads, release: Release) -> Mapping[Name, Work]:

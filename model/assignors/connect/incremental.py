@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -19,6 +20,7 @@ from groupcheck.model.assignors.connect.dealing import (
     remove,
     surplus_of_both,
 )
+from groupcheck.model.assignors.connect.order import as_set, listed
 from groupcheck.model.assignors.connect.releases import CURRENT, Release
 from groupcheck.model.assignors.connect.values import (
     NOTHING,
@@ -55,7 +57,7 @@ class ClusterAssignment:
     assigned: Mapping[Name, Work]
     # None: what nobody has (before 3.4).
     revoked: Mapping[Name | None, Work]
-    # What each worker has afterwards, sorted.
+    # What each worker has afterwards, sorted; workers that have nothing are left out.
     owners: Mapping[Name, Work]
 
 
@@ -91,13 +93,12 @@ def derived(memory: Memory, configured: Work, active: Work) -> Sets:
 
 
 def reported(round_: Round) -> list[tuple[Name, Work]]:
-    """What each worker runs, an item that it lists twice once."""
+    """What each worker runs, in the order in which the leader reads it, and an item that is there
+    twice once.
+    """
+    read = ((worker.id, listed(worker.work)) for worker in round_.workers)
     return [
-        (
-            one.id,
-            Work(tuple(dict.fromkeys(one.work.connectors)), tuple(dict.fromkeys(one.work.tasks))),
-        )
-        for one in round_.workers
+        (name, Work(*(tuple(dict.fromkeys(items)) for items in has.kinds))) for name, has in read
     ]
 
 
@@ -147,7 +148,7 @@ def incremental(
         for name, _ in workers
         if any(name in taken for taken in (*away, balancing))
     }
-    return concluded(memory, round_, sets, workers, next_, revoked)
+    return concluded(memory, round_, sets, workers, next_, revoked, release)
 
 
 def concluded(
@@ -157,6 +158,7 @@ def concluded(
     workers: Iterable[tuple[Name, Work]],
     next_: Loads,
     revoked: Mapping[Name | None, Work],
+    release: Release,
 ) -> tuple[ClusterAssignment, Memory]:
     """What the workers are told, and what the leader remembers of it (computePreviousAssignment):
     lost work counts as assigned until it is given away.
@@ -179,8 +181,23 @@ def concluded(
                 for kind in KINDS
             )
         )
-    owners = {name: minus(work(*load), revoked.get(name, NOTHING)) for name, load in next_.items()}
-    return ClusterAssignment(assigned, revoked, owners), memory
+    return ClusterAssignment(assigned, revoked, owners(next_, revoked, release)), memory
+
+
+def owners(next_: Loads, revoked: Mapping[Name | None, Work], release: Release) -> dict[Name, Work]:
+    """Who has what afterwards, one owner for each item: the last one in the leader's map
+    (WorkerCoordinator.invertAssignment).
+    """
+    of: tuple[dict[Any, Name], dict[Any, Name]] = ({}, {})
+    for name, load in next_.items():
+        for kind in KINDS:
+            gone = revoked.get(name, NOTHING).kinds[kind] if release.tells_of_revocations else ()
+            of[kind].update((item, name) for item in load[kind] if item not in gone)
+    names = {*of[CONNECTORS].values(), *of[TASKS].values()}
+    return {
+        name: work(*([item for item, owner in one.items() if owner == name] for one in of))
+        for name in names
+    }
 
 
 def handle_lost(
@@ -208,7 +225,7 @@ def handle_lost(
         if release.backs_off:
             memory = evolve(memory, revoked_in_previous=False)
         return memory, NOTHING if candidates else lost
-    empty = [name for name, load in next_.items() if not any(load)]
+    empty = as_set([name for name, load in next_.items() if not any(load)])
     running = now < memory.scheduled_rebalance
     delay = min(memory.scheduled_rebalance - now, max_delay) if running else max_delay
     memory = evolve(

@@ -4,8 +4,10 @@ revoked.
 
 from __future__ import annotations
 
-from groupcheck.model.assignors.connect.values import Connector, Task, Work
-from groupcheck.model.assignors.hash_order import copied, number_hash, text_hash
+from collections.abc import Sequence
+
+from groupcheck.model.assignors.connect.values import Connector, Name, Task, Work
+from groupcheck.model.assignors.hash_order import by_text, copied, number_hash, text_hash
 
 
 def hash_of(connector: Connector) -> int:
@@ -42,3 +44,10 @@ def running(kept: Work, revoked: Work, assigned: Work) -> Work:
         assigned.connectors + tuple(c for c in kept.connectors if c not in stop | names),
         assigned.tasks + tuple(t for t in kept.tasks if t not in stop | new),
     )
+
+
+def as_set(names: Sequence[Name]) -> tuple[Name, ...]:
+    """Workers in the order of a `HashSet`, if they have real ids. Others stay as they are, which is
+    the same for up to twelve workers in the order of a `HashMap`.
+    """
+    return by_text(names) if all(isinstance(name, str) for name in names) else tuple(names)

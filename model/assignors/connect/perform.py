@@ -56,7 +56,7 @@ def perform_assignment(memory: Memory, round_: Round, release: Release = CURRENT
         answers = tuple(
             (name, Answer(round_.leader, offset, assigned=listed(given[name]))) for name in names
         )
-        owners = {name: work(has.connectors, has.tasks) for name, has in given.items()}
+        owners = {name: work(has.connectors, has.tasks) for name, has in given.items() if has}
     else:
         assignor = incremental if release.backs_off else incremental_before_3_4
         change, memory = assignor(memory, evolve(round_, config=config), release)

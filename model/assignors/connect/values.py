@@ -53,7 +53,7 @@ class AssignmentError(IntEnum):
 class Work:
     """Connectors and tasks, no item twice.
 
-    Order counts where a worker reports them: what it lists first is revoked first. In `Memory`, in
+    Order counts in what a worker runs: what it lists first is revoked first. In `Memory`, in
     `Config` and in what is revoked it does not count, and the items are sorted.
     """
 
@@ -114,7 +114,7 @@ class Worker:
     id: Name
     # How far it has read the topic of configurations.
     offset: int = 0
-    # What it runs, in the order in which it lists it.
+    # What it runs, in the order in which it has it.
     work: Work = NOTHING
 
 
@@ -196,7 +196,8 @@ class Assigned:
     # The configurations that the leader has from now on.
     config: Config
     # Who runs what from now on, as the leader believes and as it tells those who ask for the
-    # owner of a connector (WorkerCoordinator.LeaderState); sorted. None: this round says nothing
+    # owner of a connector (WorkerCoordinator.LeaderState); sorted, without workers that have
+    # nothing. None: this round says nothing
     # (CONFIG_MISMATCH), the leader has no such state.
     owners: tuple[tuple[Name, Work], ...] | None = None
 
