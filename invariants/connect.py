@@ -192,9 +192,7 @@ def _counts(masks: Iterable[int], scope: ConnectScope) -> Iterator[list[int]]:
 PLAN = leader.make_plan.name
 
 
-@step_invariant(
-    "walk", "memory", rules=(PLAN,), source="IncrementalCooperativeAssignor; KIP-415"
-)
+@step_invariant("walk", "memory", rules=(PLAN,), source="IncrementalCooperativeAssignor; KIP-415")
 def plan_moves_in_two_steps(before: Any, after: Any) -> bool:
     """A plan gives no work to two workers, and none to a worker while another one reports it.
 
@@ -368,9 +366,7 @@ def candidate_waits(seats: Seats) -> bool:
 
 
 @goal(source="KAFKA-9841")
-def both_report(
-    a: Annotated[Seats, "seats[i]"], b: Annotated[Seats, "seats[j]"]
-) -> bool:
+def both_report(a: Annotated[Seats, "seats[i]"], b: Annotated[Seats, "seats[j]"]) -> bool:
     """Two workers report the same work, because one of them comes back with what was given to the
     other one.
     """

@@ -60,7 +60,7 @@ def story(path: Path, words: Words) -> Story:
             eras.append(Era(number, f"generation {after['core'].generation}"))
     phases = _runs([_phase(s["core"]) for s in states])
     spans = [Span(COORDINATOR, since, until, phase, "phase") for since, until, phase in phases]
-    spans += [span for i in members for span in _owned(states, i)]
+    spans += [span for i in members for span in _owned(states, i, words)]
     return Story(lanes, lines, events, spans, eras)
 
 
@@ -80,7 +80,11 @@ def _line(
         ROUTINE[rule] is None or ROUTINE[rule] in [u.name for u in step.urgent]
     )
     return Line(
-        number, lane, words.tell(step, before, after), tuple(_changes(before, after)), not dull
+        number,
+        lane,
+        words.tell(step, before, after),
+        tuple(_changes(before, after, words)),
+        not dull,
     )
 
 
@@ -91,7 +95,7 @@ def _lane(step: Step, words: Words) -> str:
     return COORDINATOR if coordinator else who
 
 
-def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+def _changes(before: dict[str, Any], after: dict[str, Any], words: Words) -> Iterator[str]:
     old, new = before["core"], after["core"]
     if _phase(old) != _phase(new):
         yield f"group {_phase(old)} -> {_phase(new)}"
@@ -101,7 +105,7 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
         if a.state != b.state:
             yield f"{member(i)} {a.state} -> {b.state}"
         if a.owned != b.owned:
-            yield f"{member(i)} owns {_set(a.owned)} -> {_set(b.owned)}"
+            yield f"{member(i)} owns {_set(a.owned, words)} -> {_set(b.owned, words)}"
     for name in ("committed", "processed"):
         if getattr(before["offsets"], name) != getattr(after["offsets"], name):
             yield f"{name} {getattr(before['offsets'], name)} -> {getattr(after['offsets'], name)}"
@@ -111,8 +115,9 @@ def _phase(core: Core) -> str:
     return "not loaded" if core.loading else str(core.phase)
 
 
-def _set(mask: int) -> str:
-    return "{" + ", ".join(f"p{k}" for k in range(mask.bit_length()) if mask >> k & 1) + "}"
+def _set(mask: int, words: Words) -> str:
+    items = (f"{words.item}{k}" for k in range(mask.bit_length()) if mask >> k & 1)
+    return "{" + ", ".join(items) + "}"
 
 
 def _events(
@@ -160,7 +165,7 @@ def _messages(
         if label == "joined":
             text = f"JoinGroup: generation {after['client'][firing.me].generation}"
         elif label == "assigned":
-            text = f"SyncGroup: {_set(after['client'][firing.me].owned)}"
+            text = f"SyncGroup: {_set(after['client'][firing.me].owned, words)}"
         yield Message(number, COORDINATOR, who, text)
 
 
@@ -177,7 +182,7 @@ def _arrival(path: Path, number: int, me: int | None) -> int | None:
     )
 
 
-def _owned(states: list[dict[str, Any]], i: int) -> Iterator[Span]:
+def _owned(states: list[dict[str, Any]], i: int, words: Words) -> Iterator[Span]:
     """For each partition, the spans in which member i owns it, and those in which it only believes
     so.
     """
@@ -189,7 +194,7 @@ def _owned(states: list[dict[str, Any]], i: int) -> Iterator[Span]:
         ]
         for since, until, kind in _runs(kinds):
             if kind:
-                yield Span(member(i), since, until, f"p{p}", kind)
+                yield Span(member(i), since, until, f"{words.item}{p}", kind)
 
 
 def _current(state: dict[str, Any], i: int) -> bool:

@@ -153,6 +153,7 @@ PARKS = {
     "sync_group:led": ("parks the request", "appends the leader's assignment"),
     "sync_group:parked": ("parks the request",),
 }
+NONE_OF = {"p": "no partition", "t": "no task"}
 STARTS_OVER = "gives up its generation and must join again"
 # What an answer makes a member do: words after the subject. Nothing for what follows by itself: the
 # next outcome says it, or nothing changes for anybody.
@@ -231,8 +232,10 @@ class Words:
     hears: Mapping[str, str] = field(factory=lambda: HEARS)
     # Rule -> its box in the picture, apart from the arrows of its messages.
     notes: Mapping[str, Literal["event", "timer", "fault"]] = field(factory=lambda: NOTES)
-    # Rule that concerns neither a member nor the coordinator -> who acts.
+    # Rule or outcome that concerns neither a member nor the coordinator -> who acts.
     others: Mapping[str, str] = field(factory=dict)
+    # What a bit of an assignment stands for, as one letter: a partition.
+    item: str = "p"
 
     def tell(self, step: Step, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         """One sentence for a step; `before` and `after` map slots to values (arrays: tuples)."""
@@ -294,7 +297,7 @@ class Words:
         elif name == "sync_answer:assigned":
             client = after["client"][me]
             share = client.owned if client.granted == NOTHING else client.granted
-            yield member(me), f"gets {_partitions(share)}"
+            yield member(me), f"gets {self.items(share)}"
             if client.prepare == Prepare.REVOKING:
                 yield member(me), "calls onPartitionsRevoked"
         elif rule == "store_offset":
@@ -302,7 +305,12 @@ class Words:
             text = f"sets the committed offset {back}to {after['offsets'].committed}"
             yield THE_COORDINATOR, text
         elif what := self.hears[name]:
-            yield member(me), what
+            yield self.others.get(name) or member(me), what
+
+    def items(self, mask: int) -> str:
+        """`p0 and p2` for the bits 0 and 2."""
+        named = [f"{self.item}{k}" for k in range(mask.bit_length()) if mask >> k & 1]
+        return _and(named) or NONE_OF[self.item]
 
 
 def _and(words: Sequence[str]) -> str:
@@ -319,7 +327,3 @@ def sent(step: Step, after: Mapping[str, Any]) -> str:
         if firing.me == me and rule in REQUESTS:
             return REQUESTS[rule]
     return type(after["link"][me].late).__name__
-
-
-def _partitions(mask: int) -> str:
-    return _and([f"p{k}" for k in range(mask.bit_length()) if mask >> k & 1]) or "no partition"

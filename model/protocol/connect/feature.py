@@ -9,7 +9,14 @@ from __future__ import annotations
 import attrs
 
 from groupcheck.model.engine import Spec, array, single
-from groupcheck.model.protocol.classic import assignment, client, coordinator, offsets, rounds, walks
+from groupcheck.model.protocol.classic import (
+    assignment,
+    client,
+    coordinator,
+    offsets,
+    rounds,
+    walks,
+)
 from groupcheck.model.protocol.classic import client_faults
 from groupcheck.model.protocol.connect.leader import (
     answering,

@@ -80,7 +80,9 @@ def plans(
     for names in permutations(range(len(claims))):
         for order in permutations(range(len(claims))):
             for came in permutations([k for k in order if claims[k].candidate]):
-                made = _plan(memory, settled, claims, configured, scope, release, names, order, came)
+                made = _plan(
+                    memory, settled, claims, configured, scope, release, names, order, came
+                )
                 found[made] = None
     return tuple(found)
 

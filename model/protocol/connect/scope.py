@@ -54,7 +54,9 @@ class ConnectScope(Scope):
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if not self.atomic_complete:
-            raise ScopeError("workers take over their work in the step of the answer", where="scope")
+            raise ScopeError(
+                "workers take over their work in the step of the answer", where="scope"
+            )
         if self.protocols:
             raise ScopeError("all workers have the same connect.protocol here", where="scope")
 
