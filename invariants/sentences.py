@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
+from groupcheck.invariants.sentences_of_workers import TEMPLATES as OF_WORKERS
 from groupcheck.model.protocol.classic.client import NOTHING, Member
 from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.group import Phase, Recount, is_member
@@ -37,6 +38,7 @@ class Broken:
 
 # Invariant -> template of its sentence, filled in with `_values`.
 TEMPLATES = {
+    **OF_WORKERS,
     "transactions_fenced": "The coordinator accepts a transactional commit from {outsider}",
     "transactions_by_members": "The coordinator accepts a transactional commit from anybody",
     "outsiders_commit_to_empty_groups": (
@@ -244,6 +246,7 @@ def _values(b: Broken) -> dict[str, Any]:
         link = b.of("link")
         values |= {
             "name": member(b.who[0]),
+            "other": member(b.who[-1]),
             "client": b.of("client"),
             "parked": type(link.parked).__name__,
             "answered": type(link.answer.request).__name__ if link.answer else "",

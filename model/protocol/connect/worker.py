@@ -131,6 +131,8 @@ def reporting(original: Rule) -> Rule:
                 )
                 keeps = but(after["client"], owned=was.owned, refused=False)
                 link = but(link, **{place: sent})
+                # The next answer says anew whether it waits.
+                worker = but(worker, waits=False)
                 after = {**after, "client": keeps, "link": link, "worker": worker}
         return after
 
