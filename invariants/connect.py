@@ -12,7 +12,6 @@ from functools import reduce
 from operator import or_
 from typing import Annotated, Any
 
-from groupcheck.invariants.ownership import current
 from groupcheck.model.engine import goal, invariant, step_invariant, view
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults
@@ -21,7 +20,6 @@ from groupcheck.model.protocol.classic.group import Core, Seats, is_member
 from groupcheck.model.protocol.connect import leader, worker
 from groupcheck.model.protocol.connect.leader import Deal, Survey
 from groupcheck.model.protocol.connect.memory import Memory, Schedule
-from groupcheck.model.protocol.connect.plans import Claim
 from groupcheck.model.protocol.connect.scope import ConnectScope
 from groupcheck.model.protocol.connect.worker import Led, Worker
 from groupcheck.model.protocol.family import CONNECT
@@ -44,8 +42,8 @@ def settled_work(
     not only an error.
     """
     settled = client.state == Member.STABLE and not client.refused
-    settled = settled and current(core, seats, client)
-    return worker.runs if settled else 0
+    current = client.generation == core.generation and is_member(seats[client.id])
+    return worker.runs if settled and current else 0
 
 
 @view
@@ -132,7 +130,7 @@ def joins_again(before: Any, after: Any) -> bool:
     told = before.link.answer.told
     if told is None or after.client.generation != before.link.answer.generation:
         return True
-    if not after.client.state == Member.STABLE or before.client.state == Member.STABLE:
+    if after.client.state != Member.STABLE or before.client.state == Member.STABLE:
         return True
     due = told.stops or told.error or after.worker.read != told.offset
     return bool((after.client.rejoin or not due) and after.worker.waits == told.delay)
@@ -169,7 +167,7 @@ def _lost(before: Any, deal: Deal, scope: ConnectScope) -> int:
     remembered = before.memory
     if remembered.revoked & reported:
         return 0
-    return remembered.previous & ~reported & scope.configured(deal.offset)
+    return int(remembered.previous & ~reported & scope.configured(deal.offset))
 
 
 def _counts(masks: Iterable[int], scope: ConnectScope) -> Iterator[list[int]]:
@@ -282,7 +280,7 @@ def candidates_get_lost_work(before: Any, after: Any, scope: ConnectScope) -> bo
     made = _made(before, after)
     if made is None or _remembered(before).schedule != Schedule.OVER:
         return True
-    survey, deal = made
+    deal = made[1]
     lost = _lost(before, deal, scope)
     came = [(claim, share) for claim, share in deal.chosen if claim.candidate]
     if not lost or not came:

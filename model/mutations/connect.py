@@ -156,7 +156,7 @@ MUTATIONS = (
             "The leader did not look whether two workers reported the same work."
             " Seeded: Kafka's assignor without that."
         ),
-        scope={"members": 2, "generations": 3, "faults": {"poll_timeout": 1}},
+        scope={"partitions": 2, "members": 2, "generations": 3, "faults": {"poll_timeout": 1}},
         twists=_released(Release(revokes_duplicates=False, backs_off=False)),
     ),
     Mutation(
@@ -188,7 +188,7 @@ MUTATIONS = (
             "It stopped its work because it did not find the coordinator, and did not note that it"
             " no longer ran. What it believes to run it does not start."
         ),
-        scope={"members": 1, "generations": 2, "faults": {"unreachable": 1}},
+        scope={"partitions": 2, "members": 1, "generations": 2, "faults": {"unreachable": 1}},
         twists={lose_coordinator.name: _marked, **_hearing(_starts_nothing)},
     ),
     Mutation(
@@ -201,7 +201,7 @@ MUTATIONS = (
             "So it ran its work beside the worker to which that was given meanwhile."
             " Seeded: it loses its connection and nothing else."
         ),
-        scope={"members": 1, "generations": 1, "faults": {"unreachable": 1}},
+        scope={"partitions": 2, "members": 1, "generations": 1, "faults": {"unreachable": 1}},
         twists={lose_coordinator.name: _runs_on},
     ),
     Mutation(
@@ -211,7 +211,7 @@ MUTATIONS = (
         family=CONNECT,
         invariant="work_goes_on",
         doc="Its protocol is the incremental one, and it prepares a rebalance as an eager worker.",
-        scope={"members": 2, "generations": 2},
+        scope={"partitions": 2, "members": 2, "generations": 2},
         twists={client.send_join.name: _stops_first},
     ),
     Mutation(
@@ -221,7 +221,7 @@ MUTATIONS = (
         family=CONNECT,
         invariant="joins_again",
         doc="Nobody starts the round that would give the work to another worker.",
-        scope={"members": 2, "generations": 2},
+        scope={"partitions": 2, "members": 2, "generations": 2},
         twists=_hearing(_stays),
     ),
     Mutation(
@@ -231,7 +231,7 @@ MUTATIONS = (
         family=CONNECT,
         invariant="plan_moves_in_two_steps",
         doc="The worker that gets it may start it before the other one has stopped it.",
-        scope={"members": 2, "generations": 2},
+        scope={"partitions": 2, "members": 2, "generations": 2},
         twists={make_plan.name: _at_once},
     ),
     Mutation(
@@ -244,7 +244,13 @@ MUTATIONS = (
             "The leader began a delay of 0 ms, which counts as none, and did not give the work away"
             " either."
         ),
-        scope={"members": 2, "generations": 2, "faults": {"close": 1}, "delay": False},
+        scope={
+            "partitions": 2,
+            "members": 2,
+            "generations": 2,
+            "faults": {"close": 1},
+            "delay": False,
+        },
         twists=_released(Release(reassigns_without_delay=False)),
     ),
     Mutation(
@@ -257,7 +263,7 @@ MUTATIONS = (
             "Nobody runs the work that was given away in an answer that never arrived. Although"
             " nobody had left, the leader waited for the whole delay."
         ),
-        scope={"members": 2, "generations": 3, "faults": {"unreachable": 1}},
+        scope={"partitions": 2, "members": 2, "generations": 3, "faults": {"unreachable": 1}},
         twists=_released(Release(knows_who_was_there=False)),
     ),
     Mutation(
@@ -270,7 +276,7 @@ MUTATIONS = (
             "A worker came back with its work, and its leader did not reset the delay: rounds were"
             " scheduled again and again, and the next worker that left was not waited for."
         ),
-        scope={"members": 2, "generations": 3, "faults": {"poll_timeout": 1}},
+        scope={"partitions": 2, "members": 2, "generations": 3, "faults": {"poll_timeout": 1}},
         twists=_released(Release(ends_the_delay_of_returned_work=False)),
     ),
     Mutation(
@@ -280,7 +286,12 @@ MUTATIONS = (
         family=CONNECT,
         invariant="candidates_get_lost_work",
         doc="The lost work went to the first candidate, and the others stayed empty.",
-        scope={"members": 2, "generations": 4, "faults": {"unreachable": 1, "close": 1}},
+        scope={
+            "partitions": 2,
+            "members": 2,
+            "generations": 4,
+            "faults": {"unreachable": 1, "close": 1},
+        },
         twists=_released(Release(spreads_lost_work=False)),
     ),
     Mutation(
@@ -303,7 +314,7 @@ MUTATIONS = (
         family=CONNECT,
         invariant="plan_knows_all_work",
         doc="It does not compare its offset with those of the others.",
-        scope={"members": 2, "generations": 2, "faults": {"config_update": 1}},
+        scope={"partitions": 2, "members": 2, "generations": 2, "faults": {"config_update": 1}},
         twists={make_plan.name: _behind},
     ),
 )

@@ -7,7 +7,7 @@ given; `NO_ID` is the empty string that a member without an id sends.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from typing import Any
 
 from attrs import frozen
 
@@ -30,7 +30,7 @@ class JoinGroup:
     # which has given up all of them.
     owned: int = 0
     # What else the subscription says (see `protocol.connect`); None: nothing.
-    more: Hashable = None
+    more: Any = None
 
 
 @frozen
@@ -123,4 +123,4 @@ class Answer:
     # member the leader, and only where subscriptions differ (see `triggers`). Otherwise `FOLLOWS`.
     group_topics: int = FOLLOWS
     # What else the leader tells the member; only of a SyncGroup (see `protocol.connect`).
-    told: Hashable = None
+    told: Any = None

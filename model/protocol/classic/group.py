@@ -8,9 +8,9 @@ and add no state. A value that no rule can read any more is reset.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from attrs import frozen
 
@@ -168,11 +168,11 @@ class Seat:
     # The partitions in its last subscription (see `JoinGroup.owned`).
     owned: int = 0
     # What else its last subscription says (see `JoinGroup.more`).
-    more: Hashable = None
+    more: Any = None
     # Its partitions in the stored assignment, as a bit mask.
     share: int = 0
     # What else the leader tells it (see `Answer.told`).
-    told: Hashable = None
+    told: Any = None
     # Its timer runs. Only known bugs reset this.
     armed: bool = True
     # It was read from the log, which holds only one assignor of those that the member lists: the

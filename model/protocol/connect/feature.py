@@ -12,12 +12,12 @@ from groupcheck.model.engine import Spec, array, single
 from groupcheck.model.protocol.classic import (
     assignment,
     client,
+    client_faults,
     coordinator,
     offsets,
     rounds,
     walks,
 )
-from groupcheck.model.protocol.classic import client_faults
 from groupcheck.model.protocol.connect.leader import (
     answering,
     asking_again,

@@ -1,5 +1,5 @@
-"""The plans of a leader of workers: Kafka's assignor (`model.assignors.connect`) with the memory and
-the reports of the model.
+"""The plans of a leader of workers: Kafka's assignor (`model.assignors.connect`) with the memory
+and the reports of the model.
 
 The assignor's answer depends on two orders of the workers' ids, which are random in Kafka: that of
 the ids, and that of a HashMap of them. Here every order is possible, and so is every order in which
@@ -42,8 +42,8 @@ class Share:
 
     # As a bit mask.
     owned: int
-    # What it is told to stop, as a bit mask. It may never have had some of this: the plan gives lost
-    # work to a candidate first, and then takes back what is too much.
+    # What it is told to stop, as a bit mask. It may never have had some of this: the plan gives
+    # lost work to a candidate first, and then takes back what is too much.
     stops: int = 0
     candidate: bool = False
 
@@ -76,7 +76,7 @@ def plans(
     """Every plan that the leader may make, each once. `settled`: its last plan is that of the
     generation that it completed last. `claims`: in ascending order.
     """
-    found = {}
+    found: dict[Planned, None] = {}
     for names in permutations(range(len(claims))):
         for order in permutations(range(len(claims))):
             for came in permutations([k for k in order if claims[k].candidate]):
@@ -98,10 +98,9 @@ def _plan(
     order: tuple[int, ...],
     came: tuple[int, ...],
 ) -> Planned:
-    """The plan where the worker of `claims[k]` is called `names[k]`, the workers stand in the map in
-    this `order`, and the candidates `came` in that one.
+    """The plan where the worker of `claims[k]` is called `names[k]`, the workers stand in the map
+    in this `order`, and the candidates `came` in that one.
     """
-    running = memory.schedule == Schedule.RUNNING
     known = [names[k] for k, claim in enumerate(claims) if claim.known]
     gone = range(len(claims), len(claims) + memory.members - len(known))
     scheduled = {Schedule.NONE: 0, Schedule.RUNNING: DUE_MS, Schedule.OVER: NOW}[memory.schedule]

@@ -40,7 +40,9 @@ class ConnectScope(Scope):
     cooperative: ClassVar[bool] = True
 
     assignor: str = _bound("incremental", "How the leader assigns the work.")
-    partitions: int | None = _bound(2, "Tasks of the one connector.", _between(1, 8))
+    partitions: int | None = _bound(
+        1, "Tasks of the one connector. Balance needs two or more.", _between(1, 8)
+    )
     connectors: int = _bound(
         0,
         "Connectors that are dealt out beside the tasks. The leader deals both kinds out"
