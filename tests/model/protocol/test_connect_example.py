@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from connect_play import CONNECT, Play
+from connect_play import Play
 
 from groupcheck.model.assignors.connect import (
     Config,
@@ -19,7 +19,9 @@ from groupcheck.model.assignors.connect import (
     running,
 )
 from groupcheck.model.protocol.connect.memory import Schedule
-from groupcheck.oracles import cli
+from groupcheck.oracles.check.run import walk
+from groupcheck.oracles.explain.subject import subject
+from groupcheck.oracles.show.html import image
 
 C1, C2, C3 = 0, 1, 2
 P0, P1, P2, P3 = (1 << k for k in range(4))
@@ -190,14 +192,10 @@ def test_all_that_come_back_with_nothing_get_an_equal_part(first: int) -> None:
     assert planned(play.world)[C3] == (P1 | P2) & ~wanted
 
 
-def test_the_page_replays_the_example_and_shows_its_picture(tmp_path: Path) -> None:
+def test_the_page_replays_the_example_and_shows_its_picture() -> None:
     play = over()
     play.synced(C1, C2, C3)
-    page = (ROOT / "docs" / "explanation" / "connect.md").read_text("utf-8")
-    assert play.key in page
-    drawn = tmp_path / "connect.svg"
-    faults = ["--fault", "crash=1", "--fault", "session_timeout=1"]
-    size = ["--members", "3", "--partitions", "4", "--generations", "4"]
-    assert CONNECT.name == "connect"
-    assert cli.run(["explain", "connect", play.key, *size, *faults, "--html", str(drawn)]) == 0
-    assert drawn.read_text("utf-8")
+    page = ROOT / "docs" / "explanation" / "connect.md"
+    assert play.key in page.read_text("utf-8")
+    told = walk(subject("connect", **SCOPE), play.key).report().explanations[0]
+    assert image(told) == page.with_suffix(".svg").read_text("utf-8")
