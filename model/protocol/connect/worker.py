@@ -158,8 +158,8 @@ def joining(original: Rule) -> Rule:
 
 def completing(original: Rule) -> Rule:
     """The answer to SyncGroup, with onJoinComplete and what the herder does then: it stops what is
-    revoked, reads the topic of configurations to its end if it is behind, and starts its work
-    (DistributedHerder.handleRebalanceCompleted).
+    revoked, reads the topic of configurations up to the leader's offset if it is behind, and starts
+    its work (DistributedHerder.handleRebalanceCompleted). What is still newer it reads later.
     """
 
     def change(
@@ -168,7 +168,7 @@ def completing(original: Rule) -> Rule:
         if label != "assigned":
             return after
         told, was, member = before["link"].answer.told, before["worker"], after["client"]
-        worker = but(was, read=was.read if was.read >= told.offset else before["config"])
+        worker = but(was, read=max(was.read, told.offset))
         if told.error:
             led = Led.NO if was.led == Led.NO else Led.STALE
             kept = but(member, owned=before["client"].owned, refused=True, rejoin=True)
@@ -186,7 +186,7 @@ def completing(original: Rule) -> Rule:
         after = {**after, "worker": worker, "client": member}
         return after if fits else (OUTDATED, after)
 
-    changed = extended(original, change, "worker", "config")
+    changed = extended(original, change, "worker")
     return attrs.evolve(changed, labels=(*changed.labels, MISMATCHED, OUTDATED))
 
 
@@ -196,7 +196,8 @@ def _completed(led: Led) -> Led:
 
 # -- what ends a process
 
-ENDING = (client_faults.crash, client_faults.close, client_faults.delay_request, client.closed)
+# (A worker that is closing has stopped its work: `closed` has nothing to add.)
+ENDING = (client_faults.crash, client_faults.close, client_faults.delay_request)
 
 
 def stopping(original: Rule) -> Rule:
