@@ -57,6 +57,6 @@ VARIANT = Variant(
     covers=COVERS,
     unreached=UNREACHED,
     real=KAFKA_COORDINATOR,
-    unexecuted=dict.fromkeys(PASSED_ON, NO_REPORT),
+    unexecuted={**dict.fromkeys(PASSED_ON, NO_REPORT), **OF_LEADER},
     bookkeeping={**BOOKKEEPING, **OF_LEADER},
 )
