@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import pytest
 
 from groupcheck.model.engine import ScopeError, reference
