@@ -51,3 +51,5 @@ STYLES = Family("styles of commits", base="classic")
 ASYNC_SERVER = Family("asynchronous server-side rebalance", base="async_server")
 # Where a producer's records without a key go.
 PARTITIONER = Family("sticky partitioner", base="sticky_partitioner")
+# Connect workers: members that keep their work while they join, and a leader with a memory.
+CONNECT = Family("Connect workers", base="connect")

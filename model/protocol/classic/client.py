@@ -117,7 +117,7 @@ class Client:
     # It is closing, and its LeaveGroup stands behind a parked request.
     closing: bool = False
     # It did not take over its share, because a topic of it is no longer in its subscription (see
-    # `triggers`). It will join again. Only in STABLE.
+    # `triggers`), or has given it up (see `protocol.connect`). It will join again. Only in STABLE.
     refused: bool = False
     # What its application waits for (see `commit_styles`).
     calls: Calls = Calls.NOTHING
