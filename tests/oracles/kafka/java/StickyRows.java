@@ -9,8 +9,8 @@ import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
 
 /**
- * What Kafka's partitioners do, row by row, one line each. Both classes are found by name: the one of
- * KIP-480 is gone since Kafka 4.0, the one of KIP-794 is not public.
+ * What Kafka's partitioners do, row by row, one line each. Both classes are found by name: the one
+ * of KIP-480 is gone since Kafka 4.0, the one of KIP-794 is not public.
  *
  * <pre>
  *     sticky N OLD PREVIOUS: the partitions after onNewBatch, of N; OLD -1: none is sticky yet
@@ -26,7 +26,8 @@ public class StickyRows {
         if (args[0].equals("sticky")) {
             sticky(Class.forName("org.apache.kafka.clients.producer.UniformStickyPartitioner"));
         } else {
-            builtIn(Class.forName("org.apache.kafka.clients.producer.internals.BuiltInPartitioner"));
+            builtIn(Class.forName(
+                "org.apache.kafka.clients.producer.internals.BuiltInPartitioner"));
         }
     }
 
@@ -41,8 +42,10 @@ public class StickyRows {
                     Set<Object> after = new TreeSet<>();
                     for (int k = 0; k < TRIES; k++) {
                         Object one = type.getConstructor().newInstance();
-                        if (old >= 0 && !partition.invoke(one, TOPIC, null, null, null, null, cluster)
-                                .equals(old)) {
+                        Object now = old < 0
+                            ? old
+                            : partition.invoke(one, TOPIC, null, null, null, null, cluster);
+                        if (!now.equals(old)) {
                             continue;
                         }
                         onNewBatch.invoke(one, TOPIC, cluster, previous);
@@ -64,7 +67,8 @@ public class StickyRows {
         for (int batch = 1; batch <= 4; batch++) {
             for (int produced = 0; produced < 2 * batch; produced++) {
                 for (boolean enabled : new boolean[] {false, true}) {
-                    Object one = create.newInstance(logs.getConstructor().newInstance(), TOPIC, batch);
+                    Object log = logs.getConstructor().newInstance();
+                    Object one = create.newInstance(log, TOPIC, batch);
                     Object info = peek.invoke(one, two);
                     if (produced > 0) {
                         update.invoke(one, info, produced, two, false);
@@ -75,7 +79,8 @@ public class StickyRows {
                 }
             }
         }
-        Method partition = Class.forName(type.getName() + "$StickyPartitionInfo").getMethod("partition");
+        Class<?> chosen = Class.forName(type.getName() + "$StickyPartitionInfo");
+        Method partition = chosen.getMethod("partition");
         for (int n = 1; n <= 3; n++) {
             Cluster cluster = cluster(n);
             Set<Object> after = new TreeSet<>();
