@@ -37,6 +37,26 @@ class Broken:
 
 # Invariant -> template of its sentence, filled in with `_values`.
 TEMPLATES = {
+    "work_runs_once": "{name} runs work that {other} runs, too",
+    "runs_all_of_its_share": "{name} has its share, and does not run all of it",
+    "work_goes_on": "{name} stops work to join again, although nobody has revoked it",
+    "stops_when_cut_off": "{name} does not find the coordinator, and goes on with its work",
+    "joins_again": "{name} does not join again, although its answer makes that necessary",
+    "plan_moves_in_two_steps": "the leader gives away work that another worker still runs",
+    "idle_work_is_scheduled": (
+        "the leader's plan leaves work to nobody, and nobody will join again because of that"
+    ),
+    "delay_has_a_reason": "the leader begins a delay, although no worker has left",
+    "delay_ends_when_work_is_back": "the leader goes on with a delay, although no work is lost",
+    "candidates_get_lost_work": (
+        "the delay is over, and the workers that came back do not get equal parts of the lost work"
+    ),
+    "last_plan_is_balanced": (
+        "the leader's plan gives one worker more than its part, and nobody will join again"
+    ),
+    "plan_knows_all_work": (
+        "the leader makes a plan from configurations that are older than a worker's"
+    ),
     "transactions_fenced": "The coordinator accepts a transactional commit from {outsider}",
     "transactions_by_members": "The coordinator accepts a transactional commit from anybody",
     "outsiders_commit_to_empty_groups": (
@@ -85,6 +105,18 @@ TEMPLATES = {
         " which nobody has processed, is skipped"
     ),
     "bounces_cost_nothing": "{name} comes back, and its share does not simply stay where it is",
+    "one_record_at_risk": (
+        "{name} begins another record while only {offsets.committed} are committed, although"
+        " commitSync has thrown nothing"
+    ),
+    "nothing_uncommitted": (
+        "{name} begins another record of p{offsets.watched} while {offsets.committed} are committed"
+    ),
+    "calls_hold_the_thread": "{name} joins again while its application waits in commitSync",
+    "close_commits": "{actor} closes and leaves, and has not committed what it has processed",
+    "same_join_starts_no_round": (
+        "{name} sends the JoinGroup that it has sent before, and a round starts"
+    ),
     "commits_by_owners": "The coordinator accepts a commit of {name}, which has no partition",
     "offsets_only_grow": "The committed offset of p{offsets.watched} falls to {offsets.committed}",
     "answered_at_most_once": (
@@ -196,7 +228,7 @@ TEMPLATES = {
     "loaded_as_logged": (
         "The new coordinator has loaded something else of {name} than the last group record says"
     ),
-    "loading_answers_nothing": (
+    "loading_serves_nobody": (
         "{name} is answered by a coordinator that has not loaded the group yet, as if it had"
     ),
     "unload_sends_away": (
@@ -232,6 +264,7 @@ def _values(b: Broken) -> dict[str, Any]:
         link = b.of("link")
         values |= {
             "name": member(b.who[0]),
+            "other": member(b.who[-1]),
             "client": b.of("client"),
             "parked": type(link.parked).__name__,
             "answered": type(link.answer.request).__name__ if link.answer else "",

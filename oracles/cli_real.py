@@ -28,6 +28,7 @@ CONFORM_MODES = {
     "VARIANT --whole": "members mutation max-differences seed schedules",
     "VARIANT --live": "members generations set mutation seed schedules junit",
     "assignors": "members assignor seed diff findings junit",
+    "connect": "seed diff junit",
 }
 
 
@@ -40,16 +41,16 @@ CONFORM_MODES = {
         "groupcheck conform classic --whole --members 2",
         "groupcheck conform classic --diff 4.0.0 4.3.0",
         "groupcheck conform assignors --assignor sticky",
+        "groupcheck conform connect --kafka 3.3.2",
     ),
 )
 @click.argument("variant", default="classic", shell_complete=names_of("variants"))
 @click.option(
     "--side",
-    type=click.Choice(["coordinator", "member"]),
-    default="coordinator",
-    show_default=True,
-    help="Which side of the model to compare: the coordinator with Kafka's, or the member with"
-    " the one of Kafka's Java client.",
+    type=click.Choice(["coordinator", "member", "leader"]),
+    show_default="coordinator; leader if VARIANT is connect",
+    help="Which side of the model to compare: the coordinator with Kafka's, the member with"
+    " the one of Kafka's Java client, or the leader of Kafka Connect's workers.",
 )
 @click.option("--members", type=COUNT, metavar="N", help="Members of the group at the same time.")
 @click.option("--generations", type=COUNT, metavar="N", help="Last generation to explore.")
@@ -68,8 +69,8 @@ CONFORM_MODES = {
     type=SETTING,
     multiple=True,
     metavar="NAME=VALUE",
-    help="Set max_size, two_step or protocols of the scope; with `--side member` partitions,"
-    " records or autocommit. Repeatable.",
+    help="Set a field of the scope, such as max_size, two_step or protocols; `groupcheck list scope"
+    " --variant VARIANT` lists all. Repeatable.",
 )
 @click.option(
     "--kafka",
@@ -162,7 +163,8 @@ def conform(**options: Any) -> int:
     1 if they differ, with 3 if not everything was executed or seen. Needs a JDK 17 and Maven.
 
     If VARIANT is `assignors`, compare the assignors with Kafka's classes instead, on all small
-    inputs and 10,000 larger ones.
+    inputs and 10,000 larger ones. If it is `connect`, compare the leader of Kafka Connect's workers
+    with Connect's own, round by round; versions of Kafka from 2.3.0 on are known there.
     """
     from groupcheck.oracles.commands import conform
 

@@ -65,11 +65,9 @@ SCENARIOS = (
 @click.option(
     "--replications",
     type=POSITIVE,
-    default=1,
-    show_default=True,
     metavar="N",
     help="Runs of each variant, with the seeds from --seed on. More than one gives 95 % t"
-    " intervals.",
+    " intervals. Default: 5 with --compare, otherwise 1.",
 )
 @click.option(
     "--seed", type=COUNT, default=0, show_default=True, metavar="N", help="The first seed."

@@ -176,9 +176,9 @@ def _real_bugs(
 
     if parquet or scored:
         raise UserError(
-            "says nothing of real code",
+            "is about bugs in the model, and --real shows bugs in real code",
             where="--parquet" if parquet else "--score",
-            do="leave out --real, or this",
+            do=f"leave out --real or {'--parquet' if parquet else '--score'}",
         )
     shown = [perform(exhibit, say) for exhibit in exhibits(ids)]
     if html:
@@ -193,9 +193,12 @@ def _real_bugs(
     return 0 if all(one.reproduced for one in shown) else 1
 
 
-def conform(live: bool, whole: bool, schedules: int | None, side: str, **options: Any) -> int:
+def conform(
+    live: bool, whole: bool, schedules: int | None, side: str | None, **options: Any
+) -> int:
     """`groupcheck conform`: see `groupcheck.oracles.conform.command`,
     `groupcheck.oracles.conform.member.command` for `--side member`,
+    `groupcheck.oracles.connect.command` for `--side leader`,
     `groupcheck.oracles.wire.command` for `--live`, and `groupcheck.oracles.conform.whole.command`
     for `--whole`.
     """
@@ -213,6 +216,10 @@ def conform(live: bool, whole: bool, schedules: int | None, side: str, **options
         )
     not_read({f"--{name}": options[name] for name in ("parquet", "junit")}, [])
     _can_write_table(options["parquet"])
+    if side == "leader" or (side is None and options["variant"] == "connect"):
+        from groupcheck.oracles.connect.command import run as run_leader
+
+        return run_leader(live=live, whole=whole, schedules=schedules, **options)
     if side == "member":
         return run_member(live=live, whole=whole, schedules=schedules, **options)
     if whole:

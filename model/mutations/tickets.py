@@ -11,6 +11,14 @@ from collections.abc import Mapping
 
 VERSIONS: Mapping[str, str] = {
     "IBM/sarama#1462": "Sarama, not fixed when it was last looked at",
+    "KAFKA-9184": "Kafka Connect 2.3, fixed in 2.4.0",
+    "KAFKA-9841": "Kafka Connect, fixed in 2.5.1 and 2.6.0",
+    "KAFKA-9848": "Kafka Connect, fixed in 2.5.1 and 2.6.0",
+    "KAFKA-9851": "Kafka Connect, fixed in 2.5.1 and 2.6.0",
+    "KAFKA-10413": "Kafka Connect, fixed in 2.6.2, 2.7.1 and 2.8.0",
+    "KAFKA-10763": "Kafka Connect, fixed in 2.6.2, 2.7.1 and 2.8.0",
+    "KAFKA-12495": "Kafka Connect, fixed in 3.4.0",
+    "KAFKA-15693": "Kafka Connect, fixed in 3.5.2, 3.6.1 and 3.7.0",
     "KAFKA-10284": "Kafka 2.3.0 to 2.6.0, fixed in 2.6.1 and 2.7.0",
     "KAFKA-12890": "Kafka 2.6.1, 2.7 and 2.8.0, fixed in 2.8.1 and 3.0.0",
     "KAFKA-12983": "Kafka, fixed in 2.7.2, 2.8.1 and 3.0.0",

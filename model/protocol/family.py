@@ -45,5 +45,11 @@ CALLBACKS = Family("rebalance callbacks", base="cooperative_callbacks")
 KEPT_OFFSETS = Family("offsets in full", base="offsets")
 # A fail-over takes its phases (`classic.moving`).
 MOVING = Family("fail-over in phases", base="classic")
+# Applications commit in one of the ways of Kafka's client (`classic.commit_styles`).
+STYLES = Family("styles of commits", base="classic")
 # A coordinator that makes the plan itself, while members go on.
 ASYNC_SERVER = Family("asynchronous server-side rebalance", base="async_server")
+# Where a producer's records without a key go.
+PARTITIONER = Family("sticky partitioner", base="sticky_partitioner")
+# Connect workers: members that keep their work while they join, and a leader with a memory.
+CONNECT = Family("Connect workers", base="connect")

@@ -8,7 +8,7 @@ SyncGroup that follows a JoinGroup answer is a step of its own, or the sync time
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from attrs import frozen
 
@@ -99,7 +99,7 @@ def waits(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int) -> bool:
 
 
 def deliver(
-    link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int, code: int, *fields: int
+    link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int, code: int, *fields: Any
 ) -> Link:
     """Answers a parked request, if the connection that sent it still waits. `code` and `fields` are
     those of the `Answer`.

@@ -7,6 +7,8 @@ given; `NO_ID` is the empty string that a member without an id sends.
 
 from __future__ import annotations
 
+from typing import Any
+
 from attrs import frozen
 
 from groupcheck.model.protocol.codes import NONE
@@ -27,6 +29,8 @@ class JoinGroup:
     # The partitions that the member says it owns (KIP-429), as a bit mask; 0 from an eager member,
     # which has given up all of them.
     owned: int = 0
+    # What else the subscription says (see `protocol.connect`); None: nothing.
+    more: Any = None
 
 
 @frozen
@@ -118,3 +122,5 @@ class Answer:
     # The topics of all members' subscriptions, as a bit mask; only of a JoinGroup that makes the
     # member the leader, and only where subscriptions differ (see `triggers`). Otherwise `FOLLOWS`.
     group_topics: int = FOLLOWS
+    # What else the leader tells the member; only of a SyncGroup (see `protocol.connect`).
+    told: Any = None

@@ -5,36 +5,21 @@ features, `groupcheck.model.protocol.classic.static` and `groupcheck.model.proto
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, ClassVar
 
-import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Spec
-from groupcheck.model.protocol.classic import rules
-from groupcheck.model.protocol.classic.covers import (
-    BOOKKEEPING,
-    KAFKA_COORDINATOR,
-    OF_PHASES_ONLY,
-    cover,
-)
-from groupcheck.model.protocol.classic.rules import COORDINATOR
-from groupcheck.model.protocol.classic.scope import ASSIGNORS
+from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, cover
+from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.static import (
-    MORE,
     STATIC_SPENT_BY,
     StaticScope,
     static_membership,
 )
-from groupcheck.model.protocol.classic.static_covers import NEVER_EXECUTED, UNREACHED
-from groupcheck.model.protocol.classic.story import story
+from groupcheck.model.protocol.classic.static_covers import NEVER_EXECUTED, NO_LEAVING, UNREACHED
 from groupcheck.model.protocol.classic.takeover import MORE_RULES
 from groupcheck.model.protocol.classic.twins import TWIN_RULES, WORDS, twins
-from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS, TWINS
-from groupcheck.model.protocol.faults import CLASSIC_FAULTS
-from groupcheck.model.protocol.feature import composed
-from groupcheck.model.protocol.variant import Variant
+from groupcheck.model.protocol.family import STATIC_MEMBERS, TWINS
 
 COVERS = (
     cover(
@@ -199,12 +184,7 @@ class TwinsScope(StaticScope):
     NO_PHASES: ClassVar[str] = "its phases do not know twins"
 
 
-def spec(scope: TwinsScope) -> Spec:
-    """The protocol at a scope, without invariants."""
-    return attrs.evolve(composed(rules.spec(scope), [static_membership, twins]), name="twins")
-
-
-VARIANT = Variant(
+VARIANT = preset(
     name="twins",
     title="Classic group, two static members with one instance id",
     doc=(
@@ -212,20 +192,20 @@ VARIANT = Variant(
         " group.instance.id by mistake: each takes the place of the other one, which is fenced"
         " (KIP-345)."
     ),
+    features=[static_membership, twins],
     scope_type=TwinsScope,
-    spec=spec,
-    faults={**CLASSIC_FAULTS, **MORE},
-    assignors=ASSIGNORS,
-    families=(CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS, TWINS),
-    coordinator=COORDINATOR | {r.name for r in (*MORE_RULES, *TWIN_RULES)},
-    tell=WORDS.tell,
-    story=partial(story, words=WORDS),
+    families=[STATIC_MEMBERS, TWINS],
+    words=WORDS,
+    coordinator=[*MORE_RULES, *TWIN_RULES],
     spent_by=STATIC_SPENT_BY,
     covers=COVERS,
-    unreached={**UNREACHED, "commit_answer:retry": OF_PHASES_ONLY["commit_answer:retry"]},
-    real=KAFKA_COORDINATOR,
+    unreached=UNREACHED,
     executed=EXECUTED,
     asked=EXECUTED[0],
     conformed=CONFORMED,
-    bookkeeping={**BOOKKEEPING, **NEVER_EXECUTED, **dict.fromkeys(MOVES, OF_THE_MODEL)},
+    bookkeeping={**NEVER_EXECUTED, **dict.fromkeys(MOVES, OF_THE_MODEL)},
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart={**MEMBER_APART, "leave_answer": NO_LEAVING},
+    member_scopes=({"members": 2, "partitions": 2},),
 )

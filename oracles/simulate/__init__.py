@@ -15,9 +15,10 @@ second model of it exists here. What is added is time: `assumptions` says how lo
 `Assumptions`, `Comparison`) are frozen attrs, equal setups give equal results, and
 `Result.measures` has the figures by name.
 
-Where things are: `world` (slots and rules), `clock`, `running` (a group: steps cut where a message
-travels), `coordinator` and `members` (the two sides), `plan` (one plan instead of all), `observer`
-and `lag` (what is measured), `simulation` (one run), `compare` and `intervals` (many).
+Where things are: `world` (slots and rules), `clock`, `parts` and `running` (a group: steps cut
+where a message travels), `coordinator` and `members` (the two sides), `plan` (one plan instead of
+all), `observer` and `lag` (what is measured), `simulation` (one run), `compare`, `intervals` and
+`sensitivity` (many).
 """
 
 from groupcheck.oracles.simulate.assumptions import Assumptions, documented, with_settings

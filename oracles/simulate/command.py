@@ -14,6 +14,7 @@ from groupcheck.oracles.simulate.document import document
 from groupcheck.oracles.simulate.sensitivity import Sensitivity, deciding, sensitivity
 from groupcheck.oracles.simulate.setup import Setup
 
+COMPARED = 5  # replications of variants that are compared
 TWO_ORDERS = 100  # a ratio below this is explained without being asked for
 
 
@@ -24,7 +25,7 @@ def run(
     scenario: str,
     members: int,
     partitions: int | None,
-    replications: int,
+    replications: int | None,
     seed: int,
     seconds: float,
     whole: bool,
@@ -55,10 +56,10 @@ def run(
         )
         for name in variants
     ]
-    comparison = compare(setups, replications, seed)
+    comparison = compare(setups, replications or (COMPARED if compared else 1), seed)
     moved: Sensitivity | None = None
     if moves:
-        moved = sensitivity((setups[0], setups[1]), replications=replications, seed=seed)
+        moved = sensitivity((setups[0], setups[1]), replications=replications or 1, seed=seed)
     elif len(setups) == 2:
         found = comparison.ratio("longest_pause_ms", 1)
         if found is not None and found.mean < TWO_ORDERS:

@@ -9,7 +9,7 @@ follows (answers, timers) happens when the thread is done with it.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from groupcheck.model.protocol.classic.group import Core, Phase
 from groupcheck.model.protocol.codes import NONE
@@ -17,11 +17,9 @@ from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import JoinGroup, Store
 from groupcheck.oracles.simulate import losses
 from groupcheck.oracles.simulate.drives import APPENDS, COMMIT, TIMERS, commit_key
+from groupcheck.oracles.simulate.parts import Parts
 from groupcheck.oracles.simulate.sizes import join_answer_bytes
-
-if TYPE_CHECKING:
-    from groupcheck.oracles.simulate.running import Group
-    from groupcheck.oracles.simulate.world import Bound
+from groupcheck.oracles.simulate.world import Bound
 
 
 def _leader(seats: Any) -> int | None:
@@ -34,7 +32,7 @@ def _leader(seats: Any) -> int | None:
 class Coordinator:
     """The thread, the timers and the connections of one coordinator."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Parts) -> None:
         self.group = group
         self.idle_at = 0.0  # when the thread is done with all that has arrived
         rules = group.world.rules
@@ -110,7 +108,7 @@ class Coordinator:
         if of_member and len(link.queue) > len(old.queue):
             group.observer.sent(link.queue[-1])
         request = link.request
-        if request is not None and request is not old.request:
+        if request is not None and request != old.request:
             turn = self.turn[index] = self.turn[index] + 1
             if of_member:
                 group.observer.sent(request)
@@ -124,7 +122,7 @@ class Coordinator:
                 group.clock.at(now + append, self.stored, index, turn)
             else:
                 group.clock.at(now, self.arrive, index, turn)
-        elif link.answer is not None and link.answer is not old.answer:
+        elif link.answer is not None and link.answer != old.answer:
             self._outgoing.append((index, old))
         elif request is None and link.answer is None and link.queue and link.parked is None:
             group.clock.at(now, self._read, index)
@@ -150,7 +148,7 @@ class Coordinator:
         for index, old in sent:
             answer = group.link(index).answer
             assert answer is not None
-            if answer.request is old.parked:
+            if answer.request == old.parked:
                 at += a.answer_ms
             size = 0
             if isinstance(answer.request, JoinGroup):

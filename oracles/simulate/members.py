@@ -11,15 +11,13 @@ Kafka: AbstractCoordinator (HeartbeatThread, ensureActiveGroup), Heartbeat.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from groupcheck.model.protocol.messages import JoinGroup, SyncGroup
 from groupcheck.oracles.simulate import losses
 from groupcheck.oracles.simulate.drives import AT_ONCE, AT_POLL, HEARTBEAT, REFRESHES
 from groupcheck.oracles.simulate.observer import settled
-
-if TYPE_CHECKING:
-    from groupcheck.oracles.simulate.running import Group
+from groupcheck.oracles.simulate.parts import Parts
 
 NEVER = float("inf")
 
@@ -27,7 +25,7 @@ NEVER = float("inf")
 class Members:
     """All processes of a group."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Parts) -> None:
         self.group = group
         n = group.size
         rules = group.world.rules
@@ -369,7 +367,7 @@ class Members:
         """request.timeout.ms is over, and the coordinator will not answer."""
         group = self.group
         link = group.link(index)
-        if link.orphaned and link.parked is request:
+        if link.orphaned and link.parked == request:
             bound = group.world.rules["request_timeout"]
             found = group.world.outcomes(bound, index)
             if found:

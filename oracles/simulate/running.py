@@ -17,20 +17,18 @@ from groupcheck.model.protocol.classic.group import ENDED, REST, Walk
 from groupcheck.model.protocol.classic.walks import begin_walk
 from groupcheck.model.protocol.link import Link
 from groupcheck.oracles.simulate.assumptions import Assumptions
-from groupcheck.oracles.simulate.clock import Clock
 from groupcheck.oracles.simulate.coordinator import Coordinator
 from groupcheck.oracles.simulate.members import Members
-from groupcheck.oracles.simulate.observer import Observer
+from groupcheck.oracles.simulate.parts import Parts
 from groupcheck.oracles.simulate.plan import Plan, planned
-from groupcheck.oracles.simulate.streams import Streams
-from groupcheck.oracles.simulate.world import Bound, Outcome, World
+from groupcheck.oracles.simulate.world import Bound, Outcome
 
 # What a step has changed: slot and index -> the value before.
 Changed = dict[tuple[str, int], Any]
 Watch = Callable[["Group", str, int], None]
 
 
-class Group:
+class Group(Parts):
     """One group at its coordinator. `watch` is told each rule that has fired, with its index."""
 
     def __init__(
@@ -41,12 +39,7 @@ class Group:
         seed: str,
         watch: Watch | None = None,
     ) -> None:
-        self.world = World(spec)
-        self.clock = Clock()
-        self.streams = Streams(seed)
-        self.assumptions = assumptions
-        self.size: int = spec.scope.members
-        self.observer = Observer(spec.scope.partition_count)
+        super().__init__(spec, assumptions, seed)
         self.watch = watch
         urgent = [b for b in self.world.rules.values() if b.rule.urgent]
         by_link = [b for b in urgent if b.rule.guard and b.rule.guard.slot == "link"]
@@ -65,28 +58,8 @@ class Group:
         # By the identity of a link, which is interned: the rule that handles or receives.
         self._handler: dict[int, Bound] = {}
         self._receiver: dict[int, Bound] = {}
-        self._core = self.world.first["core"]
-        self._links = self.world.first["link"]
-        self._seats = self.world.first["seats"]
-        self.coordinator = Coordinator(self)
-        self.members = Members(self)
-
-    # -- what stands in the slots
-
-    def link(self, index: int) -> Link:
-        return self.world.values[self._links + index]  # type: ignore[no-any-return]
-
-    @property
-    def core(self) -> Any:
-        return self.world.values[self._core]
-
-    def seats(self, index: int) -> Any:
-        return self.world.values[self._seats + index]
-
-    def free(self, index: int) -> bool:
-        """Is no message of this member on its way?"""
-        link = self.link(index)
-        return link.request is None and link.answer is None
+        self.coordinator: Coordinator = Coordinator(self)
+        self.members: Members = Members(self)
 
     def handler(self, link: Link) -> Bound:
         """The urgent rule that handles the request."""

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import struct
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from groupcheck.oracles.simulate.parts import Parts
 from groupcheck.oracles.wire.formats import JOIN_GROUP
 from groupcheck.traces.consumer_protocol import SUBSCRIPTION
 from groupcheck.traces.message_bytes import written
-
-if TYPE_CHECKING:
-    from groupcheck.oracles.simulate.running import Group
 
 VERSION, OF_SUBSCRIPTION = 9, 3
 MEMBER = "m" * 46  # CLIENT-UUID, with a client id of nine characters
@@ -59,7 +57,7 @@ def empty_bytes() -> int:
     return len(answer([]))
 
 
-def join_answer_bytes(group: Group, leads: bool) -> int:
+def join_answer_bytes(group: Parts, leads: bool) -> int:
     """The answer to one JoinGroup; the length of the list of members itself counts as one byte."""
     if not leads:
         return empty_bytes()

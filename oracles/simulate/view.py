@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
+from attrs import frozen
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -17,26 +18,43 @@ from groupcheck.oracles.simulate.scenarios import SCENARIOS
 from groupcheck.oracles.simulate.sensitivity import DIFFERENT, Sensitivity
 
 
-def duration(ms: float) -> str:
-    """A duration as people write it: 12 ms, 3.4 s, 41 min."""
-    if not math.isfinite(ms):
-        return "never"
+@frozen
+class Unit:
+    """How figures of one size are written: divided by something, with so many digits behind the
+    point.
+    """
+
+    name: str
+    divisor: float = 1.0
+    digits: int = 0
+
+    def bare(self, value: float) -> str:
+        return f"{value / self.divisor:,.{self.digits}f}"
+
+    def __call__(self, value: float) -> str:
+        if not math.isfinite(value):
+            return "never"
+        return f"{self.bare(value)} {self.name}".rstrip()
+
+
+def duration(ms: float) -> Unit:
+    """Durations of this length as people write them: 12 ms, 3.4 s, 41 min."""
     if ms < 1000:
-        return f"{ms:.0f} ms" if ms >= 10 or not ms else f"{ms:.1f} ms"
-    return f"{ms / 1000:.1f} s" if ms < 600_000 else f"{ms / 60_000:.0f} min"
+        return Unit("ms", digits=int(0 < ms < 10))
+    return Unit("s", 1000, 1) if ms < 600_000 else Unit("min", 60_000)
 
 
-def count(value: float) -> str:
-    """A count with separators."""
-    return f"{value:,.0f}" if math.isfinite(value) else "never"
+def count(value: float) -> Unit:
+    """Counts."""
+    return Unit("")
 
 
-def size(value: float) -> str:
+def size(value: float) -> Unit:
     """Bytes."""
-    return f"{value / 1000:,.0f} kB" if value >= 10_000 else f"{value:,.0f} B"
+    return Unit("kB", 1000) if value >= 10_000 else Unit("B")
 
 
-MEASURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+MEASURES: tuple[tuple[str, str, Callable[[float], Unit]], ...] = (
     ("longest_pause_ms", "longest pause of a member", duration),
     ("total_pause_ms", "all pauses together", duration),
     ("paused_members", "members that paused", count),
@@ -85,10 +103,11 @@ def _table(comparison: Comparison) -> Table:
     return table
 
 
-def _cell(found: Interval, shown: Callable[[float], str]) -> str:
+def _cell(found: Interval, unit_of: Callable[[float], Unit]) -> str:
+    unit = unit_of(found.mean)
     if found.low is None or found.high is None or found.low == found.high:
-        return shown(found.mean)
-    return f"{shown(found.mean)} ({shown(max(found.low, 0))} to {shown(found.high)})"
+        return unit(found.mean)
+    return f"{unit(found.mean)} ({unit.bare(max(found.low, 0))}-{unit.bare(found.high)})"
 
 
 def sentences(comparison: Comparison) -> Iterator[str]:

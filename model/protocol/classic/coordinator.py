@@ -169,7 +169,13 @@ def _add(
 
 def subscribed(seat: Seat, request: JoinGroup) -> Seat:
     """The member with the subscription of its JoinGroup."""
-    return but(seat, claimed=request.claimed, owned=request.owned, topics=request.topics)
+    return but(
+        seat,
+        claimed=request.claimed,
+        owned=request.owned,
+        topics=request.topics,
+        more=request.more,
+    )
 
 
 def _join_again(
@@ -179,8 +185,8 @@ def _join_again(
     changed. Otherwise, or if it leads a Stable group, a new round starts.
     """
     leads = seats.leader == request.id
-    said = (seat.claimed, seat.owned, seat.topics)
-    say = (request.claimed, request.owned, request.topics)
+    said = (seat.claimed, seat.owned, seat.topics, seat.more)
+    say = (request.claimed, request.owned, request.topics, request.more)
     same = said == say and not (seat.loaded and len(seats.listed) > 1)
     unchanged = same and (core.phase == Phase.COMPLETING or not leads)
     if core.phase != Phase.PREPARING and unchanged:
@@ -235,12 +241,10 @@ def sync_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
         core = but(core, due=due, deadline=core.deadline and due > 0)
         if core.phase == Phase.STABLE:
             seats = seats.put(request.id, but(seat, due=False))
-            yield (
-                "stable",
-                core,
-                seats,
-                reply(link, Answer(request, NONE, request.id, request.generation, seat.share)),
+            share = Answer(
+                request, NONE, request.id, request.generation, seat.share, told=seat.told
             )
+            yield "stable", core, seats, reply(link, share)
         else:
             leads = seats.leader == request.id and not core.appending
             seats = seats.put(request.id, but(seat, sync=True, due=False))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from attrs import frozen
 
@@ -174,8 +174,12 @@ class Seat:
     topics: int = 0
     # The partitions in its last subscription (see `JoinGroup.owned`).
     owned: int = 0
+    # What else its last subscription says (see `JoinGroup.more`).
+    more: Any = None
     # Its partitions in the stored assignment, as a bit mask.
     share: int = 0
+    # What else the leader tells it (see `Answer.told`).
+    told: Any = None
     # Its timer runs. Only known bugs reset this.
     armed: bool = True
     # It was read from the log, which holds only one assignor of those that the member lists: the

@@ -29,6 +29,8 @@ ROUTINE = {"send_heartbeat": "heartbeat_answer:well", "fetch_offset": None}
 LOST = {  # requests that are sent and never arrive
     "lose_request:commit": "OffsetCommit",
     "lose_request:sync": "SyncGroup",
+    "lose_request:async": "OffsetCommit",
+    "leave:unheard": "LeaveGroup",
     "close:unheard": "LeaveGroup",
     "poll_timeout:unheard": "LeaveGroup",
 }
@@ -61,7 +63,7 @@ def story(path: Path, words: Words, current: Current | None = None) -> Story:
             eras.append(Era(number, f"generation {after['core'].generation}"))
     phases = _runs([_phase(s["core"]) for s in states])
     spans = [Span(COORDINATOR, since, until, phase, "phase") for since, until, phase in phases]
-    spans += [span for i in members for span in _owned(states, i, current or _current)]
+    spans += [span for i in members for span in _owned(states, i, current or _current, words)]
     return Story(lanes, lines, events, spans, eras)
 
 
@@ -82,7 +84,11 @@ def _line(
     )
     dull = dull and not words.eventful.intersection(u.name for u in step.urgent)
     return Line(
-        number, lane, words.tell(step, before, after), tuple(_changes(before, after)), not dull
+        number,
+        lane,
+        words.tell(step, before, after),
+        tuple(_changes(before, after, words)),
+        not dull,
     )
 
 
@@ -93,7 +99,7 @@ def _lane(step: Step, words: Words) -> str:
     return COORDINATOR if coordinator else who
 
 
-def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+def _changes(before: dict[str, Any], after: dict[str, Any], words: Words) -> Iterator[str]:
     old, new = before["core"], after["core"]
     if _phase(old) != _phase(new):
         yield f"group {_phase(old)} -> {_phase(new)}"
@@ -103,7 +109,7 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
         if a.state != b.state:
             yield f"{member(i)} {a.state} -> {b.state}"
         if a.owned != b.owned:
-            yield f"{member(i)} owns {_set(a.owned)} -> {_set(b.owned)}"
+            yield f"{member(i)} owns {_set(a.owned, words)} -> {_set(b.owned, words)}"
     for name in ("committed", "processed") if "offsets" in before else ():
         if getattr(before["offsets"], name) != getattr(after["offsets"], name):
             yield f"{name} {getattr(before['offsets'], name)} -> {getattr(after['offsets'], name)}"
@@ -113,8 +119,9 @@ def _phase(core: Any) -> str:
     return "not loaded" if getattr(core, "loading", False) else str(core.phase)
 
 
-def _set(mask: int) -> str:
-    return "{" + ", ".join(f"p{k}" for k in range(mask.bit_length()) if mask >> k & 1) + "}"
+def _set(mask: int, words: Words) -> str:
+    items = (f"{words.item}{k}" for k in range(mask.bit_length()) if mask >> k & 1)
+    return "{" + ", ".join(items) + "}"
 
 
 def _events(
@@ -149,7 +156,11 @@ def _messages(
         if step.firing.name != "late_request":
             yield Message(number, who, COORDINATOR, REQUESTS[handler])
         answer = words.code(firing.name)
-        if answer is not None and step.firing.name in ("lose_response", "close:heard"):
+        if answer is not None and step.firing.name in (
+            "lose_response",
+            "close:heard",
+            "leave:heard",
+        ):
             yield Message(
                 number, COORDINATOR, who, f"{REQUESTS[handler]}: {name_of(answer)}", lost=True
             )
@@ -158,7 +169,7 @@ def _messages(
         if label == "joined":
             text = f"JoinGroup: generation {after['client'][firing.me].generation}"
         elif label == "assigned":
-            text = f"SyncGroup: {_set(after['client'][firing.me].owned)}"
+            text = f"SyncGroup: {_set(after['client'][firing.me].owned, words)}"
         yield Message(number, COORDINATOR, who, text)
 
 
@@ -175,7 +186,7 @@ def _arrival(path: Path, number: int, me: int | None) -> int | None:
     )
 
 
-def _owned(states: list[dict[str, Any]], i: int, current: Current) -> Iterator[Span]:
+def _owned(states: list[dict[str, Any]], i: int, current: Current, words: Words) -> Iterator[Span]:
     """For each partition, the spans in which member i owns it, and those in which it only believes
     so.
     """
@@ -187,7 +198,7 @@ def _owned(states: list[dict[str, Any]], i: int, current: Current) -> Iterator[S
         ]
         for since, until, kind in _runs(kinds):
             if kind:
-                yield Span(member(i), since, until, f"p{p}", kind)
+                yield Span(member(i), since, until, f"{words.item}{p}", kind)
 
 
 def _current(state: Mapping[str, Any], i: int) -> bool:

@@ -58,6 +58,12 @@ DOES = {
         "commits before it gives up its partitions to join again, but the commit never arrives"
     ),
     "lose_request:sync": "sends SyncGroup, which never arrives, and will join again",
+    "lose_request:async": "calls commitAsync, whose request never arrives, and goes on",
+    "close:committed_first": "closes, and commits before it leaves",
+    "leave:again": "sends the commit of its close again",
+    "leave:heard": "sends LeaveGroup",
+    "leave:unheard": "is gone, and its LeaveGroup never arrives",
+    "commit_throws": "calls commitSync outside a generation, and it throws",
     "disconnect": "loses its connection while its request is parked, and connects again",
     "late_commit": "sends JoinGroup and, behind it on the same connection, one more commit",
     "fail_over": "moves to another broker, which loads the last group record; connections break",
@@ -148,6 +154,7 @@ PARKS = {
     "sync_group:led": ("parks the request", "appends the leader's assignment"),
     "sync_group:parked": ("parks the request",),
 }
+NONE_OF = {"p": "no partition", "t": "no task"}
 STARTS_OVER = "gives up its generation and must join again"
 # What an answer makes a member do: words after the subject. Nothing for what follows by itself: the
 # next outcome says it, or nothing changes for anybody.
@@ -196,6 +203,8 @@ NOTES: dict[str, Literal["event", "timer", "fault"]] = {
     "load_group": "event",
     "former_learns": "event",
     "lose_request": "fault",
+    "leave": "event",
+    "commit_throws": "event",
     "lose_response": "fault",
     "delay_request": "fault",
     "late_commit": "fault",
@@ -226,8 +235,10 @@ class Words:
     notes: Mapping[str, Literal["event", "timer", "fault"]] = field(factory=lambda: NOTES)
     # Urgent outcomes with which even a heartbeat is no routine.
     eventful: frozenset[str] = frozenset()
-    # Rule that concerns neither a member nor the coordinator -> who acts.
+    # Rule or outcome that concerns neither a member nor the coordinator -> who acts.
     others: Mapping[str, str] = field(factory=dict)
+    # What a bit of an assignment stands for, as one letter: a partition.
+    item: str = "p"
 
     def tell(self, step: Step, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         """One sentence for a step; `before` and `after` map slots to values (arrays: tuples)."""
@@ -289,7 +300,7 @@ class Words:
         elif name == "sync_answer:assigned":
             client = after["client"][me]
             share = client.owned if client.granted == NOTHING else client.granted
-            yield member(me), f"gets {partitions(share)}"
+            yield member(me), f"gets {self.items(share)}"
             if client.prepare == Prepare.REVOKING:
                 yield member(me), "calls onPartitionsRevoked"
         elif rule == "store_offset":
@@ -297,7 +308,12 @@ class Words:
             text = f"sets the committed offset {back}to {after['offsets'].committed}"
             yield THE_COORDINATOR, text
         elif what := self.hears[name]:
-            yield member(me), what
+            yield self.others.get(name) or member(me), what
+
+    def items(self, mask: int) -> str:
+        """`p0 and p2` for the bits 0 and 2."""
+        named = [f"{self.item}{k}" for k in range(mask.bit_length()) if mask >> k & 1]
+        return _and(named) or NONE_OF[self.item]
 
 
 def _and(words: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import attrs
 import cattrs
 import pytest
 
-from groupcheck.model.engine import UserError, reference
+from groupcheck.model.engine import UserError, reference, values
 from groupcheck.model.protocol.messages import NO_GENERATION
 from groupcheck.model.variants import load
 from groupcheck.model.variants.registry import names
@@ -49,6 +49,19 @@ def test_equal_setups_give_equal_results_and_other_seeds_other_ones() -> None:
     first = simulate(SMALL)
     assert simulate(SMALL) == first
     assert simulate(SMALL.with_(seed=1)).longest_pause_ms != first.longest_pause_ms
+
+
+@pytest.mark.parametrize("variant", ["classic", "cooperative", "async_server"])
+def test_what_ran_before_in_the_process_changes_nothing(variant: str) -> None:
+    """Some values are those of an earlier run, and others are made anew: equal ones need not be
+    the same one.
+    """
+    setup = SMALL.with_(variant=variant, answer_ms=1, seed=7)
+    first = simulate(setup)
+    forgetful = [r for (of, *names), r in values._replacers.items() if {*names} & {"request"}]
+    for replacer in forgetful:
+        replacer.made, replacer.left = None, 10**9
+    assert forgetful and simulate(setup) == first
 
 
 def test_a_variant_has_the_same_numbers_whatever_it_is_compared_with() -> None:

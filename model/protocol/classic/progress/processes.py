@@ -26,6 +26,7 @@ from groupcheck.model.protocol.classic.client import (
     send_commit,
     send_sync,
 )
+from groupcheck.model.protocol.classic.commit_styles import commit_throws, leave
 from groupcheck.model.protocol.classic.offsets import fetch_offset, process_record
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import Budget
@@ -37,12 +38,14 @@ HUNG = -11  # `Client.failed` of a process whose application does not poll any m
 NOT_RUNNING = Client(failed=DOWN)
 
 # What ends a process.
-ENDS = (client_faults.close, client_faults.delay_request, closed)
+ENDS = (client_faults.close, leave, client_faults.delay_request, closed)
 # What only an application does that polls.
 POLLS = (
     send_sync,
     join_complete,
     send_commit,
+    commit_throws,
+    leave,
     fetch_offset,
     process_record,
     client_faults.close,

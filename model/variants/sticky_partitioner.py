@@ -1,0 +1,32 @@
+"""The sticky partitioner of a producer: no group, but half of what spreads records over members."""
+
+from __future__ import annotations
+
+from groupcheck.model.protocol.family import PARTITIONER
+from groupcheck.model.protocol.sticky_partitioner.covers import COVERS
+from groupcheck.model.protocol.sticky_partitioner.rules import spec
+from groupcheck.model.protocol.sticky_partitioner.scope import FAULTS, PartitionerScope
+from groupcheck.model.protocol.sticky_partitioner.words import tell, told
+from groupcheck.model.protocol.variant import Variant
+
+VARIANT = Variant(
+    name="sticky_partitioner",
+    title="Sticky partitioner of a producer",
+    doc=(
+        "Records without a key go to one partition until its batch is closed, then to another one"
+        " (KIP-480, UniformStickyPartitioner); or until batch.size has gone there (KIP-794,"
+        " BuiltInPartitioner)."
+    ),
+    scope_type=PartitionerScope,
+    spec=spec,
+    faults=FAULTS,
+    families=(PARTITIONER,),
+    tell=tell,
+    story=told,
+    spent_by={"slow_broker": ("slow_broker",)},
+    covers=COVERS,
+    unreal=(
+        "a partitioner is no coordinator; tests/oracles/kafka/test_kafka_partitioners.py compares"
+        " it with Kafka's classes"
+    ),
+)

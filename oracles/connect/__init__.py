@@ -1,0 +1,3 @@
+"""Kafka Connect: its own assignors and its own worker in a JVM, and the comparison of groupcheck's
+with them.
+"""

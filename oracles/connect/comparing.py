@@ -1,0 +1,234 @@
+"""Compares groupcheck's functions with Kafka Connect's own assignors, round by round."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from attrs import define, field, frozen
+
+from groupcheck.model.assignors.connect import (
+    Assigned,
+    Memory,
+    Release,
+    Round,
+    Work,
+    of_version,
+    perform_assignment,
+)
+from groupcheck.oracles.connect.driver import Leaders
+from groupcheck.oracles.connect.inputs import Family
+from groupcheck.oracles.connect.rounds import MEMORY, Facts, Step, differences, expected, read
+
+SCHEMA = "groupcheck.conform-connect/1"
+EVERY = 2_000  # inputs between two reports of progress
+Perform = Callable[[Memory, Round, Release], Assigned]
+Progress = Callable[[str, int, int], None]
+"""Called with the family's name, inputs so far, and those that differ."""
+
+
+@frozen
+class Example:
+    """The smallest input of a kind of difference, with both sides' facts that differ."""
+
+    memory: Memory
+    round: Round
+    facts: tuple[Facts, Facts]
+    names: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """How much a reader has to read."""
+        return len(str(input_shown(self.memory, self.round)))
+
+    def document(self, sides: tuple[str, str]) -> dict[str, Any]:
+        """As plain JSON."""
+        answers = {
+            side: {name: shown(facts.get(name)) for name in self.names}
+            for side, facts in zip(sides, self.facts)
+        }
+        return {"input": input_shown(self.memory, self.round), **answers}
+
+
+@define
+class Tally:
+    """What became of a family."""
+
+    bound: str
+    inputs: int = 0
+    differing: int = 0
+    seconds: float = 0.0
+    # The facts that differ, without names of workers -> how many inputs, and the smallest.
+    differences: dict[tuple[str, ...], tuple[int, Example]] = field(factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The family's name."""
+        return self.bound.partition(":")[0]
+
+    def count(self, memory: Memory, round_: Round, real: Facts, other: Facts) -> None:
+        """Counts one input."""
+        self.inputs += 1
+        names = differences(real, other)
+        if not names:
+            return
+        self.differing += 1
+        kind = tuple(sorted({_kind(name) for name in names}))
+        example = Example(memory, round_, (real, other), names)
+        number, smallest = self.differences.get(kind, (0, example))
+        self.differences[kind] = number + 1, min(smallest, example, key=lambda one: one.size)
+
+    def document(self, sides: tuple[str, str]) -> dict[str, Any]:
+        """As plain JSON."""
+        return {
+            "family": self.name,
+            "bound": self.bound.partition(": ")[2],
+            "inputs": self.inputs,
+            "agreeing": self.inputs - self.differing,
+            "differing": self.differing,
+            "seconds": round(self.seconds, 3),
+            "differences": [
+                {"differs": list(kind), "inputs": number, **example.document(sides)}
+                for kind, (number, example) in sorted(self.differences.items())
+            ],
+        }
+
+
+def _kind(name: str) -> str:
+    return name if name.startswith("memory: ") else name.rpartition(": ")[2]
+
+
+@frozen
+class ConnectConformance:
+    """What a run found."""
+
+    sides: tuple[str, str]
+    seed: int
+    tallies: tuple[Tally, ...]
+
+    @property
+    def differing(self) -> int:
+        """How many inputs have different answers."""
+        return sum(tally.differing for tally in self.tallies)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if all agree, 1 if some differ."""
+        return 1 if self.differing else 0
+
+    def document(self) -> dict[str, Any]:
+        """All that `--json` prints. Apart from `seconds`, the same question gives the same
+        document.
+        """
+        return {
+            "schema": SCHEMA,
+            "compared": list(self.sides),
+            "seed": self.seed,
+            "verdict": "differs" if self.differing else "agrees",
+            "inputs": sum(tally.inputs for tally in self.tallies),
+            "differing": self.differing,
+            "families": [tally.document(self.sides) for tally in self.tallies],
+        }
+
+
+def compare(
+    leaders: Leaders,
+    families: Iterable[Family],
+    *,
+    older: Leaders | None = None,
+    perform: Perform = perform_assignment,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> ConnectConformance:
+    """Asks Kafka's classes of a version and groupcheck's functions (or the classes of an `older`
+    version) for the same rounds. `perform` stands in for groupcheck's function.
+    """
+    release = of_version(leaders.version)
+    tallies = []
+    for family in families:
+        tally = Tally(family.bound)
+        began = time.perf_counter()
+        real = answers(leaders, family)
+        others = None if older is None else answers(older, family)
+        for script, facts in real:
+            mine = [
+                (memory, expected(assigned))
+                for memory, assigned in played(script, release, perform)
+            ]
+            theirs = [one for _, one in mine] if others is None else next(others)[1]
+            for step, one, (memory, _), other in zip(script, facts, mine, theirs):
+                tally.count(memory, step.round, one, other)
+                if progress is not None and tally.inputs % EVERY == 0:
+                    progress(tally.name, tally.inputs, tally.differing)
+        tally.seconds = time.perf_counter() - began
+        tallies.append(tally)
+    sides = f"Kafka {leaders.version}", "groupcheck" if older is None else f"Kafka {older.version}"
+    return ConnectConformance(sides, seed, tuple(tallies))
+
+
+def played(
+    script: Sequence[Step], release: Release, perform: Perform
+) -> Iterator[tuple[Memory, Assigned]]:
+    """What each step's leader remembers, and what it makes of the round."""
+    memories: dict[int, Memory] = {}
+    for step in script:
+        known = Memory() if step.starts else memories[step.process]
+        memory = known if step.memory is None else step.memory
+        assigned = perform(memory, step.round, release)
+        memories[step.process] = assigned.memory
+        yield memory, assigned
+
+
+def answers(leaders: Leaders, family: Family) -> Iterator[tuple[Sequence[Step], list[Facts]]]:
+    """Each script with the facts of Kafka's class."""
+    waiting: deque[Sequence[Step]] = deque()
+
+    def scripts() -> Iterator[Sequence[Step]]:
+        for script in family.scripts():
+            waiting.append(script)
+            yield script
+
+    for replies in leaders.assign_all(scripts()):
+        script = waiting.popleft()
+        yield script, [read(reply, step.round.protocol) for step, reply in zip(script, replies)]
+
+
+def shown(value: Any) -> Any:
+    """A fact as plain JSON."""
+    if isinstance(value, Work):
+        return [*value.connectors, *(f"{connector}-{task}" for connector, task in value.tasks)]
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple):
+        return [shown(one) for one in value]
+    return value
+
+
+def input_shown(memory: Memory, round_: Round) -> dict[str, Any]:
+    """A memory and a round as plain JSON; what is as at the start is left out."""
+    fresh = Memory()
+    config = {"offset": round_.config.offset, "configured": shown(round_.config.work)}
+    given: dict[str, Any] = {
+        "protocol": round_.protocol.name.lower(),
+        "leader": round_.leader,
+        "now": round_.now,
+        "max_delay": round_.max_delay,
+        "generation": round_.generation_id,
+        "last_completed": round_.last_completed_generation_id,
+        "config": config,
+        "workers": {
+            worker.id: {"offset": worker.offset, "runs": shown(worker.work)}
+            for worker in round_.workers
+        },
+        "memory": {
+            name: shown(value)
+            for name in MEMORY
+            if (value := getattr(memory, name)) != getattr(fresh, name)
+        },
+    }
+    if round_.fresh is not None:
+        more = {"offset": round_.fresh.offset, "configured": shown(round_.fresh.work)}
+        given["fresh"] = more
+    return given

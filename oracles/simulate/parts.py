@@ -1,0 +1,78 @@
+"""What the two sides of a simulated group share: the slots, the clock, the draws, what is observed;
+and what each asks of the other.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Protocol
+
+from groupcheck.model.engine import Spec
+from groupcheck.model.protocol.link import Link
+from groupcheck.oracles.simulate.assumptions import Assumptions
+from groupcheck.oracles.simulate.clock import Clock
+from groupcheck.oracles.simulate.observer import Observer
+from groupcheck.oracles.simulate.streams import Streams
+from groupcheck.oracles.simulate.world import Bound, Outcome, World
+
+
+class CoordinatorSide(Protocol):
+    """What members ask of the coordinator."""
+
+    # The number of each member's last message.
+    turn: list[int]
+
+
+class MembersSide(Protocol):
+    """What the coordinator asks of the members."""
+
+    up: list[bool]
+
+    def receive(self, index: int, turn: int) -> None: ...
+    def gives_up(self, index: int, request: Any) -> None: ...
+    def preparing(self, index: int) -> float: ...
+
+
+class Parts(ABC):
+    """One group at its coordinator, without its steps (`running.Group` has them)."""
+
+    coordinator: CoordinatorSide
+    members: MembersSide
+
+    def __init__(self, spec: Spec, assumptions: Assumptions, seed: str) -> None:
+        self.world = World(spec)
+        self.clock = Clock()
+        self.streams = Streams(seed)
+        self.assumptions = assumptions
+        self.size: int = spec.scope.members
+        self.observer = Observer(spec.scope.partition_count)
+        self._core = self.world.first["core"]
+        self._links = self.world.first["link"]
+        self._seats = self.world.first["seats"]
+
+    def link(self, index: int) -> Link:
+        return self.world.values[self._links + index]  # type: ignore[no-any-return]
+
+    @property
+    def core(self) -> Any:
+        return self.world.values[self._core]
+
+    def seats(self, index: int) -> Any:
+        return self.world.values[self._seats + index]
+
+    def free(self, index: int) -> bool:
+        """Is no message of this member on its way?"""
+        link = self.link(index)
+        return link.request is None and link.answer is None
+
+    @abstractmethod
+    def handler(self, link: Link) -> Bound:
+        """The urgent rule that handles the request."""
+
+    @abstractmethod
+    def receiver(self, link: Link) -> Bound:
+        """The urgent rule that receives the answer."""
+
+    @abstractmethod
+    def take(self, bound: Bound, index: int, outcome: Outcome, now: float, of_member: bool) -> None:
+        """A rule fires with this outcome, and what follows without a message follows."""
