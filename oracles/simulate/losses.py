@@ -14,23 +14,19 @@ Left out: the loss of an answer to a request that was parked, and of a commit.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from groupcheck.model.engine import but
 from groupcheck.model.protocol.messages import JoinGroup
-
-if TYPE_CHECKING:
-    from groupcheck.oracles.simulate.running import Group
-    from groupcheck.oracles.simulate.world import Bound, Outcome
+from groupcheck.oracles.simulate.parts import Parts
+from groupcheck.oracles.simulate.world import Bound, Outcome
 
 
-def lost(group: Group, index: int) -> bool:
+def lost(group: Parts, index: int) -> bool:
     """Is this message lost? Nothing is drawn where none ever is."""
     share = group.assumptions.loss
     return bool(share) and group.streams("loss", index).random() < share
 
 
-def sent(group: Group, bound: Bound, index: int, outcome: Outcome) -> tuple[Bound, Outcome]:
+def sent(group: Parts, bound: Bound, index: int, outcome: Outcome) -> tuple[Bound, Outcome]:
     """The rule and the outcome that fire where a member sends JoinGroup or SyncGroup: its own, or
     that of a loss.
     """
@@ -50,11 +46,11 @@ def sent(group: Group, bound: Bound, index: int, outcome: Outcome) -> tuple[Boun
     return bound, outcome
 
 
-def _request(group: Group, bound: Bound, outcome: Outcome) -> object:
+def _request(group: Parts, bound: Bound, outcome: Outcome) -> object:
     return outcome[1][bound.rule.slots.index("link")].request
 
 
-def delayed(group: Group, index: int, request: object) -> float:
+def delayed(group: Parts, index: int, request: object) -> float:
     """By how much a JoinGroup arrives later because it was lost, maybe several times."""
     late = 0.0
     a = group.assumptions
@@ -63,7 +59,7 @@ def delayed(group: Group, index: int, request: object) -> float:
     return late
 
 
-def beats(group: Group, index: int, bound: Bound, outcome: Outcome, now: float) -> None:
+def beats(group: Parts, index: int, bound: Bound, outcome: Outcome, now: float) -> None:
     """A heartbeat is sent. Its loss is no fault of the model, because there it changes nothing."""
     if lost(group, index):
         group.observer.lost += 1
