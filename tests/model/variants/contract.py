@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -76,9 +76,12 @@ def _same(name: str, variant: Variant, base: Variant) -> bool:
 
 
 def _words(name: str, variant: Variant) -> list[Any]:
+    """What its words say of an outcome (not by which letter they name an item)."""
     words = variant.story.keywords["words"]
     tables = [getattr(words, field.name) for field in attrs.fields(type(words))]
-    return [table.get(key) for table in tables for key in (name, name.partition(":")[0])]
+    keys = (name, name.partition(":")[0])
+    told = [table.get(key) for table in tables if isinstance(table, Mapping) for key in keys]
+    return [*told, *(key in words.eventful for key in keys)]
 
 
 def never_fires(rule: Any, label: str) -> StepInvariant:
