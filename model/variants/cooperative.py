@@ -20,6 +20,7 @@ from groupcheck.model.protocol.classic.covers import (
     KAFKA_COORDINATOR,
     KAFKA_MEMBER,
     MEMBER_APART,
+    ROWS_IN_PHASES,
     cover,
 )
 from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
@@ -189,6 +190,7 @@ VARIANT = Variant(
     unreached=covers.UNREACHED,
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
+    conformed=(ROWS_IN_PHASES,),
     bookkeeping={**BOOKKEEPING, look_at_claims.name: "The leader does this, not the coordinator."},
     real_member=KAFKA_MEMBER,
     member_generations=1,

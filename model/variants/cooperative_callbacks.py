@@ -140,7 +140,6 @@ COVERS = (
         generations=2,
         faults={"session_timeout": 1},
     ),
-    IN_PHASES,
     cover(
         "both_claim late_join_overlap",
         members=2,
@@ -149,6 +148,7 @@ COVERS = (
         partitions=1,
         faults={"delay_request": 1, "disconnect": 1},
     ),
+    IN_PHASES,
 )
 # Arguments of `conform`. The coordinator's rules are those of `cooperative`.
 EXECUTED: tuple[Mapping[str, Any], ...] = (

@@ -13,7 +13,12 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import ASSIGNORS, CooperativeScope, cooperative
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, cover
+from groupcheck.model.protocol.classic.covers import (
+    BOOKKEEPING,
+    KAFKA_COORDINATOR,
+    ROWS_IN_PHASES,
+    cover,
+)
 from groupcheck.model.protocol.classic.mixed import MIXED_SPENT_BY, WORDS, MixedScope, mixed
 from groupcheck.model.protocol.classic.mixed_covers import (
     ASKED,
@@ -21,9 +26,11 @@ from groupcheck.model.protocol.classic.mixed_covers import (
     NEVER_EXECUTED,
     UNREACHED,
 )
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.rounds import dismiss_absent
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.static import MORE, static_membership
+from groupcheck.model.protocol.classic.static_covers import IN_PHASES_STATIC
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.takeover import MORE_RULES
 from groupcheck.model.protocol.family import (
@@ -188,6 +195,7 @@ COVERS = (
         records=0,
         faults={"delay_request": 1, "rebalance_timeout": 1},
     ),
+    IN_PHASES_STATIC,
 )
 LOOKS = {look_at_claims.name: "The leader does this, not the coordinator."}
 
@@ -199,7 +207,7 @@ class Scope(CooperativeScope, MixedScope):
 
 def spec(scope: Scope) -> Spec:
     """The protocol at a scope, without invariants."""
-    features = [static_membership, mixed, cooperative]
+    features = [static_membership, mixed, cooperative, moving]
     return attrs.evolve(composed(rules.spec(scope), features), name="cooperative_mixed")
 
 
@@ -215,7 +223,9 @@ VARIANT = Variant(
     faults={**CLASSIC_FAULTS, **MORE},
     assignors=ASSIGNORS,
     families=(CLASSIC_GROUP, COOPERATIVE, COOPERATIVE_STATIC, MIXED, OFFSETS, STATIC_MEMBERS),
+    switched=SWITCHED,
     coordinator=COORDINATOR
+    | PHASES
     | {r.name for r in MORE_RULES}
     | {dismiss_absent.name, look_at_claims.name},
     tell=WORDS.tell,
@@ -226,5 +236,6 @@ VARIANT = Variant(
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     asked=ASKED,
+    conformed=(ROWS_IN_PHASES,),
     bookkeeping={**BOOKKEEPING, **NEVER_EXECUTED, **LOOKS},
 )

@@ -12,7 +12,8 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import cooperative
-from groupcheck.model.protocol.classic.covers import OF_PHASES_ONLY, UNREACHED, cover
+from groupcheck.model.protocol.classic.covers import IN_PHASES, UNREACHED, cover
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.round_count import LACKS, RoundsScope, round_count
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.story import story
@@ -142,6 +143,7 @@ COVERS = (
         max_size=1,
         any_faults=1,
     ),
+    IN_PHASES,
 )
 
 # What only a request leads to that is held up.
@@ -158,7 +160,7 @@ OF_LATE_REQUESTS = (
 
 def spec(scope: RoundsScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    features = [cooperative, round_count]
+    features = [cooperative, round_count, moving]
     return attrs.evolve(composed(rules.spec(scope), features), name="cooperative_rounds")
 
 
@@ -175,14 +177,14 @@ VARIANT = Variant(
     assignors=RoundsScope.ASSIGNORS,
     families=(CLASSIC_GROUP, COOPERATIVE, OFFSETS, ROUNDS),
     lacks=LACKS,
-    coordinator=COORDINATOR | {look_at_claims.name},
+    switched=SWITCHED,
+    coordinator=COORDINATOR | PHASES | {look_at_claims.name},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
     spent_by={fault: spent for fault, spent in SPENT_BY.items() if fault not in LACKS},
     covers=COVERS,
     unreached={
         **UNREACHED,
-        **OF_PHASES_ONLY,
         **dict.fromkeys(OF_LATE_REQUESTS, LACKS["delay_request"]),
     },
     unreal="it is `cooperative` with a ghost; compare that",

@@ -18,6 +18,7 @@ from groupcheck.model.protocol.classic.covers import (
     KAFKA_COORDINATOR,
     KAFKA_MEMBER,
     MEMBER_APART,
+    ROWS_IN_PHASES,
     cover,
 )
 from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
@@ -192,6 +193,7 @@ VARIANT = Variant(
     unreached=UNREACHED,
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
+    conformed=(ROWS_IN_PHASES,),
     asked=ASKED,
     bookkeeping={**BOOKKEEPING, **NEVER_EXECUTED, **LOOKS},
     real_member=KAFKA_MEMBER,

@@ -10,7 +10,12 @@ import attrs
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, cover
+from groupcheck.model.protocol.classic.covers import (
+    BOOKKEEPING,
+    KAFKA_COORDINATOR,
+    ROWS_IN_PHASES,
+    cover,
+)
 from groupcheck.model.protocol.classic.mixed import MIXED_SPENT_BY, WORDS, MixedScope, mixed
 from groupcheck.model.protocol.classic.mixed_covers import (
     ASKED,
@@ -18,10 +23,12 @@ from groupcheck.model.protocol.classic.mixed_covers import (
     NEVER_EXECUTED,
     UNREACHED,
 )
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.rounds import dismiss_absent
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS
 from groupcheck.model.protocol.classic.static import MORE, static_membership
+from groupcheck.model.protocol.classic.static_covers import IN_PHASES_STATIC
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.takeover import MORE_RULES
 from groupcheck.model.protocol.family import CLASSIC_GROUP, MIXED, OFFSETS, STATIC_MEMBERS
@@ -156,12 +163,13 @@ COVERS = (
         generations=1,
         any_faults=1,
     ),
+    IN_PHASES_STATIC,
 )
 
 
 def spec(scope: MixedScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    features = [static_membership, mixed]
+    features = [static_membership, mixed, moving]
     return attrs.evolve(composed(rules.spec(scope), features), name="mixed_membership")
 
 
@@ -178,7 +186,8 @@ VARIANT = Variant(
     faults={**CLASSIC_FAULTS, **MORE},
     assignors=ASSIGNORS,
     families=(CLASSIC_GROUP, MIXED, OFFSETS, STATIC_MEMBERS),
-    coordinator=COORDINATOR | {r.name for r in MORE_RULES} | {dismiss_absent.name},
+    switched=SWITCHED,
+    coordinator=COORDINATOR | PHASES | {r.name for r in MORE_RULES} | {dismiss_absent.name},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
     spent_by=MIXED_SPENT_BY,
@@ -187,6 +196,6 @@ VARIANT = Variant(
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     asked=ASKED,
-    conformed=(ASKED,),
+    conformed=(ASKED, ROWS_IN_PHASES),
     bookkeeping={**BOOKKEEPING, **NEVER_EXECUTED},
 )

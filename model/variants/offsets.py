@@ -10,7 +10,7 @@ import attrs
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, OF_PHASES_ONLY
+from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR
 from groupcheck.model.protocol.classic.keeping.covers import (
     ASKED,
     CONFORMED,
@@ -21,6 +21,7 @@ from groupcheck.model.protocol.classic.keeping.covers import (
 from groupcheck.model.protocol.classic.keeping.feature import COORDINATOR_RULES, keeping
 from groupcheck.model.protocol.classic.keeping.scope import MORE, KeepingScope
 from groupcheck.model.protocol.classic.keeping.words import WORDS
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS
 from groupcheck.model.protocol.classic.story import story
@@ -32,7 +33,7 @@ from groupcheck.model.protocol.variant import Variant
 
 def spec(scope: KeepingScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    return attrs.evolve(composed(rules.spec(scope), [keeping]), name="offsets")
+    return attrs.evolve(composed(rules.spec(scope), [keeping, moving]), name="offsets")
 
 
 VARIANT = Variant(
@@ -49,7 +50,8 @@ VARIANT = Variant(
     faults={**CLASSIC_FAULTS, **MORE},
     families=(CLASSIC_GROUP, OFFSETS, KEPT_OFFSETS),
     assignors=ASSIGNORS,
-    coordinator=COORDINATOR | {r.name for r in COORDINATOR_RULES},
+    switched=SWITCHED,
+    coordinator=COORDINATOR | PHASES | {r.name for r in COORDINATOR_RULES},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
     spent_by={
@@ -68,7 +70,7 @@ VARIANT = Variant(
         "expire_offsets": ("expire_offsets:deleted", "expire_offsets:spared"),
     },
     covers=COVERS,
-    unreached={**UNREACHED, **OF_PHASES_ONLY},
+    unreached=UNREACHED,
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     asked=ASKED,

@@ -15,6 +15,7 @@ from groupcheck.model.protocol.classic.covers import (
     KAFKA_COORDINATOR,
     KAFKA_MEMBER,
     MEMBER_APART,
+    ROWS_IN_PHASES,
     cover,
 )
 from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
@@ -129,7 +130,6 @@ COVERS = (
         generations=1,
         any_faults=1,
     ),
-    IN_PHASES_STATIC,
     cover(
         """
         late_join_overlap offset_commit:illegal_generation read_next rebalance_timeout:missing
@@ -139,6 +139,7 @@ COVERS = (
         generations=2,
         any_faults=1,
     ),
+    IN_PHASES_STATIC,
 )
 
 
@@ -173,7 +174,7 @@ VARIANT = Variant(
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     asked=ASKED,
-    conformed=(ASKED, {"members": 1, "generations": 1}),
+    conformed=(ASKED, {"members": 1, "generations": 1}, ROWS_IN_PHASES),
     bookkeeping={**BOOKKEEPING, **NEVER_EXECUTED},
     real_member=KAFKA_MEMBER,
     member_apart={**MEMBER_APART, "leave_answer": NO_LEAVING},

@@ -12,7 +12,12 @@ import attrs
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR, UNREACHED
+from groupcheck.model.protocol.classic.covers import (
+    BOOKKEEPING,
+    KAFKA_COORDINATOR,
+    ROWS_IN_PHASES,
+    UNREACHED,
+)
 from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS
@@ -47,6 +52,7 @@ CLASSIC: Mapping[str, Any] = {
     "new_member_timeout": 1,
 }
 EXECUTED: tuple[Mapping[str, Any], ...] = (
+    {**ROWS_IN_PHASES, "settings": {"phases": "yes", "topics": "t:1"}},
     {"members": 1, "generations": 1, "faults": CLASSIC, "settings": {"topics": "t:1"}},
     {
         "members": 2,

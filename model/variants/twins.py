@@ -6,19 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
-from attrs import frozen
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
 from groupcheck.model.protocol.classic.covers import (
     BOOKKEEPING,
     KAFKA_COORDINATOR,
-    OF_PHASES_ONLY,
+    PHASES_SCOPE,
+    ROWS_IN_PHASES,
     cover,
 )
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.scope import ASSIGNORS
 from groupcheck.model.protocol.classic.static import (
@@ -171,6 +172,20 @@ COVERS = (
     ),
     cover(
         """
+        commit_answer:retry connect fail_over:regained fail_over:resigned fail_over:unnoticed
+        find_coordinator:former find_coordinator:found find_coordinator:unavailable
+        former_heartbeat:accepted former_heartbeat:fenced former_heartbeat:not_coordinator
+        former_join_group:not_coordinator former_learns former_look_away former_meet_twin:fenced
+        former_meet_twin:moved former_offset_commit:fenced former_offset_commit:not_coordinator
+        former_return_to_twin former_sync_group:fenced former_sync_group:not_coordinator
+        former_sync_group:stable generation_issued_twice heartbeat:loading join_group:loading
+        load_group loading_seen offset_commit:loading pinned_member_expired sync_group:loading
+        unload zombie_coordinator
+        """,
+        **PHASES_SCOPE,
+    ),
+    cover(
+        """
         heartbeat:illegal_generation join_group:unchanged late_join_overlap
         offset_commit:illegal_generation rebalance_timeout:missing unheard_member
         """,
@@ -187,21 +202,17 @@ EXECUTED: tuple[Mapping[str, Any], ...] = (
 )
 CONFORMED: tuple[Mapping[str, Any], ...] = (
     {"members": 2, "generations": 1, "faults": {"append_failure": 1, "fail_over": 1}},
+    {**ROWS_IN_PHASES, "members": 2},
 )
 MOVES = tuple(name for r in TWIN_RULES for name in r.names)
 OF_THE_MODEL = "The coordinator knows instance ids, and not which process has sent a request."
 
 
-@frozen
-class TwinsScope(StaticScope):
-    """The scope of a group with two processes of one instance id."""
-
-    NO_PHASES: ClassVar[str] = "its phases do not know twins"
-
-
-def spec(scope: TwinsScope) -> Spec:
+def spec(scope: StaticScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    return attrs.evolve(composed(rules.spec(scope), [static_membership, twins]), name="twins")
+    return attrs.evolve(
+        composed(rules.spec(scope), [static_membership, twins, moving]), name="twins"
+    )
 
 
 VARIANT = Variant(
@@ -212,17 +223,18 @@ VARIANT = Variant(
         " group.instance.id by mistake: each takes the place of the other one, which is fenced"
         " (KIP-345)."
     ),
-    scope_type=TwinsScope,
+    scope_type=StaticScope,
     spec=spec,
     faults={**CLASSIC_FAULTS, **MORE},
     assignors=ASSIGNORS,
     families=(CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS, TWINS),
-    coordinator=COORDINATOR | {r.name for r in (*MORE_RULES, *TWIN_RULES)},
+    switched=SWITCHED,
+    coordinator=COORDINATOR | PHASES | {r.name for r in (*MORE_RULES, *TWIN_RULES)},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
     spent_by=STATIC_SPENT_BY,
     covers=COVERS,
-    unreached={**UNREACHED, "commit_answer:retry": OF_PHASES_ONLY["commit_answer:retry"]},
+    unreached=UNREACHED,
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     asked=EXECUTED[0],

@@ -16,11 +16,13 @@ from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import ASSIGNORS, cooperative
 from groupcheck.model.protocol.classic.covers import (
     BOOKKEEPING,
+    IN_PHASES,
     KAFKA_COORDINATOR,
-    OF_PHASES_ONLY,
+    ROWS_IN_PHASES,
     UNREACHED,
     cover,
 )
+from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.upgrade import (
@@ -165,6 +167,7 @@ COVERS = (
         max_size=1,
         any_faults=1,
     ),
+    IN_PHASES,
     cover(
         """
         late_join_overlap
@@ -200,12 +203,13 @@ CONFORMED: tuple[Mapping[str, Any], ...] = (
         "faults": {},
         "settings": {"protocols": f"{COOPERATIVE},range|{COOPERATIVE}"},
     },
+    ROWS_IN_PHASES,
 )
 
 
 def spec(scope: UpgradeScope) -> Spec:
     """The protocol at a scope, without invariants."""
-    return attrs.evolve(composed(rules.spec(scope), [cooperative, upgrade]), name="upgrade")
+    return attrs.evolve(composed(rules.spec(scope), [cooperative, upgrade, moving]), name="upgrade")
 
 
 VARIANT = Variant(
@@ -221,12 +225,13 @@ VARIANT = Variant(
     faults={**CLASSIC_FAULTS, **MORE},
     assignors=ASSIGNORS,
     families=(CLASSIC_GROUP, OFFSETS, UPGRADE),
-    coordinator=COORDINATOR | {look_at_claims.name},
+    switched=SWITCHED,
+    coordinator=COORDINATOR | PHASES | {look_at_claims.name},
     tell=WORDS.tell,
     story=partial(story, words=WORDS),
     spent_by={**SPENT_BY, "bounce": ("bounce",)},
     covers=COVERS,
-    unreached={**UNREACHED, **OF_PHASES_ONLY},
+    unreached=UNREACHED,
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     asked=CONFORMED[0],

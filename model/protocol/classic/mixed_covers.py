@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from groupcheck.model.protocol.classic import covers, static_covers
+from groupcheck.model.protocol.classic import static_covers
 
 OF_NOBODY = (
     "commit_answer:dropped",
@@ -19,7 +19,6 @@ OF_NOBODY = (
 )  # what neither a static nor a dynamic member leads to
 UNREACHED = {
     **{name: static_covers.UNREACHED[name] for name in OF_NOBODY},
-    "commit_answer:retry": covers.OF_PHASES_ONLY["commit_answer:retry"],
     "leave_group:fenced": "A static member sends no LeaveGroup, and a dynamic one is not fenced.",
 }
 EXECUTED: tuple[Mapping[str, Any], ...] = (

@@ -43,8 +43,6 @@ LACKS: Mapping[str, str] = {
 class RoundsScope(CooperativeScope):
     """The scope of a cooperative group whose rounds are counted."""
 
-    NO_PHASES: ClassVar[str] = "its phases do not count rounds"
-
     LACKS: ClassVar[Mapping[str, str]] = LACKS
     ASSIGNORS: ClassVar[Mapping[str, str]] = {"sticky": ASSIGNORS["sticky"]}
 

@@ -76,8 +76,6 @@ class Scope:
     static: ClassVar[bool] = False
     # What the application does in onPartitionsRevoked takes time (see `callbacks`).
     callbacks: ClassVar[bool] = False
-    # Why a fail-over cannot take its phases here (see `moving`); empty if it can.
-    NO_PHASES: ClassVar[str] = ""
     # A member that finds no committed offset starts behind the last record (see `keeping`).
     skips: ClassVar[bool] = False
 
@@ -133,15 +131,13 @@ class Scope:
     )
     phases: bool | None = _bound(
         None,
-        "Whether a fail-over takes its phases: the coordinator unloads the group or does not know"
-        " yet that it is none any more, and the next one loads it. If not, a fail-over is one"
-        " step.",
+        "Whether a fail-over takes its phases: the broker unloads the group, or does not know yet"
+        " that it is no longer the coordinator; the next one loads the group, and members look"
+        " for it. If not, a fail-over is one step.",
         optional(_TRUTH),
     )
 
     def __attrs_post_init__(self) -> None:
-        if self.phases and self.NO_PHASES:
-            raise ScopeError(f"a fail-over is one step here: {self.NO_PHASES}", where="scope")
         if self.any_faults is not None and self.faults:
             raise ScopeError(
                 "faults and any_faults exclude each other",

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from groupcheck.model.protocol.classic.covers import PHASES_SCOPE, ROWS_IN_PHASES, cover
 from groupcheck.model.protocol.classic.covers import UNREACHED as UNREACHED_IN_CLASSIC
-from groupcheck.model.protocol.classic.covers import cover
 from groupcheck.model.protocol.classic.keeping.scope import MORE
 
 # The smallest first; each lists what no smaller one reaches.
@@ -89,6 +89,25 @@ COVERS = (
     ),
     cover(
         """
+        close_books connect fail_over:regained fail_over:resigned fail_over:unnoticed
+        fetch_answer:retry find_coordinator:former find_coordinator:found
+        find_coordinator:unavailable forget former_heartbeat:accepted
+        former_heartbeat:not_coordinator former_join_group:not_coordinator former_learns
+        former_offset_fetch:not_coordinator former_offset_fetch:nothing
+        former_offset_fetch:unstable former_sync_group:not_coordinator
+        former_txn_offset_commit:not_coordinator heartbeat:loading heartbeat_answer:ignored
+        join_answer:retry join_group:loading load_group loading_seen offset_fetch:loading
+        plan_of_nobody record_plan reload sync_answer:fatal sync_answer:retry sync_group:loading
+        txn_answer:retry txn_offset_commit:loading unload zombie_coordinator
+        """,
+        members=1,
+        generations=1,
+        faults={"fail_over": 1},
+        phases=True,
+        commits="transactions",
+    ),
+    cover(
+        """
         txn_offset_commit:no_group write_marker:void
         """,
         members=1,
@@ -98,15 +117,13 @@ COVERS = (
     ),
     cover(
         """
-        append_failed close:behind close:heard close:unheard close_books closed crash
+        append_failed close:behind close:heard close:unheard closed crash
         delete_offsets:deleted delete_offsets:no_group delete_offsets:subscribed disconnect
-        expire_offsets:deleted expire_offsets:spared fail_over forget
-        heartbeat:illegal_generation heartbeat_answer:ignored initial_delay:extended
-        join_answer:ignored leave_answer leave_behind_parked leave_group:left
-        leave_group:pending lose_request:sync lose_response new_member_timeout
-        poll_timeout:heard read_next record_plan reload sync_answer:ignored sync_answer:retry
-        sync_group:illegal_generation sync_group:parked sync_timeout
-        txn_offset_commit:illegal_generation
+        expire_offsets:deleted expire_offsets:spared fail_over heartbeat:illegal_generation
+        initial_delay:extended join_answer:ignored leave_answer leave_behind_parked
+        leave_group:left leave_group:pending lose_request:sync lose_response new_member_timeout
+        poll_timeout:heard read_next sync_answer:ignored sync_group:illegal_generation
+        sync_group:parked sync_timeout txn_offset_commit:illegal_generation
         """,
         members=1,
         generations=2,
@@ -139,6 +156,14 @@ COVERS = (
         generations=2,
         max_size=1,
         any_faults=1,
+    ),
+    cover(
+        """
+        commit_answer:retry former_heartbeat:rebalancing former_offset_commit:not_coordinator
+        former_offset_fetch:committed former_sync_group:rebalancing former_sync_group:stable
+        generation_issued_twice offset_commit:loading
+        """,
+        **PHASES_SCOPE,
     ),
     cover(
         """
@@ -201,4 +226,6 @@ CONFORMED: tuple[Mapping[str, Any], ...] = (
     ASKED,
     {**ASKED, "settings": IN_TRANSACTIONS},
     {**ASKED, "faults": {"fail_over": 1, "session_timeout": 1}, "settings": IN_TRANSACTIONS},
+    ROWS_IN_PHASES,
+    {**ROWS_IN_PHASES, "settings": {"phases": "yes", **IN_TRANSACTIONS}},
 )

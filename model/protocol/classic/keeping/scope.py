@@ -42,8 +42,6 @@ def _one_of(names: tuple[str, ...]) -> Callable[[Any, Any, Any], None]:
 class KeepingScope(Scope):
     """What bounds a run, with what clients do about offsets."""
 
-    NO_PHASES: ClassVar[str] = "its phases do not know transactions and administrators"
-
     MORE: ClassVar[Mapping[str, str]] = MORE
 
     reset: str = _bound(

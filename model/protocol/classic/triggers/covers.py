@@ -4,7 +4,9 @@ and meet every goal.
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.classic.covers import IN_PHASES, cover
+from attrs import evolve
+
+from groupcheck.model.protocol.classic.covers import IN_PHASES, PHASES_SCOPE, cover
 
 # The smallest first; each lists what no smaller one reaches.
 COVERS = (
@@ -184,5 +186,5 @@ COVERS = (
         generations=1,
         any_faults=2,
     ),
-    IN_PHASES,
+    evolve(IN_PHASES, fields={**PHASES_SCOPE, "topics": "t:1"}),
 )
