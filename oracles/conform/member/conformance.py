@@ -311,6 +311,12 @@ def rows_of(
     scope = attrs.evolve(chosen.spec.scope, atomic_complete=False)
     if not scope.records:
         raise UserError("records is 0: the member's rows need one", where="--set")
+    if scope.phases:
+        raise UserError(
+            "the member's rows are the same whoever answers, so they know no phases",
+            where="--set phases",
+            do="leave it out, or leave out --side member",
+        )
     ways = [scope.autocommit] if "autocommit" in settings else [True, False]
     found: list[Rows] = []
     for autocommit in ways:
