@@ -60,9 +60,20 @@ nightly: $(READY) ## what takes hours: random schedules and specs, kills, limits
 	@$(RUN)/groupcheck conform cooperative --side member --generations 2
 	@$(RUN)/groupcheck conform cooperative_static --side member --generations 2
 	@$(RUN)/groupcheck conform cooperative --side member --kafka 4.0.0
+	@$(RUN)/groupcheck conform triggers --side member --generations 2
+	@$(RUN)/groupcheck conform triggers --side member --kafka 4.0.0
+	@$(RUN)/groupcheck conform mixed_membership --side member --generations 2
+	@$(RUN)/groupcheck conform cooperative_mixed --side member
+	@$(RUN)/groupcheck conform twins --side member --generations 2
+	@$(RUN)/groupcheck conform upgrade --side member
+	@$(RUN)/groupcheck conform cooperative_rounds --side member
+	@$(RUN)/groupcheck conform callbacks --side member
+	@$(RUN)/groupcheck conform cooperative_callbacks --side member
 	@$(RUN)/groupcheck conform classic --whole --members 2 --schedules 3000 --seed 1
 	@$(RUN)/groupcheck conform classic --whole --members 4 --schedules 3000 --seed 2
 	@$(RUN)/groupcheck conform cooperative --whole --schedules 1000 --seed 3
+	@$(RUN)/groupcheck conform static_membership --whole --schedules 1000 --seed 4
+	@$(RUN)/groupcheck conform cooperative_static --whole --schedules 1000 --seed 5
 	@$(RUN)/python tests/oracles/assignment/judged_by_contract.py
 	@$(RUN)/python tests/traces/mutated_lines.py 1000000
 	@$(RUN)/groupcheck bugs --real

@@ -13,8 +13,8 @@ from groupcheck.model.engine import goal, invariant, settles, step_invariant, vi
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults, walks
 from groupcheck.model.protocol.classic.assignment import Claims, Plan
-from groupcheck.model.protocol.classic.client import Client
-from groupcheck.model.protocol.classic.group import Core, Seats
+from groupcheck.model.protocol.classic.client import Client, Member, Prepare
+from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.plans import Claim, owners
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import (
@@ -158,6 +158,18 @@ def both_claim(
     return bool(a & b & c & d)
 
 
+@goal(source="KIP-792; protocol: K12")
+def claims_without_share(core: Core, client: Client, link: Link, scope: Scope) -> bool:
+    """A cooperative member owns partitions, has the number of a generation in which it was given
+    none yet, and must join again: a new round began before its SyncGroup. It will claim its
+    partitions in that generation. This is expected; it owns them since an earlier one, and nobody
+    was given them in this one.
+    """
+    again = client.state == Member.COMPLETING and client.prepare == Prepare.DONE and link.idle
+    owns = scope.cooperative and bool(client.owned)
+    return core.phase == Phase.PREPARING and again and owns and not client.failed
+
+
 @goal(source="protocol: C3; the situations `STATIC_MEMBERS` of `conform`")
 def kept_owner_overlap(
     a: Annotated[int, "standing[i]"],
@@ -237,6 +249,9 @@ INVARIANTS = {
         latest_claim_counts,
     )
 }
-GOALS = {COOPERATIVE: (both_claim,), COOPERATIVE_STATIC: (kept_owner_overlap, withheld_from_nobody)}
+GOALS = {
+    COOPERATIVE: (both_claim, claims_without_share),
+    COOPERATIVE_STATIC: (kept_owner_overlap, withheld_from_nobody),
+}
 VIEWS = {COOPERATIVE: (stopped,)}
 PROGRESS = {COOPERATIVE: (every_partition_assigned,)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from groupcheck.model.engine import goal, invariant, step_invariant
+from groupcheck.model.engine import goal, infinitely_often, invariant, step_invariant
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.group import Core, Phase, is_member
 from groupcheck.model.protocol.classic.keeping import admin, commits, transactions
@@ -167,8 +167,8 @@ def deleted_groups_keep_nothing(core: Core, offsets: Kept) -> bool:
 def live_offsets_stay(before: Any, after: Any) -> bool:
     """No offset expires or is deleted while the group's last generation has members.
 
-    Why: these members go on from it after the next round. They would start where auto.offset.reset
-    says.
+    Why: these members go on from it after the next round. Without it they would start where
+    auto.offset.reset says, and read records again or skip some.
     """
     kept = after.offsets.committed == before.offsets.committed
     core = before.core
@@ -244,6 +244,19 @@ def joining_without_subscriptions(core: Core) -> bool:
     return core.members > 0 and not admin.subscribed(core)
 
 
+@infinitely_often(
+    source="KIP-211; OffsetMetadataManager.cleanupExpiredOffsets; protocol: L8 ExpiredOffsets"
+)
+def empty_groups_expire(core: Core, offsets: Kept) -> bool:
+    """No group stays Empty for ever: its offsets expire, and it goes with them.
+
+    Why: the coordinator sweeps again and again, and once the retention has passed nothing holds
+    them but an open transaction, which ends.
+    """
+    return core.phase != Phase.EMPTY or not offsets.there
+
+
+PROGRESS = {KEPT_OFFSETS: (empty_groups_expire,)}
 INVARIANTS = {
     KEPT_OFFSETS: (
         transactions_fenced,

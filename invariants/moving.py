@@ -49,7 +49,7 @@ def loaded_as_logged(before: Any, after: Any) -> bool:
     rules=REQUESTS,
     source="protocol: X2, X3; Errors.COORDINATOR_LOAD_IN_PROGRESS",
 )
-def loading_answers_nothing(before: Any, after: Any) -> bool:
+def loading_serves_nobody(before: Any, after: Any) -> bool:
     """A coordinator that has not loaded the group answers every request at once with 14, or a
     heartbeat with NONE, and the group stays as it is.
 
@@ -213,7 +213,7 @@ def plan_of_nobody(
 INVARIANTS = {
     MOVING: (
         loaded_as_logged,
-        loading_answers_nothing,
+        loading_serves_nobody,
         unload_sends_away,
         former_writes_nothing,
         shares_told_are_logged,

@@ -10,17 +10,19 @@ from typing import Annotated, Any
 from groupcheck.model.engine import invariant, step_invariant
 from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.group import Phase, is_member
 from groupcheck.model.protocol.classic.keeping.admin import delete_offsets
 from groupcheck.model.protocol.classic.keeping.commits import txn_offset_commit
 from groupcheck.model.protocol.classic.keeping.kept import Kept
 from groupcheck.model.protocol.classic.keeping.transactions import end_transaction
-from groupcheck.model.protocol.classic.offsets import store_offset
+from groupcheck.model.protocol.classic.offsets import process_record, store_offset
 from groupcheck.model.protocol.family import (
     CLASSIC_GROUP,
     COOPERATIVE,
     KEPT_OFFSETS,
     OFFSETS,
     STATIC_MEMBERS,
+    STYLES,
 )
 from groupcheck.model.protocol.messages import NO_ID
 
@@ -65,6 +67,42 @@ def commits_by_owners(before: Any, after: Any, label: str) -> bool:
     return seat is None or bool(seat.share)
 
 
+@step_invariant(
+    "client", "offsets", rules=(process_record.name,), source="KafkaConsumer.commitAsync"
+)
+def nothing_uncommitted(before: Any, after: Any) -> bool:
+    """An application begins a record only once all before it are committed.
+
+    Why: Kafka does not promise this. A poll commits once in auto.commit.interval.ms. commitAsync
+    does not wait for its answer, and nobody sends its commit again that was lost. commitSync throws
+    while the group rebalances, and the application goes on.
+    """
+    return bool(before.offsets.committed >= before.client.position)
+
+
+@step_invariant(
+    "core",
+    "seats",
+    "link",
+    rules=(coordinator.join_group.name,),
+    source="protocol: K10; ClassicGroupMember.matches",
+)
+def same_join_starts_no_round(before: Any, after: Any, label: str) -> bool:
+    """A follower of a Stable group that sends the JoinGroup that it has sent before is answered at
+    once, and no round starts.
+
+    Why: Kafka does not promise this. The log holds one assignor of each member, the one that was
+    voted for. So a member that lists two counts as changed when it joins again behind a fail-over.
+    """
+    request, seats = before.link.request, before.seats
+    seat = seats[request.id]
+    if before.core.phase != Phase.STABLE or not is_member(seat) or seats.leader == request.id:
+        return True
+    said = (seat.claimed, seat.owned, seat.topics)
+    same = said == (request.claimed, request.owned, request.topics)
+    return not same or label != "restarted"
+
+
 @step_invariant("offsets", rules=(store_offset.name,), source="protocol: C16 OffsetsBackwards")
 def offsets_only_grow(before: Any, after: Any) -> bool:
     """The committed offset of a partition never becomes smaller.
@@ -101,9 +139,9 @@ def cooperative_owners_apart(
     """No two members of the current generation believe that they own the same partition, whatever
     they have told the leader.
 
-    Why: Kafka does not promise this. The leader goes by the last subscription of each member. That
-    does not name what a member was given since, if a late JoinGroup has taken its place, or if a
-    static member has missed a round and stayed in the group.
+    Why: Kafka does not promise this. The leader goes by the last subscription of each member, which
+    may not name all that the member owns: a late JoinGroup may have replaced it, or a static member
+    has missed a round and stayed in the group.
     """
     return not a & b
 
@@ -159,7 +197,7 @@ def nothing_skipped(offsets: Kept, client: Client) -> bool:
 
 
 NOT_PROMISED = {
-    CLASSIC_GROUP: (one_process_at_work, commits_by_owners),
+    CLASSIC_GROUP: (one_process_at_work, commits_by_owners, same_join_starts_no_round),
     OFFSETS: (offsets_only_grow,),
     KEPT_OFFSETS: (
         transactions_by_members,
@@ -169,4 +207,5 @@ NOT_PROMISED = {
     ),
     STATIC_MEMBERS: (bounces_cost_nothing,),
     COOPERATIVE: (cooperative_owners_apart,),
+    STYLES: (nothing_uncommitted,),
 }

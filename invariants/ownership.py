@@ -60,9 +60,9 @@ def rightful(
     scope: Scope,
 ) -> int:
     """As `standing`, without what the coordinator cannot know of: partitions that a cooperative
-    member owns since an earlier generation, and that its last subscription does not name, because a
-    late JoinGroup has taken the place of the one that did, or because it is static and has missed
-    a round since.
+    member has owned since an earlier generation, and that its last subscription does not name. A
+    late JoinGroup may have replaced the subscription that did, or the member is static and has
+    missed a round since.
     """
     if not current(core, seats, client):
         return 0
@@ -154,9 +154,10 @@ def hand_off(
     owns, and the leader gives that to nobody else before the member has revoked it. Processes
     outside the current generation are exempt: see the goals `zombie_owner` and `late_join_overlap`.
     So are cooperative members that both say they own the partition (`both_claim`): they owned it
-    before this round, which ends that. So is one whose last subscription did not name it when the
-    partition was given away: because that was in a late JoinGroup, or because the member is static
-    and stayed in the group although it missed the round (`kept_owner_overlap`).
+    before this round, which ends that. So is a member if its last subscription did not name the
+    partition when the leader gave it away. There are two reasons: the subscription came in a late
+    JoinGroup, or the member is static and stayed in the group although it missed the round
+    (`kept_owner_overlap`).
     """
     return not a & b & ~(c & d)
 

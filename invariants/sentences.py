@@ -85,6 +85,18 @@ TEMPLATES = {
         " which nobody has processed, is skipped"
     ),
     "bounces_cost_nothing": "{name} comes back, and its share does not simply stay where it is",
+    "one_record_at_risk": (
+        "{name} begins another record while only {offsets.committed} are committed, although"
+        " commitSync has thrown nothing"
+    ),
+    "nothing_uncommitted": (
+        "{name} begins another record of p{offsets.watched} while {offsets.committed} are committed"
+    ),
+    "calls_hold_the_thread": "{name} joins again while its application waits in commitSync",
+    "close_commits": "{actor} closes and leaves, and has not committed what it has processed",
+    "same_join_starts_no_round": (
+        "{name} sends the JoinGroup that it has sent before, and a round starts"
+    ),
     "commits_by_owners": "The coordinator accepts a commit of {name}, which has no partition",
     "offsets_only_grow": "The committed offset of p{offsets.watched} falls to {offsets.committed}",
     "answered_at_most_once": (
@@ -196,7 +208,7 @@ TEMPLATES = {
     "loaded_as_logged": (
         "The new coordinator has loaded something else of {name} than the last group record says"
     ),
-    "loading_answers_nothing": (
+    "loading_serves_nobody": (
         "{name} is answered by a coordinator that has not loaded the group yet, as if it had"
     ),
     "unload_sends_away": (

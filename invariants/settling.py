@@ -124,10 +124,10 @@ def records_processed(offsets: Offsets, client: Client, scope: Scope) -> bool:
     """Once faults stop, a member that goes on and owns the partition has processed all of its
     records and has committed them.
 
-    Why: its position starts at the committed offset, each poll goes on from there, and nobody
-    revokes the partition any more.
+    Exempt is an application that may abort every transaction. Why: its position starts at the
+    committed offset, each poll goes on from there, and nobody revokes the partition any more.
     """
-    if client.failed or not client.owned >> offsets.watched & 1:
+    if scope.transactional or client.failed or not client.owned >> offsets.watched & 1:
         return True
     return client.position == scope.records and not client.dirty
 

@@ -29,8 +29,8 @@ from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
     source="KIP-429; ConsumerCoordinator.onJoinPrepare",
 )
 def joins_as_its_protocol_says(before: Any, after: Any) -> bool:
-    """A member that sends JoinGroup owns what it has owned if it is cooperative, and nothing if it
-    is eager. A cooperative one that has lost its generation or its id owns nothing, either.
+    """A cooperative member still owns its partitions when it sends JoinGroup. An eager one has
+    given them up, and so has a cooperative one that has lost its generation or its id.
 
     Why: a leader takes what nobody claims for free. An eager member claims nothing.
     """

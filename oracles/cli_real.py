@@ -68,8 +68,8 @@ CONFORM_MODES = {
     type=SETTING,
     multiple=True,
     metavar="NAME=VALUE",
-    help="Set max_size, two_step or protocols of the scope; with `--side member` partitions,"
-    " records or autocommit. Repeatable.",
+    help="Set a field of the scope, such as max_size, two_step or protocols; `groupcheck list scope"
+    " --variant VARIANT` lists all. Repeatable.",
 )
 @click.option(
     "--kafka",

@@ -176,9 +176,9 @@ def _real_bugs(
 
     if parquet or scored:
         raise UserError(
-            "says nothing of real code",
+            "is about bugs in the model, and --real shows bugs in real code",
             where="--parquet" if parquet else "--score",
-            do="leave out --real, or this",
+            do=f"leave out --real or {'--parquet' if parquet else '--score'}",
         )
     shown = [perform(exhibit, say) for exhibit in exhibits(ids)]
     if html:

@@ -19,6 +19,7 @@ from groupcheck.model.protocol.feature import extended, rewritten
 from groupcheck.model.protocol.link import reply
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID, Answer, TxnOffsetCommit
 
+REFUSED = "unknown illegal_generation"
 Slots = Mapping[str, Any]
 Changed = dict[str, Any]
 Change = Callable[[Slots, str, Changed, Any], Any]
@@ -28,8 +29,34 @@ def _twist(change: Change) -> Callable[[Rule], Rule]:
     return partial(extended, change=change)
 
 
+def _offsets(on: str = "", to: str = "", **values: Any) -> Callable[[Rule], Rule]:
+    """A twist that sets fields of the offsets, to values or functions of the slots before;
+    `written`: the committed offset and its record. `on`: the outcomes that it concerns, all if
+    empty; `to`: another outcome, in place of these.
+    """
+
+    def change(before: Slots, label: str, after: Changed, scope: Any) -> Any:
+        if on and label not in on.split():
+            return label, after
+        given = {name: v(before) if callable(v) else v for name, v in values.items()}
+        if "written" in given:
+            given["committed"] = given["logged"] = given.pop("written")
+        return to or label, {**after, "offsets": but(after["offsets"], **given)}
+
+    return _twist(change)
+
+
+def _one_more(s: Slots) -> Any:
+    return s["offsets"].pending + 1
+
+
+def _newer(s: Slots) -> Any:
+    newer = s["txn"].place > s["offsets"].place
+    return s["txn"].offset if newer else s["offsets"].committed
+
+
 def _validated_before(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-    if label not in ("unknown", "illegal_generation"):
+    if label not in REFUSED.split():
         return label, after
     kept, txn, link = (before[slot] for slot in ("offsets", "txn", "link"))
     written = {
@@ -40,37 +67,13 @@ def _validated_before(before: Slots, label: str, after: Changed, scope: Any) -> 
     return "accepted", {**after, **written}
 
 
-def _by_marker(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-    if label != "superseded":
-        return label, after
-    offset = before["txn"].offset
-    return "committed", {**after, "offsets": but(after["offsets"], committed=offset, logged=offset)}
-
-
-def _counts_aborted(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-    offset = before["txn"].offset
-    kept = but(after["offsets"], committed=offset, logged=offset)
-    newer = before["txn"].place > before["offsets"].place
-    return {**after, "offsets": kept} if label == "aborted" and newer else after
-
-
-def _expires(when: Callable[[Slots], bool]) -> Callable[[Rule], Rule]:
+def _expires(phase: Phase) -> Callable[[Rule], Rule]:
     def change(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-        if label == "spared" and when(before):
+        if label == "spared" and before["core"].phase == phase:
             return "deleted", {**after, "offsets": emptied(before["offsets"])}
         return label, after
 
     return _twist(change)
-
-
-def _pends_although_refused(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-    refused = label in ("unknown", "illegal_generation")
-    kept = before["offsets"]
-    return {**after, "offsets": but(kept, pending=kept.pending + 1)} if refused else after
-
-
-def _loads_as_expired(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-    return {**after, "offsets": but(after["offsets"], committed=NO_OFFSET)}
 
 
 def _tells_unstable(before: Slots, label: str, after: Changed, scope: Any) -> Any:
@@ -79,6 +82,10 @@ def _tells_unstable(before: Slots, label: str, after: Changed, scope: Any) -> An
     if label != "unstable":
         return label, after
     return "nothing" if kept.committed == NO_OFFSET else "committed", {**after, "link": told}
+
+
+def _commits_itself(before: Slots, label: str, after: Changed, scope: Any) -> Any:
+    return {**after, "client": but(after["client"], dirty=True)}
 
 
 def _sends_no_generation(usual: Rule) -> Rule:
@@ -90,31 +97,9 @@ def _sends_no_generation(usual: Rule) -> Rule:
     return rewritten(usual, call)
 
 
-def _commits_itself(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-    return {**after, "client": but(after["client"], dirty=True)}
-
-
-def _takes_outsiders(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-    kept = but(before["offsets"], committed=0, logged=0, there=True, disturbed=True)
-    return "accepted", {**after, "offsets": kept}
-
-
-def _fails_as_a_whole(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-    kept = but(after["offsets"], other=before["offsets"].other)
-    return {**after, "offsets": kept} if label == "non_empty" else after
-
-
-def _forgets_open_transactions(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-    kept = but(after["offsets"], pending=before["offsets"].pending)
-    return {**after, "offsets": kept} if label == "deleted" else after
-
-
-def _writes_what_it_refuses(before: Slots, label: str, after: Changed, scope: Any) -> Any:
-    kept = but(after["offsets"], committed=0, logged=0)
-    return {**after, "offsets": kept} if label == "refused" else after
-
-
-IN_TRANSACTIONS = {"members": 1, "generations": 1, "commits": "transactions"}
+ONE = {"members": 1, "generations": 1}
+IN_TRANSACTIONS = {**ONE, "commits": "transactions"}
+TWICE = {**IN_TRANSACTIONS, "generations": 2}
 A_ZOMBIE = {**IN_TRANSACTIONS, "faults": {"session_timeout": 1}}
 
 MUTATIONS = (
@@ -142,12 +127,12 @@ MUTATIONS = (
             "The memory went by the order in which transactions end, and the log is loaded in the"
             " order of its records, so both disagreed after a fail-over."
         ),
-        scope={
-            **IN_TRANSACTIONS,
-            "generations": 2,
-            "faults": {"session_timeout": 1, "reset_offsets": 1},
+        scope={**TWICE, "faults": {"session_timeout": 1, "reset_offsets": 1}},
+        twists={
+            transactions.write_marker.name: _offsets(
+                "superseded", "committed", written=lambda s: s["txn"].offset
+            )
         },
-        twists={transactions.write_marker.name: _twist(_by_marker)},
     ),
     Mutation(
         id="aborted_offset_counts",
@@ -157,7 +142,7 @@ MUTATIONS = (
         invariant="aborted_offsets_never_show",
         doc="Seeded: the marker's result is not looked at.",
         scope={**IN_TRANSACTIONS, "reset": "latest"},
-        twists={transactions.write_marker.name: _twist(_counts_aborted)},
+        twists={transactions.write_marker.name: _offsets("aborted", written=_newer)},
     ),
     Mutation(
         id="expiry_while_rebalancing",
@@ -170,7 +155,7 @@ MUTATIONS = (
             " none, so that a long rebalance cost it its offsets."
         ),
         scope={"members": 2, "generations": 1, "faults": {"expire_offsets": 1}},
-        twists={admin.expire_offsets.name: _expires(lambda s: s["core"].phase == Phase.PREPARING)},
+        twists={admin.expire_offsets.name: _expires(Phase.PREPARING)},
     ),
     Mutation(
         id="expiry_of_a_live_group",
@@ -182,8 +167,8 @@ MUTATIONS = (
             "The retention began with the commit, whether the group had members or not, so that"
             " a group that read a quiet topic lost its offsets (before KIP-211)."
         ),
-        scope={"members": 1, "generations": 1, "faults": {"expire_offsets": 1}},
-        twists={admin.expire_offsets.name: _expires(lambda s: s["core"].phase == Phase.STABLE)},
+        scope={**ONE, "faults": {"expire_offsets": 1}},
+        twists={admin.expire_offsets.name: _expires(Phase.STABLE)},
     ),
     Mutation(
         id="expiry_ignores_transactions",
@@ -195,12 +180,8 @@ MUTATIONS = (
             "Kafka deleted a group that had only pending offsets, with these offsets. In Redpanda"
             " the tombstone of the old offset deleted the new one when the log was loaded."
         ),
-        scope={
-            **IN_TRANSACTIONS,
-            "generations": 2,
-            "faults": {"session_timeout": 1, "expire_offsets": 1},
-        },
-        twists={admin.expire_offsets.name: _expires(lambda s: s["core"].phase == Phase.EMPTY)},
+        scope={**TWICE, "faults": {"session_timeout": 1, "expire_offsets": 1}},
+        twists={admin.expire_offsets.name: _expires(Phase.EMPTY)},
     ),
     Mutation(
         id="refused_commit_stays_pending",
@@ -214,7 +195,7 @@ MUTATIONS = (
             " Seeded: any commit that is refused does."
         ),
         scope=A_ZOMBIE,
-        twists={commits.txn_offset_commit.name: _twist(_pends_although_refused)},
+        twists={commits.txn_offset_commit.name: _offsets(REFUSED, pending=_one_more)},
     ),
     Mutation(
         id="loaded_as_expired",
@@ -226,8 +207,8 @@ MUTATIONS = (
             "An offset without an expiry time of its own was loaded as one that expires at time -1,"
             " and the next sweep deleted it."
         ),
-        scope={"members": 1, "generations": 1, "faults": {"fail_over": 1}},
-        twists={fail_over.name: _twist(_loads_as_expired)},
+        scope={**ONE, "faults": {"fail_over": 1}},
+        twists={fail_over.name: _offsets(committed=NO_OFFSET)},
     ),
     Mutation(
         id="unstable_offset_told",
@@ -236,7 +217,7 @@ MUTATIONS = (
         family=KEPT_OFFSETS,
         invariant="unstable_offsets_are_not_returned",
         doc="Seeded: requireStable (KIP-447) is ignored.",
-        scope={**IN_TRANSACTIONS, "faults": {"session_timeout": 1}, "generations": 2},
+        scope={**TWICE, "faults": {"session_timeout": 1}},
         twists={commits.offset_fetch.name: _twist(_tells_unstable)},
     ),
     Mutation(
@@ -249,12 +230,7 @@ MUTATIONS = (
             "Seeded: the consumer's metadata are not sent, as before KIP-447. A zombie then commits"
             " what the next owner has committed already."
         ),
-        scope={
-            "members": 2,
-            "generations": 2,
-            "commits": "transactions",
-            "faults": {"session_timeout": 1},
-        },
+        scope={**TWICE, "members": 2, "faults": {"session_timeout": 1}},
         twists={members.send_txn_commit.name: _sends_no_generation},
     ),
     Mutation(
@@ -274,8 +250,12 @@ MUTATIONS = (
         family=KEPT_OFFSETS,
         invariant="outsiders_commit_to_empty_groups",
         doc="Seeded: a commit without a member is accepted in every state.",
-        scope={"members": 1, "generations": 1, "faults": {"reset_offsets": 1}},
-        twists={admin.reset_offsets.name: _twist(_takes_outsiders)},
+        scope={**ONE, "faults": {"reset_offsets": 1}},
+        twists={
+            admin.reset_offsets.name: _offsets(
+                "", "accepted", written=0, there=True, disturbed=True
+            )
+        },
     ),
     Mutation(
         id="deletion_fails_as_a_whole",
@@ -284,8 +264,10 @@ MUTATIONS = (
         family=KEPT_OFFSETS,
         invariant="groups_fail_apart",
         doc="Seeded: the first error ends the request.",
-        scope={"members": 1, "generations": 1, "faults": {"delete_groups": 1}},
-        twists={admin.delete_groups.name: _twist(_fails_as_a_whole)},
+        scope={**ONE, "faults": {"delete_groups": 1}},
+        twists={
+            admin.delete_groups.name: _offsets("non_empty", other=lambda s: s["offsets"].other)
+        },
     ),
     Mutation(
         id="deleted_group_keeps_transactions",
@@ -294,12 +276,10 @@ MUTATIONS = (
         family=KEPT_OFFSETS,
         invariant="deleted_groups_keep_nothing",
         doc="Seeded: only committed offsets get a tombstone.",
-        scope={
-            **IN_TRANSACTIONS,
-            "generations": 2,
-            "faults": {"session_timeout": 1, "delete_groups": 1},
+        scope={**TWICE, "faults": {"session_timeout": 1, "delete_groups": 1}},
+        twists={
+            admin.delete_groups.name: _offsets("deleted", pending=lambda s: s["offsets"].pending)
         },
-        twists={admin.delete_groups.name: _twist(_forgets_open_transactions)},
     ),
     Mutation(
         id="refused_reset_written",
@@ -308,7 +288,7 @@ MUTATIONS = (
         family=KEPT_OFFSETS,
         invariant="refusals_change_nothing",
         doc="Seeded: the record is appended before the request is looked at.",
-        scope={"members": 1, "generations": 1, "faults": {"reset_offsets": 1}},
-        twists={admin.reset_offsets.name: _twist(_writes_what_it_refuses)},
+        scope={**ONE, "faults": {"reset_offsets": 1}},
+        twists={admin.reset_offsets.name: _offsets("refused", written=0)},
     ),
 )

@@ -121,7 +121,7 @@ MUTATIONS = (
         ticket="redpanda c8dcccf6af",
         title="A new coordinator answers before it has loaded the group.",
         family=MOVING,
-        invariant="loading_answers_nothing",
+        invariant="loading_serves_nobody",
         doc=(
             "The flag that the group is loaded was set too early. Seeded: JoinGroup is answered"
             " from the empty memory of a coordinator that loads, which knows no member."
@@ -134,7 +134,7 @@ MUTATIONS = (
         ticket=SEEDED,
         title="A coordinator that loads answers heartbeats with 25.",
         family=MOVING,
-        invariant="loading_answers_nothing",
+        invariant="loading_serves_nobody",
         doc=(
             "A heartbeat cannot be checked before the group is loaded, so Kafka answers NONE."
             " Seeded: it is answered UNKNOWN_MEMBER_ID, and every member gives up its partitions"

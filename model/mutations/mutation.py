@@ -65,7 +65,11 @@ class Mutation:
         """Is it a bug of this variant?"""
         if self.family not in variant.every_family:
             return False
-        on = {name: True for name, family in variant.switched.items() if family == self.family}
+        on = {
+            name: self.scope.get(name, True)
+            for name, family in variant.switched.items()
+            if family == self.family
+        }
         return not self._lacking(variant.spec(variant.scope_type(**on)))
 
     def _lacking(self, spec: Spec) -> list[str]:

@@ -120,6 +120,14 @@ def _stays_over_sized(usual: Rule) -> Rule:
     return rewritten(usual, call)
 
 
+# One member, whose topic gets a partition.
+GROWING: Mapping[str, Any] = {
+    "members": 1,
+    "records": 0,
+    "topics": "t:1-2",
+    "faults": {"add_partitions": 1},
+}
+
 MUTATIONS = (
     Mutation(
         id="plan_ignores_subscriptions",
@@ -202,21 +210,10 @@ MUTATIONS = (
             " was under way completed (0.10.1.0, 0.10.0.0)."
             " Seeded: the member that takes over its share does not look at what it has noticed."
         ),
-        scope={
-            "members": 1,
-            "generations": 1,
-            "records": 0,
-            "topics": "t:1-2",
-            "faults": {"add_partitions": 1},
-        },
+        scope={**GROWING, "generations": 1},
         twists={sync_answer.name: _twist(_forgets_the_change)},
         progress="plan_is_current",
-        progress_scope={
-            "members": 1,
-            "records": 0,
-            "topics": "t:1-2",
-            "faults": {"add_partitions": 1},
-        },
+        progress_scope=GROWING,
     ),
     Mutation(
         id="leader_ignores_new_partitions",
@@ -229,21 +226,10 @@ MUTATIONS = (
             " notice the change whose JoinGroup changes nothing."
             " Seeded: the leader learns of the partition and does not join again."
         ),
-        scope={
-            "members": 1,
-            "generations": 1,
-            "records": 0,
-            "topics": "t:1-2",
-            "faults": {"add_partitions": 1},
-        },
+        scope={**GROWING, "generations": 1},
         twists={refresh_metadata.name: _twist(_leader_looks_away)},
         progress="everything_is_assigned",
-        progress_scope={
-            "members": 1,
-            "records": 0,
-            "topics": "t:1-2",
-            "faults": {"add_partitions": 1},
-        },
+        progress_scope=GROWING,
     ),
     Mutation(
         id="subscription_change_unheard",

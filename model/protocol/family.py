@@ -45,3 +45,5 @@ CALLBACKS = Family("rebalance callbacks", base="cooperative_callbacks")
 KEPT_OFFSETS = Family("offsets in full", base="offsets")
 # A fail-over takes its phases (`classic.moving`).
 MOVING = Family("fail-over in phases", base="classic")
+# Applications commit in one of the ways of Kafka's client (`classic.commit_styles`).
+STYLES = Family("styles of commits", base="classic")

@@ -14,12 +14,14 @@ from groupcheck.model.engine.verdict import Path, Step
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.feature import Feature
 
+UNWRITTEN = "nobody has written its rows"
+
 
 @frozen
 class Cover:
     """A small scope, as `fields` of the variant's scope type (what is left out has its default),
     and what it `reaches`: the outcomes that fire and the goals that are met in it, and in no
-    smaller cover scope of the variant.
+    cover scope of the variant before it.
     """
 
     fields: Mapping[str, Any]
@@ -64,8 +66,8 @@ class Variant:
     # Fault -> the outcomes each of which always spends one of it. In a scope in which the fault
     # can be spent, at least one of them fires.
     spent_by: Mapping[str, tuple[str, ...]] = field(factory=dict)
-    # A few small scopes, the smallest first, that together fire every outcome and meet every
-    # goal, except those in `unreached`.
+    # A few small scopes that together fire every outcome and meet every goal, except those in
+    # `unreached`: the base's, the smallest first, then those that a feature needs besides.
     covers: tuple[Cover, ...] = ()
     # Outcome or goal -> why no scope reaches it.
     unreached: Mapping[str, str] = field(factory=dict)
@@ -91,8 +93,16 @@ class Variant:
     # Which real member `groupcheck conform --side member` executes beside the members of this one;
     # empty if none.
     real_member: str = ""
+    # Why there is no real member to execute, and what executes its steps instead, where
+    # `real_member` is empty.
+    unreal_member: str = UNWRITTEN
     # The generations of `conform --side member` where none are asked for.
     member_generations: int = 2
+    # Fields of the scope, one mapping for each kind of member that the variant has: its rows are
+    # those of the first member of such a scope.
+    member_scopes: tuple[Mapping[str, Any], ...] = ({"members": 1, "partitions": 2},)
+    # Fields of scopes of one member whose subscription and topics change.
+    member_changing: tuple[Mapping[str, Any], ...] = ()
     # Outcome of the members' rules that no row executes on the real member -> why.
     member_apart: Mapping[str, str] = field(factory=dict)
 
@@ -124,7 +134,5 @@ class Variant:
         )
 
     def cover_of(self, name: str) -> Cover | None:
-        """The smallest cover scope that fires this outcome or meets this goal; None if
-        none does.
-        """
+        """The first cover scope that fires this outcome or meets this goal; None if none does."""
         return next((cover for cover in self.covers if name in cover.reaches), None)

@@ -4,173 +4,52 @@ one feature, `groupcheck.model.protocol.classic.callbacks`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-
-import attrs
-
-from groupcheck.model.engine import Spec
-from groupcheck.model.protocol.classic import covers, rules
-from groupcheck.model.protocol.classic.callbacks import LACKS, WORDS, CallbacksScope, callbacks
+from groupcheck.model.protocol.classic import covers
+from groupcheck.model.protocol.classic.callbacks import UNREACHED, WORDS, CallbacksScope, callbacks
 from groupcheck.model.protocol.classic.covers import (
-    BOOKKEEPING,
     EXECUTED,
-    IN_PHASES,
-    KAFKA_COORDINATOR,
+    KAFKA_MEMBER,
+    MEMBER_APART,
     cover,
+    derived,
 )
-from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
-from groupcheck.model.protocol.classic.rules import COORDINATOR
-from groupcheck.model.protocol.classic.scope import ASSIGNORS
-from groupcheck.model.protocol.classic.story import story
-from groupcheck.model.protocol.family import CALLBACKS, CLASSIC_GROUP, OFFSETS
-from groupcheck.model.protocol.faults import CLASSIC_FAULTS, SPENT_BY
-from groupcheck.model.protocol.feature import composed
-from groupcheck.model.protocol.variant import Variant
+from groupcheck.model.protocol.classic.preset import preset
+from groupcheck.model.protocol.family import CALLBACKS
 
-COVERS = (
+COVERS = derived(
+    covers.COVERS,
     cover(
-        """
-        answer_joins answer_syncs append_committed begin_walk commit_answer:done completing
-        end_walk fetch_offset heartbeat:accepted heartbeat_answer:well initial_delay:over
-        join_answer:id_given join_answer:joined join_group:added join_group:id_required
-        offset_commit:accepted preparing process_record send_commit send_heartbeat
-        send_join:sent send_sync stable store_offset:forwards sync_answer:assigned
-        sync_group:led
-        """,
-        members=1,
-        generations=1,
-    ),
-    cover(
-        "join_complete",
-        members=1,
-        generations=1,
-        atomic_complete=False,
-    ),
-    cover(
-        "join_answer:fatal join_group:too_many",
-        members=2,
-        generations=1,
-        max_size=1,
-    ),
-    cover(
-        "join_group:inconsistent vote",
-        members=2,
-        generations=1,
-        protocols="range|sticky",
-    ),
-    cover(
-        """
-        call_back callback_runs:returned callback_runs:threw delay_request ghost_id
-        heartbeat:rebalancing heartbeat_answer:told_to_rejoin join_group:parked
-        join_group:restarted join_group:unchanged late_request request_timeout send_back
-        send_join:committed_first store_offset:again store_offset:backwards superseded
-        sync_group:rebalancing told_to_rejoin unheard_member
-        """,
+        "call_back callback_runs:returned callback_runs:threw",
         members=1,
         generations=1,
         records=2,
         faults={"delay_request": 1},
     ),
     cover(
-        """
-        heartbeat_answer:ignored initial_delay:extended sync_answer:retry sync_group:parked
-        sync_group:stable together
-        """,
-        members=2,
-        generations=1,
-    ),
-    cover(
-        "callback_runs:committed",
-        members=2,
-        generations=1,
-        autocommit=False,
-    ),
-    cover(
-        """
-        append_failed close:behind close:heard close:unheard close_books closed
-        commit_answer:refused crash disconnect empty_again fail_over forget
-        heartbeat:unknown heartbeat_answer:refused join_answer:ignored join_answer:refused
-        join_group:unknown leave_answer leave_behind_parked leave_group:left
-        leave_group:pending lose_request:sync lose_response new_member_timeout
-        offset_commit:unknown poll_timeout:heard read_next record_plan reload
-        session_timeout:member session_timeout:pending sync_answer:ignored
-        sync_answer:refused sync_group:unknown sync_timeout
-        """,
-        members=1,
-        generations=1,
-        any_faults=1,
-    ),
-    cover(
-        """
-        heartbeat:illegal_generation offset_commit:illegal_generation processed_twice
-        sync_group:illegal_generation
-        """,
-        members=1,
-        generations=2,
-        any_faults=1,
-    ),
-    cover(
-        "callback_outlasts_membership rebalance_timeout:missing zombie_owner",
+        "callback_outlasts_membership",
         members=2,
         generations=2,
         faults={"rebalance_timeout": 1},
     ),
-    cover(
-        "elect leave_group:unknown lose_request:commit poll_timeout:unheard",
-        members=1,
-        generations=1,
-        any_faults=2,
-    ),
-    cover(
-        "rebalance_timeout:nobody rebalance_timeout:rejected",
-        members=2,
-        generations=2,
-        max_size=1,
-        any_faults=1,
-    ),
-    IN_PHASES,
-    cover(
-        "late_join_overlap",
-        members=2,
-        generations=2,
-        faults={"delay_request": 1, "disconnect": 1},
-    ),
+    cover("callback_runs:committed", members=2, generations=1, autocommit=False),
+    without=UNREACHED,
 )
-LATE = "Such an application commits in its callback, which ends before JoinGroup is sent."
-UNREACHED: Mapping[str, str] = {
-    **covers.UNREACHED,
-    "late_commit": LATE,
-    "commit_behind_join": LATE,
-}
 
-
-def spec(scope: CallbacksScope) -> Spec:
-    """The protocol at a scope, without invariants."""
-    return attrs.evolve(composed(rules.spec(scope), [callbacks, moving]), name="callbacks")
-
-
-VARIANT = Variant(
+VARIANT = preset(
     name="callbacks",
     title="Classic group, eager, whose applications commit in their callbacks",
     doc=(
         "The classic group in which onPartitionsRevoked takes time: the application commits in it,"
         " it throws, or it outlasts a timeout (ConsumerRebalanceListener)."
     ),
+    features=[callbacks],
     scope_type=CallbacksScope,
-    spec=spec,
-    faults={fault: doc for fault, doc in CLASSIC_FAULTS.items() if fault not in LACKS},
-    families=(CLASSIC_GROUP, OFFSETS, CALLBACKS),
-    lacks=LACKS,
-    assignors=ASSIGNORS,
-    switched=SWITCHED,
-    coordinator=COORDINATOR | PHASES,
-    tell=WORDS.tell,
-    story=partial(story, words=WORDS),
-    spent_by={fault: names for fault, names in SPENT_BY.items() if fault not in LACKS},
+    families=[CALLBACKS],
+    words=WORDS,
     covers=COVERS,
-    unreached=UNREACHED,
-    real=KAFKA_COORDINATOR,
+    unreached={**covers.UNREACHED, **UNREACHED},
     executed=EXECUTED,
-    bookkeeping=BOOKKEEPING,
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart=MEMBER_APART,
 )

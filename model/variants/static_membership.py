@@ -4,26 +4,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-import attrs
-
-from groupcheck.model.engine import Spec
-from groupcheck.model.protocol.classic import rules
-from groupcheck.model.protocol.classic.covers import (
-    BOOKKEEPING,
-    KAFKA_COORDINATOR,
-    KAFKA_MEMBER,
-    MEMBER_APART,
-    ROWS_IN_PHASES,
-    cover,
-)
-from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
+from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, ROWS_IN_PHASES
+from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.progress.feature import progress
-from groupcheck.model.protocol.classic.rules import COORDINATOR
-from groupcheck.model.protocol.classic.scope import ASSIGNORS
 from groupcheck.model.protocol.classic.static import (
-    MORE,
     STATIC_SPENT_BY,
     WORDS,
     StaticScope,
@@ -31,125 +15,16 @@ from groupcheck.model.protocol.classic.static import (
 )
 from groupcheck.model.protocol.classic.static_covers import (
     ASKED,
+    COVERS,
     EXECUTED,
-    IN_PHASES_STATIC,
     NEVER_EXECUTED,
     NO_LEAVING,
     UNREACHED,
 )
-from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.takeover import MORE_RULES
-from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS
-from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS
-from groupcheck.model.protocol.feature import composed
-from groupcheck.model.protocol.variant import Variant
+from groupcheck.model.protocol.family import STATIC_MEMBERS
 
-COVERS = (
-    cover(
-        """
-        answer_joins answer_syncs append_committed begin_walk commit_answer:done completing
-        end_walk fetch_offset ghost_id heartbeat:accepted heartbeat_answer:well initial_delay:over
-        join_answer:joined join_group:added offset_commit:accepted preparing process_record
-        send_commit send_heartbeat send_join:sent send_sync stable store_offset:forwards
-        sync_answer:assigned sync_group:led
-        """,
-        members=1,
-        generations=1,
-    ),
-    cover(
-        """
-        join_complete
-        """,
-        members=1,
-        generations=1,
-        atomic_complete=False,
-    ),
-    cover(
-        """
-        commit_answer:fatal delay_request fenced_member heartbeat:fenced heartbeat_answer:fatal
-        join_answer:fatal join_group:replaced join_group:replaced_and_parked
-        join_group:replaced_and_restarted join_group:restarted late_request offset_commit:fenced
-        send_back store_offset:again store_offset:backwards sync_answer:fatal sync_group:fenced
-        sync_group:rebalancing takeover_committed:answered
-        """,
-        members=1,
-        generations=1,
-        records=2,
-        faults={"delay_request": 1},
-    ),
-    cover(
-        """
-        append_failed close:silent close_books commit_answer:refused crash disconnect elect
-        empty_again fail_over forget heartbeat:rebalancing heartbeat:unknown
-        heartbeat_answer:ignored heartbeat_answer:refused initial_delay:extended
-        join_answer:refused join_group:parked join_group:too_many join_group:unknown
-        leave_group:removed leave_group:unknown lose_request:sync lose_response new_member_timeout
-        offset_commit:unknown poll_timeout:silent rebalance_timeout:rejected record_plan reload
-        remove_instance request_timeout restart_refused_at_the_cap session_timeout:member
-        superseded sync_answer:ignored sync_answer:refused sync_answer:retry
-        sync_group:illegal_generation sync_group:unknown sync_timeout
-        """,
-        members=2,
-        generations=2,
-        max_size=1,
-        any_faults=1,
-    ),
-    cover(
-        """
-        heartbeat_answer:told_to_rejoin join_answer:retry processed_twice
-        send_join:committed_first sync_group:parked sync_group:stable
-        takeover_committed:unanswered_in_round takeover_failed:reverted
-        takeover_failed:reverted_in_round together told_to_rejoin
-        """,
-        members=2,
-        generations=1,
-        faults={"crash": 1, "append_failure": 1},
-    ),
-    cover(
-        """
-        heartbeat:illegal_generation join_group:fenced join_group:unchanged
-        rebalance_timeout:postponed unheard_member
-        """,
-        members=1,
-        generations=2,
-        any_faults=2,
-    ),
-    cover(
-        """
-        owed_by_a_replaced_id takeover_committed:answered_in_round
-        """,
-        members=2,
-        generations=1,
-        faults={"crash": 1, "sync_timeout": 1},
-    ),
-    cover(
-        """
-        commit_behind_join late_commit lose_request:commit
-        """,
-        members=2,
-        generations=1,
-        any_faults=1,
-    ),
-    cover(
-        """
-        late_join_overlap offset_commit:illegal_generation read_next rebalance_timeout:missing
-        zombie_owner
-        """,
-        members=2,
-        generations=2,
-        any_faults=1,
-    ),
-    IN_PHASES_STATIC,
-)
-
-
-def spec(scope: StaticScope) -> Spec:
-    """The protocol at a scope, without invariants."""
-    features = [static_membership, moving]
-    return attrs.evolve(composed(rules.spec(scope), features), name="static_membership")
-
-
-VARIANT = Variant(
+VARIANT = preset(
     name="static_membership",
     title="Classic group, static members",
     doc=(
@@ -157,25 +32,19 @@ VARIANT = Variant(
         " to a Stable group takes over its share in the same generation, without a round, and"
         " whoever still uses its old id is fenced (KIP-345, KIP-814)."
     ),
+    features=[static_membership],
     scope_type=StaticScope,
-    spec=spec,
-    faults={**CLASSIC_FAULTS, **MORE},
-    progress=progress,
-    progress_faults=PROGRESS_FAULTS,
-    assignors=ASSIGNORS,
-    families=(CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS),
-    switched=SWITCHED,
-    coordinator=COORDINATOR | PHASES | {r.name for r in MORE_RULES},
-    tell=WORDS.tell,
-    story=partial(story, words=WORDS),
+    families=[STATIC_MEMBERS],
+    words=WORDS,
+    coordinator=MORE_RULES,
     spent_by=STATIC_SPENT_BY,
+    progress=progress,
     covers=COVERS,
     unreached=UNREACHED,
-    real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     asked=ASKED,
     conformed=(ASKED, {"members": 1, "generations": 1}, ROWS_IN_PHASES),
-    bookkeeping={**BOOKKEEPING, **NEVER_EXECUTED},
+    bookkeeping=NEVER_EXECUTED,
     real_member=KAFKA_MEMBER,
     member_apart={**MEMBER_APART, "leave_answer": NO_LEAVING},
 )

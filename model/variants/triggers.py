@@ -5,31 +5,19 @@ feature, `groupcheck.model.protocol.classic.triggers`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
-import attrs
-
-from groupcheck.model.engine import Spec
-from groupcheck.model.protocol.classic import rules
-from groupcheck.model.protocol.classic.covers import (
-    BOOKKEEPING,
-    KAFKA_COORDINATOR,
-    ROWS_IN_PHASES,
-    UNREACHED,
-)
-from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
-from groupcheck.model.protocol.classic.rules import COORDINATOR
-from groupcheck.model.protocol.classic.scope import ASSIGNORS
-from groupcheck.model.protocol.classic.story import story
+from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, ROWS_IN_PHASES
+from groupcheck.model.protocol.classic.failover import fail_over
+from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.triggers.covers import COVERS
 from groupcheck.model.protocol.classic.triggers.feature import triggers, triggers_progress
-from groupcheck.model.protocol.classic.triggers.scope import MORE, TriggersScope
+from groupcheck.model.protocol.classic.triggers.planning import survey
+from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
+from groupcheck.model.protocol.classic.triggers.settings import lowering
 from groupcheck.model.protocol.classic.triggers.words import WORDS
-from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS, TOPICS
-from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS, SPENT_BY
-from groupcheck.model.protocol.feature import composed
-from groupcheck.model.protocol.variant import Variant
+from groupcheck.model.protocol.family import TOPICS
+from groupcheck.model.protocol.faults import SPENT_BY
 
 # Every subscription to two topics, of which the leader may know any number of partitions.
 ASKED: Mapping[str, Any] = {"members": 2, "generations": 1, "faults": {"rebalance_timeout": 1}}
@@ -75,13 +63,18 @@ CONFORMED: tuple[Mapping[str, Any], ...] = (
     {"members": 2, "generations": 2, "faults": CLASSIC, "settings": SAME},
 )
 
+# The members that `conform --side member` executes: of a topic that stays as it is; of topics that
+# grow, that do not exist yet, that it no longer subscribes to, and that a pattern finds.
+AS_IT_IS: tuple[Mapping[str, Any], ...] = ({"members": 1, "topics": "t:1", "subscriptions": "t"},)
+CHANGING: tuple[Mapping[str, Any], ...] = (
+    {"topics": "t:1-2,u:0-1", "subscriptions": "t"},
+    {"topics": "t:1,u:1", "subscriptions": "t,u"},
+    {"topics": "t:1,u:1", "subscriptions": "t,u", "atomic_complete": False},
+    {"topics": "t:1,u:0-1", "subscriptions": "*"},
+)
+RELISTS = "It happens to a process that is down."
 
-def spec(scope: TriggersScope) -> Spec:
-    """The protocol at a scope, without invariants."""
-    return attrs.evolve(composed(rules.spec(scope), [triggers, moving]), name="triggers")
-
-
-VARIANT = Variant(
+VARIANT = preset(
     name="triggers",
     title="Classic group whose topics, subscriptions and settings change",
     doc=(
@@ -90,27 +83,20 @@ VARIANT = Variant(
         " is lowered; members are configured with other assignors. The leader watches the topics of"
         " the group, each member its own subscription (KIP-62, KIP-389)."
     ),
+    features=[triggers],
     scope_type=TriggersScope,
-    spec=spec,
-    faults={**CLASSIC_FAULTS, **MORE},
+    families=[TOPICS],
+    words=WORDS,
+    coordinator=[survey, lowering(fail_over)],
+    spent_by={**SPENT_BY, "subscribe": ("change_subscription",)},
     progress=triggers_progress,
-    progress_faults=PROGRESS_FAULTS,
-    families=(CLASSIC_GROUP, OFFSETS, TOPICS),
-    assignors=ASSIGNORS,
-    switched=SWITCHED,
-    coordinator=COORDINATOR | PHASES | {"survey", "lower_max_size"},
-    tell=WORDS.tell,
-    story=partial(story, words=WORDS),
-    spent_by={
-        **SPENT_BY,
-        "subscribe": ("change_subscription",),
-        **{fault: (fault,) for fault in MORE if fault != "subscribe"},
-    },
     covers=COVERS,
-    unreached=UNREACHED,
-    real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     asked=ASKED,
     conformed=CONFORMED,
-    bookkeeping=BOOKKEEPING,
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart={**MEMBER_APART, "change_assignors": RELISTS},
+    member_scopes=AS_IT_IS,
+    member_changing=CHANGING,
 )

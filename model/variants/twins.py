@@ -5,37 +5,25 @@ features, `groupcheck.model.protocol.classic.static` and `groupcheck.model.proto
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
-import attrs
-
-from groupcheck.model.engine import Spec
-from groupcheck.model.protocol.classic import rules
 from groupcheck.model.protocol.classic.covers import (
-    BOOKKEEPING,
-    KAFKA_COORDINATOR,
+    KAFKA_MEMBER,
+    MEMBER_APART,
     PHASES_SCOPE,
     ROWS_IN_PHASES,
     cover,
 )
-from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
-from groupcheck.model.protocol.classic.rules import COORDINATOR
-from groupcheck.model.protocol.classic.scope import ASSIGNORS
+from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.static import (
-    MORE,
     STATIC_SPENT_BY,
     StaticScope,
     static_membership,
 )
-from groupcheck.model.protocol.classic.static_covers import NEVER_EXECUTED, UNREACHED
-from groupcheck.model.protocol.classic.story import story
+from groupcheck.model.protocol.classic.static_covers import NEVER_EXECUTED, NO_LEAVING, UNREACHED
 from groupcheck.model.protocol.classic.takeover import MORE_RULES
 from groupcheck.model.protocol.classic.twins import TWIN_RULES, WORDS, twins
-from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS, TWINS
-from groupcheck.model.protocol.faults import CLASSIC_FAULTS
-from groupcheck.model.protocol.feature import composed
-from groupcheck.model.protocol.variant import Variant
+from groupcheck.model.protocol.family import STATIC_MEMBERS, TWINS
 
 COVERS = (
     cover(
@@ -208,14 +196,7 @@ MOVES = tuple(name for r in TWIN_RULES for name in r.names)
 OF_THE_MODEL = "The coordinator knows instance ids, and not which process has sent a request."
 
 
-def spec(scope: StaticScope) -> Spec:
-    """The protocol at a scope, without invariants."""
-    return attrs.evolve(
-        composed(rules.spec(scope), [static_membership, twins, moving]), name="twins"
-    )
-
-
-VARIANT = Variant(
+VARIANT = preset(
     name="twins",
     title="Classic group, two static members with one instance id",
     doc=(
@@ -223,21 +204,20 @@ VARIANT = Variant(
         " group.instance.id by mistake: each takes the place of the other one, which is fenced"
         " (KIP-345)."
     ),
+    features=[static_membership, twins],
     scope_type=StaticScope,
-    spec=spec,
-    faults={**CLASSIC_FAULTS, **MORE},
-    assignors=ASSIGNORS,
-    families=(CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS, TWINS),
-    switched=SWITCHED,
-    coordinator=COORDINATOR | PHASES | {r.name for r in (*MORE_RULES, *TWIN_RULES)},
-    tell=WORDS.tell,
-    story=partial(story, words=WORDS),
+    families=[STATIC_MEMBERS, TWINS],
+    words=WORDS,
+    coordinator=[*MORE_RULES, *TWIN_RULES],
     spent_by=STATIC_SPENT_BY,
     covers=COVERS,
     unreached=UNREACHED,
-    real=KAFKA_COORDINATOR,
     executed=EXECUTED,
     asked=EXECUTED[0],
     conformed=CONFORMED,
-    bookkeeping={**BOOKKEEPING, **NEVER_EXECUTED, **dict.fromkeys(MOVES, OF_THE_MODEL)},
+    bookkeeping={**NEVER_EXECUTED, **dict.fromkeys(MOVES, OF_THE_MODEL)},
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_apart={**MEMBER_APART, "leave_answer": NO_LEAVING},
+    member_scopes=({"members": 2, "partitions": 2},),
 )

@@ -33,7 +33,7 @@ from groupcheck.oracles.assignment.placement import (
 )
 from groupcheck.oracles.assignment.reading import MOST_NUMBER, name_shown, structured
 from groupcheck.oracles.assignment.validity import Assigned, Violation
-from groupcheck.oracles.explain.subject import one_of
+from groupcheck.oracles.explain.unknown import one_of
 
 PROMISE = "constraint"
 MOST_CONSTRAINTS = 300

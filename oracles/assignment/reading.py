@@ -28,7 +28,7 @@ from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.model.assignors.group import NO_GENERATION
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES
-from groupcheck.oracles.explain.subject import one_of
+from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
 from groupcheck.traces.shipped import located
 

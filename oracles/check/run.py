@@ -15,7 +15,8 @@ from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Reduction, Verdict, Violation
 from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_of
 from groupcheck.oracles.explain.answer import Answer, Walked
-from groupcheck.oracles.explain.subject import Promise, Subject, one_of, subject
+from groupcheck.oracles.explain.subject import Promise, Subject, subject
+from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.explain.zeros import judged
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from groupcheck.oracles.conform.conformance import (
     versions_differ,
 )
 from groupcheck.oracles.conform.covering import coverage_view, covered
+from groupcheck.oracles.conform.headline import headline
 from groupcheck.oracles.conform.ledger import Cause, Counts
 from groupcheck.oracles.conform.shown import (
     cause_shown,
@@ -40,11 +41,11 @@ from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
 from groupcheck.oracles.show.suite import tell, wanted
 from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
+from groupcheck.traces.anomalies import plural
 
 ASSIGNORS = "assignors"  # stands where a variant would
 SHOWN = 3  # causes that the report tells in full
 UNSEEN = 5  # outcomes never seen that the report tells
-COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow"}
 
 
 def run(
@@ -161,20 +162,11 @@ def view(result: Conformance) -> RenderableType:
     """
     with_bug = f" with {result.mutation}" if result.mutation else ""
     title = f"{result.variant}{with_bug} and the coordinator of Kafka {result.kafka}"
-    headline = Text("  ").join(
-        Text(text, style)
-        for text, style in (
-            (result.verdict, COLOUR[result.verdict]),
-            (title, "bold"),
-            (result.why, ""),
-        )
-        if text
-    )
     causes = result.ledger.causes
     told = [_cause(k, cause) for k, cause in enumerate(causes[:SHOWN], 1)]
     more = f"\n{len(causes) - SHOWN:,} more causes (--json lists all)"
     return Group(
-        headline,
+        headline(result.verdict, title, result.why),
         Padding(facts_table(facts(result)), (0, 0, 0, 2)),
         *told,
         *([Text(more)] if len(causes) > SHOWN else []),
@@ -234,7 +226,7 @@ def _situations(result: Conformance) -> Iterator[Text]:
 
 def _bounds(toured: Toured) -> str:
     scope = scope_shown(toured.scope, toured.faults)
-    bounds = [f"{scope['members']} members", f"{scope['generations']} generations"]
+    bounds = [plural(scope["members"], "member"), plural(scope["generations"], "generation")]
     extra = settings_shown(scope)
     faults = ", ".join(toured.faults) or "no fault"
     return f"{', '.join([*bounds, *extra])}; any number of: {faults}"

@@ -32,7 +32,8 @@ from groupcheck.oracles.conform.situations.running import Executed, execute
 from groupcheck.oracles.conform.tour import Tour
 from groupcheck.oracles.conform.transcript import model_seen
 from groupcheck.oracles.conform.versions_differ import Change, Changes, VersionTour
-from groupcheck.oracles.explain.subject import one_of, subject, variant_named
+from groupcheck.oracles.explain.subject import subject, variant_named
+from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 
@@ -391,7 +392,9 @@ def _faults(variant: Variant, given: Mapping[str, int] | None) -> tuple[str, ...
         return known
     for name in given:
         if name not in known:
-            raise one_of("fault of the coordinator", name, known)
+            raise one_of(
+                "fault of the coordinator", name, known, f"faults --variant {variant.name}"
+            )
     return tuple(name for name in known if given.get(name, 0) > 0)
 
 

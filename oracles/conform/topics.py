@@ -4,7 +4,7 @@ there is one topic, to which all members subscribe.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from groupcheck.model.protocol.classic.group import Core
@@ -28,6 +28,13 @@ def topics_of(topics: int, scope: Scope) -> tuple[str, ...]:
     if isinstance(scope, TriggersScope):
         return tuple(topic.name for topic in scope.layout if topics & topic.bit)
     return (TOPIC,)
+
+
+def topic_mask(names: Iterable[str], scope: Scope) -> int:
+    """The topics of these names as a bit mask; 0 where there is only one."""
+    if not isinstance(scope, TriggersScope):
+        return 0
+    return sum(topic.bit for topic in scope.layout if topic.name in names)
 
 
 def partitions_of(share: int, scope: Scope) -> frozenset[tuple[str, int]]:

@@ -5,7 +5,6 @@ errors for names that do not exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -24,6 +23,7 @@ from groupcheck.model.engine.verdict import Path
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import load, names
 from groupcheck.oracles.explain import own
+from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import plain, printable
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ __all__ = [
     "variant_named",
 ]
 
-FEW = 12  # an error lists up to this many names
 OWN = (Spec, Variant, Callable)  # what FILE.py:NAME may be
 WANTED = "a Spec, a function or a Variant"
 Promise = Predicate | StepInvariant
@@ -108,19 +107,6 @@ class Subject:
         if "faults" in document:
             document["faults"] = dict(scope.faults)
         return document  # type: ignore[no-any-return]
-
-
-def one_of(kind: str, name: str, known: Iterable[str]) -> UserError:
-    """The error for a name that does not exist: suggests the nearest name, or lists the names."""
-    there, name = list(known), str(name)
-    near = get_close_matches(name, there, 1)
-    every = (
-        f"choose one of {', '.join(there)}"
-        if len(there) <= FEW
-        else f"groupcheck list {kind}s shows all {len(there)}"
-    )
-    hint = f"did you mean {near[0]}?" if near else every if there else f"there are no {kind}s yet"
-    return UserError(f"unknown {kind} {printable(name)[:60]!r}", do=hint)
 
 
 def variant_named(name: str) -> Variant:
@@ -313,7 +299,7 @@ def _for_progress(variant: Variant, given: Collection[str]) -> Variant:
         raise UserError(
             f"{variant.name} does not say which of its steps are fair, so --progress cannot check"
             " it",
-            do="take the variant classic, or leave out --progress",
+            do="take one of " + ", ".join(n for n in names() if load(n).progress is not None),
         )
     if "generations" in given:
         raise UserError(
@@ -430,7 +416,7 @@ def _scope(
     fields = [f.name for f in attrs.fields(variant.scope_type)]
     for name in given:
         if name not in fields:
-            raise one_of(f"scope field of {variant.name}", name, fields)
+            raise _unknown_field(variant, name, fields)
     if "assignor" in given and str(given["assignor"]) not in variant.assignors:
         raise one_of("assignor", str(given["assignor"]), variant.assignors)
     for name, count in (faults or {}).items():
@@ -455,12 +441,16 @@ def _scope(
     return variant.scope_type(**{**start, **given})
 
 
+def _unknown_field(variant: Variant, name: str, known: Iterable[str]) -> UserError:
+    return one_of(f"scope field of {variant.name}", name, known, f"scope --variant {variant.name}")
+
+
 def _parsed(variant: Variant, settings: Mapping[str, str]) -> dict[str, Any]:
     """`--set NAME=VALUE`: converts each text to the type of its field."""
     types = {f.name: str(f.type) for f in attrs.fields(variant.scope_type)}
     for name in settings:
         if name not in types:
-            raise one_of(f"scope field of {variant.name}", name, types)
+            raise _unknown_field(variant, name, types)
     do = f"groupcheck list scope --variant {variant.name} says what each field takes"
     return {
         name: own.parsed(name, text, types[name], "--set", do) for name, text in settings.items()

@@ -15,6 +15,7 @@ from groupcheck.model.engine.symmetry import ON_PROGRESS
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Reduction
 from groupcheck.oracles.explain.zeros import Zero, zeros
 from groupcheck.oracles.printable import brief
+from groupcheck.traces.anomalies import plural
 
 if TYPE_CHECKING:
     from groupcheck.oracles.explain.answer import Answer, Conformed
@@ -155,7 +156,8 @@ def _symmetry(found: Reduction) -> str:
 
 def _conformed(found: Conformed) -> str:
     scopes = "; ".join(
-        f"{given['members']} members, {given['generations']} generations" for given in found.scopes
+        f"{plural(given['members'], 'member')}, {plural(given['generations'], 'generation')}"
+        for given in found.scopes
     )
     outside = f"; outside, for example: {found.example}" if found.example else ""
     return (

@@ -15,7 +15,8 @@ from attrs import frozen
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.oracles.explain import subject as subjects
 from groupcheck.oracles.explain.own import is_own
-from groupcheck.oracles.explain.subject import mutation_named, one_of, variant_named
+from groupcheck.oracles.explain.subject import mutation_named, variant_named
+from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.sweep.cells import Cell, Question, cell
 from groupcheck.oracles.sweep.document import WORDS, Grid, document, grid

@@ -52,7 +52,6 @@ CHECKED: tuple[dict[str, Any], ...] = (
 TESTS = "tests/model/protocol"
 FIVE_HUNDRED = "test_five_hundred_schedules_lead_both_to_the_same_places"
 WALKS = f"tests/oracles/conform/test_conform_random.py::{FIVE_HUNDRED}"
-LEFT_OUT = "tests/model/protocol/test_static_rejoin.py"  # another variant
 
 
 def conform(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
@@ -213,7 +212,7 @@ def check(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
 
 def tests(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """The quick unit tests of the protocol."""
-    return _tested(f"--ignore={LEFT_OUT}", TESTS)
+    return _tested(TESTS)
 
 
 def walks(driver: Any, usual: Told | None, scopes: Scopes) -> Told:

@@ -32,9 +32,13 @@ from groupcheck.oracles.explain.explanation import broken_along, paragraph, rows
 
 def test_a_bug_whose_scope_has_a_lacking_fault_asks_for_other_faults():
     with pytest.raises(UserError) as error:
-        subject.subject("static_rejoin", mutation="leader_forgotten")
-    assert "the scope that shows leader_forgotten has the fault 'close'" in str(error.value)
-    own = subject.subject("static_rejoin", mutation="leader_forgotten", faults={"crash": 1})
+        subject.subject("cooperative_rounds", mutation="sync_ignores_generation")
+    assert "the scope that shows sync_ignores_generation has the fault 'delay_request'" in str(
+        error.value
+    )
+    own = subject.subject(
+        "cooperative_rounds", mutation="sync_ignores_generation", faults={"crash": 1}
+    )
     assert dict(own.spec.scope.faults) == {"crash": 1}
 
 

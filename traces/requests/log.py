@@ -15,8 +15,9 @@ from heapq import heappop, heappush
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.exchanges import Exchange, JoinExchange
-from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log
+from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log, Notes
 from groupcheck.traces.repeated import WINDOW
+from groupcheck.traces.requests.connections import Connections, connections_of
 from groupcheck.traces.requests.line import MARK, NotUnderstood, exchanges
 
 NEEDLES = (MARK.encode(),)
@@ -62,6 +63,10 @@ class RequestLog(Log):
                 yield self._next()
         while self._held:
             yield self._next()
+
+    def connections(self) -> Connections:
+        """The connections of the log, for which it is read once more."""
+        return connections_of(self.source.lines(Notes(), NEEDLES))
 
     def _take(self, number: int, line: str) -> None:
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Literal
 
 from attrs import Factory, define, evolve
@@ -38,6 +39,7 @@ from groupcheck.traces.report import (
     file_report,
 )
 from groupcheck.traces.requests.certain import Certain
+from groupcheck.traces.requests.connections import Connections, depends_on_removals
 from groupcheck.traces.requests.epochs import EpochTrail
 from groupcheck.traces.requests.follow import Follower
 from groupcheck.traces.requests.harm import RequestHarm
@@ -80,6 +82,8 @@ class RequestTrail:
     refused_of: list[Refused] = Factory(list)
     certain: Certain = Factory(Certain)
     holes: Holes = Factory(Holes)
+    # The connections of the whole log, which are looked up where they matter.
+    connections: Callable[[], Connections] = Connections
     view: View = Factory(View)
     harm: RequestHarm = Factory(RequestHarm)
     # Protocols other than the classic eager one -> how many exchanges show them.
@@ -248,7 +252,12 @@ class RequestTrail:
 
     def _hole(self, k: int) -> str:
         """Why missing lines may explain an answer that does not fit; empty if they cannot."""
-        return self.holes.near(self.refused_of[k].e, self.refused_of[k].due)
+        refused = self.refused_of[k]
+        hole = self.holes.near(refused.e, refused.due)
+        if hole or "static" not in self.protocols or not depends_on_removals(refused.e):
+            return hole
+        lacks = self.connections().may_lack(refused.e.given)
+        return lacks and f"{lacks}, over which an administrator may have removed a static member"
 
     def _name_the_certain(self) -> None:
         """If some answers are impossible whatever is missing, those are named, and not what may
@@ -417,6 +426,7 @@ def replay_requests(
     """
     trails: dict[str, RequestTrail] = {}
     too_many = 0
+    connections = cache(log.connections)
     for e in log.exchanges():
         if seen is not None:
             seen(e, "")
@@ -426,7 +436,8 @@ def replay_requests(
             if len(trails) >= GROUPS_KEPT:
                 too_many += 1
                 continue
-            trails[e.group] = RequestTrail(e.group, view=View(log.source.captured))
+            view = View(log.source.captured)
+            trails[e.group] = RequestTrail(e.group, view=view, connections=connections)
         trails[e.group].observe(e)
     nothing = (
         f"no request of the group {group!r}"

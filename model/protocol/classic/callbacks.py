@@ -64,8 +64,12 @@ from groupcheck.model.protocol.link import Link, send
 Values = dict[str, Any]
 
 LACKS: Mapping[str, str] = {
-    "late_commit": "what a callback has not committed before JoinGroup, nothing commits behind it"
+    "late_commit": "the application commits in its callback, which ends before JoinGroup is sent",
 }
+UNREACHED: Mapping[str, str] = dict.fromkeys(
+    ("late_commit", "commit_behind_join"),
+    "The application commits in its callback, which ends before JoinGroup is sent.",
+)
 
 
 @frozen

@@ -72,6 +72,20 @@ class Prepare(IntEnum):
     __hash__ = int.__hash__
 
 
+class Calls(IntEnum):
+    """What the application has called: it waits there, or it has failed (see `commit_styles`)."""
+
+    NOTHING = 0
+    # commitSync: its commit was lost, or answered with an error that passes, and is sent again.
+    COMMIT_SYNC = 1
+    # commitSync has thrown, and the application goes on. Only while `dirty`.
+    THREW = 2
+    # close: it has committed, and leaves next.
+    CLOSE = 3
+
+    __hash__ = int.__hash__
+
+
 WATCHED = 1  # in a cooperative group, the watched partition as a bit mask
 NOTHING = -1  # `Client.granted` of a member that waits for no onJoinComplete
 RETRIABLE = (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR)
@@ -105,6 +119,8 @@ class Client:
     # It did not take over its share, because a topic of it is no longer in its subscription (see
     # `triggers`). It will join again. Only in STABLE.
     refused: bool = False
+    # What its application waits for (see `commit_styles`).
+    calls: Calls = Calls.NOTHING
 
 
 def reset(client: Client, everything: bool) -> Client:
@@ -128,7 +144,7 @@ def give_up(client: Client) -> Client:
     """The member gives up all partitions: onPartitionsRevoked, or onPartitionsLost if it has lost
     its generation.
     """
-    return but(client, owned=0, position=-1, dirty=False)
+    return but(client, owned=0, position=-1, dirty=False, calls=Calls.NOTHING)
 
 
 def install(client: Client, scope: Scope) -> Client:
@@ -145,7 +161,9 @@ def install(client: Client, scope: Scope) -> Client:
         prepare=Prepare.NEEDED,
         rejoin=client.rejoin or revokes,
     )
-    return client if kept & WATCHED else but(client, position=-1, dirty=False)
+    if kept & WATCHED:
+        return client
+    return but(client, position=-1, dirty=False, calls=Calls.NOTHING)
 
 
 def wants_to_join(client: Client) -> bool:
@@ -198,7 +216,9 @@ def joining(client: Client, scope: Scope) -> tuple[Client, JoinGroup]:
 
 
 def committing(client: Client) -> tuple[Client, OffsetCommit]:
-    return but(client, dirty=False), OffsetCommit(client.id, client.generation, client.position)
+    """The member with its commit."""
+    after = but(client, dirty=False, calls=Calls.NOTHING)
+    return after, OffsetCommit(client.id, client.generation, client.position)
 
 
 def can_commit(client: Client) -> bool:

@@ -62,9 +62,13 @@ def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
     answered, or never if the member does not wait so long. A member that is UNJOINED sends none,
     even if it has kept its id (AbstractCoordinator.maybeLeaveGroup).
     """
+    yield from leaving(client, link, budget.spend("close"))
+
+
+def leaving(client: Client, link: Link, spent: Budget) -> Iterator[Labelled]:
+    """The end of a member that closes; `spent`: the faults that are left."""
     if client.id == NO_ID or client.prepare == Prepare.SYNC or (link.queue and link.parked is None):
         return  # the coordinator reads first what was sent before
-    spent = budget.spend("close")
     if client.state == Member.UNJOINED:
         yield "unheard", Client(), Link(late=link.late), spent
         return

@@ -4,7 +4,7 @@ every goal. `tests/model/variants/test_variant_contract.py` holds each to what i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from groupcheck.model.protocol.variant import Cover
@@ -13,6 +13,24 @@ from groupcheck.model.protocol.variant import Cover
 def cover(reaches: str, **fields: Any) -> Cover:
     """A cover scope; `reaches`: names with blanks between them."""
     return Cover(fields, tuple(reaches.split()))
+
+
+def derived(base: Iterable[Cover], *more: Cover, without: Container[str] = ()) -> tuple[Cover, ...]:
+    """The cover scopes of a feature: those of its base, with `more`.
+
+    What one of `more` lists is taken from the scope of the base that lists it; one with the fields
+    of a scope of the base adds to it, the others follow. `without`: what is out of reach with the
+    feature. A scope with nothing left is dropped.
+    """
+    base = tuple(base)
+    moved = {name for new in more for name in new.reaches}
+    found = []
+    for old in base:
+        kept = [name for name in old.reaches if name not in moved and name not in without]
+        added = [name for new in more if new.fields == old.fields for name in new.reaches]
+        found.append(Cover(old.fields, (*kept, *added)))
+    own = [new for new in more if not any(new.fields == old.fields for old in base)]
+    return tuple(c for c in (*found, *own) if c.reaches)
 
 
 # Fail-over in its phases, which every variant has; in `IN_PHASES` with the answers that stop a
@@ -32,6 +50,17 @@ PHASES_SCOPE: Mapping[str, Any] = {
     "faults": {"fail_over": 1},
     "phases": True,
 }
+# What the styles of commits add.
+STYLES_SCOPE: Mapping[str, Any] = {"members": 1, "generations": 2, "records": 2, "any_faults": 2}
+IN_STYLES = (
+    cover(
+        "behind_for_good commit_sync_has_thrown commit_throws waits_in_commit_sync",
+        **STYLES_SCOPE,
+        commit_style="sync",
+    ),
+    cover("close:committed_first leave:heard leave:unheard", **STYLES_SCOPE, commit_style="auto"),
+    cover("lose_request:async", **STYLES_SCOPE, commit_style="async"),
+)
 IN_PHASES = cover(f"{OF_PHASES} join_answer:retry sync_answer:fatal", **PHASES_SCOPE)
 
 # The smallest first; each lists what no smaller one reaches.
@@ -131,6 +160,7 @@ COVERS = (
         max_size=1,
         any_faults=1,
     ),
+    *IN_STYLES,
     IN_PHASES,
     cover(
         "late_join_overlap",
@@ -140,7 +170,8 @@ COVERS = (
     ),
 )
 
-# The client's answers stand in its error matrix, which `test_client_matrix.py` tests cell by cell.
+# What a cover scope of a variant reaches all the same need not be taken out (see `preset`). The
+# client's answers stand in its error matrix, which `test_client_matrix.py` tests cell by cell.
 UNREACHED: Mapping[str, str] = {
     "commit_answer:dropped": (
         "The model's coordinator knows no errors for OffsetCommit but 14, 16, 22 and 25."

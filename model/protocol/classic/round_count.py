@@ -1,16 +1,16 @@
 """A feature of a cooperative group: how many rounds have completed since the last change. It comes
 after `cooperative`, and adds a ghost: no rule of the protocol decides by it.
 
-KIP-429 takes a second round to give away what moves. So after a change one round more is needed
-at most. A change is that a member comes or goes (`CHANGES`). Neither a member that is late with its
-requests nor one that crashes, closes or does not poll costs more than that.
+A change is that a member comes or goes (`CHANGES`). It makes one round. With KIP-429 partitions
+that move are revoked in that round and given away in a second one. So a change takes one round more
+at most, also if members are late, crash, close or do not poll.
 
-`EXCEPTIONS` names what does: a member that did not learn its share, because a message was lost or
-the share was not written, claims once more what it has had before, and revokes that one
-round later; after a fail-over the coordinator goes by an older record. Each counts as a change.
+Some faults cost a round more (`EXCEPTIONS`), and count as changes. A member that did not learn its
+share, because a message was lost or the share was not written, claims what it had before, and
+revokes that one round later. After a fail-over the coordinator goes by an older record.
 
-What it leaves out is a JoinGroup that is held up (`delay_request`): it stands for a member in
-rounds of which that does not know, and may cost any number of rounds.
+What it leaves out is a JoinGroup that is held up (`delay_request`). It joins rounds in the place of
+a member that knows nothing of them, and may cost any number of rounds.
 
 Kafka: ConsumerCoordinator (onJoinComplete), CooperativeStickyAssignor. Its other assignors may move
 partitions in every round; so the scope has `sticky` alone.
@@ -42,6 +42,8 @@ LACKS: Mapping[str, str] = {
 @frozen
 class RoundsScope(CooperativeScope):
     """The scope of a cooperative group whose rounds are counted."""
+
+    NO_STYLES: ClassVar[str] = "its members process nothing"
 
     LACKS: ClassVar[Mapping[str, str]] = LACKS
     ASSIGNORS: ClassVar[Mapping[str, str]] = {"sticky": ASSIGNORS["sticky"]}

@@ -31,6 +31,8 @@ def _faults(given: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple
     return tuple(sorted((name, count) for name, count in pairs))
 
 
+# How applications commit (see `commit_styles`).
+AUTO, SYNC, ASYNC = COMMIT_STYLES = ("auto", "sync", "async")
 Validator = Callable[[Any, Any, Any], None]
 
 
@@ -56,6 +58,16 @@ def _is(kind: type, words: str) -> Validator:
     return check
 
 
+def one_of(names: tuple[str, ...]) -> Validator:
+    def check(scope: Any, field: Any, value: object) -> None:
+        if value not in names:
+            raise ScopeError(
+                f"{field.name} is {value!r}", where="scope", do="one of " + ", ".join(names)
+            )
+
+    return check
+
+
 _TRUTH = _is(bool, "neither True nor False")
 
 
@@ -76,8 +88,12 @@ class Scope:
     static: ClassVar[bool] = False
     # What the application does in onPartitionsRevoked takes time (see `callbacks`).
     callbacks: ClassVar[bool] = False
+    # Why there are no styles of commits here (see `commit_styles`); empty if there are.
+    NO_STYLES: ClassVar[str] = ""
     # A member that finds no committed offset starts behind the last record (see `keeping`).
     skips: ClassVar[bool] = False
+    # Producers commit in transactions (see `keeping`).
+    transactional: ClassVar[bool] = False
 
     members: int = _bound(2, "Members that may join.", _between(1, 16))
     partitions: int | None = _bound(
@@ -114,7 +130,8 @@ class Scope:
     max_size: int | None = _bound(None, "group.max.size (KIP-389).", optional(_between(1, 1000)))
     two_step: bool = _bound(
         True,
-        "Whether members first ask for an id (KIP-394, JoinGroup version 4 and newer).",
+        "Whether members first ask for an id (KIP-394, JoinGroup version 4 and newer). Static"
+        " members never do.",
         _TRUTH,
     )
     protocols: str = _bound(
@@ -136,8 +153,17 @@ class Scope:
         " for it. If not, a fail-over is one step.",
         optional(_TRUTH),
     )
+    commit_style: str | None = _bound(
+        None,
+        "How applications commit: `auto` (enable.auto.commit: in poll, before they join, in"
+        " close), `sync` or `async` (commitSync or commitAsync behind each record, before the next"
+        " poll). If not given, they commit at any time, or not, which allows what each of the"
+        " three does.",
+        optional(one_of(COMMIT_STYLES)),
+    )
 
     def __attrs_post_init__(self) -> None:
+        self._style_fits()
         if self.any_faults is not None and self.faults:
             raise ScopeError(
                 "faults and any_faults exclude each other",
@@ -180,6 +206,23 @@ class Scope:
         if min(self.members, self.max_size or self.members) > 1 and not self.protocols:
             self.must_be_few(1, 2, self.partition_count)
 
+    def _style_fits(self) -> None:
+        if self.commit_style is None:
+            return
+        if self.NO_STYLES:
+            raise ScopeError(f"there is no commit_style here: {self.NO_STYLES}", where="scope")
+        if self.commit_style == AUTO and not self.autocommit:
+            raise ScopeError(
+                "commit_style auto commits by itself, autocommit says no", where="scope"
+            )
+        if any(name == "late_commit" and n for name, n in self.faults):
+            raise ScopeError(
+                "late_commit is a mistake that Kafka's client does not make, commit_style a way in"
+                " which its application commits",
+                where="scope",
+                do="leave one of them out",
+            )
+
     def must_be_few(self, members: int, among: int, partitions: int) -> None:
         """Raises `ScopeError` if `any` has too many ways to give these `members` their shares;
         `among` is the number of members that share the partitions.
@@ -208,6 +251,10 @@ class Scope:
     def static_count(self) -> int:
         """How many members are static: the first ones."""
         return self.members if self.static else 0
+
+    def of_member(self, member: int) -> Scope:
+        """The scope as this member's own rules see it."""
+        return self
 
     @property
     def lists(self) -> tuple[tuple[str, ...], ...]:

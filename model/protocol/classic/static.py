@@ -142,6 +142,7 @@ WORDS = Words(
 class StaticScope(Scope):
     """The scope of a group in which all members are static."""
 
+    NO_STYLES: ClassVar[str] = "they do not know how static members close"
     MORE: ClassVar[Mapping[str, str]] = MORE
     static: ClassVar[bool] = True
 

@@ -28,6 +28,8 @@ ROUTINE = {"send_heartbeat": "heartbeat_answer:well", "fetch_offset": None}
 LOST = {  # requests that are sent and never arrive
     "lose_request:commit": "OffsetCommit",
     "lose_request:sync": "SyncGroup",
+    "lose_request:async": "OffsetCommit",
+    "leave:unheard": "LeaveGroup",
     "close:unheard": "LeaveGroup",
     "poll_timeout:unheard": "LeaveGroup",
 }
@@ -145,7 +147,11 @@ def _messages(
         if step.firing.name != "late_request":
             yield Message(number, who, COORDINATOR, REQUESTS[handler])
         answer = words.code(firing.name)
-        if answer is not None and step.firing.name in ("lose_response", "close:heard"):
+        if answer is not None and step.firing.name in (
+            "lose_response",
+            "close:heard",
+            "leave:heard",
+        ):
             yield Message(
                 number, COORDINATOR, who, f"{REQUESTS[handler]}: {name_of(answer)}", lost=True
             )

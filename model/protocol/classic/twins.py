@@ -40,7 +40,7 @@ def twins(spec: Spec) -> Spec:
         raise ScopeError(
             "twins are two static members",
             where="scope",
-            do="take members 2 or more, all of them static or the first two at least",
+            do="take two or more static members",
         )
     spec = inserted(spec, coordinator.join_group, meet_twin)
     spec = attrs.evolve(spec, rules=(*spec.rules, *TWIN_RULES[1:]))

@@ -3,12 +3,12 @@ rolling upgrade from eager to cooperative rebalancing (KIP-429). It comes after 
 
 The processes list different assignors. A member's protocol follows from its own list: the highest
 one that all its assignors support. `cooperative-sticky` supports both, all others only EAGER; so a
-member with `cooperative-sticky,range` is eager. The coordinator does not know of protocols. It lets
-in who lists an assignor that all members list, and the members vote for one.
+member with `cooperative-sticky,range` is eager. The coordinator does not know of protocols: it
+accepts a member if some assignor is listed by all members, and then the members vote for one.
 
-Kafka's way of upgrading is two rolling bounces: each process is restarted once with
-`cooperative-sticky,range`, and then once more with `cooperative-sticky` alone. `bounces` says which
-lists each process goes through, and the fault `bounce` takes a process that is down to the next.
+Kafka documents two rolling bounces: each process is restarted once with `cooperative-sticky,range`,
+and then once more with `cooperative-sticky` alone. `bounces` lists the lists that each process goes
+through. The fault `bounce` gives a process that is down the next one.
 
 What it leaves out: a bounce while the group still remembers an earlier id of the process, or would
 load it. Such an id has the old list.
@@ -53,6 +53,8 @@ WORDS = attrs.evolve(WORDS, does={**WORDS.does, "bounce": "is configured with th
 class UpgradeScope(CooperativeScope):
     """The scope of a group with members of both protocols."""
 
+    NO_STYLES: ClassVar[str] = "they do not know two rebalance protocols"
+
     MORE: ClassVar[Mapping[str, str]] = MORE
 
     bounces: str = _bound(
@@ -67,9 +69,9 @@ class UpgradeScope(CooperativeScope):
         strange = {name for names in (*self.stages, *self.lists) for name in names} - {*KNOWN}
         if strange:
             raise ScopeError(
-                f"{min(strange)!r} is none of Kafka's assignors",
+                f"protocols and bounces list assignors of Kafka's, and {min(strange)!r} is none",
                 where="scope",
-                do=f"list {', '.join(KNOWN)} in protocols and bounces",
+                do=f"list some of {', '.join(KNOWN)}, as in bounces=range>{COOPERATIVE},range",
             )
 
     @property
@@ -86,6 +88,10 @@ class UpgradeScope(CooperativeScope):
     def assignors_listed(self) -> tuple[str, ...]:
         """All assignors that some member lists at any time, in alphabetical order."""
         return tuple(sorted({name for names in (*self.lists, *self.stages) for name in names}))
+
+    def of_member(self, member: int) -> UpgradeScope:
+        """The scope as this member's own rules see it: its protocol follows from its list."""
+        return _as_seen(self, is_cooperative(self.lists[member]))
 
     def looks_at_claims(self, assignor: int | None) -> bool:
         """The leader does so only with `cooperative-sticky`."""

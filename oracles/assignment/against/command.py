@@ -17,7 +17,7 @@ from groupcheck.oracles.assignment.against.offered import Library
 from groupcheck.oracles.assignment.against.searches import EXAMPLES, Search, findings
 from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES
 from groupcheck.oracles.assignment.validity import named
-from groupcheck.oracles.explain.subject import one_of
+from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.kafka.versions import NEWEST
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.document import as_text

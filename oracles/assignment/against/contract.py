@@ -31,7 +31,7 @@ from groupcheck.oracles.assignment.against.searches import (
     installed,
 )
 from groupcheck.oracles.assignment.promises import ASSIGNORS
-from groupcheck.oracles.explain.subject import one_of
+from groupcheck.oracles.explain.unknown import one_of
 
 Test = Callable[..., None]
 

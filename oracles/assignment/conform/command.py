@@ -21,7 +21,7 @@ from groupcheck.oracles.assignment.conform.comparing import (
     findings_shown,
 )
 from groupcheck.oracles.assignment.conform.inputs import MEMBERS
-from groupcheck.oracles.explain.subject import one_of
+from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.kafka.assignors import ASSIGNORS
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known

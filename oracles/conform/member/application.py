@@ -23,7 +23,6 @@ from groupcheck.model.protocol.classic.client import (
     commit_answer,
     give_up,
     install,
-    join_complete,
     joining,
     prepared,
     reset,
@@ -115,7 +114,11 @@ class ApplicationRows(Rows):
             here = but(m, known=True, flight=(*m.flight, *map(Sent, first)))
             told = () if given.during == During.OUTLASTS else first  # lost with the connection
             found = [attrs.evolve(o, sent=(*told, *o.sent)) for o in self._prepares(here, given)]
-        return tuple(attrs.evolve(o, rules=()) for o in found or plain)
+        return tuple(attrs.evolve(o, rules=self._told(o)) for o in found or plain)
+
+    def _told(self, outcome: Outcome) -> tuple[str, ...]:
+        """The rules of the group's model that say what the application does in a callback: none."""
+        return ()
 
     def _answered(self, m: Memory, given: Input) -> Iterator[Outcome]:
         """A member that has left while its JoinGroup is in flight ignores 25. In the group's model
@@ -143,7 +146,7 @@ class ApplicationRows(Rows):
             reason = None if revokes(c) else LEAVES
             return [attrs.evolve(o, installed=True, reason=reason) for o in self._joins_anew(told)]
         if given.during == During.OUTLASTS:
-            (done,) = self._plain(m, join_complete)
+            (done,) = self._completed(m)
             return [attrs.evolve(o, installed=True) for o in self._cut(done)]
         return list(self._installs_and_commits(m, given)) if c.position >= 0 else []
 
@@ -197,14 +200,16 @@ class ApplicationRows(Rows):
         """
         c = m.client
         waited = but(m, failed=Failed.NOTHING) if m.failed == Failed.COMMIT else m
-        waited = _without_commit(waited)
+        waited = without_commit(waited)
         gave_up = (c.generation, c.id)
         if given.during == During.THROWS or self._throws(m, given):
-            return [_raised(waited, prepared(c, self.scope), c)]
+            return [raised_by(waited, prepared(c, self.scope), c)]
         if given.during == During.COMMITS and commits_in_callback(m, Does.POLL):
             there = but(waited, client=but(c, prepare=Prepare.DONE))
             refused = list(self._refused(there, given.code))
-            return [_raised(after, give_up(after.client), m.client, why) for after, why in refused]
+            return [
+                raised_by(after, give_up(after.client), m.client, why) for after, why in refused
+            ]
         if given.during == During.LASTS and beats(c):
             found = []
             for o in self._joins_anew(waited):
@@ -230,13 +235,13 @@ class ApplicationRows(Rows):
             polls = self._polls_in_callback(m, given)
             for first in self._flushed(m) if polls else [Outcome((), m)]:
                 assert first.after is not None
-                told = _raised(first.after, give_up(first.after.client), c)
+                told = raised_by(first.after, give_up(first.after.client), c)
                 yield attrs.evolve(told, leaves=True, sent=first.sent)
             return
         if given.during == During.COMMITS and commits_in_callback(m, Does.UNSUBSCRIBE):
             refused = list(self._refused(m, given.code))
             for after, why in refused:
-                told = _raised(after, give_up(after.client), c, why)
+                told = raised_by(after, give_up(after.client), c, why)
                 yield attrs.evolve(told, leaves=True)
             if refused:
                 return
@@ -255,7 +260,7 @@ class ApplicationRows(Rows):
         elif m.known and c.state != Member.UNJOINED and c.id != NO_ID:
             for first in self._flushed(m):
                 assert first.after is not None
-                if self.scope.static:
+                if self.scope.static_count:
                     yield from self._left_behind(first.after, first.sent, gave_up)
                     continue
                 leave = LeaveGroup(c.id)
@@ -324,14 +329,7 @@ class ApplicationRows(Rows):
             # Nobody remembers the error of a commit that was waited for.
             client = but(now["client"], failed=m.client.failed, dirty=False)
             late = self._late_id(m, client, name, code)
-            reason = None
-            if label == "rebalancing":
-                reason = REBALANCES
-            elif code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
-                reason = (
-                    f"encountered {name_of(code).partition(' ')[2]} from OFFSET_COMMIT response"
-                )
-            yield but(m, client=client, late_id=late), reason
+            yield but(m, client=client, late_id=late), reason_of(name, code)
 
 
 def interrupted(m: Memory) -> bool:
@@ -339,17 +337,28 @@ def interrupted(m: Memory) -> bool:
     return bool(m.client.granted != NOTHING and m.client.owned)
 
 
+def reason_of(fired: str, code: int) -> str | None:
+    """Why the member joins again after a refused commit in a callback; None: as it was before.
+    `fired`: the outcome of commit_answer.
+    """
+    if fired.endswith(":rebalancing"):
+        return REBALANCES
+    if code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
+        return f"encountered {name_of(code).partition(' ')[2]} from OFFSET_COMMIT response"
+    return None
+
+
 def _commit(c: Client) -> OffsetCommit:
     return OffsetCommit(c.id, c.generation, c.position)
 
 
-def _without_commit(m: Memory) -> Memory:
+def without_commit(m: Memory) -> Memory:
     """onJoinPrepare no longer waits for its commit."""
     flight = tuple(but(s, awaited=False) for s in m.flight)
     return but(m, flight=flight, paused=False, overdue=False)
 
 
-def _raised(m: Memory, client: Client, was: Client, reason: str | None = None) -> Outcome:
+def raised_by(m: Memory, client: Client, was: Client, reason: str | None = None) -> Outcome:
     """The exception of a callback goes through to the application. `was`: the member before."""
     after = but(m, client=but(client, dirty=False))
     return Outcome((), after, raised=True, gave_up=(was.generation, was.id), reason=reason)

@@ -9,9 +9,8 @@ from groupcheck.oracles.conform.cases import changes_suite
 from groupcheck.oracles.conform.member.conformance import (
     MemberConformance,
     difference_shown,
-    kind_of,
 )
-from groupcheck.oracles.conform.member.shown import input_shown, memory_shown
+from groupcheck.oracles.conform.member.shown import kind_of, row_shown
 from groupcheck.oracles.conform.member.versions_differ import MemberVersions
 from groupcheck.oracles.show.suite import ERROR, FAILURE, Case, Suite
 
@@ -73,10 +72,10 @@ def member_table(result: MemberConformance) -> list[dict[str, Any]]:
         {
             **same,
             "row": number,
-            "memory": memory_shown(row.before),
+            "memory": row_shown(row)[1],
             "generation": row.before.client.generation,
-            "input": input_shown(row.before, row.given),
-            "outcomes": int(row.outcome is not None),
+            "input": row_shown(row)[0],
+            "outcomes": row.allowed,
             "executed": agrees is not None,
             "agrees": agrees,
         }

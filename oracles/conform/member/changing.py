@@ -13,7 +13,7 @@ What a member remembers is seen in what it sends in its next polls: every memory
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import attrs
@@ -41,7 +41,7 @@ from groupcheck.model.protocol.messages import (
     JoinGroup,
     SyncGroup,
 )
-from groupcheck.oracles.conform.member.moves import Probe, Standing
+from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing
 from groupcheck.oracles.conform.topics import partitions_of, topics_of
 from groupcheck.oracles.kafka.client import (
     Look,
@@ -136,15 +136,40 @@ class Led:
     fired: tuple[str, ...]
 
 
-@frozen
-class Row:
-    """Inputs since the process started, what the model allows after the last one, and the schedule
-    for the client.
-    """
+Worlds = tuple[Memory, ...]  # memories of which the member has one
 
-    given: tuple[Input, ...]
+
+@frozen
+class ChangingRow:
+    """What the member may remember, what happens next, and what the model allows then."""
+
+    # Inputs since the process started; none if it only starts.
+    inputs: tuple[Input, ...]
+    scope: TriggersScope
+    before: Memory
     may: tuple[Led, ...]
+    # The schedule that leads to the row, and the commands of its input.
+    standing: Standing
     commands: tuple[Command, ...]
+    again: bool = False
+
+    @property
+    def given(self) -> Input | None:
+        """The input; None if the process starts."""
+        return self.inputs[-1] if self.inputs else None
+
+    @property
+    def allowed(self) -> int:
+        """How many outcomes the model allows."""
+        return len(self.may)
+
+    @property
+    def probe(self) -> Probe:
+        """The schedule that executes the row."""
+        return Probe(self.standing, self.commands)
+
+
+Place = tuple[Worlds, ChangingRow]  # what the member may remember, and the row that has led there
 
 
 @frozen
@@ -153,7 +178,7 @@ class Executed:
     from the first outcome.
     """
 
-    row: Row
+    row: ChangingRow
     led: tuple[Led, ...]
     differs: tuple[str, ...]
 
@@ -161,15 +186,17 @@ class Executed:
 class Changing:
     """The member of a spec of `triggers` with one member, mutated or not."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, kind: str = "") -> None:
         self.scope: TriggersScope = spec.scope
+        self.kind = kind  # see `Firing.kind`
         self._see = Semantics(spec)
 
-    def start(self) -> Row:
-        """A process that has started, and whose first JoinGroup waits."""
+    def start(self) -> ChangingRow:
+        """A process starts, and its first JoinGroup waits."""
         begun = Subscription(*self.scope.subscribed(0))
         memory = Memory(Client(), fresh(begun), self.scope.cluster)
-        return Row((), (self._polled(memory, looks=True),), BEGINS)
+        led = self._polled(memory, looks=True)
+        return ChangingRow((), self.scope, memory, (led,), Standing(self.setup()), BEGINS)
 
     def setup(self) -> Reset:
         """The fresh client."""
@@ -184,30 +211,38 @@ class Changing:
             backoff_max_ms=BACKOFF_MS,
         )
 
+    @property
+    def outcomes_named(self) -> set[str]:
+        """The outcomes of the member's rules that know subscriptions, by name."""
+        rules = (r for r in self._see.spec.rules if {"client", "subscription"} <= {*r.slots})
+        return {name for r in rules for name in r.names}
+
     def tour(self, driver: Driver, most: int) -> Iterator[Executed]:
         """Every row of up to so many inputs, beyond rows that differ excepted."""
         level = list(self.run([self.start()], driver))
         yield from level
         known = set()
         for _ in range(most):
-            rows: list[Row] = []
+            rows: list[ChangingRow] = []
             for executed in level:
-                worlds = frozenset(led.memory for led in executed.led)
-                if worlds and worlds not in known:
-                    known.add(worlds)
-                    rows += self._beyond(worlds, executed.row)
+                worlds = worlds_of(executed.led)
+                if worlds and frozenset(worlds) not in known:
+                    known.add(frozenset(worlds))
+                    rows += self.beyond(worlds, executed.row)
             level = list(self.run(rows, driver))
             yield from level
 
-    def _beyond(self, worlds: frozenset[Memory], row: Row) -> Iterator[Row]:
-        """The rows after one that leaves the client in one of these memories."""
+    def beyond(self, worlds: Worlds, row: ChangingRow) -> Iterator[ChangingRow]:
+        """The rows after one that leaves the member in one of these memories."""
+        standing = row.standing.then(row.commands)
+        before = worlds[0]
         first, *others = ([*self.inputs(m)] for m in worlds)
         for given in first:
             if all(given in more for more in others):
                 may = tuple({led: None for m in worlds for led in self.after(m, given)})
                 if may:
-                    commands = self._commands(next(iter(worlds)), given)
-                    yield Row((*row.given, given), may, (*row.commands, *commands))
+                    inputs, commands = (*row.inputs, given), self._commands(before, given)
+                    yield ChangingRow(inputs, self.scope, before, may, standing, commands)
 
     def inputs(self, m: Memory) -> Iterator[Input]:
         """Everything that may happen next."""
@@ -222,7 +257,7 @@ class Changing:
         if isinstance(m.request, JoinGroup):
             if m.request.id == NO_ID:
                 yield GivenId()
-            else:
+            elif _next(m) <= self.scope.last_generation:
                 yield Joined()
                 mine = m.request.topics
                 groups = range(self.scope.all_topics + 1)
@@ -369,18 +404,29 @@ class Changing:
         shares = [range_share(k, request.sees, both, self.scope) for k in (0, 1)]
         return {who: partitions_of(share, self.scope) for who, share in zip((ME, OTHER), shares)}
 
-    def run(self, rows: list[Row], driver: Driver) -> Iterator[Executed]:
+    def run(self, rows: list[ChangingRow], driver: Driver) -> Iterator[Executed]:
         """Executes rows, each on a fresh client."""
-        fresh = Standing(self.setup())
-        probes = [Probe(fresh.then(row.commands[:-1]), row.commands[-1:]) for row in rows]
-        for row, result in zip(rows, driver.run_all(probes)):
-            if isinstance(result, Lost):
-                yield Executed(row, (), (str(result),))
-                continue
-            ((_, look, _),) = result.steps
-            told = [tuple(self.differs(row.given, led, look)) for led in row.may]
-            found = tuple(led for led, what in zip(row.may, told) if not what)
-            yield Executed(row, found, () if found else told[0])
+        for row, seen in zip(rows, driver.run_all(row.probe for row in rows)):
+            found = self.fitting(row, seen)
+            yield Executed(row, found, () if found else self.misfits(row, seen))
+
+    def fitting(self, row: ChangingRow, seen: Seen | Lost) -> tuple[Led, ...]:
+        """Where the model allows the client to be, as far as it shows."""
+        if isinstance(seen, Lost):
+            return ()
+        look = seen.steps[-1][1]
+        return tuple(led for led in row.may if not any(self.differs(row.inputs, led, look)))
+
+    def misfits(self, row: ChangingRow, seen: Seen | Lost) -> tuple[str, ...]:
+        """What differs from the first outcome."""
+        if isinstance(seen, Lost):
+            return (f"it cannot be carried out: {seen.reason}",)
+        return tuple(self.differs(row.inputs, row.may[0], seen.steps[-1][1]))
+
+
+def worlds_of(led: Iterable[Led]) -> Worlds:
+    """The memories to which outcomes lead, each once."""
+    return tuple(dict.fromkeys(one.memory for one in led))
 
 
 def _next(m: Memory) -> int:

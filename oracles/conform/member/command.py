@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.conform.headline import headline
 from groupcheck.oracles.conform.member.cases import (
     member_suite,
     member_table,
@@ -35,7 +36,6 @@ from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
 
 SHOWN = 3  # differences that the report tells in full
-COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow"}
 # Options that say something about a coordinator only.
 OTHER_SIDE = (
     "members",
@@ -121,19 +121,10 @@ def view(result: MemberConformance) -> RenderableType:
     """Headline, figures, and the first differences with their schedules."""
     bug = f" with {result.mutation}" if result.mutation else ""
     title = f"the member of {result.variant}{bug} and the Java client of Kafka {result.kafka}"
-    headline = Text("  ").join(
-        Text(text, style)
-        for text, style in (
-            (result.verdict, COLOUR[result.verdict]),
-            (title, "bold"),
-            (result.reason, ""),
-        )
-        if text
-    )
     told = [_difference(k, d) for k, d in enumerate(result.differences[:SHOWN], 1)]
     more = len(result.differences) - SHOWN
     return Group(
-        headline,
+        headline(result.verdict, title, result.reason),
         Padding(facts_table(facts(result)), (0, 0, 0, 2)),
         *told,
         *([Text(f"\n{more:,} more rows differ (--json lists them)")] if more > 0 else []),
@@ -186,12 +177,14 @@ def facts(result: MemberConformance) -> list[tuple[str, str]]:
             ("record", scope.records),
         )
     ]
-    ways = ["on" if s.autocommit else "off" for s in result.scopes]
+    ways = dict.fromkeys("on" if s.autocommit else "off" for s in result.scopes)
+    kinds = dict.fromkeys(tour.rows.kind for tour in result.tours if tour.rows.kind)
     rate = f", {c.executed / result.seconds:,.0f} rows/s" if result.seconds else ""
     excused = [f"{n:,} {name}" for name, n in result.excused.items()]
     steps = result.document()["group_steps"]
     return [
         ("scope", f"{', '.join(bounds)}; commits in poll {' and '.join(ways)}"),
+        *([("members", "; ".join(kinds))] if kinds else []),
         ("rows", f"{c.rows:,} (memory, input), of {c.memories:,} memories"),
         ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {c.differing:,}"),
         ("again", f"{c.again:,} from {c.real_memories - c.memories:,} more real memories"),

@@ -30,6 +30,7 @@ from groupcheck.oracles.conform.member.parts import (
 )
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.told import Told
+from groupcheck.oracles.conform.topics import topic_mask
 from groupcheck.oracles.kafka.client import Call, Look, Sent
 
 LeftOver = tuple[str, bool]
@@ -84,7 +85,7 @@ def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Told]:
     yield "processed without a position", False, c.dirty
     gives = position >= 0 and (TOPIC, 0) not in look.pending_revocation
     yield "gives records to the application", gives, rows.may_process(m)
-    yield "in flight", _requests(look.sent), [s.request for s in m.flight]
+    yield "in flight", _requests(look.sent, rows.scope), [s.request for s in m.flight]
     yield "unsent", look.unsent, ("SyncGroup",) if c.prepare == Prepare.SYNC else ()
     waits = look.committing if look.committing in ("sent", "retriable") else "none"
     yield "commit before JoinGroup", waits, _committing(m)
@@ -116,7 +117,7 @@ def _sent(
     new: dict[int, Sent] = {}
     for _, look, _ in seen.steps:
         new |= {s.n: s for s in look.sent if s.n not in known}
-    yield "sends", _requests([new[n] for n in sorted(new)]), list(outcome.sent)
+    yield "sends", _requests([new[n] for n in sorted(new)], scope), list(outcome.sent)
     yield from fields(before, given, outcome, [new[n] for n in sorted(new)], seen, scope)
     asks = sum(_asks(s) for s in new.values() if s.api == "OffsetFetch")
     yield "asks for the committed offsets of", asks, outcome.asks
@@ -156,18 +157,31 @@ def _mask(partitions: Any) -> int:
     return sum(1 << number for _, number in partitions)
 
 
-def _requests(sent: Any) -> list[Request]:
-    return [_request(s) for s in sent if s.to == "coordinator" and s.api != "OffsetFetch"]
+def _requests(sent: Any, scope: Scope) -> list[Request]:
+    asked = (s for s in sent if s.to == "coordinator" and s.api != "OffsetFetch")
+    return [request for s in asked for request in _request(s, scope)]
 
 
-def _request(sent: Sent) -> Request:
+def _request(sent: Sent, scope: Scope) -> Iterator[Request]:
+    """What is asked; twice, if the subscriptions to two assignors are not alike."""
+    d = sent.data
+    if sent.api != "JoinGroup":
+        yield _asked(sent)
+        return
+    for said in {_subscription(protocol, scope): None for protocol in d["protocols"]}:
+        yield JoinGroup(_id(d["memberId"]), *said)
+
+
+def _subscription(protocol: Any, scope: Scope) -> tuple[int, int, int]:
+    """The generation, the topics and the partitions in the subscription to one assignor."""
+    said = protocol["metadata"]
+    topics = topic_mask(said["topics"], scope)
+    return said["ownedGeneration"], topics, _mask((TOPIC, p) for p in said["owned"].get(TOPIC, ()))
+
+
+def _asked(sent: Sent) -> Request:
     d = sent.data
     match sent.api:
-        case "JoinGroup":
-            (protocol,) = d["protocols"]
-            said = protocol["metadata"]
-            owned = _mask((TOPIC, p) for p in said["owned"].get(TOPIC, ()))
-            return JoinGroup(_id(d["memberId"]), said["ownedGeneration"], owned=owned)
         case "SyncGroup":
             return SyncGroup(_id(d["memberId"]), d["generationId"])
         case "Heartbeat":

@@ -17,13 +17,21 @@ from groupcheck.model.variants import load, names
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.member.application import ApplicationRows
+from groupcheck.oracles.conform.member.callback_rows import CallbackRows
+from groupcheck.oracles.conform.member.changing import Changing, ChangingRow
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
 from groupcheck.oracles.conform.member.moves import Seen
-from groupcheck.oracles.conform.member.parts import During
 from groupcheck.oracles.conform.member.promises import PROMISES, Finding
 from groupcheck.oracles.conform.member.rows import Rows
-from groupcheck.oracles.conform.member.shown import input_shown, memory_shown, transcript
-from groupcheck.oracles.conform.member.tour import Counts, Difference, Row, Tour
+from groupcheck.oracles.conform.member.shown import kind_of, row_shown, transcript
+from groupcheck.oracles.conform.member.tour import (
+    ChangingTour,
+    Counts,
+    Difference,
+    Row,
+    Tour,
+    Touring,
+)
 from groupcheck.oracles.conform.shown import scope_shown
 from groupcheck.oracles.explain.subject import subject, variant_named
 from groupcheck.oracles.kafka.driver import Driver
@@ -32,8 +40,11 @@ from groupcheck.oracles.kafka.versions import known
 if TYPE_CHECKING:
     from groupcheck.model.mutations import Mutation
 
-PARTITIONS = 2
 MAX_DIFFERENCES = 20
+CHANGES = ("topics", "subscriptions")  # fields of a scope that its changing rows depend on
+HOW = ("members", "partitions", "atomic_complete")  # fields that do not make another kind of member
+AnyRows = Rows | Changing
+AnyTour = Touring[Any, Any, Any]
 ANY = 9  # of each fault: more than one step can spend
 
 
@@ -42,11 +53,11 @@ class MemberConformance:
     """What became of the rows."""
 
     variant: str
-    # The scopes whose rows were executed: with commits in poll, and without.
+    # The scopes whose rows were executed: of each kind of member, with commits in poll and without.
     scopes: tuple[Scope, ...]
     kafka: str
     mutation: str | None
-    tours: tuple[Tour, ...]
+    tours: tuple[AnyTour, ...]
     # Outcomes of the member's rules that fired in no row that agrees.
     unfired: tuple[str, ...]
     seconds: float
@@ -68,7 +79,7 @@ class MemberConformance:
         return [*(d for tour in self.tours for d in tour.differences), *self.misfits]
 
     @property
-    def listed(self) -> list[tuple[Row, bool | None]]:
+    def listed(self) -> list[tuple[Row | ChangingRow, bool | None]]:
         """Every row, if asked for, and whether it agrees; None if it was not executed."""
         return [row for tour in self.tours for row in tour.listed]
 
@@ -103,10 +114,11 @@ class MemberConformance:
             "schema": SCHEMA,
             "side": "member",
             "variant": self.variant,
-            "scope": self._scope(),
+            "scope": with_faults(self.scopes[0]),
             "toured": [self._toured(tour) for tour in self.tours],
             "scopes": [
                 {
+                    "member": tour.rows.kind,
                     "autocommit": scope.autocommit,
                     "records": scope.records,
                     "rows": tour.counts.rows,
@@ -170,7 +182,8 @@ class MemberConformance:
         if not self.asks:
             return {}
         shown = [finding_shown(*found) for found in self.findings]
-        return {"asked": self.counts.executed, "findings": shown}
+        asked = sum(tour.counts.executed for tour in self.tours if isinstance(tour, Tour))
+        return {"asked": asked, "findings": shown}
 
     @property
     def causes(self) -> dict[tuple[str, tuple[str, ...]], tuple[int, Difference]]:
@@ -182,23 +195,16 @@ class MemberConformance:
             found[key] = (rows + 1, first)
         return found
 
-    def _scope(self) -> dict[str, Any]:
-        scope = self.scopes[0]
-        return scope_shown(scope, tuple(fault for fault, _ in scope.faults))
-
-    def _toured(self, tour: Tour) -> dict[str, Any]:
+    def _toured(self, tour: AnyTour) -> dict[str, Any]:
         c = tour.counts
         figures = {"rows": c.rows, "executed": c.executed, "memories": c.memories}
-        return {"scope": self._scope(), **figures, "real_memories": c.real_memories}
+        scope = with_faults(tour.rows.scope)
+        return {"scope": scope, **figures, "real_memories": c.real_memories}
 
 
-def kind_of(row: Row) -> str:
-    """`SyncGroup` for an answer to a SyncGroup, else what happens."""
-    given = row.given
-    if given.does is not None:
-        during = given.during != During.NOTHING
-        return given.does.value + (f", callbacks: {given.during.value}" if during else "")
-    return type(row.before.flight[0].request).__name__
+def with_faults(scope: Scope) -> dict[str, Any]:
+    """The scope as the document has it."""
+    return scope_shown(scope, tuple(fault for fault, _ in scope.faults))
 
 
 def finding_shown(finding: Finding, row: Row, seen: Seen) -> dict[str, Any]:
@@ -213,10 +219,11 @@ def finding_shown(finding: Finding, row: Row, seen: Seen) -> dict[str, Any]:
 
 def difference_shown(d: Difference) -> dict[str, Any]:
     """One row on which they differ, with the shortest schedule that leads to it."""
+    happens, memory = row_shown(d.row)
     return {
         "settings": {},
-        "input": input_shown(d.row.before, d.row.given),
-        "memory": memory_shown(d.row.before),
+        "input": happens,
+        "memory": memory,
         "differs": list(d.what),
         "transcript": transcript(d),
     }
@@ -243,26 +250,28 @@ def conform_member(
     `partitions`, `records` or `autocommit` of the scope, as text. Raises `UserError` for a name
     that does not exist, and where there is no JDK.
     """
-    found = rows_of(variant, generations, mutation, settings or {})
+    found = every_row(variant, generations, mutation, settings or {})
     own = driver or Driver(known(kafka))
     began = time.perf_counter()
-    tours: list[Tour] = []
+    tours: list[AnyTour] = []
     steps: list[GroupSteps] = []
     misfits: list[Difference] = []
     try:
         for rows in found:
             left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
-            tours.append(Tour(rows, own, left, max_differences, progress, findings, lists))
-            tours[-1].run()
-            if tours[-1].reason:
+            tour = toured(rows, own, left, max_differences, progress, findings, lists)
+            tours.append(tour)
+            tour.run()
+            if tour.reason:
                 break
-            if not tours[-1].differences:
-                steps.append(GroupSteps(rows, tours[-1].memories))
-                misfits += beside(tours[-1], steps[-1].run(max_differences))
+            if isinstance(tour, Tour) and not tour.differences and not tour.rows.in_one_poll:
+                steps.append(GroupSteps(tour.rows, tour.memories))
+                misfits += beside(tour, steps[-1].run(max_differences))
     finally:
         if driver is None:
             own.close()
     fired = set[str]().union(*(tour.fired for tour in tours))
+    named = set[str]().union(*(rows.outcomes_named for rows in found))
     apart = variant_named(variant).member_apart
     return MemberConformance(
         variant,
@@ -270,12 +279,19 @@ def conform_member(
         kafka,
         mutation,
         tuple(tours),
-        tuple(sorted(found[0].outcomes_named - fired - {*apart})),
+        tuple(sorted(named - fired - {*apart})),
         time.perf_counter() - began,
         findings,
         tuple(steps),
         tuple(misfits),
     )
+
+
+def toured(rows: AnyRows, *options: Any) -> AnyTour:
+    """The tour of such rows. `options`: the fields of a tour, in their order."""
+    if isinstance(rows, Changing):
+        return ChangingTour(rows, *options)
+    return Tour(rows, *options)
 
 
 def beside(tour: Tour, misfits: Iterable[Misfit]) -> Iterator[Difference]:
@@ -288,41 +304,100 @@ def beside(tour: Tour, misfits: Iterable[Misfit]) -> Iterator[Difference]:
         yield Difference(row, (f"in the group's model: {misfit.what}",), seen)
 
 
+def every_row(
+    variant: str, generations: int | None, mutation: str | None, settings: Mapping[str, str]
+) -> list[AnyRows]:
+    """All rows of the variant's members: with a subscription and topics that stay as they are, and
+    with changing ones.
+    """
+    changing = changing_of(variant, generations, mutation, settings)
+    return [*rows_of(variant, generations, mutation, settings), *changing]
+
+
 def rows_of(
     variant: str, generations: int | None, mutation: str | None, settings: Mapping[str, str]
 ) -> list[Rows]:
-    """The member's rows, with commits in poll and without, perhaps with a mutation."""
+    """The rows of each kind of member that the variant has, with commits in poll and without,
+    perhaps with a mutation.
+    """
     about = executable(variant)
+    if "commit_style" in settings:
+        raise UserError(
+            "a member that is taken out of its group polls at any time, whatever its commit_style",
+            where="--set",
+            do="leave it out",
+        )
     fields: dict[str, Any] = {
-        "members": 1,
         "generations": about.member_generations if generations is None else generations,
-        "partitions": PARTITIONS,
         "records": 1,
         "assignor": next(iter(about.assignors)),  # no rule of the member's asks for it
     }
-    fields = {name: value for name, value in fields.items() if name not in settings}
-    chosen = subject(
-        variant,
-        mutation=mutation,
-        faults=dict.fromkeys(about.faults, ANY),
-        settings=settings,
-        **fields,
-    )
-    scope = attrs.evolve(chosen.spec.scope, atomic_complete=False)
-    if not scope.records:
-        raise UserError("records is 0: the member's rows need one", where="--set")
-    if scope.phases:
-        raise UserError(
-            "the member's rows are the same whoever answers, so they know no phases",
-            where="--set phases",
-            do="leave it out, or leave out --side member",
-        )
-    ways = [scope.autocommit] if "autocommit" in settings else [True, False]
+    if about.member_changing:
+        settings = {name: text for name, text in settings.items() if name not in CHANGES}
     found: list[Rows] = []
-    for autocommit in ways:
-        here = attrs.evolve(scope, autocommit=autocommit)
-        found.append(ApplicationRows(here, _mutated(about, here, chosen.mutation)))
+    for kind in about.member_scopes:
+        mine = {name: value for name, value in (fields | {**kind}).items() if name not in settings}
+        chosen = subject(
+            variant,
+            mutation=mutation,
+            faults=dict.fromkeys(about.faults, ANY),
+            settings=settings,
+            **mine,
+        )
+        scope = attrs.evolve(chosen.spec.scope, atomic_complete=False)
+        if not scope.records:
+            raise UserError("records is 0: the member's rows need one", where="--set")
+        if scope.phases:
+            raise UserError(
+                "the member's rows are the same whoever answers, so they know no phases",
+                where="--set phases",
+                do="leave it out, or leave out --side member",
+            )
+        for autocommit in [scope.autocommit] if "autocommit" in settings else [True, False]:
+            here = attrs.evolve(scope, autocommit=autocommit)
+            spec = _mutated(about, here, chosen.mutation)
+            rows = CallbackRows if here.callbacks else ApplicationRows
+            found.append(rows(here, spec, _in_words(kind, about.member_scopes)))
     return found
+
+
+def changing_of(
+    variant: str, generations: int | None, mutation: str | None, settings: Mapping[str, str]
+) -> list[Changing]:
+    """The rows of a member whose subscription and topics change; none if the variant has none.
+    There are no commits in poll. `settings` that name topics or subscriptions replace the scopes.
+    """
+    about = executable(variant)
+    if settings.get("autocommit") in ("yes", "true"):
+        return []
+    given = {name: settings[name] for name in CHANGES if name in settings}
+    found: list[Changing] = []
+    for kind in about.member_changing[:1] if given else about.member_changing:
+        fields = {**about.member_changing[0], **given} if given else kind
+        chosen = subject(
+            variant,
+            mutation=mutation,
+            faults={"subscribe": ANY},
+            **{
+                "members": 1,
+                "generations": about.member_generations if generations is None else generations,
+                "records": 0,
+                "autocommit": False,
+                "assignor": "any",
+                **fields,
+            },
+        )
+        scope = chosen.spec.scope
+        found.append(Changing(_mutated(about, scope, chosen.mutation), _in_words(fields, ())))
+    return found
+
+
+def _in_words(kind: Mapping[str, Any], among: tuple[Mapping[str, Any], ...]) -> str:
+    """`static members 1`: which of several kinds of members it is; empty if there is only one."""
+    if len(among) == 1:
+        return ""
+    told = {name: value for name, value in kind.items() if name not in HOW}
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in told.items())
 
 
 def _mutated(about: Variant, scope: Scope, mutation: Mutation | None) -> Spec:
@@ -343,7 +418,7 @@ def executable(name: str) -> Variant:
     variant = variant_named(name)
     if not variant.real_member:
         raise UserError(
-            f"no row executes the member of {name} on a real one",
+            f"no row executes the member of {name} on a real one: {variant.unreal_member}",
             do="choose one of " + ", ".join(n for n in names() if load(n).real_member),
         )
     return variant

@@ -247,7 +247,7 @@ class Counterparts:
         if c.id == NO_ID or c.prepare == Prepare.SYNC or unread:
             return
         leave = self._leave(m)
-        if self.rows.scope.static:
+        if self.rows.scope.static_count:
             yield Expected(f"{CLOSE}:silent", NEW, None, given, Client(), (CLOSE,))
             return
         if leave is None:
@@ -270,7 +270,7 @@ class Counterparts:
 
     def _poll_timeout(self, at: Standing, m: Memory) -> Iterator[Expected]:
         given = Input(Does.NO_POLL)
-        silent = self.row(m, given) if self.rows.scope.static else None
+        silent = self.row(m, given) if self.rows.scope.static_count else None
         if silent and f"{POLL_TIMEOUT}:silent" in silent.rules and m.client.prepare != Prepare.SYNC:
             name, spends = f"{POLL_TIMEOUT}:silent", (POLL_TIMEOUT,)
             yield Expected(name, at.link, silent.after, given, None, spends)

@@ -69,27 +69,24 @@ def fields(
     before: Memory, given: Input, outcome: Outcome, new: list[Sent], seen: Seen, scope: Scope
 ) -> Iterator[Told]:
     """The fields of the requests other than ids, generations, claims and offsets."""
-    assignor = moves.COOPERATIVE if scope.cooperative else moves.EAGER
+    assignors = moves.setup_of(scope).assignors
     for sent in new:
         d: Mapping[str, Any] = sent.data
         if sent.api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit"):
-            instance = moves.INSTANCE if scope.static else None
+            instance = moves.INSTANCE if scope.static_count else None
             yield f"{sent.api}'s instance id", d["groupInstanceId"], instance
         if sent.api == "JoinGroup":
-            (protocol,) = d["protocols"]
             said = (
                 d["sessionTimeoutMs"],
                 d["rebalanceTimeoutMs"],
                 d["protocolType"],
-                protocol["name"],
-                protocol["metadata"]["topics"],
+                [(protocol["name"], protocol["metadata"]["topics"]) for protocol in d["protocols"]],
             )
             wanted: tuple[Any, ...] = (
                 moves.SESSION_MS,
                 moves.POLL_MS,
                 "consumer",
-                assignor,
-                [moves.TOPIC],
+                [(name, [moves.TOPIC]) for name in assignors],
             )
             yield "JoinGroup's fields", said, wanted
             yield "JoinGroup's reason", d["reason"], seen.steps[-1][1].reason
@@ -101,7 +98,7 @@ def fields(
             yield (
                 "SyncGroup's protocol",
                 (d["protocolType"], d["protocolName"]),
-                ("consumer", assignor),
+                ("consumer", assignors[0]),
             )
         elif sent.api == "LeaveGroup":
             why = LATE

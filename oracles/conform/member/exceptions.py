@@ -116,7 +116,7 @@ def _refusal(m: Memory, code: int) -> tuple[str, int]:
     """
     label = {REBALANCE_IN_PROGRESS: "rebalancing", FENCED_INSTANCE_ID: "fatal"}.get(code, "dropped")
     label = "refused" if code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID) else label
-    type = _told(m, code, label)
+    type = commit_error(m, code, label)
     return type, code if EXCEPTIONS.get(code) == type else UNEXPECTED_CODE
 
 
@@ -164,18 +164,19 @@ def _ended(m: Memory, given: Input, outcome: Outcome) -> Iterator[str]:
     if given.does is None:
         first, *others = lost
         if isinstance(first, OffsetCommit):
-            yield _told(m, given.code, outcome.rules[0].partition(":")[2])
+            yield commit_error(m, given.code, outcome.rules[0].partition(":")[2])
         lost = others if given.code in LOST and not isinstance(first, LeaveGroup) else []
     elif given.does == Does.COMMIT:
         lost = []
         if not any(isinstance(r, OffsetCommit) for r in outcome.sent):
-            yield _at_once(m)
+            yield refused_at_once(m)
     else:
         lost += [r for r in outcome.sent if isinstance(r, OffsetCommit)]
     yield from (PASSES for r in lost if isinstance(r, OffsetCommit))
 
 
-def _told(m: Memory, code: int, label: str) -> str:
+def commit_error(m: Memory, code: int, label: str) -> str:
+    """What a commit ends with that is answered, by the outcome of the model's commit_answer."""
     if label != "dropped":
         return COMMITS[label]
     if code == FENCED_INSTANCE_ID:
@@ -183,7 +184,7 @@ def _told(m: Memory, code: int, label: str) -> str:
     return EXCEPTIONS[code] if EXCEPTIONS.get(code) == "GroupAuthorizationException" else UNEXPECTED
 
 
-def _at_once(m: Memory) -> str:
+def refused_at_once(m: Memory) -> str:
     """What a commit that is not sent ends with: without positions there is nothing to commit."""
     if m.client.position < 0:
         return ""

@@ -19,13 +19,17 @@ from groupcheck.oracles.conform.member.parts import Memory, Outcome, Sent
 class Firing:
     """The rules of a variant's member at a scope, perhaps with a mutation applied."""
 
-    def __init__(self, scope: Scope, spec: Spec) -> None:
+    def __init__(self, scope: Scope, spec: Spec, kind: str = "") -> None:
         """`spec`: the variant's, mutated or not; `scope` says how many generations, partitions and
-        records there are.
+        records there are. The rows are those of the first member.
         """
-        self.scope = scope
+        self.scope: Scope = scope.of_member(0)
         self.spec = spec
+        # Which of the variant's kinds of members it is, in words; empty if there is only one.
+        self.kind = kind
         self._see = Semantics(spec)
+        # What only some variants have stays as it is at the beginning.
+        self.others = _at_first(self._see)
         self._rules = {r.name: r for r in spec.rules if "client" in r.slots}
 
     @property
@@ -55,6 +59,7 @@ class Firing:
         """The outcomes of the spec's rule of this name, each with the slots afterwards."""
         mine = self._rules[rule.name]
         slots = {
+            **self.others,
             "client": dirty(m.client),
             "link": Link(parked=parked, orphaned=orphaned, answer=answer),
             "offsets": Offsets(committed=offset),
@@ -64,6 +69,12 @@ class Firing:
             self._see.instance(mine.name, 0), tuple(slots[s] for s in mine.slots)
         ):
             yield name, {**slots, **dict(zip(mine.slots, values))}
+
+
+def _at_first(see: Semantics) -> dict[str, Any]:
+    """Every slot of the first member as it is at the beginning."""
+    (_, _, state), *_ = see.starts()
+    return {name: state[at] for (name, index), at in see.at.items() if index in (None, 0)}
 
 
 def dirty(client: Client) -> Client:

@@ -7,6 +7,7 @@ from typing import Any
 from attrs import field, frozen
 
 from groupcheck.model.protocol.classic.client import Prepare
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.messages import (
     NO_ID,
@@ -74,11 +75,11 @@ BROKEN = (Disconnect(node="coordinator"), NETWORK)
 
 
 def setup(
-    partitions: int, autocommit: bool, static: bool = False, cooperative: bool = False
+    partitions: int, autocommit: bool, static: bool = False, assignors: tuple[str, ...] = (EAGER,)
 ) -> Reset:
     """A fresh member whose timeouts do not disturb each other."""
     return Reset(
-        assignors=(COOPERATIVE if cooperative else EAGER,),
+        assignors=assignors,
         instance=INSTANCE if static else None,
         session_ms=SESSION_MS,
         rebalance_ms=POLL_MS,
@@ -89,6 +90,13 @@ def setup(
         auto_commit_ms=NEVER_MS,
         topics=((TOPIC, partitions),),
     )
+
+
+def setup_of(scope: Scope) -> Reset:
+    """The first member of a scope, as Kafka's client is configured for it."""
+    usual = (COOPERATIVE if scope.cooperative else EAGER,)
+    listed = scope.lists[0] if scope.lists else usual
+    return setup(scope.partition_count, scope.autocommit, scope.static_count > 0, listed)
 
 
 def name_of(id: int) -> str:

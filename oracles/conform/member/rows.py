@@ -12,6 +12,7 @@ rules.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import attrs
 
@@ -63,6 +64,9 @@ ANSWERED_BY = {
 class Rows(Firing):
     """The rows of a variant's member at a scope, perhaps with a mutation applied."""
 
+    # Is a poll several steps of the group's model? Then single steps have no row.
+    in_one_poll: ClassVar[bool] = False
+
     def start(self) -> Memory:
         """A member that has not polled yet."""
         return Memory()
@@ -86,7 +90,7 @@ class Rows(Firing):
         yield Input(Does.NO_POLL)
         if c.prepare != Prepare.SYNC:
             yield Input(Does.SILENCE)
-        if not self.scope.static and (members.beats(c) or c.prepare == Prepare.SYNC):
+        if not self.scope.static_count and (members.beats(c) or c.prepare == Prepare.SYNC):
             yield Input(Does.BREAK_LEAVING)
         if not m.waits_for(OffsetCommit):
             yield Input(Does.COMMIT)
@@ -232,7 +236,7 @@ class Rows(Firing):
 
     def _installed(self, m: Memory) -> Iterator[Outcome]:
         """onJoinComplete runs; a member that was told to rejoin meanwhile joins at once."""
-        for done in self._plain(m, members.join_complete):
+        for done in self._completed(m):
             assert done.after is not None
             if not members.wants_to_join(done.after.client) or m.committing_first:
                 yield attrs.evolve(done, installed=True)
@@ -241,9 +245,18 @@ class Rows(Firing):
                 rules = (*done.rules, *then.rules)
                 yield attrs.evolve(then, rules=rules, installed=True)
 
+    def _completed(self, m: Memory) -> Iterator[Outcome]:
+        """onJoinComplete without what follows in the same poll."""
+        yield from self._plain(m, members.join_complete)
+
+    def _joins(self, m: Memory) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+        """The rules by which a poll sends JoinGroup, or the commit before it."""
+        for name, now in self._fire(members.send_join, m):
+            yield (name,), now
+
     def _send_join(self, m: Memory) -> Iterator[Outcome]:
         prepared = m.client.prepare == Prepare.DONE
-        for name, now in self._fire(members.send_join, m):
+        for names, now in self._joins(m):
             request = now["link"].request
             first = isinstance(request, OffsetCommit)
             gave_up = None if prepared or first else self._gives_up(m.client)
@@ -258,12 +271,12 @@ class Rows(Firing):
                 overdue=first and m.overdue,
                 late_id=NO_ID,
             )
-            done = Outcome((name,), after, (request,), gave_up=gave_up)
+            done = Outcome(names, after, (request,), gave_up=gave_up)
             if not after.overdue:
                 yield done
                 continue
             for then in self._forsaken(after):
-                rules, sent = (name, *then.rules), (request, *then.sent)
+                rules, sent = (*names, *then.rules), (request, *then.sent)
                 yield attrs.evolve(then, rules=rules, sent=sent)
 
     def _forsaken(self, m: Memory) -> Iterator[Outcome]:
@@ -329,7 +342,7 @@ class Rows(Firing):
             if not fired and not unheard:
                 yield attrs.evolve(first, after=here)
             for name, now in fired:
-                if self.scope.static:
+                if self.scope.static_count:
                     rests = but(here, client=clean(now["client"]))
                     yield Outcome((*first.rules, name), rests, first.sent)
                     continue
@@ -360,7 +373,7 @@ class Rows(Firing):
             return
         can = self.scope.autocommit and not m.client.failed
         unsent = m.client.prepare == Prepare.SYNC and not self._polls_before_leaving(m)
-        if self.scope.static and (not can or unsent):
+        if self.scope.static_count and (not can or unsent):
             begun: list[Outcome] | Iterator[Outcome] = [Outcome((), m)]  # nothing is polled
         else:
             begun = self._committed(m) if can else self._flushed(m)

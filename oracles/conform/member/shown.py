@@ -9,15 +9,35 @@ import attrs
 from groupcheck.model.protocol.classic.client import NOTHING, Client
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup, SyncGroup
+from groupcheck.oracles.conform.member import changing_shown
+from groupcheck.oracles.conform.member.changing import ChangingRow
 from groupcheck.oracles.conform.member.moves import name_of
 from groupcheck.oracles.conform.member.parts import During, Failed, Input, Memory
-from groupcheck.oracles.conform.member.tour import Difference
+from groupcheck.oracles.conform.member.tour import Difference, Row
 from groupcheck.oracles.kafka.client import Look, Thrown
 from groupcheck.oracles.kafka.client_commands import Command, as_json
 from groupcheck.oracles.kafka.schedule import Lost
 from groupcheck.oracles.printable import printable
 
 FIELDS = attrs.fields(Client)
+
+
+def kind_of(row: Row | ChangingRow) -> str:
+    """`SyncGroup` for an answer to a SyncGroup, else what happens."""
+    if isinstance(row, ChangingRow):
+        return changing_shown.kind_of(row)
+    given = row.given
+    if given.does is not None:
+        during = given.during != During.NOTHING
+        return given.does.value + (f", callbacks: {given.during.value}" if during else "")
+    return type(row.before.flight[0].request).__name__
+
+
+def row_shown(row: Row | ChangingRow) -> tuple[str, str]:
+    """What happens, and what the member remembers before it, each in a line."""
+    if isinstance(row, ChangingRow):
+        return changing_shown.row_shown(row)
+    return input_shown(row.before, row.given), memory_shown(row.before)
 
 
 def input_shown(m: Memory, given: Input) -> str:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, TypeVar
 
 from attrs import define, field, frozen
 
 from groupcheck.oracles.conform.member.abstractions import excuses
+from groupcheck.oracles.conform.member.changing import Changing, ChangingRow, Place, worlds_of
+from groupcheck.oracles.conform.member.changing import Memory as ChangingMemory
 from groupcheck.oracles.conform.member.comparing import (
     LeftOver,
     before_differs,
     differences,
     left_over,
 )
-from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing, move, setup
+from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing, move, setup_of
 from groupcheck.oracles.conform.member.parts import Input, Memory, Outcome
 from groupcheck.oracles.conform.member.promises import Finding, broken
 from groupcheck.oracles.conform.member.rows import Rows
@@ -37,11 +41,16 @@ class Row:
     again: bool = False
 
     @property
+    def allowed(self) -> int:
+        """How many outcomes the model allows."""
+        return int(self.outcome is not None)
+
+    @property
     def probe(self) -> Probe:
         """The schedule that executes the row."""
         if self.outcome is None:
             return Probe(self.standing, ())
-        (assignor,) = self.standing.setup.assignors
+        assignor = self.standing.setup.assignors[0]  # the group votes for the first one
         return Probe(self.standing, move(self.before, self.given, self.outcome, assignor))
 
 
@@ -49,7 +58,7 @@ class Row:
 class Difference:
     """A row on which they differ, and what was seen of it."""
 
-    row: Row
+    row: Row | ChangingRow
     what: tuple[str, ...]
     seen: Seen | Lost
 
@@ -72,14 +81,18 @@ class Counts:
     level: int = 0
 
 
+S = TypeVar("S")  # what gives the rows
+P = TypeVar("P")  # where the member is before its rows
+R = TypeVar("R", bound="Row | ChangingRow")
+
+
 @define
-class Tour:
-    """All rows, breadth first. A memory is reached by the shortest schedule that agreed; where a
-    row differs, the tour does not go on, because the real member is somewhere else. Its rows are
-    executed once more if Kafka's member is seen in it with something else left over from requests.
+class Touring(ABC, Generic[S, P, R]):
+    """All rows, breadth first, from places that the shortest schedule has led to. Where a row
+    differs, the tour does not go on, because the real member is somewhere else.
     """
 
-    rows: Rows
+    rows: S
     driver: Driver
     # Give up after so many rows; None: never.
     max_rows: int | None = None
@@ -93,38 +106,46 @@ class Tour:
     counts: Counts = field(factory=Counts)
     # Why the tour ended early; else empty.
     reason: str = ""
-    memories: dict[Memory, Standing] = field(factory=dict)
-    # Each memory with what is left over in Kafka's member.
-    real_memories: set[tuple[Memory, LeftOver]] = field(factory=set)
     # The outcomes that fired in rows that agree.
     fired: set[str] = field(factory=set)
     # Abstraction -> rows that meet it.
     excused: Counter[str] = field(factory=Counter)
     differences: list[Difference] = field(factory=list)
     # Every row, and whether it agrees; None if it was not executed.
-    listed: list[tuple[Row, bool | None]] = field(factory=list)
+    listed: list[tuple[Row | ChangingRow, bool | None]] = field(factory=list)
     # A promise that is broken, and the shortest schedule that shows it.
     findings: dict[Finding, tuple[Row, Seen]] = field(factory=dict)
 
     def run(self) -> None:
         """Executes the rows level by level."""
-        scope = self.rows.scope
-        start = self.rows.start()
-        self.memories[start] = Standing(
-            setup(scope.partition_count, scope.autocommit, scope.static, scope.cooperative)
-        )
-        frontier = [(start, self.memories[start])]
-        while frontier and not self.reason:
+        todo = self._first()
+        while todo and not self.reason:
             self.counts.level += 1
-            frontier = list(self._level(frontier))
+            places = list(self._level(todo))
+            todo = [row for place in places for row in self._beyond(place)]
         self._count()
 
-    def _count(self) -> None:
-        self.counts.memories = len(self.memories)
-        self.counts.real_memories = max(len(self.real_memories), self.counts.memories)
+    @abstractmethod
+    def _first(self) -> list[R]:
+        """The rows with which the tour begins."""
 
-    def _level(self, frontier: list[tuple[Memory, Standing]]) -> Iterator[tuple[Memory, Standing]]:
-        todo = [row for memory, standing in frontier for row in self._rows_of(memory, standing)]
+    @abstractmethod
+    def _beyond(self, place: P) -> Iterator[R]:
+        """The rows that begin at a place."""
+
+    @abstractmethod
+    def _agrees(self, row: R, seen: Seen | Lost) -> bool:
+        """Does the real member do what the row says? Notes what it has seen."""
+
+    @abstractmethod
+    def _reached(self, row: R, seen: Seen | Lost) -> Iterator[P]:
+        """The place to which a row that agrees has led, unless it was seen before."""
+
+    @abstractmethod
+    def _count(self) -> None:
+        """Brings `counts` up to date."""
+
+    def _level(self, todo: list[R]) -> Iterator[P]:
         self.counts.rows += sum(not row.again for row in todo)
         if self.max_rows is not None and self.counts.rows > self.max_rows:
             self.reason = f"there are more than {self.max_rows:,} rows"
@@ -146,6 +167,39 @@ class Tour:
                 self._list(todo[done:], None)
                 return
 
+    def _list(self, rows: Sequence[R], agrees: bool | None) -> None:
+        if self.lists:
+            self.listed += [(row, agrees) for row in rows if not row.again]
+
+    def _execute(self, rows: Sequence[R]) -> Iterator[tuple[R, Seen | Lost]]:
+        results = self.driver.run_all(row.probe for row in rows)
+        yield from zip(rows, results, strict=True)
+
+    def _differs(self, row: R, what: Sequence[str], seen: Seen | Lost) -> None:
+        self.counts.differing += 1
+        self.differences.append(Difference(row, tuple(what), seen))
+
+
+@define
+class Tour(Touring[Rows, tuple[Memory, Standing], Row]):
+    """The rows of a member whose topics stay as they are. Those of a memory are executed once more
+    if Kafka's member is seen in it with something else left over from requests.
+    """
+
+    # A memory, and the shortest schedule to it.
+    memories: dict[Memory, Standing] = field(factory=dict)
+    # Each memory with what is left over in Kafka's member.
+    real_memories: set[tuple[Memory, LeftOver]] = field(factory=set)
+
+    def _first(self) -> list[Row]:
+        start = self.rows.start()
+        self.memories[start] = Standing(setup_of(self.rows.scope))
+        return list(self._beyond((start, self.memories[start])))
+
+    def _count(self) -> None:
+        self.counts.memories = len(self.memories)
+        self.counts.real_memories = max(len(self.real_memories), self.counts.memories)
+
     def _reached(self, row: Row, seen: Seen | Lost) -> Iterator[tuple[Memory, Standing]]:
         """The memory to which a row has led, unless the same real one was seen before."""
         assert row.outcome is not None and isinstance(seen, Seen)
@@ -159,15 +213,8 @@ class Tour:
             self.memories.setdefault(after, standing)
             yield after, standing
 
-    def _list(self, rows: Sequence[Row], agrees: bool | None) -> None:
-        if self.lists:
-            self.listed += [(row, agrees) for row in rows if not row.again]
-
-    def _execute(self, rows: Sequence[Row]) -> Iterator[tuple[Row, Seen | Lost]]:
-        results = self.driver.run_all(row.probe for row in rows)
-        yield from zip(rows, results, strict=True)
-
-    def _rows_of(self, memory: Memory, standing: Standing) -> Iterator[Row]:
+    def _beyond(self, place: tuple[Memory, Standing]) -> Iterator[Row]:
+        memory, standing = place
         again = standing is not self.memories[memory]
         for given in self.rows.inputs(memory):
             outcomes = self.rows.outcomes(memory, given)
@@ -180,14 +227,45 @@ class Tour:
             for finding in broken(row.before, row.given, seen):
                 self.findings.setdefault(finding, (row, seen))
         if what:
-            self.counts.differing += 1
-            self.differences.append(Difference(row, tuple(what), seen))
+            self._differs(row, what, seen)
             return False
         assert row.outcome is not None
         self.counts.agreeing += not row.again
         self.fired |= {*row.outcome.rules}
         if not row.again:
             self.excused.update(excuses(row.before, row.given, row.outcome))
+        return True
+
+
+@define
+class ChangingTour(Touring[Changing, Place, ChangingRow]):
+    """The rows of a member whose subscription and topics change."""
+
+    known: set[frozenset[ChangingMemory]] = field(factory=set)
+
+    def _first(self) -> list[ChangingRow]:
+        return [self.rows.start()]
+
+    def _count(self) -> None:
+        self.counts.memories = self.counts.real_memories = len(self.known)
+
+    def _reached(self, row: ChangingRow, seen: Seen | Lost) -> Iterator[Place]:
+        """The memories in which the member may be now, unless the same were seen before."""
+        worlds = worlds_of(self.rows.fitting(row, seen))
+        if frozenset(worlds) not in self.known:
+            self.known.add(frozenset(worlds))
+            yield worlds, row
+
+    def _beyond(self, place: Place) -> Iterator[ChangingRow]:
+        return self.rows.beyond(*place)
+
+    def _agrees(self, row: ChangingRow, seen: Seen | Lost) -> bool:
+        found = self.rows.fitting(row, seen)
+        if not found:
+            self._differs(row, self.rows.misfits(row, seen), seen)
+            return False
+        self.counts.agreeing += 1
+        self.fired.update(name for led in found for name in led.fired)
         return True
 
 

@@ -8,16 +8,28 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 from attrs import define, field, fields, frozen
 
 from groupcheck.oracles.conform.conformance import DIFF_SCHEMA
-from groupcheck.oracles.conform.member.conformance import kind_of, rows_of
-from groupcheck.oracles.conform.member.moves import Probe, Seen
-from groupcheck.oracles.conform.member.shown import transcript
-from groupcheck.oracles.conform.member.tour import Counts, Difference, Row, Tour
-from groupcheck.oracles.conform.shown import scope_shown
+from groupcheck.oracles.conform.member.changing import Changing, ChangingRow, Place
+from groupcheck.oracles.conform.member.conformance import AnyTour, every_row, with_faults
+from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing
+from groupcheck.oracles.conform.member.parts import Memory
+from groupcheck.oracles.conform.member.rows import Rows
+from groupcheck.oracles.conform.member.shown import kind_of, transcript
+from groupcheck.oracles.conform.member.tour import (
+    ChangingTour,
+    Counts,
+    Difference,
+    P,
+    R,
+    Row,
+    S,
+    Tour,
+    Touring,
+)
 from groupcheck.oracles.kafka.client import Look, Sent, Thrown
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Lost
@@ -34,7 +46,7 @@ Result = Seen | Lost
 class Change:
     """A row in which two versions do different things."""
 
-    row: Row
+    row: Row | ChangingRow
     # What differs, by name.
     what: tuple[str, ...]
     old: Result
@@ -64,15 +76,15 @@ class Changes:
     kinds: dict[tuple[str, tuple[str, ...]], Change] = field(factory=dict)
 
 
-class VersionTour(Tour):
+class Beside(Touring[S, P, R]):
     """A tour led by the newer version; every row goes to the older one, too."""
 
-    def beside(self, older: Driver, found: Changes) -> VersionTour:
+    def beside(self, older: Driver, found: Changes) -> Self:
         """Sets the other version, and where to note what changed."""
         self._older, self._found = older, found
         return self
 
-    def _execute(self, rows: Sequence[Row]) -> Iterator[tuple[Row, Result]]:
+    def _execute(self, rows: Sequence[R]) -> Iterator[tuple[R, Result]]:
         waiting = iter(rows)
         while some := list(islice(waiting, TOGETHER)):
             probes: list[Probe] = [row.probe for row in some]
@@ -81,7 +93,7 @@ class VersionTour(Tour):
                 self._compare(row, before, after)
             yield from zip(some, new)
 
-    def _compare(self, row: Row, old: Result, new: Result) -> None:
+    def _compare(self, row: R, old: Result, new: Result) -> None:
         what = tuple(dict.fromkeys(difference(old, new)))
         if not what:
             return
@@ -89,6 +101,14 @@ class VersionTour(Tour):
         kinds, kind = self._found.kinds, (kind_of(row), what)
         if kind not in kinds and len(kinds) < KEPT:
             kinds[kind] = Change(row, what, old, new)
+
+
+class VersionTour(Beside[Rows, tuple[Memory, Standing], Row], Tour):
+    """Rows of a member whose topics stay as they are, on two versions."""
+
+
+class ChangingVersionTour(Beside[Changing, Place, ChangingRow], ChangingTour):
+    """Rows of a member whose subscription and topics change, on two versions."""
 
 
 def difference(old: Result, new: Result) -> Iterator[str]:
@@ -133,7 +153,7 @@ class MemberVersions:
 
     variant: str
     versions: tuple[str, str]
-    tours: tuple[Tour, ...]
+    tours: tuple[AnyTour, ...]
     # Rows in which they differ.
     changed: int
     changes: tuple[Change, ...]
@@ -158,12 +178,11 @@ class MemberVersions:
     def document(self) -> dict[str, Any]:
         """All that `--diff --json` prints."""
         rows, executed = self.counts
-        scope = self.tours[0].rows.scope
         return {
             "schema": DIFF_SCHEMA,
             "side": "member",
             "variant": self.variant,
-            "scope": scope_shown(scope, tuple(fault for fault, _ in scope.faults)),
+            "scope": with_faults(self.tours[0].rows.scope),
             "versions": list(self.versions),
             "reason": self.reason,
             "rows": rows,
@@ -190,14 +209,18 @@ def member_versions_differ(
     differs. Options as for `conform_member`.
     """
     began = time.perf_counter()
-    found, tours = Changes(), list[Tour]()
+    found, tours = Changes(), list[AnyTour]()
     with ExitStack() as stack:
         older, newer = (stack.enter_context(Driver(known(version))) for version in (old, new))
-        for rows in rows_of(variant, generations, mutation, settings or {}):
+        for rows in every_row(variant, generations, mutation, settings or {}):
             left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
             # What the model says does not matter here, but the tour goes on where it agrees.
-            tour = VersionTour(rows, newer, left, 0, progress).beside(older, found)
-            tour.run()
+            tour: VersionTour | ChangingVersionTour
+            if isinstance(rows, Changing):
+                tour = ChangingVersionTour(rows, newer, left, 0, progress)
+            else:
+                tour = VersionTour(rows, newer, left, 0, progress)
+            tour.beside(older, found).run()
             tours.append(tour)
             if tour.reason:
                 break

@@ -13,6 +13,7 @@ from groupcheck.oracles.kafka.commands import (
     JoinGroup,
     LeaveGroup,
     OffsetCommit,
+    OffsetDelete,
     OffsetFetch,
     Reset,
     SetTopics,
@@ -153,6 +154,25 @@ EXPIRING = (
             does(Advance(ms=HOUR_MS + SWEEP_MS), group={"state": "Empty"}),
         ],
         KEPT_AN_HOUR,
+        since="4.1.1",
+    ),
+    Situation(
+        "a group whose transaction OffsetDelete has emptied goes with its last offset",
+        "OffsetMetadataManager.replay, replayEndTransactionMarker; KAFKA-19164",
+        [
+            does(TxnOffsetCommit(offsets=at(6)), 0),
+            does(OffsetDelete(), 0),
+            does(OffsetCommit(offsets=at(5)), 0),
+            does(EndTxn(commit=True), 0),
+            does(
+                Advance(ms=HOUR_MS),
+                group={"kind": "none"},
+                log=(("offset", "t", 0, None), ("deleted group",)),
+            ),
+        ],
+        KEPT_AN_HOUR,
+        # Before, the transaction counted as open for ever, and the group stayed until the next
+        # sweep, which found no offset.
         since="4.1.1",
     ),
     Situation(

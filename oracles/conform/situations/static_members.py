@@ -57,6 +57,22 @@ def one() -> list[Does]:
     ]
 
 
+def joined() -> list[Does]:
+    """`one`, and the static member m2 has joined: m1 leads generation 2 and claims t-0."""
+    return [
+        *one(),
+        does(joins(2), name="join of i2"),
+        does(
+            joins(1, "m1", owned=(T0,), owned_generation=1),
+            0,
+            generation=2,
+            leader="m1",
+            claims={"m1": (frozenset({T0}), 1), "m2": (NOTHING, -1)},
+            releases={"join of i2": told(0, generation=2)},
+        ),
+    ]
+
+
 STATIC_MEMBERS = (
     Situation(
         "a static member that comes back with more topics starts no round",
@@ -131,16 +147,7 @@ STATIC_MEMBERS = (
         " member of the first one stays away, and the leader does not learn what that owns",
         "GroupMetadataManager.onLoaded; protocol.md 7.2, C3; 7.8, K8",
         [
-            *one(),
-            does(joins(2), name="join of i2"),
-            does(
-                joins(1, "m1", owned=(T0,), owned_generation=1),
-                0,
-                generation=2,
-                leader="m1",
-                claims={"m1": (frozenset({T0}), 1), "m2": (NOTHING, -1)},
-                releases={"join of i2": told(0, generation=2)},
-            ),
+            *joined(),
             does(AutoCommit(on=False)),
             does(syncs(1, "m1", 2, assignments={"m1": {"t": [0]}, "m2": {}})),
             does(FailOver(), group={"state": "Stable", "generation": 1, "members": ("m1",)}),
@@ -170,16 +177,7 @@ STATIC_MEMBERS = (
         "GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin; KIP-429; protocol.md"
         " 7.3, L5",
         [
-            *one(),
-            does(joins(2), name="join of i2"),
-            does(
-                joins(1, "m1", owned=(T0,), owned_generation=1),
-                0,
-                generation=2,
-                leader="m1",
-                claims={"m1": (frozenset({T0}), 1), "m2": (NOTHING, -1)},
-                releases={"join of i2": told(0, generation=2)},
-            ),
+            *joined(),
             does(syncs(1, "m1", 2, assignments={"m1": {}, "m2": {}}), 0, assigned=NOTHING),
             does(joins(1), 0, generation=2, member="m3", group={"state": "Stable"}),
             does(syncs(1, "m3", 2), 0, assigned=NOTHING),

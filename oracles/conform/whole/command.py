@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.conform.headline import headline
 from groupcheck.oracles.conform.whole.conformance import (
     PARTITIONS,
     WholeConformance,
@@ -20,9 +21,9 @@ from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
+from groupcheck.traces.anomalies import plural
 
 SHOWN = 3  # differences that the report tells in full
-COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow"}
 KNOWN = ("members", "schedules", "seed", "mutation", "max_differences")
 OTHERS = {
     "generations": "generations",
@@ -67,18 +68,18 @@ def progress_line(seen: Seen, seconds: float) -> str:
 def view(result: WholeConformance) -> RenderableType:
     """Headline, figures, and the first differences with their schedules."""
     bug = f" with {result.mutation}" if result.mutation else ""
-    parts = [
-        (result.verdict, COLOUR[result.verdict]),
-        (f"{result.variant}{bug} and a whole group of Kafka {result.kafka}", "bold"),
-        (result.reason, ""),
-    ]
-    headline = Text("  ").join(Text(text, style) for text, style in parts if text)
+    title = f"{result.variant}{bug} and a whole group of Kafka {result.kafka}"
     told = [
         _difference(k, difference_shown(d)) for k, d in enumerate(result.differences[:SHOWN], 1)
     ]
     left = len(result.differences) - SHOWN
     more = [Text(f"\n{left:,} more causes (--json lists all)")] if left > 0 else []
-    return Group(headline, Padding(facts_table(facts(result)), (0, 0, 0, 2)), *told, *more)
+    return Group(
+        headline(result.verdict, title, result.reason),
+        Padding(facts_table(facts(result)), (0, 0, 0, 2)),
+        *told,
+        *more,
+    )
 
 
 def facts(result: WholeConformance) -> list[tuple[str, str]]:
@@ -86,7 +87,7 @@ def facts(result: WholeConformance) -> list[tuple[str, str]]:
     seen = result.seen
     rate = f", {seen.steps / result.seconds:,.0f} steps/s" if result.seconds else ""
     return [
-        ("group", f"{result.members} members, {PARTITIONS} partitions; all faults"),
+        ("group", f"{plural(result.members, 'member')}, {PARTITIONS} partitions; all faults"),
         ("steps", f"{seen.steps:,} agreeing, {seen.differing:,} differing"),
         ("schedules", f"{seen.schedules:,}, {result.seconds:.1f} s{rate}, seed {result.seed}"),
         ("outcomes", f"{len(seen.rules):,} of the model's seen"),

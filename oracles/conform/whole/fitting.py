@@ -70,10 +70,10 @@ class Fitting:
         state = guess.state
         if self._group(guess) != real.group:
             return False
-        seats, voted = 0, self._voted(guess)
-        for name, ms in guess.left_behind:
-            seats += 1
-            if real.seats.get(name) != _left_behind(ms):
+        voted, others = self._voted(guess), self._others(guess)
+        seats = len(others)
+        for name, form in others.items():
+            if real.seats.get(name) != form:
                 return False
         for i, of_seats, of_client, of_link in self._each:
             names = guess.names[i]
@@ -89,6 +89,15 @@ class Fitting:
         if seats != len(real.seats) or self._committed(guess) != real.committed:
             return False
         return self._logged(guess) in real.logged
+
+    def _others(self, guess: Guess) -> dict[str, SeatForm]:
+        """The ids that are neither members nor handed out: only a timer mentions them, or a
+        SyncGroup that a static member owed before another process took its place.
+        """
+        found = {name: _mentioned(ms) for name, ms in guess.left_behind}
+        for name in self.model.owed(guess) if self.model.scope.static else ():
+            found[name] = found.get(name, _mentioned(None))._replace(due=True)
+        return found
 
     def _committed(self, guess: Guess) -> int:
         offsets: Offsets = self.model.slot(guess, "offsets")
@@ -133,7 +142,7 @@ class Fitting:
         """The form of a whole state of the model."""
         state = guess.state
         group = self._group(guess)
-        seats = {name: _left_behind(ms) for name, ms in guess.left_behind}
+        seats = self._others(guess)
         for i, at, _, _ in self._each:
             names, times, voted = guess.names[i], guess.times[i], self._voted(guess)
             seats.update(self._seats_of(state[at], group.state, voted, names, times))
@@ -180,7 +189,10 @@ class Fitting:
         form = self._links.get((number, names))
         if form is None:
             link = self.model.value(self._each[0][3], number)
-            form = self._links[number, names] = _link(link, dict(names))
+            form = _link(link, dict(names))
+            if self.model.scope.static:
+                form = form._replace(waits=_waiting(form.waits))
+            self._links[number, names] = form
         return form
 
 
@@ -223,8 +235,8 @@ def _group(core: Core, round_ms: int, longest_ms: int, scope: Scope) -> GroupFor
     )
 
 
-def _left_behind(ms: int) -> SeatForm:
-    """An id that only a timer knows."""
+def _mentioned(ms: int | None) -> SeatForm:
+    """An id that is nobody's. `ms`: until its timer is due, if there is one."""
     return SeatForm(False, False, False, False, ms)
 
 
@@ -261,6 +273,14 @@ def _link(link: Link, names: Mapping[int, str]) -> LinkForm:
         _request(link.late, names) if link.late else None,
         tuple(_request(request, names) for request in link.queue),
     )
+
+
+def _waiting(waits: RequestLook | None) -> RequestLook | None:
+    """A JoinGroup of a static member that waits: without an id it gets one at once, and the model
+    notes that in the request.
+    """
+    joins = waits is not None and waits.api == "JoinGroup"
+    return waits._replace(id="") if waits is not None and joins else waits
 
 
 def _request(request: Request, names: Mapping[int, str]) -> RequestLook:

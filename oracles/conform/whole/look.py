@@ -79,10 +79,11 @@ class MemberLook(NamedTuple):
     generation: int
     # The name of its member id; empty if it has none.
     id: str
-    # rejoinNeeded, needsJoinPrepare, and whether joinFuture is set.
+    # rejoinNeeded, needsJoinPrepare, and whether joinFuture is set and has succeeded.
     rejoin: bool
     prepare: bool
     joining: bool
+    answered: bool
     # The commit of onJoinPrepare: none, sent, done, failed or retriable.
     committing: str
     # Does it know its coordinator?
@@ -110,6 +111,9 @@ class MemberLook(NamedTuple):
     closing: bool
     # Does it commit by itself?
     auto: bool
+    # Has it an instance id, and is it cooperative?
+    static: bool
+    cooperative: bool
 
 
 class RecordLook(NamedTuple):
@@ -150,12 +154,15 @@ def share(partitions: Mapping[str, list[int]] | None) -> int:
     return sum(1 << p for p in (partitions or {}).get("t", ()))
 
 
-def look(told: bytes, auto: bool) -> Look:
-    """The driver's answer as values. `auto`: do the members commit by themselves?"""
+Ways = tuple[bool, bool, bool]  # of all members: `auto`, `static` and `cooperative`
+
+
+def look(told: bytes, ways: Ways) -> Look:
+    """The driver's answer as values."""
     group, committed, logged, *members = told.split(b"\t")
     return Look(
         *_group(group),
-        tuple([_member(member, auto) for member in members]),
+        tuple([_member(member, ways) for member in members]),
         int(committed),
         _logged(logged),
     )
@@ -227,7 +234,7 @@ def _record(told: Json | None) -> RecordLook | None:
 
 
 @lru_cache(maxsize=KEPT)
-def _member(text: bytes, auto: bool) -> MemberLook:
+def _member(text: bytes, ways: Ways) -> MemberLook:
     told: Json = json.loads(text)
     outstanding, late = told["outstanding"], told["late"]
     return MemberLook(
@@ -237,6 +244,7 @@ def _member(text: bytes, auto: bool) -> MemberLook:
         rejoin=told["rejoin"],
         prepare=told["prepare"],
         joining=told["joining"],
+        answered=told["answered"],
         committing=told["committing"],
         coordinator=told["coordinator"],
         owned=told["owned"],
@@ -251,5 +259,7 @@ def _member(text: bytes, auto: bool) -> MemberLook:
         late=late and RequestLook(*late),
         failed=told["failed"],
         closing=told["closing"],
-        auto=auto,
+        auto=ways[0],
+        static=ways[1],
+        cooperative=ways[2],
     )

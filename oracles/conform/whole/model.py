@@ -23,6 +23,7 @@ from groupcheck.model.protocol.classic.coordinator import join_group
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.group import Phase, Seat
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.timers import rebalance_timeout, sync_timeout
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.oracles.conform.whole.look import Times
 from groupcheck.oracles.conform.whole.tables import Begun, Numbers, Tables
@@ -32,7 +33,14 @@ LAST = 1000  # generation and record; no schedule comes that far
 KEPT = 100_000  # steps of the model that are remembered
 NEW_MEMBER_MS = 300_000  # group.new.member.join.timeout (fixed to five minutes)
 FAIL_OVER = fail_over.name
-MOVE_TIMERS = {FAIL_OVER, f"{join_group.name}:too_many"}
+REPLACED = ("replaced", "replaced_and_parked", "replaced_and_restarted")
+SYNC_TIMEOUT = sync_timeout.name
+POSTPONED = f"{rebalance_timeout.name}:postponed"
+MOVE_TIMERS = {
+    FAIL_OVER,
+    SYNC_TIMEOUT,
+    *(f"{join_group.name}:{how}" for how in ("too_many", *REPLACED)),
+}
 
 
 def scope_of(
@@ -121,7 +129,8 @@ class Guess(NamedTuple):
     # Of the round that waits for members, unless it is an initial delay: the ms after which it
     # stops waiting, which were the longest rebalance timeout of its members when it began.
     round_ms: int = 0
-    # Timers that Kafka leaves behind when it rejects a known id for the group's size (id, ms).
+    # Timers that Kafka leaves behind when it rejects a known id for the group's size, and when
+    # another process takes the place of a static member (id, ms).
     left_behind: tuple[tuple[str, int], ...] = ()
     # The rules that fired in the last step, with their outcomes.
     rules: tuple[str, ...] = ()
@@ -189,7 +198,7 @@ class Following:
             state,
             was.names,
             was.times,
-            self._round_ms(was.state, state, was.round_ms, was.times),
+            self._round_ms(was, rules, state),
             self._left_behind(was, rules, state) if {*rules} & MOVE_TIMERS else was.left_behind,
             (*was.rules, *rules),
         )
@@ -197,11 +206,14 @@ class Following:
     def _left_behind(
         self, was: Guess, rules: tuple[str, ...], state: Numbers
     ) -> tuple[tuple[str, int], ...]:
-        """`Guess.left_behind` after a member is rejected, or after a fail-over, which leaves no
-        timer.
+        """`Guess.left_behind` after a member is rejected or replaced, or after a fail-over, which
+        leaves no timer.
         """
         if FAIL_OVER in rules:
             return ()
+        if SYNC_TIMEOUT in rules:  # it ends the timers of all who owe a SyncGroup
+            owed = self.owed(was)
+            return tuple(pair for pair in was.left_behind if pair[0] not in owed)
         rejected = [
             (dict(names)[id], timer_ms(seat, times))
             for at, names, times in zip(self._seats, was.names, was.times)
@@ -210,11 +222,21 @@ class Following:
         ]
         return (*was.left_behind, *rejected)
 
-    def _round_ms(self, before: Numbers, now: Numbers, ms: int, times: Sequence[Times]) -> int:
-        """`Guess.round_ms` after a rule."""
+    def owed(self, guess: Guess) -> list[str]:
+        """The ids that owe a SyncGroup although another process has taken their place."""
+        return [
+            dict(names)[seat.owed]
+            for at, names in zip(self._seats, guess.names)
+            for _, seat in self._tables.value(at, guess.state[at])
+            if seat.owed is not None
+        ]
+
+    def _round_ms(self, was: Guess, rules: tuple[str, ...], now: Numbers) -> int:
+        """`Guess.round_ms` after a rule. A timer that fires in vain is armed anew."""
         if self._waiting(now) is not True:
             return 0
-        return ms if self._waiting(before) is not None else self.longest_ms(now, times)
+        goes_on = self._waiting(was.state) is not None and POSTPONED not in rules
+        return was.round_ms if goes_on else self.longest_ms(now, was.times)
 
     def _waiting(self, state: Numbers) -> bool | None:
         """Does the group wait for members? False: in an initial delay; None: it does not wait."""

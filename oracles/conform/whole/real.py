@@ -91,7 +91,10 @@ def _real_seat(form: SeatForm, member: SeatLook, state: str) -> SeatForm:
 @lru_cache(maxsize=1 << 14)
 def _real_link(real: MemberLook) -> LinkForm:
     unread = real.unread[sync_waits(real) and "SyncGroup" not in real.unsent :]
-    return LinkForm(real.outstanding, real.orphaned, real.late, unread)
+    waits = real.outstanding
+    if waits is not None and real.static and waits.api == "JoinGroup":
+        waits = waits._replace(id="")  # see `fitting._waiting`
+    return LinkForm(waits, real.orphaned, real.late, unread)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -99,12 +102,14 @@ def _real_member(real: MemberLook) -> MemberForm:
     if real.closing or real.failed:
         return MemberForm(real.closing, bool(real.failed))
     waits = real.state == "STABLE" and real.joining
+    # It has lost its generation before onJoinComplete, and forgets its id in the next poll.
+    forgets = real.state == "UNJOINED" and real.answered
     return MemberForm(
         False,
         False,
         real.state,
         real.generation,
-        real.id,
+        "" if forgets else real.id,
         real.owned,
         real.position,
         real.rejoin if real.state == "STABLE" else None,

@@ -16,7 +16,7 @@ from attrs import define, field, frozen
 
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.whole.fitting import Fitting, listed_by_all
-from groupcheck.oracles.conform.whole.look import Json, Look, Times, look
+from groupcheck.oracles.conform.whole.look import Json, Look, Times, Ways, look
 from groupcheck.oracles.conform.whole.model import Guess, scope_of
 from groupcheck.oracles.conform.whole.promises import broken
 from groupcheck.oracles.conform.whole.real import form_of
@@ -46,6 +46,11 @@ class Setup:
     protocols: str = ""
     # The type of the variant's scope.
     kind: type[Scope] = Scope
+
+    @property
+    def ways(self) -> Ways:
+        """What the members are like."""
+        return self.autocommit, self.kind.static, self.kind.cooperative
 
     @property
     def scope(self) -> Scope:
@@ -132,6 +137,9 @@ class Walk:
                 for (session, ms), names in zip(setup.times, lists)
             ],
         }
+        if setup.kind.static:
+            for k, member in enumerate(start["members"]):
+                member["instance"] = f"i{k}"
         if setup.max_size is not None:
             start["maxSize"] = setup.max_size
         yield from self._tell([start])
@@ -141,7 +149,7 @@ class Walk:
         if b"\t" not in answer:
             told = json.loads(answer)
             raise Refused(told["refused"]) if "refused" in told else RuntimeError(told["failed"])
-        self.look: Look = look(answer, self.setup.autocommit)
+        self.look: Look = look(answer, self.setup.ways)
 
     def take(self, turn: Turn) -> Asking[Parted | None]:
         """The step happens. `Parted` if no state of the model fits any more."""
@@ -193,7 +201,7 @@ def draw(
     yield from walk.begin()
     faults = dice.choice(FAULTS)
     for _ in range(steps):
-        turn = possible(walk.look, faults).drawn(dice)
+        turn = possible(walk.look, faults, setup.max_size).drawn(dice)
         parted = yield from walk.take(turn)
         if parted:
             seen.differing += 1
@@ -210,7 +218,7 @@ def again(fitting: Fitting, setup: Setup, turns: Sequence[Turn]) -> Asking[Parte
     walk = Walk(fitting, setup)
     yield from walk.begin()
     for turn in turns:
-        if turn not in possible(walk.look):
+        if turn not in possible(walk.look, most=setup.max_size):
             continue
         parted = yield from walk.take(turn)
         if parted:

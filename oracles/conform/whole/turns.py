@@ -8,22 +8,19 @@ member polls, the coordinator reads what it sent, and all members read their ans
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
 import attrs
-from attrs import field, frozen
+from attrs import frozen
 
-from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.classic import client, client_faults, failover, offsets, timers
+from groupcheck.model.protocol.classic import failover, timers
+from groupcheck.model.protocol.classic.takeover import takeover_committed
+from groupcheck.oracles.conform.whole.kinds import KINDS, Kind, May
 from groupcheck.oracles.conform.whole.look import WATCHED, GroupLook, Look, MemberLook, SeatLook
 from groupcheck.oracles.conform.whole.model import Chance, Plan
-from groupcheck.oracles.conform.whole.real import sync_waits
-
-# A rule of the model, or one of its outcomes.
-May = Rule | tuple[Rule, str]
 
 
 @frozen
@@ -50,230 +47,6 @@ OF_THE_GROUP = ("fire", "replicate", "fail_over")
 Chances = tuple[tuple[Chance, ...], ...]
 
 
-@frozen
-class Kind:
-    """A kind of step of one member."""
-
-    # How often it is drawn, beside the others.
-    weight: float
-    # May it happen now?
-    when: Callable[[MemberLook], bool]
-    # Commands of the driver; `i` is added to each but `settle`.
-    commands: tuple[str, ...]
-    # The sequences of rules that it may be; an empty one is nothing.
-    chances: tuple[tuple[May, ...], ...]
-    # More fields of the commands, from the member's look.
-    fields: Callable[[MemberLook], Mapping[str, Any]] = field(default=lambda member: {})
-
-
-def running(m: MemberLook) -> bool:
-    return not m.failed and not m.closing
-
-
-def idle(m: MemberLook) -> bool:
-    """None of its requests waits at the coordinator or on the connection."""
-    return running(m) and m.outstanding is None and not m.unread and not m.unsent
-
-
-def unread(m: MemberLook) -> bool:
-    """Could the coordinator read a request, other than the SyncGroup after a JoinGroup?"""
-    return bool(m.unread) and m.outstanding is None and not sync_waits(m)
-
-
-def wants_to_join(m: MemberLook) -> bool:
-    return idle(m) and m.rejoin and not (m.state == "STABLE" and m.joining)
-
-
-def is_due(m: MemberLook) -> bool:
-    """Would a poll join, or run onJoinComplete?"""
-    return wants_to_join(m) or (idle(m) and m.state == "STABLE" and m.joining)
-
-
-def commits_first(m: MemberLook) -> bool:
-    """Will it commit before it joins?"""
-    fresh = m.state == "STABLE" and m.prepare and m.committing in ("none", "retriable")
-    return wants_to_join(m) and m.auto and fresh and not m.prepare_over and has_position(m)
-
-
-def has_position(m: MemberLook) -> bool:
-    return m.position >= 0
-
-
-def can_commit(m: MemberLook) -> bool:
-    stable = m.state == "STABLE" and m.prepare and m.committing == "none"
-    return idle(m) and stable and not m.joining and has_position(m)
-
-
-def can_fetch(m: MemberLook) -> bool:
-    owned = bool(m.owned >> WATCHED & 1)
-    return idle(m) and owned and not has_position(m) and m.committing == "none"
-
-
-def beats(m: MemberLook) -> bool:
-    return idle(m) and m.heart == "on" and not m.poll_over
-
-
-def leaves(m: MemberLook) -> bool:
-    """Would it send LeaveGroup, if it closed?"""
-    joined = m.state != "UNJOINED" and m.id != ""
-    return not m.closing and joined and m.coordinator and not m.unsent and not m.unread
-
-
-def may_leave(m: MemberLook) -> bool:
-    """Would it send LeaveGroup, and does it go on?"""
-    return running(m) and leaves(m)
-
-
-def closes(m: MemberLook) -> bool:
-    settled = not has_position(m) or m.committing == "none"
-    return may_leave(m) and settled and (m.outstanding is not None or idle(m))
-
-
-def closes_unjoined(m: MemberLook) -> bool:
-    """Has it kept its id, although it has left its generation? Then it sends no LeaveGroup."""
-    return idle(m) and m.state == "UNJOINED" and m.id != ""
-
-
-def times_out(m: MemberLook) -> bool:
-    active = m.state in ("COMPLETING_REBALANCE", "STABLE")
-    return may_leave(m) and m.heart == "on" and active and not sync_waits(m)
-
-
-def started(m: MemberLook) -> bool:
-    return bool(m.failed or m.closing or m.id or m.owned or m.state != "UNJOINED")
-
-
-def loses(m: MemberLook) -> bool:
-    """Would a poll take a cooperative member's partitions, while it waits for an answer?"""
-    return m.state == "UNJOINED" and m.owned != 0
-
-
-JOINS = (client.send_join,)
-COMPLETES = (client.join_complete,)
-NOTHING: tuple[May, ...] = ()
-READ = ("flush", "settle")
-KINDS: dict[str, Kind] = {
-    "poll": Kind(8, is_due, ("poll", *READ), (JOINS, COMPLETES, (*COMPLETES, *JOINS), NOTHING)),
-    "poll early": Kind(
-        0.3,
-        lambda m: running(m) and not is_due(m) and not unread(m) and not loses(m),
-        ("poll", *READ),
-        ((client.send_sync,), JOINS, NOTHING),
-    ),
-    "sync": Kind(
-        6, lambda m: running(m) and sync_waits(m), ("network", *READ), ((client.send_sync,),)
-    ),
-    "beat": Kind(2, beats, ("beat", *READ), ((client.send_heartbeat,), NOTHING)),
-    # Its heartbeat thread is not on; then the model's member sends no heartbeat either.
-    "beat while off": Kind(
-        0.4,
-        lambda m: idle(m) and m.heart != "on" and not m.poll_over,
-        ("beat", *READ),
-        ((client.send_heartbeat,), NOTHING),
-    ),
-    "fetch": Kind(6, can_fetch, ("fetch", "settle"), ((offsets.fetch_offset,),)),
-    "process": Kind(
-        2,
-        lambda m: running(m) and has_position(m) and m.committing == "none",
-        ("position",),
-        ((offsets.process_record,),),
-        lambda m: {"offset": m.position + 1},
-    ),
-    "commit": Kind(1.5, can_commit, ("commit", *READ), ((client.send_commit,),)),
-    "read": Kind(
-        6,
-        unread,
-        READ,
-        ((timers.read_next,),),
-    ),
-    "late": Kind(0.4, lambda m: m.late is not None, ("late", "settle"), ((timers.late_request,),)),
-    "crash": Kind(0.2, started, ("kill", "settle"), ((client_faults.crash,),)),
-    "restart": Kind(1, lambda m: bool(m.failed), ("kill", "settle"), ((client_faults.crash,),)),
-    "close stopped": Kind(
-        4,
-        lambda m: bool(m.failed) and leaves(m) and m.outstanding is None,
-        ("close", *READ),
-        (((client_faults.close, "heard"),),),
-    ),
-    "disconnect": Kind(
-        0.4,
-        lambda m: running(m) and m.outstanding is not None,
-        ("cut", "settle"),
-        ((client_faults.disconnect,), (client.request_timeout,)),
-    ),
-    "lose answer": Kind(
-        0.4,
-        wants_to_join,
-        ("poll", "void", "settle"),
-        ((client_faults.lose_response,), COMPLETES, NOTHING),
-    ),
-    "lose answer to sync": Kind(
-        0.4,
-        lambda m: running(m) and sync_waits(m),
-        ("network", "void", "settle"),
-        ((client_faults.lose_response,),),
-    ),
-    "lose answer to commit": Kind(
-        0.5, can_commit, ("commit", "void", "settle"), ((client_faults.lose_response,),)
-    ),
-    "lose sync": Kind(
-        0.3,
-        lambda m: running(m) and sync_waits(m),
-        ("network", "cut", "settle"),
-        (((client_faults.lose_request, "sync"),),),
-    ),
-    "lose commit": Kind(
-        4,
-        commits_first,
-        ("poll", "cut", "wait", "settle"),
-        (((client_faults.lose_request, "commit"),),),
-    ),
-    "delay": Kind(
-        0.6,
-        lambda m: wants_to_join(m) and m.late is None,
-        ("poll", "delay", "settle"),
-        ((client_faults.delay_request,), COMPLETES, NOTHING),
-    ),
-    "delay sync": Kind(
-        0.4,
-        lambda m: running(m) and sync_waits(m) and m.late is None,
-        ("network", "delay", "settle"),
-        ((client_faults.delay_request,),),
-    ),
-    "delay commit": Kind(
-        1.5,
-        lambda m: can_commit(m) and m.late is None,
-        ("commit", "delay", "settle"),
-        ((client_faults.delay_request,),),
-    ),
-    "poll time-out": Kind(
-        0.3, times_out, ("pollTimeout", *READ), (((client_faults.poll_timeout, "heard"),),)
-    ),
-    "poll time-out unheard": Kind(
-        0.2,
-        times_out,
-        ("pollTimeout", "cut", "settle"),
-        (((client_faults.poll_timeout, "unheard"),),),
-    ),
-    "close": Kind(
-        0.3,
-        closes,
-        ("close", *READ),
-        (
-            ((client_faults.close, "heard"),),
-            (client.send_commit, (client_faults.close, "heard")),
-            ((client_faults.close, "behind"),),
-        ),
-    ),
-    "close unjoined": Kind(
-        1, closes_unjoined, ("close", *READ), (((client_faults.close, "unheard"),),)
-    ),
-    "close unheard": Kind(
-        0.2, closes, ("close", "cut", "kill", "settle"), (((client_faults.close, "unheard"),),)
-    ),
-}
-
-
 def commands(turn: Turn, look: Look) -> list[dict[str, Any]]:
     """What the driver is told."""
     if turn.kind == "fire":
@@ -290,26 +63,30 @@ def commands(turn: Turn, look: Look) -> list[dict[str, Any]]:
 
 def plan(turn: Turn, look: Look) -> Plan:
     """What the step may be in the model."""
-    return _plan(turn, len(look.members), look.group.new_member_added)
+    static = look.members[0].static
+    return _plan(turn, len(look.members), look.group.new_member_added, static)
 
 
 @lru_cache(maxsize=1 << 12)
-def _plan(turn: Turn, members: int, new_member_added: bool) -> Plan:
+def _plan(turn: Turn, members: int, new_member_added: bool, static: bool) -> Plan:
     keys = [one.key for one in (turn, turn.meanwhile) if one and one.kind == "fire"]
     fired = frozenset(key.removeprefix(OF_MEMBER) for key in keys if key.startswith(OF_MEMBER))
-    return Plan.of(_all_chances(turn, members, new_member_added), fired)
+    return Plan.of(_all_chances(turn, members, new_member_added, static), fired)
 
 
-def _all_chances(turn: Turn, members: int, new_member_added: bool) -> Chances:
+def _all_chances(turn: Turn, members: int, new_member_added: bool, static: bool) -> Chances:
     """Sequences of rules; an empty one is nothing. The rebalance timer of a group that is left
-    without members fires at once.
+    without members fires at once, and the record of a takeover is replicated at once.
     """
     nobody = Chance(timers.rebalance_timeout.name, label="nobody")
     found = _chances(turn, members, new_member_added)
+    if static and turn.kind not in OF_THE_GROUP:
+        replicated = Chance(takeover_committed.name, turn.member)
+        found = (*found, *((*chance, replicated) for chance in found if chance))
     found = (*found, *((*chance, nobody) for chance in found))
     if turn.meanwhile is None:
         return found
-    other = _all_chances(turn.meanwhile, members, new_member_added)
+    other = _all_chances(turn.meanwhile, members, new_member_added, static)
     return tuple(order for a in found for b in other for order in (a + b, b + a))
 
 
@@ -381,17 +158,21 @@ class Possible:
         return {other: weight for other, weight in every if _may_be_meanwhile(turn, other)}
 
 
-def possible(look: Look, faults: float = 1) -> Possible:
-    """What can happen now. `faults`: how heavy faults are beside the rest."""
+def possible(look: Look, faults: float = 1, most: int | None = None) -> Possible:
+    """What can happen now. `faults`: how heavy faults are beside the rest. `most`: the members that
+    a group may have. Static members may exceed that, and the model leaves out the round that a
+    coordinator begins when it loads such a group.
+    """
     kinds = tuple([_kinds(member, bool(look.appends)) for member in look.members])
-    return _possible(kinds, _of_the_group(look.group, look.appends), faults)
+    loads = most is None or all(len(r.members) <= most for r in look.logged if r)
+    return _possible(kinds, _of_the_group(look.group, look.appends, loads), faults)
 
 
 def _may_be_meanwhile(turn: Turn, inner: Turn) -> bool:
     """May the inner step happen before the coordinator reads the request of the other?"""
     if inner.kind in OF_THE_GROUP:
         return inner.kind != "fail_over"
-    begins_append = inner.kind in ("sync", "poll early", "late")
+    begins_append = inner.kind in ("sync", "poll early", "late", "lose answer to sync")
     return inner.member != turn.member and not (begins_append and turn.kind in OWED)
 
 
@@ -420,9 +201,13 @@ def _possible(
 
 
 @lru_cache(maxsize=1 << 12)
-def _of_the_group(group: GroupLook, appends: tuple[str, ...]) -> tuple[tuple[float, Turn], ...]:
-    """What the coordinator can do by itself, and what can happen to it."""
-    return tuple(_by_itself(group, appends))
+def _of_the_group(
+    group: GroupLook, appends: tuple[str, ...], loads: bool
+) -> tuple[tuple[float, Turn], ...]:
+    """What the coordinator can do by itself, and what can happen to it. `loads`: may another one
+    load the group?
+    """
+    return (*_by_itself(group, appends), *(_fail_overs(group, appends) if loads else ()))
 
 
 def _by_itself(group: GroupLook, appends: tuple[str, ...]) -> Iterator[tuple[float, Turn]]:
@@ -438,6 +223,9 @@ def _by_itself(group: GroupLook, appends: tuple[str, ...]) -> Iterator[tuple[flo
     if appends:
         yield 6, Turn("replicate")
         yield 0.6, Turn("fire", key=appends[0])
+
+
+def _fail_overs(group: GroupLook, appends: tuple[str, ...]) -> Iterator[tuple[float, Turn]]:
     if group.exists:
         yield 0.2, Turn("fail_over", key="committed")
         if appends:
@@ -450,7 +238,8 @@ def _kinds(member: MemberLook, appending: bool) -> tuple[str, ...]:
     return tuple(
         name
         for name, kind in KINDS.items()
-        if kind.when(member) and not (appending and _is_owed(name, member))
+        if kind.static in (None, member.static) and kind.when(member)
+        if not (appending and _is_owed(name, member))
     )
 
 
@@ -473,6 +262,8 @@ OWED = (
     "poll time-out",
     "close",
     "close stopped",
+    "close silently",
+    "removed by an administrator",
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import attrs
@@ -14,6 +14,7 @@ from groupcheck.model.engine.promises import StepInvariant
 from groupcheck.model.engine.verdict import Path, Verdict
 from groupcheck.model.protocol.story import Message
 from groupcheck.model.protocol.variant import Variant
+from groupcheck.model.variants import load
 
 
 def promised(variant: Variant, spec: Spec) -> Spec:
@@ -50,6 +51,36 @@ def lost(variant: Variant, verdicts: list[Verdict]) -> set[str]:
     return set().union(every - listed - set(variant.unreached), *missing)
 
 
+def bases(variant: Variant) -> list[Variant]:
+    """The variants that show its families: it has their features and more."""
+    return [load(name) for name in sorted({f.base for f in variant.families} - {variant.name})]
+
+
+def own_outcomes(variant: Variant) -> set[str]:
+    """The outcomes of its cover scopes that none of its bases has by the same rule and tells in the
+    same words.
+    """
+    reached = {name for cover in variant.covers for name in cover.reaches}
+    return {name for name in reached if not any(_same(name, variant, b) for b in bases(variant))}
+
+
+def _same(name: str, variant: Variant, base: Variant) -> bool:
+    """Is the outcome that of the base? `moving` makes the rules of a former coordinator from the
+    usual ones, and rules that are there only with it from nothing.
+    """
+    usual = name.partition(":")[0].removeprefix("former_")
+    rules = [{r.name: r for r in v.spec(v.scope_type()).rules} for v in (variant, base)]
+    one, other = (found.get(usual) for found in rules)
+    listed = any(name in cover.reaches for cover in base.covers)
+    return listed and one == other and _words(name, variant) == _words(name, base)
+
+
+def _words(name: str, variant: Variant) -> list[Any]:
+    words = variant.story.keywords["words"]
+    tables = [getattr(words, field.name) for field in attrs.fields(type(words))]
+    return [table.get(key) for table in tables for key in (name, name.partition(":")[0])]
+
+
 def never_fires(rule: Any, label: str) -> StepInvariant:
     """A promise that breaks when the outcome fires, with the shortest path to it."""
 
@@ -60,13 +91,16 @@ def never_fires(rule: Any, label: str) -> StepInvariant:
     return StepInvariant(name, other, (), (rule.name,), bool(label), False, "It never fires.")
 
 
-def paths(variant: Variant, make: Callable[[Any], Spec]) -> Iterator[tuple[str, Path]]:
-    """For each outcome that a cover scope lists, the shortest path in that scope that ends with a
-    step in which it fires.
+def paths(
+    variant: Variant, make: Callable[[Any], Spec], wanted: Container[str]
+) -> Iterator[tuple[str, Path]]:
+    """For each outcome that is `wanted` and that a cover scope lists, the shortest path in that
+    scope that ends with a step in which it fires.
     """
     for cover in variant.covers:
         spec = make(variant.scope_type(**cover.fields))
         outcomes = {name: r for r in spec.rules for name in r.names if name in cover.reaches}
+        outcomes = {name: r for name, r in outcomes.items() if name in wanted}
         while outcomes:
             watched = [never_fires(r, name.partition(":")[2]) for name, r in outcomes.items()]
             verdict = explore(attrs.evolve(spec, invariants=watched))
@@ -77,9 +111,11 @@ def paths(variant: Variant, make: Callable[[Any], Spec]) -> Iterator[tuple[str, 
 
 
 def untold(variant: Variant, make: Callable[[Any], Spec]) -> dict[str, str]:
-    """The outcomes that a cover scope lists and the story cannot tell, each with the reason."""
+    """The outcomes that a cover scope lists and the story cannot tell, each with the reason. Those
+    that a base has and tells in the same way are tried there.
+    """
     found = {}
-    for name, path in paths(variant, make):
+    for name, path in paths(variant, make, own_outcomes(variant)):
         last = len(path.steps)
         try:
             told = variant.story(path)

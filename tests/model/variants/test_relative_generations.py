@@ -33,7 +33,6 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.variants.cooperative_static import Scope as ScopeOfBoth
-from groupcheck.model.variants.cooperative_static import spec as spec_of_both
 
 Steps = set[tuple[str, int, Any]]
 
@@ -49,7 +48,7 @@ def relative(scope: Scope) -> Space:
 def _spec(scope: Scope) -> Spec:
     """Of the variant whose scope it is."""
     if isinstance(scope, ScopeOfBoth):
-        return spec_of_both(scope)
+        return load("cooperative_static").spec(scope)
     features = [cooperative, moving] if isinstance(scope, CooperativeScope) else [moving]
     return composed(spec(scope), features)
 

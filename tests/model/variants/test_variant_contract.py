@@ -29,13 +29,13 @@ from groupcheck.model.engine.verdict import HOLDS, Verdict
 from groupcheck.model.protocol.classic.client import send_sync
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.story import story
+from groupcheck.model.protocol.classic.telling import DOES, Words
 from groupcheck.model.protocol.classic.timers import sync_timeout
 from groupcheck.model.protocol.variant import Cover, Variant
 from groupcheck.model.variants import load, names
-from groupcheck.model.variants.classic import WORDS
 from groupcheck.oracles.explain.subject import subject
 
-FEW = 1_000  # states of a scope that the obvious engine explores, too
+FEW = 1_200  # states that the obvious engine explores, too
 MOST_STATES = 20_000  # of a cover scope: it has to be quick
 ROOT = Path(__file__).parents[3]
 CLASSIC = load("classic")
@@ -53,14 +53,13 @@ def test_the_cover_scopes_fire_every_outcome_and_meet_every_goal(name: str) -> N
 
 
 @pytest.mark.parametrize("name", names())
-def test_each_cover_scope_is_small_holds_and_is_the_smallest_that_reaches_what_it_lists(
+def test_each_cover_scope_is_small_holds_and_is_the_first_that_reaches_what_it_lists(
     name: str,
 ) -> None:
     variant = load(name)
     verdicts = verdicts_of(name)
     assert [v.verdict for v in verdicts] == [HOLDS] * len(verdicts)
-    states = [v.states for v in verdicts]
-    assert states == sorted(states) and states[-1] < MOST_STATES
+    assert max(v.states for v in verdicts) < MOST_STATES
     before: set[str] = set()
     for cover, verdict in zip(variant.covers, verdicts, strict=True):
         assert set(cover.reaches) == happened(verdict) - before, cover.fields
@@ -126,23 +125,32 @@ def counted(verdict: Verdict) -> Verdict:
     return attrs.evolve(verdict, seconds=0.0, rule_calls=0, bytes_per_state=0.0)
 
 
+def few(name: str) -> list[Verdict]:
+    """The largest cover scopes that have few states, together."""
+    found: list[Verdict] = []
+    for verdict in sorted(verdicts_of(name), key=lambda v: -v.states):
+        if sum(v.states for v in (*found, verdict)) < FEW:
+            found.append(verdict)
+    return found
+
+
 @pytest.mark.parametrize("name", names())
 def test_both_engines_tell_the_same_of_the_cover_scopes(name: str) -> None:
     variant = load(name)
-    few = [v for v in verdicts_of(name) if v.states < FEW]
-    assert len(few) > 5
-    for verdict in few:
+    assert len(few(name)) > 2
+    for verdict in few(name):
         spec = promised(variant, variant.spec(verdict.scope))
         assert counted(reference.explore(spec)) == counted(verdict)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ["classic", "offsets"])
 def test_two_processes_that_call_rules_count_as_one_does(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """That the values of each variant can travel, `test_contract_spark.py` shows."""
     monkeypatch.setattr(forked, "WORTH", 0.0)  # even the smallest batch is divided
     variant = load(name)
-    verdict = [v for v in verdicts_of(name) if v.states < FEW][-1]
+    verdict = few(name)[0]
     spec = promised(variant, variant.spec(verdict.scope))
     assert counted(explore(spec, workers=2)) == counted(verdict)
 
@@ -167,7 +175,7 @@ def test_an_outcome_without_words_is_seen() -> None:
 
 
 def test_an_outcome_that_is_told_and_not_drawn_is_seen() -> None:
-    words = attrs.evolve(WORDS, does={**WORDS.does, "nap": "does nothing"})
+    words = Words(does={**DOES, "nap": "does nothing"})
     told = attrs.evolve(CLASSIC, covers=NAPS, tell=words.tell, story=partial(story, words=words))
     assert untold(told, with_a_nap) == {"nap": "nothing is drawn"}
 

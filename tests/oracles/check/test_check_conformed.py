@@ -109,7 +109,7 @@ def test_the_document_and_the_report_say_it(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["static_rejoin"], "no coordinator of static_rejoin was executed row by row"),
+        (["cooperative_rounds"], "no coordinator of cooperative_rounds was executed row by row"),
         (["classic", "--mutation", "leader_forgotten"], "a known bug was put into the model"),
         (["classic", "--engine", "reference"], "needs the fast engine, in this process"),
     ],

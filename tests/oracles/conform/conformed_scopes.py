@@ -1,5 +1,5 @@
-"""For `make nightly`: every scope that a variant calls conformed is executed again. Exits with 1
-unless all rows agree and every outcome was seen.
+"""For `make nightly`: every scope that a variant calls executed or conformed is executed again, row
+by row. Exits with 1 unless all rows agree and every outcome was seen.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def executed() -> list[Conformance]:
         return [
             conform(name, kafka=driver.version, driver=driver, **scope)
             for name in names()
-            for scope in load(name).conformed
+            for scope in (*load(name).executed, *load(name).conformed)
         ]
 
 

@@ -22,17 +22,27 @@ def ask(coordinator: Driver, **options) -> Conformance:
     return conform("classic", kafka="4.3.0", driver=coordinator, **options)
 
 
-def test_every_row_of_one_member_with_every_fault_is_executed_and_agrees(coordinator: Driver):
-    found = ask(coordinator, **ONE)
+@pytest.fixture(scope="module")
+def one(coordinator: Driver) -> Conformance:
+    return ask(coordinator, **ONE)
+
+
+@pytest.fixture(scope="module")
+def two(coordinator: Driver) -> Conformance:
+    return ask(coordinator, members=2, generations=1, faults={"append_failure": 1})
+
+
+def test_every_row_of_one_member_with_every_fault_is_executed_and_agrees(one: Conformance):
+    found = one
     assert (found.verdict, found.exit_code, found.differences) == ("agrees", 0, ())
     assert found.counts.rows == found.counts.executed == found.counts.agreeing > 500
     assert found.counts.seen == found.counts.choices > 0
 
 
 def test_every_row_of_two_members_in_one_generation_and_of_the_scopes_beside_it_agrees(
-    coordinator: Driver, misfits
+    two: Conformance, misfits
 ):
-    found = ask(coordinator, members=2, generations=1, faults={"append_failure": 1})
+    found = two
     document = found.document()
     assert misfits(document) == []
     assert (found.verdict, found.unrealizable, document["unseen"]) == ("agrees", {}, [])
@@ -55,6 +65,12 @@ def test_every_row_of_two_members_in_one_generation_and_of_the_scopes_beside_it_
     }
     text = as_plain(view(found))
     assert "max size 1" in text and "real memories behind them" in text
+
+
+def test_these_scopes_together_execute_every_outcome_of_the_coordinator(
+    one: Conformance, two: Conformance
+):
+    assert set(one.never_executed) & set(two.never_executed) == set()
 
 
 def test_a_row_is_executed_from_every_real_memory_behind_the_models(coordinator: Driver):

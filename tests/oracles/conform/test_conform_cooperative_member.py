@@ -20,7 +20,7 @@ from groupcheck.model.variants import load
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.member.conformance import rows_of
 from groupcheck.oracles.conform.member.group_steps import GroupSteps
-from groupcheck.oracles.conform.member.moves import Seen, Standing, setup
+from groupcheck.oracles.conform.member.moves import Seen, Standing, setup_of
 from groupcheck.oracles.conform.member.parts import Does, During, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.promises import broken
 from groupcheck.oracles.conform.member.rows import Rows
@@ -47,7 +47,7 @@ def of_the_model(variant: str, generations: int, partitions: int, *rules: Rule) 
 
 def start_of(rows: Rows) -> Standing:
     scope = rows.scope
-    return Standing(setup(scope.partition_count, scope.autocommit, scope.static, scope.cooperative))
+    return Standing(setup_of(scope))
 
 
 @pytest.mark.parametrize("variant", [COOPERATIVE, STATIC])

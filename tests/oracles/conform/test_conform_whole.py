@@ -15,19 +15,21 @@ import pytest
 
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.driven import Driven
+from groupcheck.model.variants import load
 from groupcheck.model.variants.classic import VARIANT
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.whole import command, conformance
 from groupcheck.oracles.conform.whole.conformance import WholeConformance, conform_whole
 from groupcheck.oracles.conform.whole.fitting import Fitting
 from groupcheck.oracles.conform.whole.form import Form
+from groupcheck.oracles.conform.whole.kinds import KINDS
 from groupcheck.oracles.conform.whole.look import NOW_MS, look
 from groupcheck.oracles.conform.whole.model import Chance, Following, Plan, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES, broken
 from groupcheck.oracles.conform.whole.real import form_of
 from groupcheck.oracles.conform.whole.schedule import Refused, Setup, Walk, _effort, again, draw
 from groupcheck.oracles.conform.whole.tables import Numbers, Tables
-from groupcheck.oracles.conform.whole.turns import KINDS, Turn, possible
+from groupcheck.oracles.conform.whole.turns import Turn, possible
 from groupcheck.oracles.kafka.driver import Driver, shared
 
 TWO = Setup(2, 2, True, 1, ((1_500_000_000, 100_000_000), (1_600_000_000, 120_000_000)))
@@ -79,7 +81,7 @@ def shown(driver: Driver) -> Any:
 def formed(told: Any) -> Form:
     """What is compared, if the driver told this."""
     parts = [told["group"], told["committed"], told["logged"], *told["members"]]
-    return form_of(look("\t".join(map(json.dumps, parts)).encode(), True))
+    return form_of(look("\t".join(map(json.dumps, parts)).encode(), TWO.ways))
 
 
 def small(driver: Driver, **options: Any) -> WholeConformance:
@@ -145,15 +147,22 @@ def test_outcomes_that_were_never_seen_make_the_verdict_unknown(coordinator: Dri
     assert not {*result.unfired} & {*conformance.APART}
 
 
-def test_all_that_a_step_can_be_is_in_the_model():
-    rules = VARIANT.spec(scope_of(2, 2, True)).rules
-    names = {name for rule in rules for name in rule.names}
-    for may in (may for kind in KINDS.values() for order in kind.chances for may in order):
+@pytest.mark.parametrize("static", [False, True])
+def test_all_that_a_step_can_be_is_in_the_model(static: bool):
+    variant = load("static_membership") if static else VARIANT
+    rules = variant.spec(scope_of(2, 2, True, kind=variant.scope_type)).rules
+    every, names = ({*named} for named in ([r.name for r in rules], outcomes(rules)))
+    kinds = [kind for kind in KINDS.values() if kind.static in (None, static)]
+    for may in (may for kind in kinds for order in kind.chances for may in order):
         if isinstance(may, tuple):
             assert f"{may[0].name}:{may[1]}" in names
         else:
-            assert may in rules
-    assert set(conformance.APART) <= names
+            assert may.name in every and (static or may in rules)
+    assert {*conformance.apart_from(variant.scope_type)} <= names
+
+
+def outcomes(rules: Any) -> list[str]:
+    return [name for rule in rules for name in rule.names]
 
 
 # What is changed in the look after `STABLE`; each must be noticed.

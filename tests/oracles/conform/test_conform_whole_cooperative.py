@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.engine import UserError
 from groupcheck.oracles.conform.whole.conformance import WholeConformance, conform_whole
 from groupcheck.oracles.kafka.driver import Driver, shared
 
@@ -44,8 +43,3 @@ def test_a_wrong_cooperative_model_differs(mutation: str, what: str, coordinator
     )
     assert (result.verdict, result.exit_code) == ("differs", 1)
     assert any(what in line for line in result.differences[0].what)
-
-
-def test_groups_of_static_members_are_refused(coordinator: Driver) -> None:
-    with pytest.raises(UserError, match="whole groups of static members are not followed"):
-        conform_whole("cooperative_static", kafka="4.3.0", driver=coordinator)

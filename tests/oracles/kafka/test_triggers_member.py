@@ -102,14 +102,14 @@ def toured() -> Mapping[str, list[Executed]]:
 def test_the_client_is_where_the_model_allows_it_to_be(
     name: str, toured: Mapping[str, list[Executed]]
 ) -> None:
-    assert [(e.row.given, e.differs) for e in toured[name] if not e.led] == []
+    assert [(e.row.inputs, e.differs) for e in toured[name] if not e.led] == []
     assert len(toured[name]) == SCOPES[name][2]
 
 
 def test_the_oldest_version_does_the_same() -> None:
     for fields, most, _ in SCOPES.values():
         for executed in Changing(spec(**fields)).tour(shared("4.0.0"), most - 1):
-            assert executed.led, (executed.row.given, executed.differs)
+            assert executed.led, (executed.row.inputs, executed.differs)
 
 
 def changed(name: str) -> list[Rule]:

@@ -251,7 +251,7 @@ def test_a_record_is_a_message_set_of_format_1() -> None:
     ("given", "answer"),
     [
         (["leader_forgotten"], "'leader_forgotten' cannot be shown on real old code"),
-        (["--score"], "--score: says nothing of real code"),
+        (["--score"], "--score: is about bugs in the model, and --real shows bugs in real code"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(

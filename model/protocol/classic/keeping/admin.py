@@ -107,6 +107,17 @@ def expire_offsets(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcom
         yield "deleted", *_gone(core, offsets), spent
 
 
+@rule(when=lambda offsets: offsets.there)
+def sweep(core: Core, offsets: Kept) -> Iterator[tuple[Core, Kept]]:
+    """The same sweep where it is no fault: with --progress nobody counts how often it happens, and
+    the retention of a group that stays Empty passes in the end. It is longer than the session of
+    somebody who is about to join. A coordinator that has not loaded the group sweeps nothing.
+    """
+    empty = core.phase == Phase.EMPTY and not core.pending and not core.loading
+    if empty and not offsets.pending:
+        yield _gone(core, but(offsets, other=False))
+
+
 def _gone(core: Core, offsets: Kept) -> tuple[Core, Kept]:
     """Begin: the group gets a tombstone. It starts with generation 0 when it is there again."""
     nobody = (0,) * len(core.support)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import attrs
 
-from groupcheck.model.engine import Spec, array, single
+from groupcheck.model.engine import Spec, array, single, weak
 from groupcheck.model.protocol.classic import client, client_faults, coordinator, offsets, walks
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.keeping import admin, commits, members, transactions
 from groupcheck.model.protocol.classic.keeping.kept import Kept, Txn
+from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.feature import inserted, own, rebuilt
 
 ENDING = (client_faults.crash, client_faults.close, client_faults.delay_request, client.closed)
@@ -20,6 +21,17 @@ COORDINATOR_RULES = (
     commits.txn_offset_commit,
     commits.offset_fetch,
 )
+
+
+# What happens in the end, beside what does in every group: a transaction that is left alone times
+# out, its marker arrives, and the coordinator sweeps.
+FAIR = (members.send_txn_commit, transactions.end_transaction, transactions.write_marker)
+
+
+def keeping_progress(spec: Spec) -> Spec:
+    """`progress`, where transactions end and offsets expire."""
+    spec = rebuilt(progress(spec), [], [admin.sweep])
+    return attrs.evolve(spec, fair=[*spec.fair, *(weak(r.name) for r in (*FAIR, admin.sweep))])
 
 
 def keeping(spec: Spec) -> Spec:

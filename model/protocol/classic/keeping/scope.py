@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import ClassVar
 
 from attrs import frozen
 
-from groupcheck.model.engine import ScopeError
-from groupcheck.model.protocol.classic.scope import Scope, _bound
+from groupcheck.model.protocol.classic.scope import Scope, _bound, one_of
 
 MORE: Mapping[str, str] = {
     "reset_offsets": (
@@ -28,19 +27,11 @@ RESETS = ("earliest", "latest", "none")
 COMMITS = ("consumer", "transactions", "anonymous")
 
 
-def _one_of(names: tuple[str, ...]) -> Callable[[Any, Any, Any], None]:
-    def check(scope: Any, field: Any, value: object) -> None:
-        if value not in names:
-            raise ScopeError(
-                f"{field.name} is {value!r}", where="scope", do="one of " + ", ".join(names)
-            )
-
-    return check
-
-
 @frozen
 class KeepingScope(Scope):
     """What bounds a run, with what clients do about offsets."""
+
+    NO_STYLES: ClassVar[str] = "`commits` says here who commits"
 
     MORE: ClassVar[Mapping[str, str]] = MORE
 
@@ -48,13 +39,13 @@ class KeepingScope(Scope):
         "earliest",
         "Where a member starts if nothing is committed (auto.offset.reset): earliest, latest, or"
         " none, with which it stops.",
-        _one_of(RESETS),
+        one_of(RESETS),
     )
     commits: str = _bound(
         "consumer",
         "Who commits: the consumer, or the producer in transactions, either with the consumer's id"
         " and generation (KIP-447) or, as before, anonymous.",
-        _one_of(COMMITS),
+        one_of(COMMITS),
     )
 
     @property
@@ -63,6 +54,6 @@ class KeepingScope(Scope):
         return self.reset == "latest"
 
     @property
-    def transactional(self) -> bool:
+    def transactional(self) -> bool:  # type: ignore[override]
         """Do producers commit?"""
         return self.commits != "consumer"

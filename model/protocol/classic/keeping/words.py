@@ -46,6 +46,7 @@ WORDS = Words(
             "wants to delete the group and another one; the other one goes, and this one is not"
             " there: 69 GROUP_ID_NOT_FOUND"
         ),
+        "sweep": "finds that the group is Empty and its offsets have expired, and deletes both",
         "expire_offsets:deleted": (
             "finds that the offset has expired, and deletes it and the group"
         ),
@@ -96,6 +97,7 @@ WORDS = Words(
         "end_transaction": "event",
         "write_marker": "event",
         "expire_offsets": "timer",
+        "sweep": "timer",
         **{r.name: "fault" for r in REQUESTS},
     },
     others={name: ADMIN for r in REQUESTS for name in r.names},

@@ -33,6 +33,8 @@ FAIR: tuple[Fairness, ...] = (
     weak("fetch_offset"),
     weak("process_record"),
     weak("send_commit"),
+    weak("commit_throws"),
+    weak("leave"),
     weak("send_heartbeat"),
     weak("request_timeout"),
     weak("read_next"),

@@ -27,6 +27,7 @@ from groupcheck.model.protocol.classic.client import (
     send_commit,
     send_sync,
 )
+from groupcheck.model.protocol.classic.commit_styles import commit_throws, leave
 from groupcheck.model.protocol.classic.offsets import fetch_offset, process_record
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import Budget
@@ -38,12 +39,14 @@ HUNG = -11  # `Client.failed` of a process whose application does not poll any m
 NOT_RUNNING = Client(failed=DOWN)
 
 # What ends a process.
-ENDS = (client_faults.close, client_faults.delay_request, closed)
+ENDS = (client_faults.close, leave, client_faults.delay_request, closed)
 # What only an application does that polls.
 POLLS = (
     send_sync,
     join_complete,
     send_commit,
+    commit_throws,
+    leave,
     fetch_offset,
     process_record,
     client_faults.close,
@@ -92,11 +95,11 @@ def processes_told_apart(spec: Spec) -> Spec:
 
 
 def _crashing(usual: Rule) -> Rule:
-    def crash(client: Client, link: Link, budget: Budget) -> Iterator[tuple[Client, Link, Budget]]:
+    def crash(client: Client, *given: Any) -> Iterator[Any]:
         """The process dies. It may be started again."""
         if client != NOT_RUNNING:  # a member that was reset runs, too
-            for _, left, spent in usual.call(NOT_RUNNING, link, budget):
-                yield NOT_RUNNING, left, spent
+            for _, *after in usual.call(NOT_RUNNING, *given):
+                yield NOT_RUNNING, *after
 
     return rewritten(usual, crash)
 

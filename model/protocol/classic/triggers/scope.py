@@ -61,6 +61,7 @@ _TOPIC = re.compile(r"([A-Za-z]\w*):(\d{1,2})(?:-(\d{1,2}))?")
 class TriggersScope(Scope):
     """What bounds a run, with topics and subscriptions."""
 
+    NO_STYLES: ClassVar[str] = "they do not know members that look at topics in poll"
     MORE: ClassVar[Mapping[str, str]] = MORE
 
     topics: str = _bound(
