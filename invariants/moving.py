@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from groupcheck.model.engine import goal, step_invariant
-from groupcheck.model.protocol.classic import assignment, coordinator, failover, moving
+from groupcheck.model.protocol.classic import assignment, coordinator, failover, former, moving
 from groupcheck.model.protocol.classic.client import Client, Member
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
 from groupcheck.model.protocol.classic.moving import Way
@@ -90,7 +90,7 @@ def unload_sends_away(before: Any, after: Any) -> bool:
 
 @step_invariant(
     "link",
-    rules=(moving.FORMER + coordinator.offset_commit.name,),
+    rules=(former.FORMER + coordinator.offset_commit.name,),
     source="protocol: X4; redpanda e693bead59; CoordinatorRuntime, PartitionWriter",
 )
 def former_writes_nothing(before: Any, after: Any, label: str) -> bool:
@@ -139,7 +139,7 @@ def zombie_coordinator(
     link: Annotated[Link, "link[i]"],
     client: Annotated[Client, "client[i]"],
 ) -> bool:
-    """A member is pinned to a former coordinator that does not know that it is none any more, and
+    """A member is pinned to a broker that does not know that it is no longer the coordinator, and
     that answers its heartbeats with NONE.
     """
     return (

@@ -36,6 +36,7 @@ TYPES = {
     "int": "number",
     "int | None": "number or none",
     "bool": "yes or no",
+    "bool | None": "yes or no",
     "str": "text",
     "tuple[tuple[str, int], ...]": "budgets",
 }
@@ -118,11 +119,19 @@ def _scope(v: Variant) -> list[Row]:
             "name": f.name,
             "option": _option(f.name),
             "type": TYPES.get(str(f.type), str(f.type)),
-            "default": None if isinstance(f.default, attrs.Factory) else _given(f.default),  # type: ignore[arg-type]
+            "default": _default(f),
             "doc": f.metadata.get("doc", ""),
         }
         for f in attrs.fields(v.scope_type)
     ]
+
+
+def _default(field: attrs.Attribute[Any]) -> str | None:
+    """The default of a field of the scope; None if it depends on the others."""
+    if isinstance(field.default, attrs.Factory):  # type: ignore[arg-type]
+        return None
+    switch = field.default is None and TYPES.get(str(field.type)) == TYPES["bool"]
+    return _given(False if switch else field.default)
 
 
 def _option(field: str) -> str:

@@ -9,11 +9,10 @@ from typing import Any
 
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
-from groupcheck.model.protocol.classic import assignment, coordinator, failover, moving
+from groupcheck.model.protocol.classic import assignment, coordinator, failover, former, moving
 from groupcheck.model.protocol.classic.assignment import Assign
 from groupcheck.model.protocol.classic.coordinator import Outcome
-from groupcheck.model.protocol.classic.failover import Reload
-from groupcheck.model.protocol.classic.group import Core, Seats, Walk
+from groupcheck.model.protocol.classic.group import Seats, Walk
 from groupcheck.model.protocol.classic.moving import LOADING, Unload, Way
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
@@ -23,7 +22,7 @@ from groupcheck.model.protocol.messages import Answer, OffsetCommit, Store
 
 JOIN = moving.while_loading(coordinator.join_group)
 HEARTBEAT = moving.while_loading(coordinator.heartbeat)
-FORMER_COMMIT = moving.at_former(coordinator.offset_commit)
+FORMER_COMMIT = former.at_former(coordinator.offset_commit)
 RELOAD = moving.over_connections(failover.reload)
 
 
@@ -46,41 +45,34 @@ def _memory_kept(
 
 
 @seeded(JOIN)
-def _served_before_loaded(core: Core, seats: Seats, link: Link, *scope: Scope) -> Iterator[Outcome]:
-    yield from coordinator.join_group.call(core, seats, link, *scope)
+def _served_before_loaded(*given: Any) -> Iterator[Outcome]:
+    yield from coordinator.join_group.call(*given)
 
 
 @seeded(HEARTBEAT)
-def _unknown_while_loading(
-    core: Core, seats: Seats, link: Link, *scope: Scope
-) -> Iterator[Outcome]:
+def _unknown_while_loading(*given: Any) -> Iterator[Outcome]:
+    core, seats, link = given
     if core.loading and link.request is not None:
         answer = Answer(link.request, UNKNOWN_MEMBER_ID)
         yield LOADING, core, seats, reply(link, answer)
     else:
-        yield from HEARTBEAT.call(core, seats, link, *scope)
+        yield from HEARTBEAT.call(*given)
 
 
 @seeded(FORMER_COMMIT)
-def _written_without_epoch(
-    former: Core | None, former_seats: Seats, link: Link, scope: Scope
-) -> Iterator[Any]:
-    if former is not None:
-        for label, *_ in coordinator.offset_commit.call(former, former_seats, link):
+def _written_without_epoch(*given: Any) -> Iterator[Any]:
+    memory, seats, link, _ = given
+    if memory is not None:
+        for label, *_ in coordinator.offset_commit.call(memory, seats, link):
             if label == "accepted":
-                yield (
-                    label,
-                    former,
-                    former_seats,
-                    but(link, request=Store(handled(link, OffsetCommit))),
-                )
+                yield label, memory, seats, but(link, request=Store(handled(link, OffsetCommit)))
                 return
-    yield from FORMER_COMMIT.call(former, former_seats, link, scope)
+    yield from FORMER_COMMIT.call(*given)
 
 
 @seeded(RELOAD)
-def _shares_not_loaded(walk: Walk[Reload], seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
-    for after, there, left in RELOAD.call(walk, seats, link, scope):
+def _shares_not_loaded(*args: Any) -> Iterator[Any]:
+    for after, there, left in RELOAD.call(*args):
         ids = tuple((id, but(seat, share=0)) for id, seat in there)
         yield after, but(there, ids=ids), left
 

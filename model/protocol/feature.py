@@ -20,7 +20,9 @@ from groupcheck.model.engine.slot import Slot
 Feature = Callable[[Spec], Spec]
 Outcomes = Iterable[Any]
 Widened = Callable[[dict[str, Any], str, dict[str, Any], Any], Any]
-Change = Callable[[dict[str, Any], str, dict[str, Any]], Mapping[str, Any] | None]
+Values = Mapping[str, Any]
+Changed = Values | tuple[str, Values] | None
+Change = Callable[[dict[str, Any], str, dict[str, Any]], Changed]
 
 
 def composed(spec: Spec, features: Iterable[Feature]) -> Spec:
@@ -93,21 +95,26 @@ def extended(original: Rule, change: Widened, *more: str) -> Rule:
 
 
 def outcomes_changed(original: Rule, change: Change) -> Rule:
-    """The same rule with every outcome changed, or dropped where `change` gives None.
+    """The same rule with every outcome changed, or dropped where `change` gives None. It may give
+    another label with the values.
 
-    `change(before, label, after)` sees the values by slot before and after, and the outcome's label
-    (empty if the rule has none).
+    `change(before, label, after)` sees the values before and after by the name of the rule's
+    parameter, which mostly is that of the slot, and the outcome's label (empty if the rule has
+    none).
     """
+
+    names = original.named
 
     def call(*args: Any) -> Iterator[Any]:
         start = len(original.takes)
-        before = dict(zip(original.slots, args[start : start + len(original.slots)], strict=True))
+        before = dict(zip(names, args[start : start + len(names)], strict=True))
         for y in original.call(*args):
             values = y if isinstance(y, tuple) else (y,)
             label, values = (values[0], values[1:]) if original.labels else ("", values)
-            after = change(before, label, dict(zip(original.slots, values, strict=True)))
+            after = change(before, label, dict(zip(names, values, strict=True)))
             if after is not None:
-                given = tuple(after[slot] for slot in original.slots)
+                label, after = after if isinstance(after, tuple) else (label, after)
+                given = tuple(after[name] for name in names)
                 outcome = (label, *given) if original.labels else given
                 yield outcome if len(outcome) > 1 else outcome[0]
 

@@ -39,6 +39,8 @@ class Link:
     answer: Answer | None = None
     # It leads to a broker that is no longer the coordinator (see `classic.moving`).
     stale: bool = False
+    # There is no connection: the member looks for the coordinator (see `classic.looking_up`).
+    seeks: bool = False
 
     @property
     def idle(self) -> bool:

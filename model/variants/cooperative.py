@@ -7,7 +7,7 @@ from __future__ import annotations
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import CooperativeScope, cooperative
 from groupcheck.model.protocol.classic.cooperative_covers import COVERS, EXECUTED, LOOKS
-from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART
+from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.family import COOPERATIVE
@@ -27,6 +27,7 @@ VARIANT = preset(
     progress=progress,
     covers=COVERS,
     executed=EXECUTED,
+    conformed=(ROWS_IN_PHASES,),
     bookkeeping=LOOKS,
     real_member=KAFKA_MEMBER,
     member_generations=1,

@@ -10,6 +10,7 @@ from groupcheck.model.protocol.classic.cooperative_covers import COVERS
 from groupcheck.model.protocol.classic.covers import (
     KAFKA_MEMBER,
     MEMBER_APART,
+    PHASES_SCOPE,
     UNREACHED,
     cover,
     derived,
@@ -69,9 +70,7 @@ VARIANT = preset(
         cover("lose_request:commit", members=2, generations=2, faults={"lose_request": 1}),
         cover(
             "heartbeat:illegal_generation sync_group:illegal_generation",
-            members=1,
-            generations=2,
-            any_faults=2,
+            **PHASES_SCOPE,
         ),
         without=OF_LATE_REQUESTS,
     ),

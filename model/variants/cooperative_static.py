@@ -9,7 +9,13 @@ from attrs import frozen
 from groupcheck.model.protocol.classic.assignment import look_at_claims
 from groupcheck.model.protocol.classic.cooperative import CooperativeScope, cooperative
 from groupcheck.model.protocol.classic.cooperative_covers import CLAIMS_LATE, LOOKS
-from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, cover, derived
+from groupcheck.model.protocol.classic.covers import (
+    KAFKA_MEMBER,
+    MEMBER_APART,
+    ROWS_IN_PHASES,
+    cover,
+    derived,
+)
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.static import (
@@ -65,6 +71,7 @@ VARIANT = preset(
     unreached=UNREACHED,
     executed=EXECUTED,
     asked=ASKED,
+    conformed=(ROWS_IN_PHASES,),
     bookkeeping={**NEVER_EXECUTED, **LOOKS},
     real_member=KAFKA_MEMBER,
     member_generations=1,

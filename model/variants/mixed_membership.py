@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART
+from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.mixed import MIXED_SPENT_BY, WORDS, MixedScope, mixed
 from groupcheck.model.protocol.classic.mixed_covers import (
     ASKED,
@@ -38,7 +38,7 @@ VARIANT = preset(
     unreached=UNREACHED,
     executed=EXECUTED,
     asked=ASKED,
-    conformed=(ASKED,),
+    conformed=(ASKED, ROWS_IN_PHASES),
     bookkeeping=NEVER_EXECUTED,
     real_member=KAFKA_MEMBER,
     member_generations=1,

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART
+from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.static import (
@@ -43,7 +43,7 @@ VARIANT = preset(
     unreached=UNREACHED,
     executed=EXECUTED,
     asked=ASKED,
-    conformed=(ASKED, {"members": 1, "generations": 1}),
+    conformed=(ASKED, {"members": 1, "generations": 1}, ROWS_IN_PHASES),
     bookkeeping=NEVER_EXECUTED,
     real_member=KAFKA_MEMBER,
     member_apart={**MEMBER_APART, "leave_answer": NO_LEAVING},

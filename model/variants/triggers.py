@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART
+from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.triggers.covers import COVERS
@@ -40,6 +40,7 @@ CLASSIC: Mapping[str, Any] = {
     "new_member_timeout": 1,
 }
 EXECUTED: tuple[Mapping[str, Any], ...] = (
+    {**ROWS_IN_PHASES, "settings": {"phases": "yes", "topics": "t:1"}},
     {"members": 1, "generations": 1, "faults": CLASSIC, "settings": {"topics": "t:1"}},
     {
         "members": 2,

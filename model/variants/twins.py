@@ -5,11 +5,15 @@ features, `groupcheck.model.protocol.classic.static` and `groupcheck.model.proto
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
-from attrs import frozen
-
-from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, cover
+from groupcheck.model.protocol.classic.covers import (
+    KAFKA_MEMBER,
+    MEMBER_APART,
+    PHASES_SCOPE,
+    ROWS_IN_PHASES,
+    cover,
+)
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.static import (
     STATIC_SPENT_BY,
@@ -156,6 +160,20 @@ COVERS = (
     ),
     cover(
         """
+        commit_answer:retry connect fail_over:regained fail_over:resigned fail_over:unnoticed
+        find_coordinator:former find_coordinator:found find_coordinator:unavailable
+        former_heartbeat:accepted former_heartbeat:fenced former_heartbeat:not_coordinator
+        former_join_group:not_coordinator former_learns former_look_away former_meet_twin:fenced
+        former_meet_twin:moved former_offset_commit:fenced former_offset_commit:not_coordinator
+        former_return_to_twin former_sync_group:fenced former_sync_group:not_coordinator
+        former_sync_group:stable generation_issued_twice heartbeat:loading join_group:loading
+        load_group loading_seen offset_commit:loading pinned_member_expired sync_group:loading
+        unload zombie_coordinator
+        """,
+        **PHASES_SCOPE,
+    ),
+    cover(
+        """
         heartbeat:illegal_generation join_group:unchanged late_join_overlap
         offset_commit:illegal_generation rebalance_timeout:missing unheard_member
         """,
@@ -172,16 +190,10 @@ EXECUTED: tuple[Mapping[str, Any], ...] = (
 )
 CONFORMED: tuple[Mapping[str, Any], ...] = (
     {"members": 2, "generations": 1, "faults": {"append_failure": 1, "fail_over": 1}},
+    {**ROWS_IN_PHASES, "members": 2},
 )
 MOVES = tuple(name for r in TWIN_RULES for name in r.names)
 OF_THE_MODEL = "The coordinator knows instance ids, and not which process has sent a request."
-
-
-@frozen
-class TwinsScope(StaticScope):
-    """The scope of a group with two processes of one instance id."""
-
-    NO_PHASES: ClassVar[str] = "its phases do not know twins"
 
 
 VARIANT = preset(
@@ -193,7 +205,7 @@ VARIANT = preset(
         " (KIP-345)."
     ),
     features=[static_membership, twins],
-    scope_type=TwinsScope,
+    scope_type=StaticScope,
     families=[STATIC_MEMBERS, TWINS],
     words=WORDS,
     coordinator=[*MORE_RULES, *TWIN_RULES],

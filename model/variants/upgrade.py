@@ -14,6 +14,7 @@ from groupcheck.model.protocol.classic.covers import (
     COVERS,
     KAFKA_MEMBER,
     MEMBER_APART,
+    ROWS_IN_PHASES,
     cover,
     derived,
 )
@@ -46,6 +47,7 @@ CONFORMED: tuple[Mapping[str, Any], ...] = (
         "faults": {},
         "settings": {"protocols": f"{COOPERATIVE},range|{COOPERATIVE}"},
     },
+    ROWS_IN_PHASES,
 )
 
 # The members of a group that is upgraded: before the first bounce, after it, after the second.

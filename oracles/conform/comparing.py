@@ -196,7 +196,8 @@ def held_for_good(at: Standing, outcome: Outcome) -> bool:
     replicated?
     """
     own = outcome.own
-    behind = own is not None and isinstance(own.request, messages.Heartbeat | messages.LeaveGroup)
+    waits = messages.Heartbeat | messages.LeaveGroup | messages.OffsetFetch
+    behind = own is not None and isinstance(own.request, waits)
     in_flight = at.former is not None and at.former.log.written > at.former.log.replicated
     return behind and in_flight and not outcome.fails
 

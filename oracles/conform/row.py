@@ -103,9 +103,10 @@ class Memory:
     # The offsets and the transactions of producers, where they are part of the rows.
     kept: Kept | None = None
     txns: tuple[Txn, ...] = ()
-    # What a former coordinator remembers that does not know yet that it is none any more.
+    # What a former coordinator remembers that does not know yet that it no longer is one.
     former: Core | None = None
     former_seats: tuple[Seats, ...] = ()
+    former_kept: Kept | None = None
     # While the group is loaded: the former coordinator is there and answers.
     stale: bool = False
 

@@ -37,12 +37,11 @@ import attrs
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.classic.failover import fail_over
+from groupcheck.model.protocol.classic.former import NOBODY, SENT_AWAY
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, unlogged
 from groupcheck.model.protocol.classic.keeping.kept import Kept
 from groupcheck.model.protocol.classic.keeping.transactions import write_marker
 from groupcheck.model.protocol.classic.moving import (
-    NOBODY,
-    SENT_AWAY,
     WAYS,
     Way,
     former_learns,
@@ -177,8 +176,8 @@ class Rows:
         """Fetches, and the ends of transactions. A fetch that is not stable sees no commit in
         flight, which the model does not know: it is left out where commits may be in flight.
         """
+        yield from (Asks(0, request) for request in self._fetches(0, memory))
         if memory.kept is not None and self.scope.records:
-            yield Asks(0, OffsetFetch())
             if not self.scope.has("append_failure") and not self.scope.has("fail_over"):
                 yield Asks(0, OffsetFetch(stable=False))
             for me, txn in enumerate(memory.txns):
@@ -188,19 +187,25 @@ class Rows:
     def _asks_former(self, me: int, memory: Memory) -> Iterator[Asks]:
         """What a process asks the former coordinator, if there is one."""
         if memory.former is not None:
-            remembered = Memory(memory.former, memory.former_seats)
-            for request in self._requests(me, remembered):
-                if isinstance(request, OffsetCommit) or self._stays_as_it_is(me, request, memory):
+            remembered = Memory(memory.former, memory.former_seats, kept=memory.former_kept)
+            for request in (*self._requests(me, remembered), *self._fetches(me, memory)):
+                commits = isinstance(request, OffsetCommit | TxnOffsetCommit)
+                if commits or self._stays_as_it_is(me, request, memory):
                     yield Asks(me, request, former=True)
         elif memory.stale:
-            for request in self._requests(me, memory):
+            for request in (*self._requests(me, memory), *self._fetches(me, memory)):
                 yield Asks(me, request, former=True)
+
+    def _fetches(self, me: int, memory: Memory) -> Iterator[Request]:
+        """What a process asks of committed offsets."""
+        if me == 0 and memory.kept is not None and self.scope.records:
+            yield OffsetFetch()
 
     def _stays_as_it_is(self, me: int, request: Request, memory: Memory) -> bool:
         """Does a former coordinator answer the request from its memory?"""
         state = self._state(memory, stale=True)
         reactions = self._driven.ask(state, me, request)
-        return not any(r.rules[0].endswith(SENT_AWAY) for r in reactions)
+        return not any(rule.endswith(SENT_AWAY) for r in reactions for rule in r.rules)
 
     def armed(self, memory: Memory) -> Iterator[Fires]:
         """The timers that are armed, the append in flight, and the fail-over, as far as the scope
@@ -408,6 +413,8 @@ class Rows:
         if self.scope.phases:
             seats = memory.former_seats or (NOBODY,) * self.scope.members
             former = {"former": memory.former, "former_seats": seats}
+            if memory.kept is not None:
+                former["former_offsets"] = memory.former_kept
         kept: dict[str, object] = {"offsets": Offsets(committed=COMMITTED)}
         if memory.kept is not None:
             kept = {"offsets": memory.kept, "txn": memory.txns}
@@ -424,7 +431,13 @@ class Rows:
         named = self._see.named(state)
         former = named.get("former")
         seats = named["former_seats"] if former is not None else ()
-        known = Memory(named["core"], named["seats"], former=former, former_seats=seats)
+        known = Memory(
+            named["core"],
+            named["seats"],
+            former=former,
+            former_seats=seats,
+            former_kept=named.get("former_offsets"),
+        )
         if not isinstance(named["offsets"], Kept):
             return known
         kept = but(named["offsets"], disturbed=False)  # a ghost

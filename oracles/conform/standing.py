@@ -38,7 +38,8 @@ CREATION: tuple[Command, ...] = (
     commands.JoinGroup(),
     commands.LeaveGroup(member="m1"),
 )  # a group that is there, with nobody in it
-FORGOTTEN = "m1"
+FORGOTTEN = "m1"  # the id that has made it
+NEVER_MADE = "x"  # in its place, where nobody has made the group
 Name = tuple[Key, str]  # the driver's name of an id
 
 
@@ -82,7 +83,7 @@ class Standing:
             return cls(seed)
         first = keeping.creation(memory.kept)
         log = Log(written=len(first), replicated=len(first))
-        return cls(seed, commands=first, gone="x", made=0, log=log)
+        return cls(seed, commands=first, gone=NEVER_MADE, made=0, log=log)
 
     def name(self, member: int, id: int) -> str:
         """What the driver calls that id."""
@@ -248,7 +249,7 @@ def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outc
             if whose[0] != me or now[whose[1]] is not None or whose in kept
         }
     if gone in (names.get((me, id)) for me, now in enumerate(outcome.after.seats) for id, _ in now):
-        gone = FORGOTTEN
+        gone = FORGOTTEN if before.kept is None else NEVER_MADE
     leads = isinstance(given, Asks) and outcome.after.core.appending and not before.core.appending
     done = (*at.commands, *moved.commands)
     number = len(at.commands) + len(moved.first)

@@ -9,9 +9,9 @@ from typing import Any
 
 from groupcheck.model.protocol.classic import covers
 from groupcheck.model.protocol.classic.assignment import look_at_claims
-from groupcheck.model.protocol.classic.covers import cover, derived
+from groupcheck.model.protocol.classic.covers import PHASES_SCOPE, cover, derived
 
-CLAIMS_LATE = cover("claims_without_share", members=2, generations=2, faults={"sync_timeout": 1})
+CLAIMS_LATE = cover("claims_without_share", **PHASES_SCOPE)
 COVERS = derived(
     covers.COVERS,
     cover("look_at_claims", members=1, generations=1),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 from attrs import frozen
@@ -55,8 +55,6 @@ WORDS = attrs.evolve(
 @frozen
 class MixedScope(StaticScope):
     """The scope of a group of static and dynamic members."""
-
-    NO_PHASES: ClassVar[str] = "its phases do not know two kinds of members"
 
     static_members: int = _bound(
         1, "How many members are static: the first ones. The others are dynamic.", _between(0, 16)

@@ -48,25 +48,25 @@ def preset(
 ) -> Variant:
     """The classic group with these features.
 
-    The scope type says which faults there are, whether applications commit in styles
-    (`commit_styles`), and whether a fail-over takes its phases, for which the feature `moving`
-    comes last. `families`, `bookkeeping` and the rules `coordinator` are those that the features
-    add. A fault of `scope_type.MORE` is spent by the rule of its name, unless `spent_by` says
-    otherwise. What a cover scope reaches need not be taken out of `unreached`.
+    The feature `moving`, a fail-over in its phases, comes last. The scope type says which faults
+    there are and whether applications commit in styles (`commit_styles`). `families`,
+    `bookkeeping` and the rules `coordinator` are those that the features add. A fault of
+    `scope_type.MORE` is spent by the rule of its name, unless `spent_by` says otherwise. What a
+    cover scope reaches need not be taken out of `unreached`.
     `more`: the other fields of `Variant`.
     """
-    has_phases = not scope_type.NO_PHASES
     styles = () if scope_type.NO_STYLES else (commit_styles,)
 
     def spec(scope: Any) -> Spec:
         """The protocol at a scope, without invariants."""
-        applied = (*features, *styles, *([moving] if has_phases else []))
-        return attrs.evolve(composed(rules.spec(scope), applied), name=name)
+        every = (*features, *styles, moving)
+        return attrs.evolve(composed(rules.spec(scope), every), name=name)
 
     faults = {**CLASSIC_FAULTS, **scope_type.MORE}
     spent_by = {**spent_by, **{f: (f,) for f in scope_type.MORE if f not in spent_by}}
-    lacks = {*(() if has_phases else SWITCHED), *(() if styles else STYLED)}
-    covers = tuple(cover for cover in covers if not lacks & cover.fields.keys())
+    switched = {**SWITCHED, **(STYLED if styles else {})}
+    if not styles:
+        covers = tuple(cover for cover in covers if not STYLED.keys() & cover.fields.keys())
     reached = {outcome for cover in covers for outcome in cover.reaches}
     return Variant(
         name=name,
@@ -78,10 +78,8 @@ def preset(
         progress=progress,
         progress_faults=PROGRESS_FAULTS if progress else {},
         families=(CLASSIC_GROUP, OFFSETS, *families),
-        switched={**(SWITCHED if has_phases else {}), **(STYLED if styles else {})},
-        coordinator=rules.COORDINATOR
-        | {r.name for r in coordinator}
-        | (PHASES if has_phases else frozenset()),
+        switched=switched,
+        coordinator=rules.COORDINATOR | PHASES | {r.name for r in coordinator},
         tell=words.tell,
         story=partial(story, words=words),
         spent_by={fault: by for fault, by in spent_by.items() if fault not in scope_type.LACKS},

@@ -43,7 +43,6 @@ LACKS: Mapping[str, str] = {
 class RoundsScope(CooperativeScope):
     """The scope of a cooperative group whose rounds are counted."""
 
-    NO_PHASES: ClassVar[str] = "its phases do not count rounds"
     NO_STYLES: ClassVar[str] = "its members process nothing"
 
     LACKS: ClassVar[Mapping[str, str]] = LACKS

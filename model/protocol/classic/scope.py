@@ -88,8 +88,6 @@ class Scope:
     static: ClassVar[bool] = False
     # What the application does in onPartitionsRevoked takes time (see `callbacks`).
     callbacks: ClassVar[bool] = False
-    # Why a fail-over cannot take its phases here (see `moving`); empty if it can.
-    NO_PHASES: ClassVar[str] = ""
     # Why there are no styles of commits here (see `commit_styles`); empty if there are.
     NO_STYLES: ClassVar[str] = ""
     # A member that finds no committed offset starts behind the last record (see `keeping`).
@@ -150,9 +148,9 @@ class Scope:
     )
     phases: bool | None = _bound(
         None,
-        "Whether a fail-over takes its phases: the coordinator unloads the group or does not know"
-        " yet that it is none any more, and the next one loads it. If not, a fail-over is one"
-        " step.",
+        "Whether a fail-over takes its phases: the broker unloads the group, or does not know yet"
+        " that it is no longer the coordinator; the next one loads the group, and members look"
+        " for it. If not, a fail-over is one step.",
         optional(_TRUTH),
     )
     commit_style: str | None = _bound(
@@ -165,8 +163,6 @@ class Scope:
     )
 
     def __attrs_post_init__(self) -> None:
-        if self.phases and self.NO_PHASES:
-            raise ScopeError(f"a fail-over is one step here: {self.NO_PHASES}", where="scope")
         self._style_fits()
         if self.any_faults is not None and self.faults:
             raise ScopeError(

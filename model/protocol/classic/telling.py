@@ -73,8 +73,14 @@ DOES = {
     ),
     "fail_over:unnoticed": "moves to another broker, and the former one does not know of it",
     "load_group": "has loaded the last group record",
+    "find_coordinator:unavailable": (
+        "asks for the coordinator and hears that there is none: 15 COORDINATOR_NOT_AVAILABLE"
+    ),
+    "find_coordinator:former": "asks for the coordinator and connects to the former one",
+    "find_coordinator:found": "asks for the coordinator and connects to it",
     "former_learns": (
-        "learns that it is none any more, and what waits there ends with 16 NOT_COORDINATOR"
+        "learns that it is no longer the coordinator, and what waits there ends with 16"
+        " NOT_COORDINATOR"
     ),
     "append_committed": "completes the append of the assignment",
     "append_failed": "fails to append the assignment",
@@ -175,7 +181,7 @@ HEARS = {
         collect elect end_walk forget unload
         heartbeat_answer:ignored heartbeat_answer:well join_answer:id_given join_answer:ignored
         join_answer:retry leave_answer look_at_claims look_for_owners record_plan reload renumber
-        send_back sync_answer:ignored sync_answer:retry vote
+        connect send_back sync_answer:ignored sync_answer:retry vote
         """.split(),
         "",
     ),
@@ -202,6 +208,7 @@ NOTES: dict[str, Literal["event", "timer", "fault"]] = {
     "fail_over": "fault",
     "load_group": "event",
     "former_learns": "event",
+    "find_coordinator": "event",
     "lose_request": "fault",
     "leave": "event",
     "commit_throws": "event",

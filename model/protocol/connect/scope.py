@@ -35,7 +35,7 @@ class ConnectScope(Scope):
     LACKS: ClassVar[Mapping[str, str]] = LACKS
     MORE: ClassVar[Mapping[str, str]] = MORE
     ASSIGNORS: ClassVar[Mapping[str, str]] = ASSIGNORS
-    NO_PHASES: ClassVar[str] = "its phases were not composed with workers"
+    NO_STYLES: ClassVar[str] = "workers commit nothing"
     # A worker keeps its work while it joins.
     cooperative: ClassVar[bool] = True
 
@@ -55,6 +55,12 @@ class ConnectScope(Scope):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
+        if self.phases:
+            raise ScopeError(
+                "a fail-over is one step here: its phases were not composed with workers",
+                where="scope",
+                do="leave phases out, or check classic with phases=yes",
+            )
         if not self.atomic_complete:
             raise ScopeError(
                 "workers take over their work in the step of the answer", where="scope"

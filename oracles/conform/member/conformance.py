@@ -347,6 +347,12 @@ def rows_of(
         scope = attrs.evolve(chosen.spec.scope, atomic_complete=False)
         if not scope.records:
             raise UserError("records is 0: the member's rows need one", where="--set")
+        if scope.phases:
+            raise UserError(
+                "the member's rows are the same whoever answers, so they know no phases",
+                where="--set phases",
+                do="leave it out, or leave out --side member",
+            )
         for autocommit in [scope.autocommit] if "autocommit" in settings else [True, False]:
             here = attrs.evolve(scope, autocommit=autocommit)
             spec = _mutated(about, here, chosen.mutation)

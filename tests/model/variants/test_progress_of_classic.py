@@ -14,6 +14,7 @@ from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import Spec, UserError
 from groupcheck.model.engine.reference import explore
 from groupcheck.model.engine.verdict import Verdict, Violation
+from groupcheck.model.protocol.classic.client import heartbeat_answer
 from groupcheck.model.variants import load, names
 from groupcheck.oracles.explain.subject import every_mutation, subject
 
@@ -41,6 +42,7 @@ def broken(given: Spec) -> set[str]:
         ({"members": 2, "max_size": 1, "faults": {"session_timeout": 1}}, 491, 1_213),
         ({"members": 2, "protocols": "range|sticky"}, 72, 158),
         ({"members": 2, "assignor": "range", "faults": {"hang": 1}}, 974, 2_392),
+        ({"members": 1, "any_faults": 1, "settings": {"phases": "yes"}}, 284, 699),
     ],
     ids=str,
 )
@@ -76,6 +78,7 @@ def test_every_promise_is_broken_by_some_known_bug() -> None:
     assert {name for broken in BREAKS.values() for name in broken.split()} == set(PROMISES)
 
 
+IN_PHASES = {"members": 1, "faults": {"fail_over": 1}, "settings": {"phases": "yes"}}
 # Scope -> the rules that somebody has to take there, or a promise is broken.
 NEEDED: list[tuple[Mapping[str, Any], str]] = [
     (
@@ -87,6 +90,7 @@ NEEDED: list[tuple[Mapping[str, Any], str]] = [
     ({"members": 1, "atomic_complete": False}, "join_complete"),
     ({"members": 2, "faults": {"hang": 1}}, "nobody_will_join"),
     ({"members": 2, "max_size": 1, "faults": {"disconnect": 1}}, "rebalance_timeout:rejected"),
+    (IN_PHASES, "load_group former_learns"),
 ]
 # What the coordinator really does, and no promise needs: something else ends the same wait.
 SPARE = {"rebalance_timeout:nobody", "newcomer_gone"}
@@ -103,8 +107,18 @@ def test_without_one_fair_rule_a_promise_is_broken(scope: dict[str, Any], rule: 
 
 
 def test_every_fair_rule_is_needed_or_spare() -> None:
-    fair = {action.names[0] for action in spec(**SMALL).fair}
+    fair = {action.names[0] for scope in (SMALL, IN_PHASES) for action in spec(**scope).fair}
     assert fair == {rule for _, rules in NEEDED for rule in rules.split()} | SPARE
+
+
+def test_a_member_that_stays_with_a_former_coordinator_is_never_back() -> None:
+    """As one that is told 16 and does not look for the coordinator: its session expires."""
+    given = spec(**{**IN_PHASES, "faults": {"fail_over": 1, "session_timeout": 1}}, records=0)
+    stays = [
+        attrs.evolve(heartbeat_answer, slots=r.slots) if r.name == heartbeat_answer.name else r
+        for r in given.rules
+    ]
+    assert "group_settles" in broken(attrs.evolve(given, rules=stays))
 
 
 @pytest.mark.parametrize("bug", [m for m in every_mutation() if m.progress], ids=lambda m: m.id)

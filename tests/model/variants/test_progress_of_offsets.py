@@ -10,13 +10,16 @@ import attrs
 import pytest
 
 from groupcheck.invariants.registry import for_families
-from groupcheck.model.engine import Spec
+from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.reference import explore
+from groupcheck.model.protocol.classic.group import Core
+from groupcheck.model.protocol.classic.keeping.kept import Kept
 from groupcheck.model.variants import load
 from groupcheck.oracles.explain.subject import subject
 
 PROMISES = [p.name for p in for_families(load("offsets").families).progress]
 PRODUCING = {"commits": "transactions"}
+IN_PHASES = {"phases": "yes"}
 
 
 def spec(**scope: Any) -> Spec:
@@ -35,7 +38,8 @@ def broken(given: Spec) -> set[str]:
         ({"any_faults": 1}, 220),
         ({"faults": {"session_timeout": 1, "expire_offsets": 1}}, 131),
         ({"faults": {"close": 1, "fail_over": 1}, "settings": PRODUCING}, 578),
-        ({"faults": {"crash": 1, "delete_groups": 1}, "settings": PRODUCING}, 476),
+        ({"faults": {"crash": 1, "delete_groups": 1}, "settings": PRODUCING}, 434),
+        ({"faults": {"fail_over": 1, "close": 1}, "settings": IN_PHASES}, 3_328),
     ],
     ids=str,
 )
@@ -60,3 +64,11 @@ def test_without_one_fair_rule_a_promise_is_broken(
     less = [action for action in given.fair if rule not in action.names]
     assert len(less) == len(given.fair) - 1
     assert broken(attrs.evolve(given, fair=less)) >= promises
+
+
+def test_the_offsets_of_a_group_that_is_not_loaded_are_not_swept() -> None:
+    given = spec(faults={"fail_over": 1}, settings=IN_PHASES)
+    (sweep,) = (r for r in given.rules if r.name == "sweep")
+    core, kept = Core(support=(0,)), Kept(there=True)
+    assert list(sweep.call(core, kept))
+    assert not list(sweep.call(but(core, loading=True), kept))

@@ -18,6 +18,7 @@ from groupcheck.model.engine import ScopeError, Spec
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.cooperative import CooperativeScope, cooperative
 from groupcheck.model.protocol.classic.group import Core, Seat, Seats, Walk
+from groupcheck.model.protocol.classic.moving import moving
 from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.progress.generations import (
     Collect,
@@ -48,7 +49,8 @@ def _spec(scope: Scope) -> Spec:
     """Of the variant whose scope it is."""
     if isinstance(scope, ScopeOfBoth):
         return load("cooperative_static").spec(scope)
-    return cooperative(spec(scope)) if isinstance(scope, CooperativeScope) else spec(scope)
+    features = [cooperative, moving] if isinstance(scope, CooperativeScope) else [moving]
+    return composed(spec(scope), features)
 
 
 def _core(space: Space, state: Numbers) -> Core:
@@ -104,16 +106,22 @@ def meaning(space: Space, state: Numbers, compared: bool) -> Any:
     ahead, logged = core.generation - least, bool(core.durable[0])
     core = attrs.evolve(core, generation=0, durable=(logged, *core.durable[1:]))
     processes = []
-    of_each = list(zip(named["seats"], named["client"], named["link"], strict=True))
-    ranked = sorted({n for n in numbers_in(tuple(of_each)) if n != -1 and n < least}, reverse=True)
+    mentions = [
+        named[slot] for slot in ("seats", "client", "link", "former_seats") if slot in named
+    ]
+    of_each, former = list(zip(*mentions, strict=True)), named.get("former")
+    ours = (former.generation,) if former and former.generation else ()  # all processes mention it
+    every = {*ours, *numbers_in(tuple(of_each))}
+    ranked = sorted({n for n in every if n != -1 and n < least}, reverse=True)
     for parts in of_each:
-        mentioned = numbers_in(parts)
+        mentioned = [*ours, *numbers_in(parts)]
         # A cooperative leader compares the claims of different members.
         past = ranked if compared else list(dict.fromkeys(n for n in mentioned if n in ranked))
         new = {n: n - least if n >= least else -2 - past.index(n) for n in mentioned if n != -1}
         new[-1] = -1
         processes.append(with_numbers(parts, new))
-    return (core, ahead, named["budget"], named["offsets"], tuple(processes))
+    remembered = former and attrs.evolve(former, generation={**new, 0: None}[former.generation])
+    return (core, ahead, named["budget"], named["offsets"], tuple(processes), remembered)
 
 
 def steps(space: Space, state: Numbers, meanings: dict[Numbers, Any]) -> Steps:
@@ -126,6 +134,7 @@ def steps(space: Space, state: Numbers, meanings: dict[Numbers, Any]) -> Steps:
     }
 
 
+MOVES = {"fail_over": 1}
 SCOPES = [
     (Scope(members=1, generations=4, any_faults=1), True),
     (Scope(members=1, generations=5, any_faults=2), True),
@@ -135,6 +144,9 @@ SCOPES = [
     (CooperativeScope(members=2, generations=4, records=0, faults={"disconnect": 1}), False),
     (ScopeOfBoth(members=1, generations=4, faults={"crash": 1, "append_failure": 1}), False),
     (ScopeOfBoth(members=2, generations=3, records=0, faults={"crash": 1}), False),
+    (Scope(members=1, generations=4, faults={"fail_over": 1, "crash": 1}, phases=True), True),
+    (Scope(members=1, generations=4, faults={"fail_over": 2}, phases=True), True),
+    (CooperativeScope(members=1, generations=4, faults=MOVES, phases=True), False),
 ]
 
 

@@ -111,9 +111,10 @@ def expire_offsets(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcom
 def sweep(core: Core, offsets: Kept) -> Iterator[tuple[Core, Kept]]:
     """The same sweep where it is no fault: with --progress nobody counts how often it happens, and
     the retention of a group that stays Empty passes in the end. It is longer than the session of
-    somebody who is about to join.
+    somebody who is about to join. A coordinator that has not loaded the group sweeps nothing.
     """
-    if core.phase == Phase.EMPTY and not offsets.pending and not core.pending:
+    empty = core.phase == Phase.EMPTY and not core.pending and not core.loading
+    if empty and not offsets.pending:
         yield _gone(core, but(offsets, other=False))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from groupcheck.model.protocol.classic import covers
-from groupcheck.model.protocol.classic.covers import cover, derived
+from groupcheck.model.protocol.classic.covers import PHASES_SCOPE, ROWS_IN_PHASES, cover, derived
 from groupcheck.model.protocol.classic.keeping.scope import MORE
 
 COVERS = derived(
@@ -68,6 +68,24 @@ COVERS = derived(
         any_faults=1,
         commits="transactions",
     ),
+    cover(
+        """
+        fetch_answer:retry former_offset_fetch:committed former_offset_fetch:not_coordinator
+        former_offset_fetch:nothing offset_fetch:loading
+        """,
+        **PHASES_SCOPE,
+    ),
+    cover(
+        """
+        former_offset_fetch:unstable former_txn_offset_commit:not_coordinator txn_answer:retry
+        txn_offset_commit:loading
+        """,
+        members=1,
+        generations=1,
+        faults={"fail_over": 1},
+        phases=True,
+        commits="transactions",
+    ),
 )
 
 TIMERS = ("append_failure", "session_timeout", "rebalance_timeout", "sync_timeout")
@@ -114,4 +132,6 @@ CONFORMED: tuple[Mapping[str, Any], ...] = (
     ASKED,
     {**ASKED, "settings": IN_TRANSACTIONS},
     {**ASKED, "faults": {"fail_over": 1, "session_timeout": 1}, "settings": IN_TRANSACTIONS},
+    ROWS_IN_PHASES,
+    {**ROWS_IN_PHASES, "settings": {"phases": "yes", **IN_TRANSACTIONS}},
 )

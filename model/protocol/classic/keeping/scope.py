@@ -31,7 +31,6 @@ COMMITS = ("consumer", "transactions", "anonymous")
 class KeepingScope(Scope):
     """What bounds a run, with what clients do about offsets."""
 
-    NO_PHASES: ClassVar[str] = "its phases do not know transactions and administrators"
     NO_STYLES: ClassVar[str] = "`commits` says here who commits"
 
     MORE: ClassVar[Mapping[str, str]] = MORE

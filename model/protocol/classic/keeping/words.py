@@ -5,6 +5,7 @@ from __future__ import annotations
 from groupcheck.model.protocol.classic.keeping.admin import ADMIN_RULES
 from groupcheck.model.protocol.classic.telling import CODES, DOES, HEARS, NOTES, TO_MEMBER, Words
 from groupcheck.model.protocol.codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
     GROUP_ID_NOT_FOUND,
     ILLEGAL_GENERATION,
     UNKNOWN_MEMBER_ID,
@@ -75,15 +76,19 @@ WORDS = Words(
         "offset_fetch:committed": 0,
         "offset_fetch:nothing": 0,
         "offset_fetch:unstable": UNSTABLE_OFFSET_COMMIT,
+        "txn_offset_commit:loading": COORDINATOR_LOAD_IN_PROGRESS,
+        "offset_fetch:loading": COORDINATOR_LOAD_IN_PROGRESS,
     },
     hears={
         **HEARS,
         "txn_answer:added": "",
+        "txn_answer:retry": "",
         "txn_answer:refused": "aborts its transaction and reads on from the committed offset",
         "fetch_answer:started": "starts at the committed offset",
         "fetch_answer:reset": "finds none, and starts where auto.offset.reset says",
         "fetch_answer:stopped": "finds none, and stops with an error",
         "fetch_answer:unstable": "",
+        "fetch_answer:retry": "",
         "erase": "",
     },
     notes={

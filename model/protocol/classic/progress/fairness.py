@@ -12,6 +12,8 @@ moment on, it happens.
 - The coordinator reads the next request of a connection when it has answered the last.
 - An append commits, that of a static member's new id as well, unless it fails: the coordinator
   waits for either (`offsets.commit.timeout.ms` bounds it).
+- A coordinator that loads the group has loaded it in the end, and a former one learns that it is
+  no longer the coordinator. From then on whoever looks for the coordinator finds it.
 - The initial delay ends, and timers fire that wait for nobody or for somebody who will never come.
 
 Not fair, so a run may do without:
@@ -39,6 +41,8 @@ FAIR: tuple[Fairness, ...] = (
     weak("late_request"),
     weak("append_committed"),
     weak("takeover_committed"),
+    weak("load_group"),
+    weak("former_learns"),
     weak("initial_delay"),
     weak("rebalance_timeout:nobody"),
     weak("rebalance_timeout:rejected"),

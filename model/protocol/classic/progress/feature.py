@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import attrs
 
-from groupcheck.model.engine import ScopeError, Spec
+from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic.progress.fairness import FAIR
 from groupcheck.model.protocol.classic.progress.generations import relative_generations
 from groupcheck.model.protocol.classic.progress.processes import processes_told_apart
@@ -21,12 +21,6 @@ def progress(spec: Spec) -> Spec:
     and would end the search before a loop is found; a state from which nothing leads on is the
     simplest loop.
     """
-    if spec.scope.phases:
-        raise ScopeError(
-            "--progress has a fail-over in one step, not in its phases",
-            where="--set phases",
-            do="leave it out",
-        )
     endless = attrs.evolve(
         spec,
         scope=attrs.evolve(spec.scope, generations=None),

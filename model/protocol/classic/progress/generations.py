@@ -11,24 +11,29 @@ connection and seats mention them. A cooperative leader compares the claims of d
 and asks which is later. There another walk collects the numbers below the base of all processes
 first; the latest becomes -2.
 
+A former coordinator that does not know yet that it no longer is one (see `moving`) remembers a
+generation and claims, which processes mention, too. Its generation is the first number below the
+base of every process, so that all of them write it alike.
+
 Without this the same group with other numbers is another state for ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import attrs
 from attrs import define, field, frozen
 
 from groupcheck.model.engine import Path, Spec, but, urgent
+from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.client import Client
-from groupcheck.model.protocol.classic.group import REST, Core, Errand, Seats, Walk
+from groupcheck.model.protocol.classic.group import REST, Core, Errand, Record, Seats, Walk
 from groupcheck.model.protocol.classic.rounds import answer_joins
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.walks import end_walk
-from groupcheck.model.protocol.feature import inserted, own, rebuilt, rewritten
+from groupcheck.model.protocol.feature import extended, inserted, own, rebuilt, rewritten
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup, Request, Store
 
@@ -55,9 +60,13 @@ class Collect(Errand):
 
 def relative_generations(spec: Spec) -> Spec:
     """The feature: generations are relative, and the scope does not bound them."""
-    usual = own(spec, end_walk)
-    spec = inserted(spec, usual, *([collect] if spec.scope.cooperative else []), renumber)
-    return rebuilt(spec, [rewritten(usual, _renumbering(usual.call))])
+    usual, moves = own(spec, end_walk), "former" in spec.slots
+    visits = [collect] if spec.scope.cooperative else []
+    if moves:
+        walks = [extended(r, _with_former_seats, "former_seats") for r in (*visits, renumber)]
+    else:
+        walks = [*visits, renumber]
+    return rebuilt(inserted(spec, usual, *walks), [_renumbering(usual, moves)])
 
 
 def base(core: Core) -> int:
@@ -65,19 +74,31 @@ def base(core: Core) -> int:
     return core.durable[0] if "fail_over" in core.keeps else core.generation
 
 
-def renumbered(core: Core, scope: Scope) -> Core:
+def renumbered(core: Core, former: Core | None, scope: Scope) -> tuple[Core, Core | None]:
     """Begin, if the base has grown."""
     by = base(core) - BASE
     if by <= 0:
-        return core
+        return core, former
     logged, *record = core.durable
     durable = (logged - by, *record) if "fail_over" in core.keeps else core.durable
-    return but(
+    begun = former is not None and former.generation not in (0, NO_GENERATION)
+    past = (former.generation,) if former and begun and former.generation - by < BASE else ()
+    errand = Renumber(by=by, past=past)
+    core = but(
         core,
         generation=core.generation - by,
         durable=durable,
-        errands=(Collect(renumber=Renumber(by=by)) if scope.cooperative else Renumber(by=by),),
+        errands=(Collect(renumber=errand) if scope.cooperative else errand,),
     )
+    return core, former if scope.cooperative else _former_renumbered(former, errand)
+
+
+def _former_renumbered(former: Core | None, errand: Renumber) -> Core | None:
+    """A former coordinator with its generation written as processes are about to write it."""
+    if former is None or not former.generation:
+        return former
+    number = _Numbers(errand.by, list(errand.past))
+    return but(former, generation=number(former.generation))
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Collect))
@@ -118,9 +139,32 @@ def numbered(
         late=_written(link.late, number),
         request=_written(link.request, number),
     )
-    ids = [(id, but(seat, claimed=number(seat.claimed))) for id, seat in seats]
+    ids = _claims(number, seats)
     durable = [(id, but(seat, claimed=number(seat.claimed))) for id, seat in seats.durable]
-    return but(seats, ids=tuple(ids), durable=tuple(durable)), client, link
+    return but(seats, ids=ids, durable=tuple(durable)), client, link
+
+
+def _claims(number: Callable[[int], int], seats: Seats) -> Record:
+    """What the coordinator knows of the ids of one process, with their claims changed."""
+    return tuple([(id, but(seat, claimed=number(seat.claimed))) for id, seat in seats])
+
+
+def _with_former_seats(
+    before: dict[str, Any], label: str, after: dict[str, Any], scope: Scope
+) -> dict[str, Any]:
+    """A visit goes on with what a former coordinator knows of the process."""
+    walk: Walk[Any] = before["walk"]
+    collects = isinstance(walk.errand, Collect)
+    errand: Renumber = walk.errand.renumber if collects else walk.errand
+    number = _Numbers(errand.by, list(errand.past))
+    numbered(number, before["seats"], before["client"], before["link"])
+    seats: Seats = before["former_seats"]
+    claims = _claims(number, seats)
+    if not collects:
+        return {**after, "former_seats": but(seats, ids=claims)}
+    past = tuple(sorted(number.past, reverse=True))
+    found = walk.passed(Collect(renumber=but(errand, past=past)), scope)
+    return {**after, "walk": found}
 
 
 def _written(request: Any, number: Callable[[int], int]) -> Any:
@@ -158,24 +202,30 @@ class _Numbers:
         return FIRST_PAST - self.past.index(generation)
 
 
-def _renumbering(usual: Callable[..., Iterable[Any]]) -> Callable[..., Iterable[Any]]:
-    def end_walk(
-        core: Core, walk: Walk[Errand], scope: Scope
-    ) -> Iterator[tuple[Core, Walk[Errand]]]:
+def _renumbering(usual: Rule, moves: bool) -> Rule:
+    """`moves`: there may be a former coordinator."""
+
+    def end_walk(*given: Any) -> Iterator[tuple[Any, ...]]:
         """All members are visited: the group gets what the walk has found. If a generation or a
         record has begun with it, generations are written anew.
         """
+        core, walk, scope = given[0], given[1], given[-1]
+        former: Core | None = given[2] if moves else None
+        found: list[tuple[Core, Walk[Errand], Core | None]] = []
         if isinstance(walk.errand, Renumber):
-            yield core, REST
-            return
-        if isinstance(walk.errand, Collect):
-            yield but(core, errands=(walk.errand.renumber,)), REST
-            return
-        for after, rest in usual(core, walk, scope):
-            goes_on = after.errands or rest != REST
-            yield (after if goes_on else renumbered(after, scope)), rest
+            found = [(core, REST, former)]
+        elif isinstance(walk.errand, Collect):
+            errand = walk.errand.renumber
+            found = [(but(core, errands=(errand,)), REST, _former_renumbered(former, errand))]
+        else:
+            for after, rest in usual.call(core, walk, scope):
+                goes_on = after.errands or rest != REST
+                now = (after, former) if goes_on else renumbered(after, former, scope)
+                found.append((now[0], rest, now[1]))
+        yield from (one if moves else one[:2] for one in found)
 
-    return end_walk
+    assert usual.slots == ("core", "walk")
+    return rewritten(usual, end_walk, *usual.slots, *(("former",) if moves else ()))
 
 
 # -- back to absolute numbers, for stories

@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 
 from groupcheck.model.engine import Spec, array, but, rule
+from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client_faults
 from groupcheck.model.protocol.classic.client import (
     Client,
@@ -59,7 +60,7 @@ POLLS = (
 @rule
 def start(client: Client, link: Link, scope: Scope) -> Iterator[tuple[Client, Link]]:
     """A process that is down is started: it polls and sends its first JoinGroup."""
-    if client == NOT_RUNNING and link.idle:
+    if client == NOT_RUNNING and link.idle and not link.seeks:
         after, request = joining(Client(), scope)
         yield after, send(link, request)
 
@@ -78,7 +79,7 @@ def processes_told_apart(spec: Spec) -> Spec:
     spec = attrs.evolve(
         spec,
         rules=[
-            _crashing
+            _crashing(r)
             if r.name == client_faults.crash.name
             else outcomes_changed(r, _down)
             if r.name in {e.name for e in ENDS}
@@ -93,13 +94,14 @@ def processes_told_apart(spec: Spec) -> Spec:
     return rebuilt(spec, hung, [start, hang], client=array(members, NOT_RUNNING))
 
 
-def _crash(client: Client, link: Link, budget: Budget) -> Iterator[tuple[Client, Link, Budget]]:
-    """The process dies. It may be started again."""
-    if client != NOT_RUNNING:
-        yield NOT_RUNNING, Link(late=link.late), budget.spend("crash")
+def _crashing(usual: Rule) -> Rule:
+    def crash(client: Client, *given: Any) -> Iterator[Any]:
+        """The process dies. It may be started again."""
+        if client != NOT_RUNNING:  # a member that was reset runs, too
+            for _, *after in usual.call(NOT_RUNNING, *given):
+                yield NOT_RUNNING, *after
 
-
-_crashing = rewritten(client_faults.crash, _crash)
+    return rewritten(usual, crash)
 
 
 def _down(before: dict[str, Any], label: str, after: dict[str, Any]) -> dict[str, Any] | None:

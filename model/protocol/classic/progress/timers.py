@@ -72,7 +72,11 @@ def _remembered(budget: Budget) -> tuple[str, ...]:
 
 
 def _close_books(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
-    """The last fail-over has happened, and what was remembered for it is reset."""
+    """The last fail-over has happened, and what was remembered for it is reset once the group is
+    loaded.
+    """
+    if core.loading:
+        return
     yield keeping(core, _remembered(budget)), but(budget, closing=False)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from groupcheck.model.protocol.classic import covers
-from groupcheck.model.protocol.classic.covers import cover, derived
+from groupcheck.model.protocol.classic.covers import IN_PHASES, PHASES_SCOPE, cover, derived
+from groupcheck.model.protocol.variant import Cover
 
 COVERS = derived(
     covers.COVERS,
@@ -53,4 +54,5 @@ COVERS = derived(
         topics="t:1",
         faults={"delay_request": 1, "disconnect": 1},
     ),
+    Cover({**PHASES_SCOPE, "topics": "t:1"}, IN_PHASES.reaches),
 )
