@@ -38,7 +38,8 @@ from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, unlogged
-from groupcheck.model.protocol.classic.keeping.kept import Kept
+from groupcheck.model.protocol.classic.keeping.admin import expire_offsets
+from groupcheck.model.protocol.classic.keeping.kept import Kept, ranked
 from groupcheck.model.protocol.classic.keeping.transactions import write_marker
 from groupcheck.model.protocol.classic.moving import (
     NOBODY,
@@ -170,8 +171,10 @@ class Rows:
         yield from self._of_offsets(memory)
         yield from self.armed(memory)
         for instance in self._see.ordinary:
-            if instance.rule.name not in OF_THE_GROUP:
-                yield Fires(instance.rule.name, instance.me)
+            name = instance.rule.name
+            deletes = name == expire_offsets.name and memory.kept is not None and memory.kept.other
+            if name not in OF_THE_GROUP and (not deletes or self._settled(memory)):
+                yield Fires(name, instance.me)
 
     def _of_offsets(self, memory: Memory) -> Iterator[Input]:
         """Fetches, and the ends of transactions. A fetch that is not stable sees no commit in
@@ -179,7 +182,7 @@ class Rows:
         """
         if memory.kept is not None and self.scope.records:
             yield Asks(0, OffsetFetch())
-            if not self.scope.has("append_failure") and not self.scope.has("fail_over"):
+            if not self.scope.has("append_failure"):
                 yield Asks(0, OffsetFetch(stable=False))
             for me, txn in enumerate(memory.txns):
                 if not txn.idle and self._writes(memory):
@@ -285,23 +288,25 @@ class Rows:
             if seat is not None and seat.member and memory.kept is None:
                 yield OffsetCommit(id, core.generation, COMMITTED + 1)
             yield LeaveGroup(id)
-        if me == 0 and self._transacts(memory):
-            yield TxnOffsetCommit(NO_ID, NO_GENERATION, TXN_COMMITTED)
+        if self._transacts(memory):
+            yield TxnOffsetCommit(NO_ID, NO_GENERATION, TXN_COMMITTED + me)
 
     def _transacts(self, memory: Memory) -> bool:
-        """Are there transactions in the rows? One process has one: of several that are open, the
-        model notes the order in ever larger numbers.
+        """Are there transactions in the rows? Each process has one. Only that of the first one is
+        sent with an id and a generation, too.
         """
         return self._writes(memory) and getattr(self.scope, "transactional", False)
 
     def _writes(self, memory: Memory) -> bool:
-        """Are there commits in the rows? Where a fail-over may follow, only while the log has
-        nothing in flight: the model answers a commit at once, and lets a fail-over find it without
-        the record of the group before it.
+        """Are there commits in the rows?"""
+        return memory.kept is not None and self.scope.records > 0 and self._settled(memory)
+
+    def _settled(self, memory: Memory) -> bool:
+        """May something be appended to the log, as far as the memory says? Where a fail-over may
+        come, not behind a plan in flight: the model answers a commit at once, and lets a fail-over
+        find it without the plan. (`standing.possible` knows of plans that the model has forgotten.)
         """
-        core, loses = memory.core, self.scope.has("fail_over")
-        settled = core.durable[0] == core.generation and not core.appending
-        return memory.kept is not None and self.scope.records > 0 and (settled or not loses)
+        return not memory.core.appending or not self.scope.has("fail_over")
 
     def _hides(self, me: int, memory: Memory) -> bool:
         """May another takeover's record hold an id of this process that the model would forget?"""
@@ -427,8 +432,8 @@ class Rows:
         known = Memory(named["core"], named["seats"], former=former, former_seats=seats)
         if not isinstance(named["offsets"], Kept):
             return known
-        kept = but(named["offsets"], disturbed=False)  # a ghost
-        return attrs.evolve(known, kept=kept, txns=named["txn"])
+        kept, txns = ranked(named["offsets"], named["txn"])
+        return attrs.evolve(known, kept=but(kept, disturbed=False), txns=txns)  # a ghost
 
     def _stored(self, reaction: Reaction) -> int | None:
         offsets: Offsets = reaction.state[self._see.at["offsets", None]]
