@@ -164,7 +164,8 @@ class Rows:
             return
         for me in range(self.scope.members):
             if memory.former is None:
-                for request in self._requests(me, memory):
+                asks = self._produces if self._only_produces(me) else self._requests
+                for request in asks(me, memory):
                     yield Asks(me, request)
                 yield from self._relisted(me, memory.seats[me])
             yield from self._asks_former(me, memory)
@@ -283,19 +284,30 @@ class Rows:
                 yield Heartbeat(id, generation)
                 if memory.kept is None or self._writes(memory):
                     yield OffsetCommit(id, generation, COMMITTED - 1)
-                if me == 0 and self._transacts(memory):
+                if self._transacts(me, memory):
                     yield TxnOffsetCommit(id, generation, TXN_COMMITTED)
             if seat is not None and seat.member and memory.kept is None:
                 yield OffsetCommit(id, core.generation, COMMITTED + 1)
             yield LeaveGroup(id)
-        if self._transacts(memory):
+        yield from self._produces(me, memory)
+
+    def _produces(self, me: int, memory: Memory) -> Iterator[Request]:
+        """What a producer commits that knows of no member."""
+        if self._transacts(me, memory):
             yield TxnOffsetCommit(NO_ID, NO_GENERATION, TXN_COMMITTED + me)
 
-    def _transacts(self, memory: Memory) -> bool:
-        """Are there transactions in the rows? Each process has one. Only that of the first one is
-        sent with an id and a generation, too.
+    def _transacts(self, me: int, memory: Memory) -> bool:
+        """Does the process commit in transactions? With several members of a group only the first
+        one does: each more of them would make seven times as many memories.
         """
-        return self._writes(memory) and getattr(self.scope, "transactional", False)
+        produces = me == 0 or self._only_produces(me)
+        return produces and self._writes(memory) and getattr(self.scope, "transactional", False)
+
+    def _only_produces(self, me: int) -> bool:
+        """Is the process a producer that is no member? So are all but the first one where
+        producers commit anonymously.
+        """
+        return me > 0 and getattr(self.scope, "commits", "") == "anonymous"
 
     def _writes(self, memory: Memory) -> bool:
         """Are there commits in the rows?"""
