@@ -72,7 +72,8 @@ COVERS = derived(
 
 TIMERS = ("append_failure", "session_timeout", "rebalance_timeout", "sync_timeout")
 IN_TRANSACTIONS = {"commits": "transactions"}
-# Arguments of `conform`. An administrator's requests and fail-overs have rows of their own.
+OUTSIDE = ("fail_over", *MORE)
+# Arguments of `conform`.
 ASKED: Mapping[str, Any] = {
     "members": 1,
     "generations": 1,
@@ -100,7 +101,7 @@ EXECUTED: tuple[Mapping[str, Any], ...] = (
     {
         "members": 1,
         "generations": 1,
-        "faults": dict.fromkeys(MORE, 1),
+        "faults": dict.fromkeys(OUTSIDE, 1),
         "settings": {"commits": "consumer"},
     },
     {
@@ -113,5 +114,11 @@ EXECUTED: tuple[Mapping[str, Any], ...] = (
 CONFORMED: tuple[Mapping[str, Any], ...] = (
     ASKED,
     {**ASKED, "settings": IN_TRANSACTIONS},
-    {**ASKED, "faults": {"fail_over": 1, "session_timeout": 1}, "settings": IN_TRANSACTIONS},
+    {
+        **ASKED,
+        "faults": dict.fromkeys((*OUTSIDE, "session_timeout"), 1),
+        "settings": IN_TRANSACTIONS,
+    },
+    # The second process is a producer alone.
+    {**ASKED, "members": 2, "faults": {}, "settings": {"commits": "anonymous"}},
 )
