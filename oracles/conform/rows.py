@@ -38,7 +38,7 @@ from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, unlogged
-from groupcheck.model.protocol.classic.keeping.admin import expire_offsets
+from groupcheck.model.protocol.classic.keeping.admin import delete_groups, expire_offsets
 from groupcheck.model.protocol.classic.keeping.kept import Kept, ranked
 from groupcheck.model.protocol.classic.keeping.transactions import write_marker
 from groupcheck.model.protocol.classic.moving import (
@@ -173,7 +173,8 @@ class Rows:
         yield from self.armed(memory)
         for instance in self._see.ordinary:
             name = instance.rule.name
-            deletes = name == expire_offsets.name and memory.kept is not None and memory.kept.other
+            sweeps = name == expire_offsets.name and memory.kept is not None and memory.kept.other
+            deletes = sweeps or name == delete_groups.name
             if name not in OF_THE_GROUP and (not deletes or self._settled(memory)):
                 yield Fires(name, instance.me)
 
@@ -315,10 +316,13 @@ class Rows:
 
     def _settled(self, memory: Memory) -> bool:
         """May something be appended to the log, as far as the memory says? Where a fail-over may
-        come, not behind a plan in flight: the model answers a commit at once, and lets a fail-over
-        find it without the plan. (`standing.possible` knows of plans that the model has forgotten.)
+        come, not behind a plan in flight, or one whose append has timed out: the model answers a
+        commit at once, and lets a fail-over find it without the plan. (`standing.possible` knows
+        of plans in flight that the model has forgotten.)
         """
-        return not memory.core.appending or not self.scope.has("fail_over")
+        core, has = memory.core, self.scope.has
+        written = core.durable[0] == core.generation or not has("append_failure")
+        return not has("fail_over") or (written and not core.appending)
 
     def _hides(self, me: int, memory: Memory) -> bool:
         """May another takeover's record hold an id of this process that the model would forget?"""

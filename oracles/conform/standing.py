@@ -126,7 +126,8 @@ def possible(
     takeovers, the one that was appended first is replicated first. A plan that a fail-over will not
     find stands in the log before everything that is appended to it.
     """
-    behind = before.kept is not None and "fail_over" in before.core.keeps and at.log.in_flight
+    lost = at.log.written > at.log.replicated
+    behind = before.kept is not None and "fail_over" in before.core.keeps and lost
     if behind and any(keeping.follows(before, given, outcome) for outcome in outcomes):
         return False
     if not isinstance(given, Fires):
