@@ -34,6 +34,7 @@ from groupcheck.oracles.conform.sending import move
 from groupcheck.oracles.conform.standing import (
     Move,
     Standing,
+    append_fails,
     kept_until,
     late_codes,
     log_after,
@@ -129,6 +130,10 @@ def answers_differ(
     expected: dict[int, Told] = {
         waited.get(t.member, -1) if t.parked else moved.asked: t for t in outcome.told
     }
+    if append_fails(before, outcome) and moved.asked in expected:  # the last member leaves
+        own = expected[moved.asked]
+        failed = attrs.evolve(own.answer, code=COORDINATOR_NOT_AVAILABLE)
+        expected[moved.asked] = attrs.evolve(own, answer=failed)
     memory = outcome.after
     if isinstance(given, Asks) and given.former and before.former is not None and at.former:
         memory, now = Memory(before.former, before.former_seats), at.former

@@ -11,7 +11,6 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.model.protocol.classic.keeping.scope import MORE as KEEPING
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
@@ -420,13 +419,6 @@ def rows_at(
         assignor="range",
     )
     scope, bug = about.spec.scope, about.mutation
-    if scope.has("fail_over") and any(scope.has(fault) for fault in KEEPING):
-        raise UserError(
-            "the rows of an administrator's requests have no fail-over: some wait until the record"
-            " of an Empty group is replicated, which the model lets a fail-over lose",
-            where="--fault fail_over",
-            do="name either fail_over or " + ", ".join(KEEPING),
-        )
     found = executable(variant)
     spec = found.spec(scope)
     if bug is not None:

@@ -135,6 +135,13 @@ def appended(before: Memory, given: Input, outcome: Outcome) -> list[tuple[objec
     return None
 
 
+def follows(before: Memory, given: Input, outcome: Outcome) -> bool:
+    """Is a record of offsets appended, or waited for the records before it?"""
+    waits = isinstance(given, Fires) and given.rule == admin.delete_groups.name
+    stores = outcome.stored is not None or pends(given, outcome)
+    return waits or stores or bool(appended(before, given, outcome))
+
+
 def offsets_differ(memory: Memory, real: Real) -> Iterator[str]:
     """What differs between the real offsets in memory and the model's."""
     kept = memory.kept

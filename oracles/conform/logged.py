@@ -16,6 +16,7 @@ from groupcheck.oracles.conform.row import Asks, Input, Memory, Outcome
 from groupcheck.oracles.conform.sending import planned_shares
 from groupcheck.oracles.conform.standing import (
     Standing,
+    append_fails,
     empties,
     leads_with,
 )
@@ -51,6 +52,8 @@ def _appended(
     before: Memory, given: Input, outcome: Outcome, now: Standing, scope: Scope
 ) -> list[Any]:
     memory = outcome.after
+    if append_fails(before, outcome):
+        return []
     outside = keeping.appended(before, given, outcome)
     if outside is not None:
         return outside

@@ -87,13 +87,15 @@ class RandomWalk:
         return (
             given
             for given in rows.inputs(self.memory)
-            if isinstance(given, Fires) and possible(self._ahead, given)
+            if isinstance(given, Fires) and possible(self._ahead, self.memory, given)
         )
 
     def inputs(self) -> Iterator[Input]:
         """All that may come next."""
         return (
-            given for given in self._rows[True].inputs(self.memory) if possible(self._ahead, given)
+            given
+            for given in self._rows[True].inputs(self.memory)
+            if possible(self._ahead, self.memory, given)
         )
 
     def step(self, given: Input, *, two_step: bool = True, lost: bool = False) -> bool:
@@ -103,7 +105,7 @@ class RandomWalk:
         Raises `Disagreement`, perhaps about an earlier step.
         """
         outcomes = self._rows[two_step].outcomes(self.memory, given)
-        if not outcomes or not possible(self._ahead, given):
+        if not outcomes or not possible(self._ahead, self.memory, given, outcomes):
             return False
         held = self._ahead.log.held
         if not two_step or held:

@@ -39,7 +39,8 @@ from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.former import NOBODY, SENT_AWAY
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, unlogged
-from groupcheck.model.protocol.classic.keeping.kept import Kept
+from groupcheck.model.protocol.classic.keeping.admin import delete_groups, expire_offsets
+from groupcheck.model.protocol.classic.keeping.kept import Kept, ranked
 from groupcheck.model.protocol.classic.keeping.transactions import write_marker
 from groupcheck.model.protocol.classic.moving import (
     WAYS,
@@ -162,15 +163,19 @@ class Rows:
             return
         for me in range(self.scope.members):
             if memory.former is None:
-                for request in self._requests(me, memory):
+                asks = self._produces if self._only_produces(me) else self._requests
+                for request in asks(me, memory):
                     yield Asks(me, request)
                 yield from self._relisted(me, memory.seats[me])
             yield from self._asks_former(me, memory)
         yield from self._of_offsets(memory)
         yield from self.armed(memory)
         for instance in self._see.ordinary:
-            if instance.rule.name not in OF_THE_GROUP:
-                yield Fires(instance.rule.name, instance.me)
+            name = instance.rule.name
+            sweeps = name == expire_offsets.name and memory.kept is not None and memory.kept.other
+            deletes = sweeps or name == delete_groups.name
+            if name not in OF_THE_GROUP and (not deletes or self._settled(memory)):
+                yield Fires(name, instance.me)
 
     def _of_offsets(self, memory: Memory) -> Iterator[Input]:
         """Fetches, and the ends of transactions. A fetch that is not stable sees no commit in
@@ -178,7 +183,7 @@ class Rows:
         """
         yield from (Asks(0, request) for request in self._fetches(0, memory))
         if memory.kept is not None and self.scope.records:
-            if not self.scope.has("append_failure") and not self.scope.has("fail_over"):
+            if not self.scope.has("append_failure"):
                 yield Asks(0, OffsetFetch(stable=False))
             for me, txn in enumerate(memory.txns):
                 if not txn.idle and self._writes(memory):
@@ -285,28 +290,44 @@ class Rows:
                 yield Heartbeat(id, generation)
                 if memory.kept is None or self._writes(memory):
                     yield OffsetCommit(id, generation, COMMITTED - 1)
-                if me == 0 and self._transacts(memory):
+                if self._transacts(me, memory):
                     yield TxnOffsetCommit(id, generation, TXN_COMMITTED)
             if seat is not None and seat.member and memory.kept is None:
                 yield OffsetCommit(id, core.generation, COMMITTED + 1)
             yield LeaveGroup(id)
-        if me == 0 and self._transacts(memory):
-            yield TxnOffsetCommit(NO_ID, NO_GENERATION, TXN_COMMITTED)
+        yield from self._produces(me, memory)
 
-    def _transacts(self, memory: Memory) -> bool:
-        """Are there transactions in the rows? One process has one: of several that are open, the
-        model notes the order in ever larger numbers.
+    def _produces(self, me: int, memory: Memory) -> Iterator[Request]:
+        """What a producer commits that knows of no member."""
+        if self._transacts(me, memory):
+            yield TxnOffsetCommit(NO_ID, NO_GENERATION, TXN_COMMITTED + me)
+
+    def _transacts(self, me: int, memory: Memory) -> bool:
+        """Does the process commit in transactions? With several members of a group only the first
+        one does: each more of them would make seven times as many memories.
         """
-        return self._writes(memory) and getattr(self.scope, "transactional", False)
+        produces = me == 0 or self._only_produces(me)
+        return produces and self._writes(memory) and getattr(self.scope, "transactional", False)
+
+    def _only_produces(self, me: int) -> bool:
+        """Is the process a producer that is no member? So are all but the first one where
+        producers commit anonymously.
+        """
+        return me > 0 and getattr(self.scope, "commits", "") == "anonymous"
 
     def _writes(self, memory: Memory) -> bool:
-        """Are there commits in the rows? Where a fail-over may follow, only while the log has
-        nothing in flight: the model answers a commit at once, and lets a fail-over find it without
-        the record of the group before it.
+        """Are there commits in the rows?"""
+        return memory.kept is not None and self.scope.records > 0 and self._settled(memory)
+
+    def _settled(self, memory: Memory) -> bool:
+        """May something be appended to the log, as far as the memory says? Where a fail-over may
+        come, not behind a plan in flight, or one whose append has timed out: the model answers a
+        commit at once, and lets a fail-over find it without the plan. (`standing.possible` knows
+        of plans in flight that the model has forgotten.)
         """
-        core, loses = memory.core, self.scope.has("fail_over")
-        settled = core.durable[0] == core.generation and not core.appending
-        return memory.kept is not None and self.scope.records > 0 and (settled or not loses)
+        core, has = memory.core, self.scope.has
+        written = core.durable[0] == core.generation or not has("append_failure")
+        return not has("fail_over") or (written and not core.appending)
 
     def _hides(self, me: int, memory: Memory) -> bool:
         """May another takeover's record hold an id of this process that the model would forget?"""
@@ -440,8 +461,8 @@ class Rows:
         )
         if not isinstance(named["offsets"], Kept):
             return known
-        kept = but(named["offsets"], disturbed=False)  # a ghost
-        return attrs.evolve(known, kept=kept, txns=named["txn"])
+        kept, txns = ranked(named["offsets"], named["txn"])
+        return attrs.evolve(known, kept=but(kept, disturbed=False), txns=txns)  # a ghost
 
     def _stored(self, reaction: Reaction) -> int | None:
         offsets: Offsets = reaction.state[self._see.at["offsets", None]]

@@ -27,6 +27,7 @@ from groupcheck.oracles.conform.row import (
 from groupcheck.oracles.conform.standing import (
     Move,
     Standing,
+    append_fails,
     kept,
     kept_until,
     leads_with,
@@ -36,7 +37,14 @@ from groupcheck.oracles.conform.standing import (
 )
 from groupcheck.oracles.conform.topics import layout_of, partitions_of, range_shares, topics_of
 from groupcheck.oracles.kafka import commands
-from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends, FailOver, Fire
+from groupcheck.oracles.kafka.commands import (
+    AutoCommit,
+    Command,
+    CommitAppends,
+    FailAppends,
+    FailOver,
+    Fire,
+)
 
 # Member i has timeouts of its own, and other ones once its subscription has changed.
 SESSION_MS, SESSION_STEP_MS = 10_000, 1000
@@ -58,6 +66,8 @@ def move(
     writes = leads or unwritten(before, outcome) or takeovers.begins(before, given, outcome)
     holds = writes and not at.log.held
     prelude: tuple[Command, ...] = (AutoCommit(on=False),) if holds else ()
+    if append_fails(before, outcome):
+        prelude = (FailAppends(),)
     if isinstance(given, Fires):
         outside = keeping.command(given)
         asks = isinstance(outside, commands.Request)

@@ -120,10 +120,17 @@ class Move:
         return (*self.first, *self.then)
 
 
-def possible(at: Standing, given: Input) -> bool:
+def possible(
+    at: Standing, before: Memory, given: Input, outcomes: tuple[Outcome, ...] = ()
+) -> bool:
     """Can the input happen there? A timer that has fired without effect is gone. Of several
-    takeovers, the one that was appended first is replicated first.
+    takeovers, the one that was appended first is replicated first. A plan that a fail-over will not
+    find stands in the log before everything that is appended to it.
     """
+    lost = at.log.written > at.log.replicated
+    behind = before.kept is not None and "fail_over" in before.core.keeps and lost
+    if behind and any(keeping.follows(before, given, outcome) for outcome in outcomes):
+        return False
     if not isinstance(given, Fires):
         return True
     if given.rule == takeover.takeover_committed.name:
@@ -145,6 +152,13 @@ def unwritten(before: Memory, outcome: Outcome) -> bool:
         and empties(before, outcome)
         and now.durable != (now.generation, False, None)
     )
+
+
+def append_fails(before: Memory, outcome: Outcome) -> bool:
+    """Does the append of that record fail by itself? In rows of offsets it does, so that later
+    appends may succeed; in others it is never replicated, and neither is any later one.
+    """
+    return before.kept is not None and unwritten(before, outcome)
 
 
 def leads_with(before: Memory, given: Input) -> bool:
@@ -215,6 +229,8 @@ def replicates(
     the next group record.
     """
     now, found = outcome.after.core, _found_after(at, before, given, outcome)
+    if append_fails(before, outcome):
+        return (AutoCommit(on=True),) if at.log.held and before.core.recorded else ()
     if unwritten(before, outcome):
         until = at.log.written if before.core.recorded else found
         return (CommitAppends(to=until),) if until > at.log.replicated else ()
@@ -327,11 +343,13 @@ def log_after(
     """The log after these commands of the move."""
     log, last = at.log, len(at.commands) + len(moved.first)
     chained = ends_at_once(outcome)
-    writes = _written(before, given, outcome)
-    throws = keeping.fails(outcome) or outcome.fails
+    lost = append_fails(before, outcome)
+    writes = 0 if lost else _written(before, given, outcome)
+    throws = keeping.fails(outcome) or outcome.fails or lost
     for number, command in enumerate(commands, len(at.commands) + 1):
         count = writes if number == last else 0
-        log = log.then(number, command, writes=count, chained=chained and count > 0, fails=throws)
+        twice = chained and number == last and (lost or count > 0)
+        log = log.then(number, command, writes=count, chained=twice, fails=throws)
     return log
 
 

@@ -137,7 +137,7 @@ class Tour:
         at = self._standing[place]
         staying: list[Row] = []
         for row in self._rows_of(place.memory):
-            if not possible(at, row.given):
+            if not possible(at, row.before, row.given, row.outcomes):
                 continue
             if row.stays:
                 staying.append(row)

@@ -13,6 +13,7 @@ from groupcheck.oracles.kafka.commands import (
     EndTxn,
     FailAppends,
     FailOver,
+    Fire,
     JoinGroup,
     LeaveGroup,
     ListGroups,
@@ -284,6 +285,39 @@ OFFSETS = (
             does(EndTxn(), 0),
             does(FailOver()),
             does(OffsetFetch(), 0, offsets=at(7)),
+        ],
+    ),
+    Situation(
+        "a fail-over may lose the record of an Empty group and find a commit that came later: the"
+        " append of the record has failed, and nobody is told",
+        "GroupMetadataManager.completeClassicGroupJoin; CoordinatorRuntime",
+        [
+            *stable(1),
+            does(FailAppends()),
+            does(Fire(timer="heartbeat-g-m1"), log=(), group={"state": "Empty", "generation": 2}),
+            does(OffsetCommit(offsets=at(7)), 0, log=(("offset", "t", 0, 7),)),
+            does(
+                FailOver(),
+                group={"state": "Stable", "generation": 1, "members": ("m1",)},
+            ),
+            does(OffsetFetch(), 0, offsets=at(7)),
+            # Members count again, and an administrator is refused again.
+            does(OffsetDelete(), 86),
+            does(DeleteGroups(), 68),
+        ],
+    ),
+    Situation(
+        "where that record is not replicated and no append fails, a later commit is lost with it",
+        "CoordinatorRuntime; the order of the log",
+        [
+            *stable(1),
+            does(AutoCommit(on=False)),
+            does(Fire(timer="heartbeat-g-m1"), group={"state": "Empty", "generation": 2}),
+            does(OffsetCommit(offsets=at(7)), name="commit"),
+            # The old connection breaks; nothing is answered.
+            does(FailOver(), group={"state": "Stable", "generation": 1, "members": ("m1",)}),
+            does(AutoCommit(on=True)),
+            does(OffsetFetch(), 0, offsets=at(-1)),
         ],
     ),
     Situation(

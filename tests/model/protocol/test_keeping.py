@@ -17,7 +17,14 @@ from groupcheck.model.protocol.classic import rules
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.keeping.commits import txn_offset_commit
 from groupcheck.model.protocol.classic.keeping.feature import keeping
-from groupcheck.model.protocol.classic.keeping.kept import NO_OFFSET, Fetched, Kept
+from groupcheck.model.protocol.classic.keeping.kept import (
+    NO_OFFSET,
+    VOID,
+    Fetched,
+    Kept,
+    Txn,
+    ranked,
+)
 from groupcheck.model.protocol.classic.keeping.scope import KeepingScope
 from groupcheck.model.protocol.classic.static import static_membership
 from groupcheck.model.protocol.codes import (
@@ -188,6 +195,16 @@ def test_of_two_transactions_the_record_that_was_written_later_wins(
     ]
     assert fetch(group) == (NONE, last)
     assert (kept(group).top, kept(group).place) == (0, 0)
+
+
+def test_places_are_numbered_anew_in_their_order() -> None:
+    first, last, deleted = Txn(offset=2, place=5), Txn(offset=3, place=9), Txn(offset=VOID)
+    some = Kept(pending=2, top=12, place=7)
+    kept, txns = ranked(some, (last, deleted, first))
+    assert [txn.place for txn in txns] == [3, 0, 1]
+    assert (kept.place, kept.top) == (2, 3)
+    before_all, _ = ranked(but(some, place=0), (last, deleted, first))
+    assert (before_all.place, before_all.top) == (0, 2)
 
 
 def test_offsets_and_open_transactions_survive_a_fail_over() -> None:

@@ -1,19 +1,38 @@
-"""The rows of offsets in full: a wrong model does not agree with the real coordinator, and what the
-rows cannot do is refused.
+"""The rows of offsets in full: a wrong model does not agree with the real coordinator, fail-overs
+stand beside what an administrator asks, and transactions of two producers overlap.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from groupcheck.model.engine import UserError
-from groupcheck.oracles.conform.conformance import conform
+from groupcheck.model.engine import but
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.protocol.classic.failover import fail_over
+from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.classic.keeping.admin import delete_offsets
+from groupcheck.model.protocol.feature import extended, own, rebuilt
+from groupcheck.model.variants import load
+from groupcheck.oracles.conform.conformance import conform, rows_at
+from groupcheck.oracles.conform.ledger import Ledger
+from groupcheck.oracles.conform.row import Fires
+from groupcheck.oracles.conform.rows import Rows
+from groupcheck.oracles.conform.tour import Tour
 from groupcheck.oracles.kafka.driver import Driver
+
+VARIANT = load("offsets")
 
 ONE: dict[str, Any] = {"members": 1, "generations": 1}
 IN_TRANSACTIONS = {**ONE, "faults": {}, "settings": {"commits": "transactions"}}
+TWO_PRODUCERS: dict[str, Any] = {
+    "members": 2,
+    "generations": 1,
+    "faults": {},
+    "settings": {"commits": "anonymous"},
+}
 
 
 def outside(fault: str) -> dict[str, Any]:
@@ -30,6 +49,7 @@ SEEN = {
     "outsider_overwrites_members": outside("reset_offsets"),
     "refused_reset_written": outside("reset_offsets"),
     "loaded_as_expired": outside("fail_over"),
+    "marker_order_wins": TWO_PRODUCERS,
 }
 
 
@@ -46,6 +66,61 @@ def test_a_model_with_a_bug_does_not_agree(bug: str, coordinator: Driver) -> Non
     assert found.verdict == "differs"
 
 
-def test_fail_overs_and_what_an_administrator_asks_have_rows_of_their_own() -> None:
-    with pytest.raises(UserError, match="no fail-over"):
-        conform("offsets", kafka="4.3.0", **ONE, faults={"fail_over": 1, "delete_groups": 1})
+def brings_back(delete_offsets: Rule) -> Rule:
+    """OffsetDelete, of which the log knows nothing."""
+
+    def change(before: Any, label: str, after: Any, scope: Any) -> dict[str, Any]:
+        logged = before["offsets"].logged
+        return {**after, "offsets": but(after["offsets"], logged=logged)}
+
+    return extended(delete_offsets, change)
+
+
+def settles(fail_over: Rule) -> Rule:
+    """A fail-over that finds the record of an Empty group wherever a commit came later."""
+
+    def change(before: Any, label: str, after: Any, scope: Any) -> dict[str, Any]:
+        core = before["core"]
+        if core.phase != Phase.EMPTY or before["offsets"].logged < 0:
+            return {**after}
+        return {**after, "core": but(after["core"], generation=core.generation)}
+
+    return extended(fail_over, change)
+
+
+WITH_FAIL_OVERS = ("fail_over", "reset_offsets", "delete_offsets")
+
+
+@pytest.mark.parametrize("wrong", [None, brings_back, settles])
+def test_a_fail_over_finds_what_an_administrator_was_told(
+    wrong: Callable[[Rule], Rule] | None, coordinator: Driver
+) -> None:
+    rows = rows_at("offsets", 1, 1, WITH_FAIL_OVERS, None, {"commits": "consumer"})[1]
+    if wrong is not None:
+        changed = fail_over if wrong is settles else delete_offsets
+        spec = VARIANT.spec(rows.scope)
+        spec = rebuilt(spec, [wrong(own(spec, changed))])
+        rows = Rows(rows.scope, spec, VARIANT.coordinator)
+    ledger = Ledger(max_differences=1, max_rows=1500)
+    Tour(rows, coordinator, ledger).run()
+    assert bool(ledger.differing) == (wrong is not None)
+    assert ledger.counts.executed > 50
+
+
+def test_the_rows_have_two_transactions_that_are_open(coordinator: Driver) -> None:
+    found = conform(
+        "offsets",
+        kafka=coordinator.version,
+        driver=coordinator,
+        **TWO_PRODUCERS,
+        max_rows=1200,
+        lists=True,
+    )
+    assert found.ledger.differing == 0
+    markers = {"end_txn:commit", "end_txn:abort"}
+    ends = [
+        row.before.kept
+        for row, _, agrees in found.listed
+        if agrees and isinstance(row.given, Fires) and row.given.rule in markers
+    ]
+    assert any(kept is not None and kept.pending == 2 for kept in ends)

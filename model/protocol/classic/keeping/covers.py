@@ -90,7 +90,8 @@ COVERS = derived(
 
 TIMERS = ("append_failure", "session_timeout", "rebalance_timeout", "sync_timeout")
 IN_TRANSACTIONS = {"commits": "transactions"}
-# Arguments of `conform`. An administrator's requests and fail-overs have rows of their own.
+OUTSIDE = ("fail_over", *MORE)
+# Arguments of `conform`.
 ASKED: Mapping[str, Any] = {
     "members": 1,
     "generations": 1,
@@ -118,7 +119,7 @@ EXECUTED: tuple[Mapping[str, Any], ...] = (
     {
         "members": 1,
         "generations": 1,
-        "faults": dict.fromkeys(MORE, 1),
+        "faults": dict.fromkeys(OUTSIDE, 1),
         "settings": {"commits": "consumer"},
     },
     {
@@ -134,4 +135,11 @@ CONFORMED: tuple[Mapping[str, Any], ...] = (
     {**ASKED, "faults": {"fail_over": 1, "session_timeout": 1}, "settings": IN_TRANSACTIONS},
     ROWS_IN_PHASES,
     {**ROWS_IN_PHASES, "settings": {"phases": "yes", **IN_TRANSACTIONS}},
+    {
+        **ASKED,
+        "faults": dict.fromkeys((*OUTSIDE, "session_timeout"), 1),
+        "settings": IN_TRANSACTIONS,
+    },
+    # The second process is a producer alone.
+    {**ASKED, "members": 2, "faults": {}, "settings": {"commits": "anonymous"}},
 )

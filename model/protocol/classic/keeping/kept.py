@@ -88,3 +88,15 @@ def emptied(kept: Kept) -> Kept:
         place=0,
         disturbed=disturbed,
     )
+
+
+def ranked(kept: Kept, txns: tuple[Txn, ...]) -> tuple[Kept, tuple[Txn, ...]]:
+    """The same with the least numbers for the places that are in the same order: where transactions
+    overlap for ever, there are no more than one for each and one for the committed offset.
+    """
+    if not kept.pending:
+        return kept, txns
+    places = {kept.place, *(txn.place for txn in txns if txn.pends)} - {0}
+    rank = {0: 0, **{place: k for k, place in enumerate(sorted(places), 1)}}
+    ordered = tuple([but(txn, place=rank[txn.place]) if txn.pends else txn for txn in txns])
+    return but(kept, place=rank[kept.place], top=len(places)), ordered
