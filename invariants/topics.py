@@ -193,7 +193,8 @@ def everything_is_assigned(
     groups of static members, where the goals `added_topic_unread` and `added_partition_unseen` show
     what a restart leaves out.
     """
-    if scope.static or any(c.failed and s.leader is not None for c, s in zip(client, seats, strict=True)):
+    alone = any(c.failed and s.leader is not None for c, s in zip(client, seats, strict=True))
+    if scope.static or alone:
         return True
     assigned = 0
     for mine in seats:
