@@ -8,6 +8,8 @@ from typing import Any
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.mutations.mutation import Mutation
+from groupcheck.model.mutations.topics import blind_to_subscriptions
+from groupcheck.model.protocol.classic.assignment import answer_syncs
 from groupcheck.model.protocol.classic.static_topics import tell_leader
 from groupcheck.model.protocol.family import STATIC_TOPICS
 from groupcheck.model.protocol.feature import extended
@@ -54,5 +56,25 @@ MUTATIONS = (
             "topics": "t:1",
             "faults": {"crash": 1},
         },
+    ),
+    Mutation(
+        id="plan_ignores_static_subscriptions",
+        ticket="groupcheck finding 7",
+        title="A plan gives a static member partitions of a topic to which it does not subscribe.",
+        family=STATIC_TOPICS,
+        invariant="planned_as_subscribed",
+        doc=(
+            "The bug of `plan_ignores_subscriptions`, in a group in which a stored share may be"
+            " older than the subscription. Seeded: every member counts as one that subscribes to"
+            " all topics of the group."
+        ),
+        scope={
+            "members": 2,
+            "generations": 1,
+            "records": 0,
+            "topics": "t:1,u:1",
+            "subscriptions": "t|u",
+        },
+        twists={answer_syncs.name: blind_to_subscriptions},
     ),
 )

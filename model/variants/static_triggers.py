@@ -31,6 +31,7 @@ from groupcheck.model.protocol.classic.triggers.feature import triggers, trigger
 from groupcheck.model.protocol.classic.triggers.planning import survey
 from groupcheck.model.protocol.classic.triggers.settings import lowering
 from groupcheck.model.protocol.family import STATIC_MEMBERS, STATIC_TOPICS, TOPICS
+from groupcheck.model.variants.triggers import AS_IT_IS, CHANGING
 
 # Every subscription to two topics, of which the leader may know any number of partitions.
 ASKED: Mapping[str, Any] = {
@@ -142,5 +143,7 @@ VARIANT = preset(
     bookkeeping=NEVER_EXECUTED,
     real_member=KAFKA_MEMBER,
     member_generations=1,
-    member_apart={**MEMBER_APART, "leave_answer": NO_LEAVING},
+    member_apart={**MEMBER_APART, "leave_answer": NO_LEAVING, "change_assignors": ONE_LIST},
+    member_scopes=AS_IT_IS,
+    member_changing=CHANGING,
 )
