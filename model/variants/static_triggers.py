@@ -27,11 +27,11 @@ from groupcheck.model.protocol.classic.static_topics import (
     tell_leader,
 )
 from groupcheck.model.protocol.classic.takeover import MORE_RULES
+from groupcheck.model.protocol.classic.triggers.covers import AS_IT_IS, CHANGING
 from groupcheck.model.protocol.classic.triggers.feature import triggers, triggers_progress
 from groupcheck.model.protocol.classic.triggers.planning import survey
 from groupcheck.model.protocol.classic.triggers.settings import lowering
 from groupcheck.model.protocol.family import STATIC_MEMBERS, STATIC_TOPICS, TOPICS
-from groupcheck.model.variants.triggers import AS_IT_IS, CHANGING
 
 # Every subscription to two topics, of which the leader may know any number of partitions.
 ASKED: Mapping[str, Any] = {
