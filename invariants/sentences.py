@@ -193,6 +193,7 @@ TEMPLATES = {
         "{name} is a dynamic member that has not joined, and the round keeps it"
     ),
     "static_joins_at_once": "{name} is a static member, and is told to come again with an id",
+    "leader_watches_topics": "{name} leads the group and does not watch its topics",
     "takeover_is_durable": "{name} is told its new id, which a fail-over would not find",
     "joining_keeps": ("{name} gives up {gone} to join again, although it may keep what it owns"),
     "reset_only_when_refused": (
@@ -417,6 +418,10 @@ def assigned_as_subscribed(b: Broken) -> str:
     return f"{name} is given {partitions(strange)}, whose topic its JoinGroup does not name"
 
 
+def planned_as_subscribed(b: Broken) -> str:
+    return assigned_as_subscribed(b)
+
+
 def owned_as_joined(b: Broken) -> str:
     joined = b.scope.partitions_of(b.of("subscription").joined or 0)
     strange = partitions(b.of("client").owned & ~joined)
@@ -460,6 +465,7 @@ FUNCTIONS: Mapping[str, Callable[[Broken], str]] = {
             full_rounds_complete,
             parked_in_their_phase,
             assigned_as_subscribed,
+            planned_as_subscribed,
             owned_as_joined,
             taken_as_subscribed,
             plan_covers_what_is_known,

@@ -37,17 +37,24 @@ Mine = Annotated[Subscription, "subscription[i]"]
 def assigned_as_subscribed(seats: Seats, scope: TriggersScope) -> bool:
     """The stored assignment gives a member partitions of the topics in its last JoinGroup only.
 
-    Why: an assignor gets the subscriptions of all members, as they sent them.
+    Static members are exempt, because their shares outlive their subscriptions: the JoinGroup of a
+    process that comes back starts no round (see `planned_as_subscribed`). Why: an assignor gets the
+    subscriptions of all members, as they sent them.
     """
-    return not any(seat.share & ~scope.partitions_of(seat.topics) for _, seat in seats)
+    return seats.static or not any(
+        seat.share & ~scope.partitions_of(seat.topics) for _, seat in seats
+    )
 
 
 @invariant(source="SubscriptionState.checkAssignmentMatchedSubscription; protocol.md 2.4")
 def owned_as_joined(client: Client, subscription: Subscription, scope: TriggersScope) -> bool:
     """A member owns partitions of the topics in its last JoinGroup only.
 
+    Static members are exempt: the share of one that comes back may be older than its JoinGroup.
     Why: it gives up all partitions before it joins, and its share answers that JoinGroup.
     """
+    if scope.static:
+        return True
     return not client.owned & ~scope.partitions_of(subscription.joined or 0)
 
 
@@ -182,9 +189,12 @@ def everything_is_assigned(
     subscribes to its topic, and nothing else is assigned.
 
     Why: the leader's plan covers what it knows, and in the end it knows the topics as they are. A
-    leader whose application has stopped is exempt: it sends heartbeats and looks at nothing.
+    leader whose application has stopped is exempt: it sends heartbeats and looks at nothing. So are
+    groups of static members, where the goals `added_topic_unread` and `added_partition_unseen` show
+    what a restart leaves out.
     """
-    if any(c.failed and s.leader is not None for c, s in zip(client, seats, strict=True)):
+    alone = any(c.failed and s.leader is not None for c, s in zip(client, seats, strict=True))
+    if scope.static or alone:
         return True
     assigned = 0
     for mine in seats:

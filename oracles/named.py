@@ -113,12 +113,7 @@ NAMED: Mapping[str, Entry] = {
         OUTSIDE,
         "The model has one partition of __consumer_offsets.",
     ),
-    "K5": Entry(
-        "a static member comes back with more topics",
-        SHOWN,
-        "No variant has static members and several topics; a test composes both, and the group is "
-        "at rest in 9 steps with a topic that nobody gets.",
-    ),
+    "K5": Entry("a static member comes back with more topics", SHOWN),
     "K6": Entry("a static member comes back to a full group", SHOWN),
     "K7": Entry("a static member comes back before it has synced", SHOWN),
     "K8": Entry("a generation is issued twice", SHOWN),

@@ -24,6 +24,7 @@ VERSIONS: Mapping[str, str] = {
     "KAFKA-12983": "Kafka, fixed in 2.7.2, 2.8.1 and 3.0.0",
     "KAFKA-12984": "Kafka 2.4 to 2.8, fixed in 3.0.0",
     "KAFKA-13891": "Kafka 3.3.0 and 3.3.1, taken back in 3.3.2 and 3.4.0",
+    "KAFKA-13435": "Kafka 2.3 to 3.1, fixed in 3.2.0 (KIP-814)",
     "KAFKA-13636": "Kafka, fixed in 2.8.2, 3.0.1, 3.1.1 and 3.2.0",
     "KAFKA-15784": "Kafka, fixed in 3.7.0",
     "KAFKA-16371": "Kafka, fixed in 3.7.1 and 3.8.0",

@@ -37,7 +37,7 @@ def _changed(usual: Rule, change: Callable[[Slots, str, Changed, Any], Any]) -> 
     return extended(usual, change)
 
 
-def _blind_to_subscriptions(usual: Rule) -> Rule:
+def blind_to_subscriptions(usual: Rule) -> Rule:
     def call(walk: Any, *rest: Any) -> Iterator[Any]:
         errand = walk.errand
         if isinstance(errand, AssignTopics):
@@ -147,7 +147,7 @@ MUTATIONS = (
             "topics": "t:1,u:1",
             "subscriptions": "t|u",
         },
-        twists={answer_syncs.name: _blind_to_subscriptions},
+        twists={answer_syncs.name: blind_to_subscriptions},
     ),
     Mutation(
         id="plan_leaves_partition_out",

@@ -39,6 +39,8 @@ ROUNDS = Family("rounds of a cooperative group", base="cooperative_rounds")
 OFFSETS = Family("offsets", base="classic")
 # Topics that change, and members that subscribe to different ones.
 TOPICS = Family("topics", base="triggers")
+# Static members of such groups.
+STATIC_TOPICS = Family("topics of static members", base="static_triggers")
 # An application whose rebalance callbacks take time.
 CALLBACKS = Family("rebalance callbacks", base="cooperative_callbacks")
 # Offsets in full: transactions, expiry, and what an administrator does to them.

@@ -10,7 +10,7 @@ from typing import Any
 from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.preset import preset
-from groupcheck.model.protocol.classic.triggers.covers import COVERS
+from groupcheck.model.protocol.classic.triggers.covers import AS_IT_IS, CHANGING, COVERS
 from groupcheck.model.protocol.classic.triggers.feature import triggers, triggers_progress
 from groupcheck.model.protocol.classic.triggers.planning import survey
 from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
@@ -63,15 +63,6 @@ CONFORMED: tuple[Mapping[str, Any], ...] = (
     {"members": 2, "generations": 2, "faults": CLASSIC, "settings": SAME},
 )
 
-# The members that `conform --side member` executes: of a topic that stays as it is; of topics that
-# grow, that do not exist yet, that it no longer subscribes to, and that a pattern finds.
-AS_IT_IS: tuple[Mapping[str, Any], ...] = ({"members": 1, "topics": "t:1", "subscriptions": "t"},)
-CHANGING: tuple[Mapping[str, Any], ...] = (
-    {"topics": "t:1-2,u:0-1", "subscriptions": "t"},
-    {"topics": "t:1,u:1", "subscriptions": "t,u"},
-    {"topics": "t:1,u:1", "subscriptions": "t,u", "atomic_complete": False},
-    {"topics": "t:1,u:0-1", "subscriptions": "*"},
-)
 RELISTS = "It happens to a process that is down."
 
 VARIANT = preset(

@@ -134,7 +134,7 @@ def test_a_fault_that_several_variants_have_is_listed_once_with_all_of_them(caps
         "callbacks, classic, cooperative, cooperative_callbacks, cooperative_mixed,"
         " cooperative_rounds, cooperative_static, mixed_membership, offsets, static_membership"
     )
-    last = "triggers, twins, upgrade A member"
+    last = "static_triggers, triggers, twins, upgrade A member"
     assert f" crash variant {both}, {last}" in f" {told}"
     assert f" close variant {both}, {last}" in told
     assert len({line.split()[0] for line in heads}) == len(heads)

@@ -1,6 +1,11 @@
-"""What topics, subscriptions and settings that change show beyond the classic group."""
+"""What topics, subscriptions and settings that change show beyond the classic group, and the scopes
+of the members that `conform` executes.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from groupcheck.model.protocol.classic import covers
 from groupcheck.model.protocol.classic.covers import IN_PHASES, PHASES_SCOPE, cover, derived
@@ -55,4 +60,14 @@ COVERS = derived(
         faults={"delay_request": 1, "disconnect": 1},
     ),
     Cover({**PHASES_SCOPE, "topics": "t:1"}, IN_PHASES.reaches),
+)
+
+# The members that `conform --side member` executes: of a topic that stays as it is; of topics that
+# grow, that do not exist yet, that it no longer subscribes to, and that a pattern finds.
+AS_IT_IS: tuple[Mapping[str, Any], ...] = ({"members": 1, "topics": "t:1", "subscriptions": "t"},)
+CHANGING: tuple[Mapping[str, Any], ...] = (
+    {"topics": "t:1-2,u:0-1", "subscriptions": "t"},
+    {"topics": "t:1,u:1", "subscriptions": "t,u"},
+    {"topics": "t:1,u:1", "subscriptions": "t,u", "atomic_complete": False},
+    {"topics": "t:1,u:0-1", "subscriptions": "*"},
 )

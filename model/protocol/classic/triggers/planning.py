@@ -37,9 +37,14 @@ class Survey(Errand):
     """The subscriptions of all members are collected. (See `walks` for what a walk is.)"""
 
     # The errand that needs them.
-    then: Complete | Plan
+    then: Errand
     # The topics of the members visited so far, as bit masks, in the order of the walk.
     topics: tuple[int, ...] = ()
+
+    @property
+    def union(self) -> int:
+        """The topics of all of them, as a bit mask."""
+        return reduce(or_, self.topics, 0)
 
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Survey))
@@ -47,9 +52,9 @@ def survey(
     walk: Walk[Survey], seats: Seats, scope: TriggersScope
 ) -> Iterator[tuple[Walk[Survey], Seats]]:
     """The subscriptions of the members of one process are noted: of all of them, or of those that
-    have joined the round that completes.
+    have joined the round that completes. (A static member stays in it, even if it has not joined.)
     """
-    joins = isinstance(walk.errand.then, Complete)
+    joins = isinstance(walk.errand.then, Complete) and not seats.static
     mine = [seat.topics for _, seat in seats if seat.member and (seat.join or not joins)]
     yield walk.passed(but(walk.errand, topics=(*walk.errand.topics, *mine)), scope), seats
 
@@ -71,7 +76,7 @@ def surveying(original: Rule) -> Rule:
 def informed(errand: Survey, core: Core, scope: TriggersScope) -> tuple[Core, Errand]:
     """End of the survey: the errand that needs the subscriptions, with them."""
     told = {a.name: getattr(errand.then, a.name) for a in attrs.fields(type(errand.then))}
-    union = reduce(or_, errand.topics, 0)
+    union = errand.union
     if isinstance(errand.then, Complete):
         return but(core, topics=union), Led(**told, topics=union)
     known = core.planned & scope.partitions_of(union)
