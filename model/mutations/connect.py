@@ -6,6 +6,7 @@ was before each fix (`model.assignors.connect.Release`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from attrs import evolve
@@ -18,7 +19,7 @@ from groupcheck.model.protocol.classic import client
 from groupcheck.model.protocol.classic.group import Errand, Walk
 from groupcheck.model.protocol.connect.leader import Deal, Survey, make_plan, planned
 from groupcheck.model.protocol.connect.memory import Memory
-from groupcheck.model.protocol.connect.plans import Chosen
+from groupcheck.model.protocol.connect.plans import Chosen, plans
 from groupcheck.model.protocol.connect.scope import ConnectScope
 from groupcheck.model.protocol.connect.worker import OUTDATED, lose_coordinator
 from groupcheck.model.protocol.family import CONNECT
@@ -34,7 +35,7 @@ def _released(release: Release) -> Mapping[str, Twist]:
     """The leader has the assignor of another release."""
 
     def as_it_was(walk: Walk[Errand], memory: Memory, scope: ConnectScope) -> Planning:
-        yield from planned(walk, memory, scope, release)
+        yield from planned(walk, memory, scope, partial(plans, release=release))
 
     return {make_plan.name: lambda usual: rewritten(usual, as_it_was)}
 

@@ -31,6 +31,8 @@ REFRESHES = "refresh_metadata"
 READS = ("read_next",)
 # The coordinator never answers: after request.timeout.ms.
 GIVES_UP = ("request_timeout",)
+# Connect: when the leader's delay is over, and when that of a worker is (see `workers`).
+DELAY, AFTER_DELAY = "delay_over", "scheduled_rejoin"
 # An append is committed: after the time of an append, at the index of its seats.
 APPENDS = ("takeover_committed",)
 
@@ -96,6 +98,9 @@ LEFT_OUT = {
     "change_subscription": "no member subscribes to other topics",
     "change_assignors": "no process lists other assignors",
     "lower_max_size": "group.max.size stays as it is",
+    "read_config": "no connector changes",
+    "update_config": "no connector changes",
+    "lose_coordinator": "the coordinator answers in time",
     "remove_instance": "no administrator removes a member",
 }
 
@@ -104,6 +109,6 @@ def undriven(spec: Spec) -> list[str]:
     """The rules of a spec of which nothing here says when they fire."""
     driven = {
         *AT_POLL, *AT_ONCE, *BEATS, *SESSIONS, *BY_SCENARIO, *READS, *GIVES_UP, *APPENDS, *TIMERS,
-        REFRESHES, COMMIT, *LEFT_OUT,
+        REFRESHES, COMMIT, DELAY, AFTER_DELAY, *LEFT_OUT,
     }  # fmt: skip
     return sorted(r.name for r in spec.rules if not r.urgent and r.name not in driven)

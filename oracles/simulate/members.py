@@ -6,6 +6,9 @@ these polls only those happen as events that matter: how much of the work at han
 random moment follows from the distribution of its length (`Distribution.met`). A member that owns
 nothing has no work and waits in poll.
 
+A worker of Connect runs what it owns (`Client.owned` is `Worker.runs`, since no configuration
+changes and the coordinator is always found).
+
 Kafka: AbstractCoordinator (HeartbeatThread, ensureActiveGroup), Heartbeat.
 """
 
@@ -32,6 +35,8 @@ class Members:
         self._at_once = [rules[name] for name in AT_ONCE if name in rules]
         self._heartbeat = rules[HEARTBEAT]
         self._first = group.world.first["client"]
+        # A worker of Connect does its work in other threads than the one that polls.
+        self._aside = "worker" in group.world.first
         self.up = [False] * n
         self.stalled_until = [0.0] * n
         self._busy_until = [0.0] * n  # when the next poll is, as far as that is decided
@@ -219,7 +224,7 @@ class Members:
             return self.stalled_until[index]
         if self._busy_until[index] > now:
             return self._busy_until[index]
-        if self._polling == index or not self.client(index).owned:
+        if self._polling == index or not self.client(index).owned or self._aside:
             return now
         a, rng = self.group.assumptions, self.group.streams("processing", index)
         share, rest, whole = rng.random(), rng.random(), a.processing_ms.met(rng)
@@ -231,7 +236,7 @@ class Members:
         """The poll ends, and the application works on what it has got."""
         self._polling = -1
         self._busy_until[index] = 0.0
-        if self.client(index).owned:
+        if self.client(index).owned and not self._aside:
             a, rng = self.group.assumptions, self.group.streams("processing", index)
             share, length = rng.random(), a.processing_ms.draw(rng)
             if share < a.busy:

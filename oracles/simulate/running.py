@@ -15,12 +15,14 @@ from typing import Any
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.protocol.classic.group import ENDED, REST, Walk
 from groupcheck.model.protocol.classic.walks import begin_walk
+from groupcheck.model.protocol.connect.leader import Survey
 from groupcheck.model.protocol.link import Link
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.coordinator import Coordinator
 from groupcheck.oracles.simulate.members import Members
 from groupcheck.oracles.simulate.parts import Parts
 from groupcheck.oracles.simulate.plan import Plan, planned
+from groupcheck.oracles.simulate.workers import Workers
 from groupcheck.oracles.simulate.world import Bound, Outcome
 
 # What a step has changed: slot and index -> the value before.
@@ -60,6 +62,7 @@ class Group(Parts):
         self._receiver: dict[int, Bound] = {}
         self.coordinator: Coordinator = Coordinator(self)
         self.members: Members = Members(self)
+        self.workers = Workers(self) if "worker" in self.world.first else None
 
     def handler(self, link: Link) -> Bound:
         """The urgent rule that handles the request."""
@@ -147,9 +150,12 @@ class Group(Parts):
 
     def _plan(self) -> Plan | None:
         """The plan, if the walk that begins next is about one: then it gives that out at once."""
-        world = self.world
+        world, errand = self.world, self.core.errands[0]
         seats = world.values[self._seats : self._seats + self.size]
-        plan = planned(self.core.errands[0], self.core, seats, world.spec.scope)
+        if self.workers is not None and isinstance(errand, Survey):
+            plan = self.workers.plan(errand)
+        else:
+            plan = planned(errand, self.core, seats, world.spec.scope)
         if plan is not None:
             world.put("core", 0, but(self.core, errands=(plan.errand,)))
             if plan.by_coordinator:
@@ -159,16 +165,17 @@ class Group(Parts):
     def _choice(self, walk: Walk[Any], ways: int) -> int:
         """Which of several ways a visit takes: whoever of those that are left is chosen as leader
         is chosen with equal probability. (Kafka takes the first in the hash order of random ids.)
+        Of two ids of one process each takes the share that the plan has for it, which is the first.
         """
-        if ways == 1:
+        left: int | None = getattr(walk.errand, "left", None)
+        if ways == 1 or left is None:
             return 0
-        left = walk.errand.left
         return 0 if self.streams("coordinator").random() * left < 1 else ways - 1
 
     def _tell(self, changed: Changed, now: float, of_member: bool) -> None:
         """Who waits for a change hears of it."""
         values, first = self.world.values, self.world.first
-        seats, links, clients = [], [], []
+        seats, links, clients, workers = [], [], [], []
         for (slot, i), old in changed.items():
             if values[first[slot] + i] is old:
                 continue
@@ -178,6 +185,8 @@ class Group(Parts):
                 clients.append((i, old))
             elif slot == "seats":
                 seats.append(i)
+            elif slot == "worker":
+                workers.append((i, old))
             elif slot == "core":
                 self.coordinator.core_changed(old, now)
         for i in seats:
@@ -190,4 +199,7 @@ class Group(Parts):
             self.members.changed(i, old)
         for i, _ in links:
             self.members.link_changed(i)
+        if self.workers is not None:
+            for i, old in workers:
+                self.workers.changed(i, old)
         self.coordinator.flush(now)

@@ -49,6 +49,12 @@ def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
             where="scenario",
             do="simulate triggers, the classic group whose topics change",
         )
+    if rules := [rule.name for rule in spec.rules if rule.written]:
+        raise UserError(
+            f"{', '.join(rules)} concerns two members at once, and the clock moves one at a time",
+            where=setup.variant,
+            do="simulate another variant",
+        )
     if rules := undriven(spec):
         raise UserError(
             f"nothing says when {', '.join(rules)} fires",
@@ -110,7 +116,7 @@ def _warm_up(group: Group, running: int, a: Assumptions) -> None:
     for index in range(running):
         group.members.start(index)
     group.clock.run(WARM_UP_MS)
-    assert not running or (group.coordinator.rests() and group.members.rest())
+    assert not running or _rests(group)
     group.clock.reset()
     group.observer.begin()
     group.assumptions = a
@@ -151,6 +157,7 @@ def _rests(group: Group) -> bool:
     """Has every process its share, and is every partition somebody's?"""
     coordinator = group.coordinator
     quiet = coordinator.rests() and coordinator.knows_all() and not group.observer.stopped
+    quiet = quiet and (group.workers is None or group.workers.rest())
     return quiet and group.members.rest()
 
 

@@ -1,7 +1,8 @@
 """Sizes of messages on the wire, in bytes: the answer to JoinGroup, which lists all members for the
 leader. They are those of messages that are written by the tables of the wire formats.
 
-Kafka: JoinGroupResponse version 9, ConsumerProtocolSubscription version 3.
+Kafka: JoinGroupResponse version 9, ConsumerProtocolSubscription version 3; and what a worker of
+Connect says in the place of a subscription (IncrementalCooperativeConnectProtocol version 1).
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from groupcheck.traces.message_bytes import written
 
 VERSION, OF_SUBSCRIPTION = 9, 3
 MEMBER = "m" * 46  # CLIENT-UUID, with a client id of nine characters
-INSTANCE, TOPIC, PROTOCOL = "i" * 9, "t" * 20, "cooperative-sticky"
+INSTANCE, TOPIC, CONNECTOR, URL = "i" * 9, "t" * 20, "c" * 20, "http://worker-0000:8083/"
+CONSUMERS = ("consumer", "cooperative-sticky")  # type and name of the protocol
+WORKERS = ("connect", "sessioned")
 
 
 def subscription(owned: int, user_data: int = 0) -> bytes:
@@ -29,11 +32,29 @@ def subscription(owned: int, user_data: int = 0) -> bytes:
     return struct.pack(">h", OF_SUBSCRIPTION) + written(SUBSCRIPTION, OF_SUBSCRIPTION, values)
 
 
-def answer(members: list[dict[str, Any]]) -> bytes:
+def worker_state(tasks: int) -> bytes:
+    """What a worker says that runs so many tasks of one connector. One that runs nothing reports no
+    assignment, as it does before its first one.
+    """
+    state = struct.pack(">h", 1) + _string(URL) + struct.pack(">q", 0)
+    if not tasks:
+        return state + struct.pack(">i", -1)
+    assignment = struct.pack(">hh", 1, 0) + _string(MEMBER) + _string(URL) + struct.pack(">q", 0)
+    assignment += struct.pack(">i", 1) + _string(CONNECTOR)
+    assignment += struct.pack(f">i{tasks}i", tasks, *range(tasks))
+    assignment += struct.pack(">ii", -1, 0)  # nothing revoked, no delay
+    return state + struct.pack(">i", len(assignment)) + assignment
+
+
+def _string(text: str) -> bytes:
+    return struct.pack(">h", len(text)) + text.encode()
+
+
+def answer(members: list[dict[str, Any]], protocol: tuple[str, str] = CONSUMERS) -> bytes:
     """A whole answer to JoinGroup that lists these members."""
     values = {
-        "protocol_type": "consumer",
-        "protocol": PROTOCOL,
+        "protocol_type": protocol[0],
+        "protocol": protocol[1],
         "leader": MEMBER,
         "member": MEMBER,
         "members": members,
@@ -46,19 +67,36 @@ def answer(members: list[dict[str, Any]]) -> bytes:
 @cache
 def entry_bytes(owned: int, static: bool, user_data: int) -> int:
     """What one more member adds to the leader's answer."""
-    instance = INSTANCE if static else None
-    member = {"member": MEMBER, "instance": instance, "metadata": subscription(owned, user_data)}
+    return _entry(INSTANCE if static else None, subscription(owned, user_data))
+
+
+@cache
+def worker_bytes(tasks: int) -> int:
+    """What one more worker adds to the leader's answer."""
+    return _entry(None, worker_state(tasks))
+
+
+def _entry(instance: str | None, metadata: bytes) -> int:
+    member = {"member": MEMBER, "instance": instance, "metadata": metadata}
     return len(answer([member])) - len(answer([]))
 
 
 @cache
-def empty_bytes() -> int:
+def empty_bytes(protocol: tuple[str, str] = CONSUMERS) -> int:
     """The answer to a member that does not lead."""
-    return len(answer([]))
+    return len(answer([], protocol))
 
 
 def join_answer_bytes(group: Parts, leads: bool) -> int:
     """The answer to one JoinGroup; the length of the list of members itself counts as one byte."""
+    if "worker" in group.world.first:
+        of_workers = (
+            worker_bytes(seat.owned.bit_count())
+            for seats in map(group.seats, range(group.size))
+            for _, seat in seats
+            if seat.member and leads
+        )
+        return empty_bytes(WORKERS) + sum(of_workers)
     if not leads:
         return empty_bytes()
     user_data = int(group.assumptions.metadata_bytes)

@@ -10,13 +10,12 @@ that asks again, because it has lost the answer, makes another plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 from attrs import frozen
 
-from groupcheck.model.assignors.connect import CURRENT, Release
 from groupcheck.model.engine import but, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.assignment import Assign, WriteRecord
@@ -34,7 +33,14 @@ from groupcheck.model.protocol.classic.group import (
 from groupcheck.model.protocol.classic.rounds import Complete, Vote
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.connect.memory import Memory, Schedule
-from groupcheck.model.protocol.connect.plans import Chosen, Claim, Share, forgotten, plans
+from groupcheck.model.protocol.connect.plans import (
+    Chosen,
+    Claim,
+    Planned,
+    Share,
+    forgotten,
+    plans,
+)
 from groupcheck.model.protocol.connect.scope import ConnectScope
 from groupcheck.model.protocol.connect.worker import Led, Told, Worker
 from groupcheck.model.protocol.feature import extended, rewritten
@@ -130,10 +136,14 @@ def make_plan(
     yield from planned(walk, memory, scope)
 
 
+# All plans that a leader may make; its arguments are the first of `plans.plans`.
+Planner = Callable[[Memory, bool, tuple[Claim, ...], int, ConnectScope], Iterable[Planned]]
+
+
 def planned(
-    walk: Walk[Errand], memory: Memory, scope: ConnectScope, release: Release = CURRENT
+    walk: Walk[Errand], memory: Memory, scope: ConnectScope, planner: Planner = plans
 ) -> Iterator[tuple[str, Walk[Errand], Memory]]:
-    """The same with the assignor of another release."""
+    """The same with another planner: that of another release, or one that makes one plan of all."""
     errand = walk.errand
     assert isinstance(errand, Survey)
     leader = errand.leader
@@ -155,13 +165,12 @@ def planned(
         return
     first = leader.led == Led.NO
     claims = forgotten(errand.claims) if first else errand.claims
-    for made in plans(
+    for made in planner(
         Memory() if first else memory,
         leader.led == Led.SETTLED,
         claims,
         scope.configured(offset),
         scope,
-        release,
     ):
         deal = Deal(
             error=False,

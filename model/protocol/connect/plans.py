@@ -10,7 +10,7 @@ Time is abstract: the assignor is asked at a time before the schedule, or behind
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import permutations
 
@@ -48,7 +48,7 @@ class Share:
     candidate: bool = False
 
 
-Chosen = tuple[tuple[Claim, Share], ...]  # for each worker, in ascending order
+Chosen = tuple[tuple[Claim, Share], ...]  # for each worker
 
 
 @frozen
@@ -64,6 +64,37 @@ class Planned:
         return self.memory.schedule != Schedule.NONE
 
 
+@frozen
+class Order:
+    """What is random in Kafka. The worker of claim number k is called `names[k]`; the workers stand
+    in the leader's map in the order `listed`, and candidates came in the order `came` (both are
+    numbers of claims).
+    """
+
+    names: Sequence[int]
+    listed: Sequence[int]
+    came: Sequence[int]
+
+
+@frozen
+class Times:
+    """The leader's clock and settings, in ms."""
+
+    now: int
+    # When its delayed round is due, where one is scheduled (scheduledRebalance).
+    due: int
+    # scheduled.rebalance.max.delay.ms
+    max_delay: int
+    # numSuccessiveRevokingRebalances
+    revoking: int = 0
+
+
+def abstract(schedule: Schedule, scope: ConnectScope) -> Times:
+    """Times of which only the order counts."""
+    due = NOW if schedule == Schedule.OVER else DUE_MS
+    return Times(NOW, due, MAX_DELAY_MS if scope.delay else 0)
+
+
 @lru_cache(maxsize=1 << 14)
 def plans(
     memory: Memory,
@@ -76,34 +107,34 @@ def plans(
     """Every plan that the leader may make, each once. `settled`: its last plan is that of the
     generation that it completed last. `claims`: in ascending order.
     """
+    times = abstract(memory.schedule, scope)
     found: dict[Planned, None] = {}
     for names in permutations(range(len(claims))):
-        for order in permutations(range(len(claims))):
-            for came in permutations([k for k in order if claims[k].candidate]):
-                made = _plan(
-                    memory, settled, claims, configured, scope, release, names, order, came
-                )
-                found[made] = None
+        for listed in permutations(range(len(claims))):
+            for came in permutations([k for k in listed if claims[k].candidate]):
+                order = Order(names, listed, came)
+                made, _ = plan(memory, settled, claims, configured, scope, order, times, release)
+                found[evolve(made, chosen=tuple(sorted(made.chosen)))] = None
     return tuple(found)
 
 
-def _plan(
+def plan(
     memory: Memory,
     settled: bool,
     claims: tuple[Claim, ...],
     configured: int,
     scope: ConnectScope,
-    release: Release,
-    names: tuple[int, ...],
-    order: tuple[int, ...],
-    came: tuple[int, ...],
-) -> Planned:
-    """The plan where the worker of `claims[k]` is called `names[k]`, the workers stand in the map
-    in this `order`, and the candidates `came` in that one.
+    order: Order,
+    times: Times,
+    release: Release = CURRENT,
+) -> tuple[Planned, assignor.Memory]:
+    """One plan, with the shares in the order of the claims, and what Kafka's assignor remembers
+    then.
     """
+    names = order.names
     known = [names[k] for k, claim in enumerate(claims) if claim.known]
     gone = range(len(claims), len(claims) + memory.members - len(known))
-    scheduled = {Schedule.NONE: 0, Schedule.RUNNING: DUE_MS, Schedule.OVER: NOW}[memory.schedule]
+    scheduled = times.due if memory.schedule != Schedule.NONE else 0
     remembered = assignor.Memory(
         previous_assignment=work_of(memory.previous, scope),
         previous_revocation=work_of(memory.revoked, scope),
@@ -111,17 +142,20 @@ def _plan(
         previous_generation_id=LAST if settled else assignor.values.NO_GENERATION,
         scheduled_rebalance=scheduled,
         delay=scheduled and DUE_MS - NOW,
-        candidate_workers=tuple(names[k] for k in came),
+        candidate_workers=tuple(names[k] for k in order.came),
         revoked_in_previous=memory.balanced,
+        num_successive_revoking_rebalances=times.revoking,
     )
     round_ = Round(
         leader=names[0],
-        workers=tuple(assignor.Worker(names[k], 0, work_of(claims[k].owned, scope)) for k in order),
+        workers=tuple(
+            assignor.Worker(names[k], 0, work_of(claims[k].owned, scope)) for k in order.listed
+        ),
         config=assignor.Config(0, work_of(configured, scope)),
         last_completed_generation_id=LAST,
         generation_id=THIS,
-        now=NOW,
-        max_delay=MAX_DELAY_MS if scope.delay else 0,
+        now=times.now,
+        max_delay=times.max_delay,
     )
     made = assignor.perform_assignment(remembered, round_, release)
     after = made.memory
@@ -131,7 +165,7 @@ def _plan(
         stops = mask_of(answer.revoked, scope)
         has = claim.owned & ~stops | mask_of(answer.assigned, scope)
         shares.append((claim, Share(has, stops, names[k] in after.candidate_workers)))
-    return Planned(
+    planned = Planned(
         Memory(
             previous=mask_of(after.previous_assignment, scope),
             revoked=mask_of(after.previous_revocation, scope),
@@ -139,8 +173,9 @@ def _plan(
             schedule=Schedule.RUNNING if after.delay else Schedule.NONE,
             balanced=after.revoked_in_previous,
         ),
-        tuple(sorted(shares)),
+        tuple(shares),
     )
+    return planned, after
 
 
 def work_of(mask: int, scope: ConnectScope) -> Work:
@@ -161,5 +196,5 @@ def _bits(items: Work, scope: ConnectScope) -> Iterator[int]:
 
 
 def forgotten(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """The claims as a leader without memory sees them."""
-    return tuple(sorted(evolve(claim, known=False, candidate=False) for claim in claims))
+    """The claims as a leader without memory sees them, in the same order."""
+    return tuple(evolve(claim, known=False, candidate=False) for claim in claims)

@@ -23,16 +23,24 @@ from groupcheck.oracles.simulate import Setup, with_settings
 from groupcheck.oracles.simulate.running import Group
 from groupcheck.oracles.simulate.simulation import begun
 
-VARIANTS = ("classic", "cooperative", "static_membership", "cooperative_static", "async_server")
+VARIANTS = (
+    "classic",
+    "cooperative",
+    "static_membership",
+    "cooperative_static",
+    "async_server",
+    "connect",
+)
 SCENARIOS = ("scale-out", "crash", "sick-host", "bounce", "rolling-restart", "cold-start")
 # Short enough that timers fire before the run ends.
-SHORT = {
+SHORT: dict[str, str | float] = {
     "max_poll_interval_ms": 20_000,
     "stall_ms": "uniform:30000,40000",
     "session_timeout_ms": 12_000,
     "metadata_max_age_ms": 20_000,
+    "rebalance_delay_ms": 15_000,
 }
-MOST = 7  # rules fired between two moments of rest whose orders are tried
+MOST = 9  # rules fired between two moments of rest whose orders are tried
 
 
 class Model:
@@ -74,6 +82,11 @@ def rests(group: Group) -> bool:
     return all(map(group.free, range(group.size))) and group.world["walk", 0] == REST
 
 
+def works(group: Group, index: int) -> bool:
+    """Does a worker run what it owns? (What is measured is what clients own.)"""
+    return bool(group.world["worker", index].runs == group.world["client", index].owned)
+
+
 RUNS = [(variant, scenario) for variant in VARIANTS for scenario in SCENARIOS]
 
 
@@ -101,6 +114,7 @@ def test_the_model_can_do_what_a_simulation_does(variant: str, scenario: str) ->
         after = model.state(group)
         assert after in model.reached(before, ordinary), f"{ordinary} at {group.clock.now} ms"
         assert not model.broken(after)
+        assert variant != "connect" or all(works(group, index) for index in range(group.size))
         before = after
         fired.clear()
     assert any(rule.startswith("send_join") for rule in seen)

@@ -33,6 +33,7 @@ from groupcheck.traces.consumer_protocol import subscription
 SIMULATED = (
     "async_server",
     "classic",
+    "connect",
     "cooperative",
     "cooperative_mixed",
     "cooperative_rounds",
@@ -215,6 +216,7 @@ def test_every_assumption_is_documented() -> None:
         "--members 1",
         "--scenario crash --members 3 --set changed_members=3",
         "callbacks",
+        "twins",
         "--set network_ms",
         "--scenario partitions-added",
         "triggers --scenario partitions-added --set added_partitions=100",
