@@ -2,7 +2,7 @@
 leader. They are those of messages that are written by the tables of the wire formats.
 
 Kafka: JoinGroupResponse version 9, ConsumerProtocolSubscription version 3; and what a worker of
-Connect says in the place of a subscription (IncrementalCooperativeConnectProtocol version 1).
+Connect says in the place of a subscription (IncrementalCooperativeConnectProtocol version 2).
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def worker_state(tasks: int) -> bytes:
     """What a worker says that runs so many tasks of one connector. One that runs nothing reports no
     assignment, as it does before its first one.
     """
-    state = struct.pack(">h", 1) + _string(URL) + struct.pack(">q", 0)
+    state = struct.pack(">h", 2) + _string(URL) + struct.pack(">q", 0)
     if not tasks:
         return state + struct.pack(">i", -1)
-    assignment = struct.pack(">hh", 1, 0) + _string(MEMBER) + _string(URL) + struct.pack(">q", 0)
+    assignment = struct.pack(">hh", 2, 0) + _string(MEMBER) + _string(URL) + struct.pack(">q", 0)
     assignment += struct.pack(">i", 1) + _string(CONNECTOR)
     assignment += struct.pack(f">i{tasks}i", tasks, *range(tasks))
-    assignment += struct.pack(">ii", -1, 0)  # nothing revoked, no delay
+    assignment += struct.pack(">ii", 0, 0)  # nothing revoked, no delay
     return state + struct.pack(">i", len(assignment)) + assignment
 
 
