@@ -40,7 +40,6 @@ SIMULATED = (
     "cooperative_static",
     "mixed_membership",
     "static_membership",
-    "static_rejoin",
     "triggers",
 )
 SMALL = Setup(members=12, partitions=24)
