@@ -32,5 +32,6 @@ VARIANT = Variant(
     covers=COVERS,
     unreached=UNREACHED,
     unreal="the protocol is known from an article alone; its code is not public",
+    unreal_member="the protocol is known from an article alone; its code is not public",
     bookkeeping=BOOKKEEPING,
 )

@@ -29,4 +29,5 @@ VARIANT = Variant(
         "a partitioner is no coordinator; tests/oracles/kafka/test_kafka_partitioners.py compares"
         " it with Kafka's classes"
     ),
+    unreal_member="a producer is no member",
 )
