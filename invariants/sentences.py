@@ -13,7 +13,7 @@ from groupcheck.model.protocol.classic.client import NOTHING, Member
 from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.group import Phase, Recount, is_member
 from groupcheck.model.protocol.classic.rounds import Complete
-from groupcheck.model.protocol.classic.telling import member
+from groupcheck.model.protocol.classic.telling import member, partitions
 from groupcheck.model.protocol.classic.triggers.settings import max_size
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 
@@ -486,11 +486,6 @@ def sentence_of(invariant: str, b: Broken) -> str:
 def as_sentence(words: str) -> str:
     """The words with a capital letter and a full stop."""
     return f"{words[:1].upper()}{words[1:]}."
-
-
-def partitions(mask: int) -> str:
-    """`p0 and p2` for the bits 0 and 2."""
-    return _and(f"p{k}" for k in range(mask.bit_length()) if mask >> k & 1) or "no partition"
 
 
 def _and(names: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.classic.group import Core, Phase
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.link import Link
@@ -132,7 +133,7 @@ class Coordinator:
 
     def _read(self, index: int) -> None:
         group = self.group
-        bound = group.world.rules["read_next"]
+        bound = group.world.rules[timers.read_next.name]
         if group.free(index) and (found := group.world.outcomes(bound, index)):
             group.take(bound, index, found[0], group.clock.now, of_member=False)
 
@@ -179,7 +180,7 @@ class Coordinator:
                 self._running[name] = key
                 if key is not None:
                     delay = timer.delay(core, group.assumptions)
-                    if name == "initial_delay":
+                    if name == timers.initial_delay.name:
                         self._extension = max(group.assumptions.max_poll_interval_ms - delay, 0.0)
                     group.clock.at(now + delay, self._expire, name, key)
         key = commit_key(core) if COMMIT in group.world.rules else None
@@ -200,7 +201,7 @@ class Coordinator:
             return
         a = group.assumptions
         outcome = found[0]
-        if name == "initial_delay" and self._extension > 0:
+        if name == timers.initial_delay.name and self._extension > 0:
             outcome = next((o for o in found if o[0].endswith(":extended")), outcome)
         now = group.clock.now
         if outcome[0].endswith(":extended"):

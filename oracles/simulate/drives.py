@@ -23,9 +23,9 @@ HEARTBEAT = "send_heartbeat"
 BEATS = (HEARTBEAT,)
 # The timer of each id at the coordinator.
 SESSIONS = ("session_timeout", "new_member_timeout")
-# Where a scenario says so, or the application polls too late.
 # A message is lost (`Assumptions.loss`).
 BY_LOSS = ("lose_request", "lose_response")
+# Where a scenario says so, or the application polls too late.
 BY_SCENARIO = ("crash", "close", "poll_timeout", "add_partitions")
 # Each metadata.max.age.ms.
 REFRESHES = "refresh_metadata"

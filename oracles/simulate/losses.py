@@ -15,6 +15,7 @@ Left out: the loss of an answer to a request that was parked, and of a commit.
 from __future__ import annotations
 
 from groupcheck.model.engine import but
+from groupcheck.model.protocol.classic import client, client_faults
 from groupcheck.model.protocol.messages import JoinGroup
 from groupcheck.oracles.simulate.parts import Parts
 from groupcheck.oracles.simulate.world import Bound, Outcome
@@ -31,7 +32,7 @@ def sent(group: Parts, bound: Bound, index: int, outcome: Outcome) -> tuple[Boun
     that of a loss.
     """
     kind = type(_request(group, bound, outcome))
-    if bound.name == "send_sync" and lost(group, index):
+    if bound.name == client.send_sync.name and lost(group, index):
         name = "lose_request"
     elif lost(group, index):
         name = "lose_response"
@@ -41,7 +42,10 @@ def sent(group: Parts, bound: Bound, index: int, outcome: Outcome) -> tuple[Boun
     found = group.world.outcomes(other, index) if other is not None else []
     for one in found:
         assert other is not None
-        if one[0] == "lose_request:sync" or type(_request(group, other, one)) is kind:
+        if (
+            one[0] == f"{client_faults.lose_request.name}:sync"
+            or type(_request(group, other, one)) is kind
+        ):
             return other, one
     return bound, outcome
 

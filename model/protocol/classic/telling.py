@@ -314,7 +314,7 @@ class Words:
             back = "back " if label == "backwards" else ""
             text = f"sets the committed offset {back}to {after['offsets'].committed}"
             yield THE_COORDINATOR, text
-        elif what := self.hears[name]:
+        elif what := self.hears[name if name in self.hears else name.removeprefix(FORMER)]:
             yield self.others.get(name) or member(me), what
 
     def items(self, mask: int) -> str:

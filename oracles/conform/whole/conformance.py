@@ -20,7 +20,6 @@ from groupcheck.model.protocol.classic import (
     takeover,
     timers,
 )
-from groupcheck.model.protocol.classic.covers import UNREACHED
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.moves import COOPERATIVE
@@ -77,6 +76,7 @@ OF_STATIC = ("static_membership", "cooperative_static")
 # Outcomes of a fail-over in its phases; here it is one step.
 COMMIT_RETRY = f"{client.commit_answer.name}:retry"
 IN_PHASES = (COMMIT_RETRY, f"{client.join_answer.name}:retry", f"{client.sync_answer.name}:fatal")
+ONE_STEP = "A fail-over is one step here; `phases` has the ways to this outcome."
 AT_ONCE = "A takeover is replicated at once here; the coordinator's rows execute others."
 OF_STATIC_MEMBERS: Mapping[str, str] = {
     **{
@@ -294,8 +294,8 @@ def conform_whole(
 def apart_from(kind: type[Scope]) -> dict[str, str]:
     """Outcomes that no schedule of such a group can show -> why."""
     if kind.static:  # it is fenced, so that `sync_answer:fatal` is one of them
-        return {**APART, COMMIT_RETRY: UNREACHED[COMMIT_RETRY], **OF_STATIC_MEMBERS}
-    return {**APART, **{name: UNREACHED[name] for name in IN_PHASES}}
+        return {**APART, COMMIT_RETRY: ONE_STEP, **OF_STATIC_MEMBERS}
+    return {**APART, **dict.fromkeys(IN_PHASES, ONE_STEP)}
 
 
 def _drawn(
