@@ -302,7 +302,9 @@ def scopes_of(
     yield asked
     for scope in variant.executed if not settings else ():
         smaller = all(scope[name] <= asked[name] for name in ("members", "generations"))
-        if (whole or scope.get("settings")) and smaller:
+        # A feature that is switched on has rows of its own, for which `settings` ask.
+        switched = variant.switched.keys() & scope.get("settings", {}).keys()
+        if (whole or scope.get("settings")) and smaller and not switched:
             yield {"settings": {}, **scope, "faults": _faults(variant, scope.get("faults"))}
 
 

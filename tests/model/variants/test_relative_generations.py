@@ -32,6 +32,7 @@ from groupcheck.model.protocol.classic.rules import spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.link import Link
+from groupcheck.model.variants import load
 from groupcheck.model.variants.cooperative_static import Scope as ScopeOfBoth
 
 Steps = set[tuple[str, int, Any]]
