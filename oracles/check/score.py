@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.invariants.registry import for_families
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.variants import load
@@ -69,6 +69,10 @@ class Score:
         )
 
 
+# With some bugs a scope has tens of millions of states: promises that break late are not found.
+MOST_STATES = 300_000
+
+
 def score(bugs: Sequence[Mutation]) -> Score:
     """Which promises each bug breaks, in the bug's own scopes. A few searches for each bug."""
     families = [family for bug in bugs for family in load(bug.family.base).every_family]
@@ -81,14 +85,15 @@ def score(bugs: Sequence[Mutation]) -> Score:
 
 
 def broken_by(bug: Mutation) -> tuple[str, ...]:
-    """Every invariant that a bug breaks in its scope. A search ends with the level of the first
-    one, so those that are left are searched for again until none breaks.
+    """Every invariant that a bug breaks in its scope, within `MOST_STATES`. A search ends with the
+    level of the first one, so those that are left are searched for again until none breaks.
     """
     spec = subject(bug.family.base, mutation=bug.id).spec
     left, found = spec.invariants, list[str]()
     while left:
         try:
-            verdict = explore(attrs.evolve(spec, invariants=left, goals=(), deadlock=False))
+            rest = attrs.evolve(spec, invariants=left, goals=(), deadlock=False)
+            verdict = explore(rest, Limits(max_states=MOST_STATES))
         except UserError:  # states behind the first broken promise may be no states of a group
             break
         broken = dict.fromkeys(violation.invariant for violation in verdict.violations)
