@@ -93,7 +93,7 @@ def broken_by(bug: Mutation) -> tuple[str, ...]:
     while left:
         try:
             rest = attrs.evolve(spec, invariants=left, goals=(), deadlock=False)
-            verdict = explore(rest, Limits(max_states=MOST_STATES))
+            verdict = explore(rest, Limits(states=MOST_STATES))
         except UserError:  # states behind the first broken promise may be no states of a group
             break
         broken = dict.fromkeys(violation.invariant for violation in verdict.violations)
