@@ -262,7 +262,7 @@ _OF_NO_VARIANT: dict[str, Callable[[], list[Row]]] = {
 
 def view(rows: Sequence[Row]) -> Group:
     """The rows for a terminal: a line with the name and what is short, the explanation below it.
-    Rows that differ in the variant alone are shown once.
+    Rows that differ in the variant alone are shown once, and below a name all that it means.
     """
     if not rows:
         return Group(Text("there are none"))
@@ -273,15 +273,21 @@ def view(rows: Sequence[Row]) -> Group:
     several = len({repr(row["variant"]) for row in shared.values()}) > 1
     hidden = {"id", "name", *EXPLANATIONS} | (set() if several else {"variant"})
     parts: list[RenderableType] = []
+    meanings: dict[str, list[Row]] = {}
     for row in shared.values():
+        meanings.setdefault(row.get("name") or row["id"], []).append(row)
+    for named, row in ((name, row) for name, rows in meanings.items() for row in rows):
         short = [
             f"{name.replace('_', ' ')} {'' if value is True else _words(value)}".strip()
             for name, value in row.items()
             if name not in hidden and value not in ("", [], False, None)
         ]
         head = Table.grid(padding=(0, 2, 0, 0))
-        name = Text(printable(row.get("name") or row["id"]), "bold", overflow="fold")
-        head.add_row(name, Text("  ".join(short), "dim"))
+        told = Text("  ".join(short), "dim")
+        if row is meanings[named][0]:
+            head.add_row(Text(printable(named), "bold", overflow="fold"), told)
+        else:
+            head.add_row(Text(" "), told)
         parts.append(head)
         explained = (Text(printable(row[name])) for name in EXPLANATIONS if row.get(name))
         parts += [Padding(text, (0, 0, 0, 4)) for text in explained]

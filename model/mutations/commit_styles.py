@@ -56,6 +56,14 @@ MUTATIONS = (
             "faults": {"fail_over": 1},
         },
         twists={commit_answer.name: _gives_up},
+        progress="commits_arrive",
+        progress_scope={
+            "members": 1,
+            "records": 2,
+            "commit_style": SYNC,
+            "phases": True,
+            "faults": {"fail_over": 1},
+        },
     ),
     Mutation(
         id="joins_while_committing",

@@ -280,6 +280,12 @@ MUTATIONS = (
         twists={
             admin.delete_groups.name: _offsets("deleted", pending=lambda s: s["offsets"].pending)
         },
+        progress="empty_groups_expire",
+        progress_scope={
+            "members": 1,
+            "commits": "transactions",
+            "faults": {"crash": 1, "delete_groups": 1, "session_timeout": 1},
+        },
     ),
     Mutation(
         id="refused_reset_written",

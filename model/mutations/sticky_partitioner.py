@@ -123,7 +123,7 @@ MUTATIONS = (
         "one_open_batch",
         "Records without a key go to any partition, each into a batch of its own.",
         "The partitioner before KIP-480. Seeded: the sticky partition is not asked for.",
-        rules.append,
+        rules.append_record,
         _to_any,
         linger=3,
         ticket="KIP-480",
@@ -133,7 +133,7 @@ MUTATIONS = (
         "even_among_fast_brokers",
         "The sender takes batches before linger.ms is over, of one partition more than of another.",
         "Seeded: a batch may be taken as soon as it has a record.",
-        rules.drain,
+        rules.drain_batch,
         _takes_early,
         linger=2,
     ),
@@ -146,7 +146,7 @@ MUTATIONS = (
             " brokers, which take small batches, got less. Seeded: so does the partitioner of"
             " KIP-794."
         ),
-        rules.release,
+        rules.leave_partition,
         _measures_batches,
         ticket="KAFKA-10888",
         partitioner="built_in",

@@ -1,6 +1,7 @@
 """When each rule of a variant fires in a simulation.
 
-The rules say what may happen, this table says when. A rule that stands nowhere here stops the
+The rules say what may happen, this table says when. Other families have rules of the same names. A
+rule that stands nowhere here stops the
 simulation of a variant that has it (`undriven`), so nothing is left out by mistake.
 """
 
@@ -11,32 +12,48 @@ from collections.abc import Callable, Hashable, Mapping
 from attrs import frozen
 
 from groupcheck.model.engine import Spec
+from groupcheck.model.protocol.classic import (
+    client,
+    client_faults,
+    failover,
+    offsets,
+    static,
+    takeover,
+    timers,
+)
 from groupcheck.model.protocol.classic.group import Core, Phase
+from groupcheck.model.protocol.classic.triggers import cluster, subscription
+from groupcheck.model.protocol.connect import leader, worker
 from groupcheck.oracles.simulate.assumptions import Assumptions
 
 # The poll thread, in this order.
-AT_POLL = ("send_join", "join_complete")
+AT_POLL = (client.send_join.name, client.join_complete.name)
 # As soon as the answer before it was read: the handler of that answer sends it.
-AT_ONCE = ("send_sync",)
-HEARTBEAT = "send_heartbeat"
+AT_ONCE = (client.send_sync.name,)
+HEARTBEAT = client.send_heartbeat.name
 # Each heartbeat.interval.ms.
 BEATS = (HEARTBEAT,)
 # The timer of each id at the coordinator.
-SESSIONS = ("session_timeout", "new_member_timeout")
+SESSIONS = (timers.session_timeout.name, timers.new_member_timeout.name)
 # A message is lost (`Assumptions.loss`).
-BY_LOSS = ("lose_request", "lose_response")
+BY_LOSS = (client_faults.lose_request.name, client_faults.lose_response.name)
 # Where a scenario says so, or the application polls too late.
-BY_SCENARIO = ("crash", "close", "poll_timeout", "add_partitions")
+BY_SCENARIO = (
+    client_faults.crash.name,
+    client_faults.close.name,
+    client_faults.poll_timeout.name,
+    cluster.add_partitions.name,
+)
 # Each metadata.max.age.ms.
-REFRESHES = "refresh_metadata"
+REFRESHES = subscription.refresh_metadata.name
 # A request that stood behind a parked one is read once that is answered.
-READS = ("read_next",)
+READS = (timers.read_next.name,)
 # The coordinator never answers: after request.timeout.ms.
-GIVES_UP = ("request_timeout",)
+GIVES_UP = (client.request_timeout.name,)
 # Connect: when the leader's delay is over, and when that of a worker is (see `workers`).
-DELAY, AFTER_DELAY = "delay_over", "scheduled_rejoin"
+DELAY, AFTER_DELAY = leader.delay_over.name, worker.scheduled_rejoin.name
 # An append is committed: after the time of an append, at the index of its seats.
-APPENDS = ("takeover_committed",)
+APPENDS = (takeover.takeover_committed.name,)
 
 
 @frozen
@@ -55,11 +72,11 @@ def _rebalance_timeout(core: Core, a: Assumptions) -> float:
 
 
 TIMERS: Mapping[str, Timer] = {
-    "initial_delay": Timer(
+    timers.initial_delay.name: Timer(
         lambda core: core.generation if core.phase == Phase.PREPARING and core.initial else None,
         lambda core, a: min(a.initial_rebalance_delay_ms, a.max_poll_interval_ms),
     ),
-    "rebalance_timeout": Timer(
+    timers.rebalance_timeout.name: Timer(
         lambda core: (
             (core.generation, not core.members)
             if core.phase == Phase.PREPARING and not core.initial
@@ -67,13 +84,13 @@ TIMERS: Mapping[str, Timer] = {
         ),
         _rebalance_timeout,
     ),
-    "sync_timeout": Timer(
+    timers.sync_timeout.name: Timer(
         lambda core: core.generation if core.deadline else None,
         lambda core, a: a.max_poll_interval_ms,
     ),
 }
 # A timer whose delay is drawn: the append of the assignment.
-COMMIT = "append_committed"
+COMMIT = timers.append_committed.name
 
 
 def commit_key(core: Core) -> Hashable:
@@ -82,26 +99,25 @@ def commit_key(core: Core) -> Hashable:
 
 
 LEFT_OUT = {
-    "append_failed": "no append fails",
-    "takeover_failed": "no append fails",
-    "fail_over": "the coordinator stays where it is",
-    "load": "the coordinator stays where it is",
-    "disconnect": "no connection breaks under a parked request",
-    "delay_request": "no message is held up for longer than its latency",
-    "late_request": "no message is held up for longer than its latency",
-    "late_commit": "nothing is committed",
-    "send_commit": "nothing is committed",
-    "fetch_offset": "nothing is committed, so no offset is fetched",
-    "process_record": "processing is a rate (see `lag`)",
-    "create_topic": "no topic comes",
-    "delete_topic": "no topic goes",
-    "change_subscription": "no member subscribes to other topics",
+    timers.append_failed.name: "no append fails",
+    takeover.takeover_failed.name: "no append fails",
+    failover.fail_over.name: "the coordinator stays where it is",
+    client_faults.disconnect.name: "no connection breaks under a parked request",
+    client_faults.delay_request.name: "no message is held up for longer than its latency",
+    timers.late_request.name: "no message is held up for longer than its latency",
+    client_faults.late_commit.name: "nothing is committed",
+    client.send_commit.name: "nothing is committed",
+    offsets.fetch_offset.name: "nothing is committed, so no offset is fetched",
+    offsets.process_record.name: "processing is a rate (see `lag`)",
+    cluster.create_topic.name: "no topic comes",
+    cluster.delete_topic.name: "no topic goes",
+    subscription.change_subscription.name: "no member subscribes to other topics",
     "change_assignors": "no process lists other assignors",
     "lower_max_size": "group.max.size stays as it is",
-    "read_config": "no connector changes",
-    "update_config": "no connector changes",
-    "lose_coordinator": "the coordinator answers in time",
-    "remove_instance": "no administrator removes a member",
+    worker.read_config.name: "no connector changes",
+    worker.update_config.name: "no connector changes",
+    worker.lose_coordinator.name: "the coordinator answers in time",
+    static.remove_instance.name: "no administrator removes a member",
 }
 
 

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupcheck.model.protocol.classic import client as rules
+from groupcheck.model.protocol.classic import client as client_rules
 from groupcheck.model.protocol.messages import JoinGroup, SyncGroup
 from groupcheck.oracles.simulate import losses
 from groupcheck.oracles.simulate.drives import AT_ONCE, AT_POLL, HEARTBEAT, REFRESHES
 from groupcheck.oracles.simulate.observer import settled
 from groupcheck.oracles.simulate.parts import Parts
 
-SENDS = (rules.send_join.name, rules.send_sync.name)
+SENDS = (client_rules.send_join.name, client_rules.send_sync.name)
 
 NEVER = float("inf")
 
@@ -368,7 +368,7 @@ class Members:
         if in_poll:
             self._polled(index)
             self.consider(index)  # an answer such as "join again" may leave the member as it was
-        if outcome[0] == f"{rules.join_answer.name}:joined":  # HeartbeatThread.enable
+        if outcome[0] == f"{client_rules.join_answer.name}:joined":  # HeartbeatThread.enable
             self.beat_from(index, group.clock.now + group.assumptions.heartbeat_interval_ms)
 
     def gives_up(self, index: int, request: Any) -> None:
@@ -376,7 +376,7 @@ class Members:
         group = self.group
         link = group.link(index)
         if link.orphaned and link.parked == request:
-            bound = group.world.rules[rules.request_timeout.name]
+            bound = group.world.rules[client_rules.request_timeout.name]
             found = group.world.outcomes(bound, index)
             if found:
                 group.take(bound, index, found[0], group.clock.now, of_member=True)

@@ -88,7 +88,7 @@ def choose(producer: Producer, part: Part) -> Iterator[tuple[Producer, Part]]:
 
 
 @rule("into_batch", "new_batch", when=lambda part: part.sticky)
-def append(
+def append_record(
     producer: Producer, part: Part, scope: PartitionerScope
 ) -> Iterator[tuple[str, Producer, Part]]:
     """The next record goes to the sticky partition, into its last batch or a new one."""
@@ -118,7 +118,7 @@ def on_new_batch(
 
 
 @rule(when=lambda part: part.sticky)
-def release(
+def leave_partition(
     producer: Producer, part: Part, scope: PartitionerScope
 ) -> Iterator[tuple[Producer, Part]]:
     """KIP-794: enough records went to this partition; the next one is to be chosen."""
@@ -127,7 +127,7 @@ def release(
 
 
 @rule("full", "linger", when=lambda part: part.open > 0)
-def drain(part: Part, scope: PartitionerScope) -> Iterator[tuple[str, Part]]:
+def drain_batch(part: Part, scope: PartitionerScope) -> Iterator[tuple[str, Part]]:
     """The sender takes the last batch: it is full, or linger.ms is over and its broker is ready
     (RecordAccumulator.drain).
     """
@@ -150,7 +150,7 @@ def all_sent(producer: Producer) -> bool:
     return producer.left == 0
 
 
-RULES = (choose, append, on_new_batch, release, drain, slow_broker)
+RULES = (choose, append_record, on_new_batch, leave_partition, drain_batch, slow_broker)
 
 
 def spec(scope: PartitionerScope) -> Spec:

@@ -14,21 +14,23 @@ State = Mapping[str, Any]
 # Outcome -> what happens to partition {p}; {other}: the one that is chosen.
 WORDS = {
     "choose": "the producer chooses {p}",
-    "append:into_batch": "the producer appends a record to the batch of {p}, which has {open} now",
-    "append:new_batch": "the producer begins a batch of {p}",
+    "append_record:into_batch": (
+        "the producer appends a record to the batch of {p}, which has {open} now"
+    ),
+    "append_record:new_batch": "the producer begins a batch of {p}",
     "on_new_batch": "the producer needs a new batch, leaves {p} and chooses {other}",
-    "release": "the producer has sent enough to {p} and leaves it",
-    "drain:full": "the broker of {p} takes a full batch",
-    "drain:linger": "linger.ms is over, and the broker of {p} takes a batch that is not full",
+    "leave_partition": "the producer has sent enough to {p} and leaves it",
+    "drain_batch:full": "the broker of {p} takes a full batch",
+    "drain_batch:linger": "linger.ms is over, and the broker of {p} takes a batch that is not full",
     "slow_broker": "the broker of {p} becomes slow",
 }
-ARROWS = {"append:into_batch": "record", "append:new_batch": "record, new batch"}
+ARROWS = {"append_record:into_batch": "record", "append_record:new_batch": "record, new batch"}
 NOTES = {
     "choose": "chosen",
     "on_new_batch": "left",
-    "release": "left",
-    "drain:full": "full batch sent",
-    "drain:linger": "small batch sent",
+    "leave_partition": "left",
+    "drain_batch:full": "full batch sent",
+    "drain_batch:linger": "small batch sent",
     "slow_broker": "becomes slow",
 }
 
@@ -63,7 +65,7 @@ def told(path: Path) -> Story:
 
 
 def _kind(name: str) -> Any:
-    return {"slow_broker": "fault", "drain:linger": "timer"}.get(name, "event")
+    return {"slow_broker": "fault", "drain_batch:linger": "timer"}.get(name, "event")
 
 
 def _named(path: Path, state: tuple[Any, ...]) -> dict[str, Any]:

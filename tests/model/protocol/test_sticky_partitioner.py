@@ -11,7 +11,7 @@ from groupcheck import check
 from groupcheck.model.engine import ScopeError, reference
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS
-from groupcheck.model.protocol.sticky_partitioner.rules import Part, Producer, append, spec
+from groupcheck.model.protocol.sticky_partitioner.rules import Part, Producer, append_record, spec
 from groupcheck.model.protocol.sticky_partitioner.scope import PartitionerScope
 
 SIZES: list[tuple[dict[str, Any], int, int, int]] = [
@@ -63,8 +63,8 @@ def test_with_kip_794_it_does_not(linger: int) -> None:
 def test_a_batch_that_linger_has_closed_gets_no_more_records() -> None:
     scope = PartitionerScope(linger=2)
     producer, part = Producer(left=3, choosing=False, produced=2), Part(sticky=True, open=2)
-    assert list(append.call(producer, part, scope)) == []
-    ((label, _, after),) = append.call(producer, attrs.evolve(part, slow=True), scope)
+    assert list(append_record.call(producer, part, scope)) == []
+    ((label, _, after),) = append_record.call(producer, attrs.evolve(part, slow=True), scope)
     assert (label, after.open) == ("into_batch", 3)
 
 

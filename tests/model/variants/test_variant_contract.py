@@ -275,8 +275,7 @@ def test_a_fault_is_spent_by_just_the_outcomes_that_are_named(faults: tuple[str,
 
 def named_elsewhere(folder: Path) -> list[str]:
     """Where a file names a rule or an outcome of some variant as a text. Faults have the same names
-    as some rules, and a few words mean something else, too. `simulate/drives` is a table of rules
-    by name; `undriven` there refuses a spec with a rule that it does not name.
+    as some rules, and a few words mean something else, too.
     """
     every = {
         name
@@ -285,9 +284,9 @@ def named_elsewhere(folder: Path) -> list[str]:
         for name in (r.name, *r.names)
     }
     every -= {fault for name in names() for fault in load(name).faults}
-    every -= {"heartbeat", "closed", "append_failed", "append", "drain", "release"}
+    every -= {"heartbeat", "closed", "append_failed"}
     found = []
-    for path in sorted({*folder.rglob("*.py")} - {folder / "simulate" / "drives.py"}):
+    for path in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and node.value in every:
                 found.append(f"{path.relative_to(folder)}:{node.lineno}: {node.value}")
