@@ -27,7 +27,7 @@ from groupcheck.model.protocol.classic.static_topics import (
     tell_leader,
 )
 from groupcheck.model.protocol.classic.takeover import MORE_RULES
-from groupcheck.model.protocol.classic.triggers.covers import AS_IT_IS, CHANGING
+from groupcheck.model.protocol.classic.triggers.covers import AS_IT_IS, CHANGES, CHANGING
 from groupcheck.model.protocol.classic.triggers.feature import triggers, triggers_progress
 from groupcheck.model.protocol.classic.triggers.planning import survey
 from groupcheck.model.protocol.classic.triggers.settings import lowering
@@ -101,23 +101,7 @@ OF_BOTH = (
         subscriptions="t",
         faults={"crash": 1, "subscribe": 1},
     ),
-    cover(
-        "refresh_metadata:matched",
-        members=1,
-        generations=2,
-        records=0,
-        subscriptions="*",
-        faults={"create_topic": 1},
-    ),
-    cover(
-        "lower_max_size",
-        members=2,
-        generations=2,
-        records=0,
-        max_size=2,
-        topics="t:1",
-        faults={"lower_max_size": 1, "fail_over": 1},
-    ),
+    *CHANGES,
 )
 
 VARIANT = preset(

@@ -21,6 +21,7 @@ from groupcheck.model.assignors.connect import (
 from groupcheck.oracles.connect.driver import Leaders
 from groupcheck.oracles.connect.inputs import Family
 from groupcheck.oracles.connect.rounds import MEMORY, Facts, Step, differences, expected, read
+from groupcheck.oracles.tallied import Tallied
 
 SCHEMA = "groupcheck.conform-connect/1"
 EVERY = 2_000  # inputs between two reports of progress
@@ -100,37 +101,12 @@ def _kind(name: str) -> str:
     return name if name.startswith("memory: ") else name.rpartition(": ")[2]
 
 
-@frozen
-class ConnectConformance:
+class ConnectConformance(Tallied[Tally]):
     """What a run found."""
 
-    sides: tuple[str, str]
-    seed: int
-    tallies: tuple[Tally, ...]
-
-    @property
-    def differing(self) -> int:
-        """How many inputs have different answers."""
-        return sum(tally.differing for tally in self.tallies)
-
-    @property
-    def exit_code(self) -> int:
-        """0 if all agree, 1 if some differ."""
-        return 1 if self.differing else 0
-
     def document(self) -> dict[str, Any]:
-        """All that `--json` prints. Apart from `seconds`, the same question gives the same
-        document.
-        """
-        return {
-            "schema": SCHEMA,
-            "compared": list(self.sides),
-            "seed": self.seed,
-            "verdict": "differs" if self.differing else "agrees",
-            "inputs": sum(tally.inputs for tally in self.tallies),
-            "differing": self.differing,
-            "families": [tally.document(self.sides) for tally in self.tallies],
-        }
+        """All that `--json` prints."""
+        return self.framed(SCHEMA, "families")
 
 
 def compare(

@@ -218,7 +218,7 @@ class Coordinator:
     # -- timers of members
 
     def _hears(self, index: int, id: int | None, now: float) -> None:
-        heard = self._heard[index].get(id)  # type: ignore[arg-type]
+        heard = None if id is None else self._heard[index].get(id)
         if heard is not None:
             heard[0] = max(heard[0], now)
 

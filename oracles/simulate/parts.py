@@ -53,7 +53,8 @@ class Parts(ABC):
         self._seats = self.world.first["seats"]
 
     def link(self, index: int) -> Link:
-        return self.world.values[self._links + index]  # type: ignore[no-any-return]
+        link: Link = self.world.values[self._links + index]
+        return link
 
     @property
     def core(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import attrs
 from attrs import frozen
@@ -102,8 +103,8 @@ def scaled(a: Assumptions, name: str, factor: float) -> Assumptions | None:
     then.
     """
     value = getattr(a, name)
-    new = value.times(factor) if isinstance(value, Distribution) else value * factor
+    new: Any = value.times(factor) if isinstance(value, Distribution) else value * factor
     try:
-        return attrs.evolve(a, **{name: new})  # type: ignore[arg-type]
+        return attrs.evolve(a, **{name: new})
     except UserError:
         return None

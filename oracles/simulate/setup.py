@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import attrs
 from attrs import field, frozen
@@ -30,12 +31,12 @@ class Setup:
     # What happens, if it is none of the scenarios; `scenario` is its name then.
     course: Course | None = None
 
-    def with_(self, **changes: object) -> Setup:
+    def with_(self, **changes: Any) -> Setup:
         """The same setup with some fields, or assumptions, replaced."""
         own = {k: v for k, v in changes.items() if k in attrs.fields_dict(Setup)}
         rest = {k: v for k, v in changes.items() if k not in own}
-        assumptions = attrs.evolve(self.assumptions, **rest)  # type: ignore[arg-type]
-        return attrs.evolve(self, **{"assumptions": assumptions, **own})  # type: ignore[arg-type]
+        own.setdefault("assumptions", attrs.evolve(self.assumptions, **rest))
+        return attrs.evolve(self, **own)
 
 
 @frozen(kw_only=True)

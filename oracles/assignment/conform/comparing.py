@@ -19,6 +19,7 @@ from groupcheck.oracles.assignment.promises import answer as answer_of
 from groupcheck.oracles.assignment.validity import named
 from groupcheck.oracles.kafka.assignors import NotSolved, Problem, solve
 from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.tallied import Tallied
 
 SCHEMA = "groupcheck.conform-assignors/1"
 RANDOM = 10_000
@@ -103,38 +104,12 @@ class Tally:
         return document
 
 
-@frozen
-class AssignorConformance:
+class AssignorConformance(Tallied[Tally]):
     """What a run found."""
 
-    # Whose answers stand first and second in the examples.
-    sides: tuple[str, str]
-    seed: int
-    tallies: tuple[Tally, ...]
-
-    @property
-    def differing(self) -> int:
-        """How many inputs have different answers."""
-        return sum(tally.differing for tally in self.tallies)
-
-    @property
-    def exit_code(self) -> int:
-        """0 if all agree, 1 if some differ."""
-        return 1 if self.differing else 0
-
     def document(self) -> dict[str, Any]:
-        """All that `--json` prints. Apart from `seconds`, the same question gives the same
-        document.
-        """
-        return {
-            "schema": SCHEMA,
-            "compared": list(self.sides),
-            "seed": self.seed,
-            "verdict": "differs" if self.differing else "agrees",
-            "inputs": sum(tally.inputs for tally in self.tallies),
-            "differing": self.differing,
-            "assignors": [tally.document(self.sides) for tally in self.tallies],
-        }
+        """All that `--json` prints."""
+        return self.framed(SCHEMA, "assignors")
 
 
 def findings_shown(asked: Asked) -> list[dict[str, Any]]:

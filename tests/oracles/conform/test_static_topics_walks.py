@@ -4,9 +4,8 @@ and four members: what leaders are told when they come back, and when members ar
 
 from __future__ import annotations
 
-import random
-
 import pytest
+from drawn import walked
 
 from groupcheck.model.protocol.classic.group import Phase, leader_of
 from groupcheck.model.protocol.classic.takeover import takeover_committed
@@ -18,7 +17,7 @@ from groupcheck.model.protocol.classic.timers import (
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup, LeaveGroup, SyncGroup
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.random_walk import RandomWalk
-from groupcheck.oracles.conform.row import STRANGER, Asks, Fires, Input
+from groupcheck.oracles.conform.row import Asks, Fires
 from groupcheck.oracles.kafka.driver import Driver
 
 BOTH = load("static_triggers")
@@ -96,30 +95,8 @@ def test_a_takeover_ends_while_a_round_waits(
     assert f"{takeover_committed.name}:{outcome}" in group.fired
 
 
-LIKELY = {"append_committed": 4.0, "initial_delay": 2.0, "takeover_committed": 0.5}
-
-
-def weight(given: Input, generation: int) -> float:
-    """Most of what is drawn leads somewhere."""
-    if isinstance(given, Fires):
-        return LIKELY.get(given.rule, 0.12)
-    request = given.request
-    if getattr(request, "id", NO_ID) == STRANGER:
-        return 0.01
-    if getattr(request, "generation", generation) != generation:
-        return 0.01
-    if isinstance(request, JoinGroup):
-        return 1.0 if request.id == NO_ID else 0.4
-    return 5.0 if isinstance(request, SyncGroup) else 0.12
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_random_schedules_agree(seed: int, coordinator: Driver) -> None:
-    drawn = random.Random(seed)
     group = walk(coordinator, 3 + seed % 2, seed)
-    for _ in range(40):
-        inputs = list(group.inputs())
-        weights = [weight(given, group.memory.core.generation) for given in inputs]
-        group.step(drawn.choices(inputs, weights)[0], lost=drawn.random() < 0.3)
-    group.catch_up()
+    walked(group, seed, joins=(1.0, 0.4))
     assert group.steps == 40

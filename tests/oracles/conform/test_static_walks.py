@@ -4,9 +4,8 @@ a takeover waits for its append, and random schedules of three and four members.
 
 from __future__ import annotations
 
-import random
-
 import pytest
+from drawn import walked
 
 from groupcheck.model.protocol.classic.group import Phase, leader_of
 from groupcheck.model.protocol.classic.takeover import takeover_committed, takeover_failed
@@ -19,7 +18,7 @@ from groupcheck.model.protocol.messages import NO_ID, JoinGroup, LeaveGroup, Syn
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.conformance import conform, rows_at, scopes_of
 from groupcheck.oracles.conform.random_walk import RandomWalk
-from groupcheck.oracles.conform.row import STRANGER, Asks, Fires, Input
+from groupcheck.oracles.conform.row import Asks, Fires
 from groupcheck.oracles.kafka.driver import Driver
 
 STATIC = load("static_membership")
@@ -125,30 +124,8 @@ def test_a_round_keeps_static_members_that_do_not_join(coordinator: Driver) -> N
     assert group.memory.core.members == 2 and leader_of(group.memory.seats) == (one, 0)
 
 
-LIKELY = {"append_committed": 4.0, "initial_delay": 2.0, "takeover_committed": 0.5}
-
-
-def weight(given: Input, generation: int) -> float:
-    """Most of what is drawn leads somewhere."""
-    if isinstance(given, Fires):
-        return LIKELY.get(given.rule, 0.12)
-    request = given.request
-    if getattr(request, "id", NO_ID) == STRANGER:
-        return 0.01
-    if getattr(request, "generation", generation) != generation:
-        return 0.01
-    if isinstance(request, JoinGroup):
-        return 3.0 if request.id == NO_ID else 1.5
-    return 5.0 if isinstance(request, SyncGroup) else 0.12
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_random_schedules_agree(seed: int, coordinator: Driver) -> None:
-    drawn = random.Random(seed)
     group = walk(coordinator, 3 + seed % 2, seed, max_size=[None, None, None, 2][seed % 4])
-    for _ in range(40):
-        inputs = list(group.inputs())
-        weights = [weight(given, group.memory.core.generation) for given in inputs]
-        group.step(drawn.choices(inputs, weights)[0], lost=drawn.random() < 0.3)
-    group.catch_up()
+    walked(group, seed, joins=(3.0, 1.5))
     assert group.steps == 40

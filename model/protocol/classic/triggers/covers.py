@@ -11,6 +11,26 @@ from groupcheck.model.protocol.classic import covers
 from groupcheck.model.protocol.classic.covers import IN_PHASES, PHASES_SCOPE, cover, derived
 from groupcheck.model.protocol.variant import Cover
 
+# What other features that change topics reach in the same scopes.
+CHANGES = (
+    cover(
+        "refresh_metadata:matched",
+        members=1,
+        generations=2,
+        records=0,
+        subscriptions="*",
+        faults={"create_topic": 1},
+    ),
+    cover(
+        "lower_max_size",
+        members=2,
+        generations=2,
+        records=0,
+        max_size=2,
+        topics="t:1",
+        faults={"lower_max_size": 1, "fail_over": 1},
+    ),
+)
 COVERS = derived(
     covers.COVERS,
     cover("survey", members=1, generations=1),
@@ -34,23 +54,7 @@ COVERS = derived(
         protocols_after="range,sticky",
         faults={"change_assignors": 1},
     ),
-    cover(
-        "refresh_metadata:matched",
-        members=1,
-        generations=2,
-        records=0,
-        subscriptions="*",
-        faults={"create_topic": 1},
-    ),
-    cover(
-        "lower_max_size",
-        members=2,
-        generations=2,
-        records=0,
-        max_size=2,
-        topics="t:1",
-        faults={"lower_max_size": 1, "fail_over": 1},
-    ),
+    *CHANGES,
     cover(
         "late_join_overlap",
         members=2,
