@@ -122,5 +122,5 @@ def view(told: Score) -> Group:
     for name, ids in told.kills.items():
         listed = printable(", ".join(ids)) if ids else Text(NOBODY, "yellow")
         table.add_row(name, str(len(ids)), listed)
-    bound = f"within {MOST_STATES:,} states of a bug's scope"
-    return Group(Text(f"\nmutation score, {bound}: {told.headline}", "bold"), table)
+    bound = Text(f"  searched: {MOST_STATES:,} states of each bug's scope at most", "dim")
+    return Group(Text(f"\nmutation score: {told.headline}", "bold"), bound, table)

@@ -91,6 +91,7 @@ def test_the_command_writes_the_page_and_tells_the_score(tmp_path, capsys) -> No
     assert cli.run(["bugs", *FEW, "--score", "--html", str(target)]) == 0
     said = capsys.readouterr().out
     assert "mutation score: 2 of 2 bugs break a promise" in said
+    assert "searched: 300,000 states of each bug's scope at most" in said
     assert target.read_text("utf-8").startswith("<!DOCTYPE html>")
     assert cli.run(["bugs", *FEW, "--score", "--json"]) == 0
     first, second = json.loads(capsys.readouterr().out)
