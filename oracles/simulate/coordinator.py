@@ -171,7 +171,6 @@ class Coordinator:
         core: Core = group.core
         if core.generation != old.generation:
             group.observer.rounds += core.generation - old.generation
-            group.observer.generations.append(now)
         if core.phase != old.phase or core.generation != old.generation:
             group.observer.changed = max(group.observer.changed, now)
         for name, timer in self._timers.items():

@@ -66,11 +66,9 @@ def delayed(group: Parts, index: int, request: object) -> float:
 def beats(group: Parts, index: int, bound: Bound, outcome: Outcome, now: float) -> None:
     """A heartbeat is sent. Its loss is no fault of the model, because there it changes nothing."""
     if lost(group, index):
-        group.observer.lost += 1
         return
     unheard = lost(group, index)
     group.take(bound, index, outcome, now, of_member=True)
     link = group.link(index)
     if unheard and link.request is not None:
-        group.observer.lost += 1
         group.world.put("link", index, but(link, live=False))

@@ -52,13 +52,9 @@ class Observer:
     moved: int = 0
     requests: Counter[str] = field(factory=Counter)
     join_bytes: int = 0
-    # Heartbeats that were lost, or their answers.
-    lost: int = 0
     # How often the session of a process that runs expired.
     expired: int = 0
     rounds: int = 0
-    # When each generation began.
-    generations: list[float] = field(factory=list)
     # When anything last changed: who owns what, what a member believes, the group's phase.
     changed: float = 0.0
 
@@ -71,7 +67,7 @@ class Observer:
         self.stopped = set()
         self.paused, self.starting, self.requests = {}, {}, Counter()
         self.join_bytes, self.rounds, self.moved, self.changed = 0, 0, 0, 0.0
-        self.expired, self.lost, self.generations = 0, 0, []
+        self.expired = 0
 
     def serves(self, index: int, mask: int, now: float, pauses: bool) -> None:
         """From now on the member works on these partitions. `pauses`: if it works on none, it waits

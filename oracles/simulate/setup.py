@@ -10,7 +10,6 @@ from attrs import field, frozen
 
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.lag import Lag
-from groupcheck.oracles.simulate.scenarios import Course
 
 
 @frozen(kw_only=True)
@@ -28,8 +27,6 @@ class Setup:
     seconds: float = 1800.0
     until_rest: bool = True
     assumptions: Assumptions = field(factory=Assumptions)
-    # What happens, if it is none of the scenarios; `scenario` is its name then.
-    course: Course | None = None
 
     def with_(self, **changes: Any) -> Setup:
         """The same setup with some fields, or assumptions, replaced."""
@@ -62,8 +59,6 @@ class Result:
     moved_partitions: int
     # How often the session of a process that ran expired.
     false_expiries: int
-    # Virtual times at which a generation began.
-    generations_ms: tuple[float, ...]
     # Name of a request -> how many were sent until the end of the run.
     requests: Mapping[str, int]
     # Bytes of all answers to JoinGroup.

@@ -38,10 +38,9 @@ def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
     """The group at the moment when the scenario begins, with all that the scenario will do on its
     clock; and when it does the last of it.
     """
-    if setup.course is None:
-        _check(setup)
+    _check(setup)
     variant = registry.load(setup.variant)
-    needs = "" if setup.course else scenario(setup.scenario).needs
+    needs = scenario(setup.scenario).needs
     added = int(setup.assumptions.added_partitions) if needs == "add_partitions" else 0
     spec = simulated(variant, setup.members, setup.partitions, added)
     if needs and needs not in {rule.name for rule in spec.rules}:
@@ -63,9 +62,7 @@ def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
             do="simulate another variant",
         )
     streams = Streams(f"{setup.seed}")
-    course = setup.course
-    if course is None:
-        course = scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
+    course = scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
     group = Group(spec, variant.coordinator, _calm(setup.assumptions), f"{setup.seed}", watch)
     _warm_up(group, course.running, setup.assumptions)
     for action in course.actions:
@@ -147,8 +144,6 @@ def _phase(group: Group, index: int, a: Assumptions) -> float:
 def _act(group: Group, action: Action) -> None:
     if action.what == "stall":
         group.members.stall(action.member, action.length_ms)
-    elif action.what == "pause":
-        group.members.pause(action.member, action.length_ms)
     elif action.what == "add_partitions":
         bound = group.world.rules[action.what]
         outcome = group.world.outcomes(bound, 0)[0]
@@ -201,7 +196,6 @@ def _result(setup: Setup, group: Group, last: float) -> Result:
         rounds=seen.rounds,
         moved_partitions=seen.moved,
         false_expiries=seen.expired,
-        generations_ms=tuple(seen.generations),
         requests=dict(sorted(seen.requests.items())),
         join_answer_bytes=seen.join_bytes,
         lag=lag(seen.turns, setup.partitions, now, setup.assumptions),

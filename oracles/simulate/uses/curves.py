@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import evolve, frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.simulate.assumptions import Assumptions
+from groupcheck.oracles.simulate.assumptions import Assumptions, with_settings
 from groupcheck.oracles.simulate.compare import Row, compare
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.intervals import mean as mean_of
@@ -192,8 +192,6 @@ def answered(
     """Simulates all points of a curve. Without `assumptions`, those of the question hold. Raises
     `UserError`.
     """
-    from groupcheck.oracles.simulate.assumptions import with_settings
-
     asked = question(name)
     count = members or asked.members
     base = Setup(
