@@ -4,10 +4,8 @@ rounds that keep one kind and remove the other, takeovers beside dynamic members
 
 from __future__ import annotations
 
-import random
-
 import pytest
-from test_static_walks import weight
+from drawn import STEPS, walked
 
 from groupcheck.model.protocol.classic.group import Phase, leader_of
 from groupcheck.model.protocol.classic.takeover import takeover_committed, takeover_failed
@@ -107,11 +105,6 @@ def test_a_takeover_ends_while_a_round_waits_that_a_dynamic_member_has_begun(
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_schedules_agree(seed: int, coordinator: Driver) -> None:
-    drawn = random.Random(seed)
     group = walk(coordinator, 3 + seed % 2, 1 + seed % 2, seed)
-    for _ in range(40):
-        inputs = list(group.inputs())
-        weights = [weight(given, group.memory.core.generation) for given in inputs]
-        group.step(drawn.choices(inputs, weights)[0], lost=drawn.random() < 0.3)
-    group.catch_up()
-    assert group.steps == 40
+    walked(group, seed, joins=(3.0, 1.5))
+    assert group.steps == STEPS
