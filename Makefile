@@ -68,6 +68,8 @@ nightly: $(READY) ## what takes hours: random schedules and specs, kills, limits
 	@$(RUN)/groupcheck conform upgrade --side member
 	@$(RUN)/groupcheck conform cooperative_rounds --side member
 	@$(RUN)/groupcheck conform callbacks --side member
+	@$(RUN)/groupcheck conform offsets --side member
+	@$(RUN)/groupcheck conform offsets --side member --kafka 4.0.0
 	@$(RUN)/groupcheck conform cooperative_callbacks --side member
 	@$(RUN)/groupcheck conform classic --whole --members 2 --schedules 3000 --seed 1
 	@$(RUN)/groupcheck conform classic --whole --members 4 --schedules 3000 --seed 2

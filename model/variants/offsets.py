@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART
+from groupcheck.model.protocol.classic.keeping import members, transactions
 from groupcheck.model.protocol.classic.keeping.covers import (
     ASKED,
     CONFORMED,
@@ -15,11 +17,13 @@ from groupcheck.model.protocol.classic.keeping.feature import (
     keeping,
     keeping_progress,
 )
-from groupcheck.model.protocol.classic.keeping.scope import KeepingScope
+from groupcheck.model.protocol.classic.keeping.scope import RESETS, KeepingScope
 from groupcheck.model.protocol.classic.keeping.words import WORDS
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.family import KEPT_OFFSETS
 from groupcheck.model.protocol.faults import SPENT_BY
+
+PRODUCES = "The application's KafkaProducer does it, which is not driven."
 
 VARIANT = preset(
     name="offsets",
@@ -55,9 +59,18 @@ VARIANT = preset(
     executed=EXECUTED,
     asked=ASKED,
     conformed=CONFORMED,
-    unreal_member=(
-        "its members ask for their offsets by a request of its own and commit in transactions;"
-        " `classic` executes each offset that such a request finds, and the situations of a member"
-        " its errors"
-    ),
+    real_member=KAFKA_MEMBER,
+    member_generations=1,
+    member_scopes=tuple({"members": 1, "partitions": 1, "reset": reset} for reset in RESETS),
+    member_apart={
+        **MEMBER_APART,
+        **dict.fromkeys(
+            (
+                members.send_txn_commit.name,
+                *members.txn_answer.names,
+                *transactions.end_transaction.names,
+            ),
+            PRODUCES,
+        ),
+    },
 )

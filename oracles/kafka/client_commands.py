@@ -50,6 +50,8 @@ class Reset(Command):
     # enable.auto.commit and auto.commit.interval.ms.
     auto_commit: bool = True
     auto_commit_ms: int = 5000
+    # auto.offset.reset: earliest, latest or none.
+    auto_reset: str = "earliest"
     # range, roundrobin, sticky, cooperative-sticky; own-cooperative, the same under another
     # name; cooperative-range, which breaks the rules of the cooperative protocol. The first one is
     # preferred.
@@ -140,6 +142,16 @@ class FetchOffsets(Command):
     op = "fetchOffsets"
     ms: int = 0
     waits: tuple[Command, ...] = ()
+
+
+@frozen(kw_only=True)
+class ResetPositions(Command):
+    """The application goes on where auto.offset.reset says, in partitions for which no committed
+    offset was found. Their logs begin at 0 and end at `end`.
+    """
+
+    op = "resetPositions"
+    end: int
 
 
 @frozen(kw_only=True)

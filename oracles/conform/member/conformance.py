@@ -11,6 +11,7 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import Spec, UserError
+from groupcheck.model.protocol.classic.keeping.scope import KeepingScope
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load, names
@@ -20,6 +21,7 @@ from groupcheck.oracles.conform.member.application import ApplicationRows
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
 from groupcheck.oracles.conform.member.changing import Changing, ChangingRow
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
+from groupcheck.oracles.conform.member.keeping_rows import KeepingRows, KeepingSteps
 from groupcheck.oracles.conform.member.moves import Seen
 from groupcheck.oracles.conform.member.promises import PROMISES, Finding
 from groupcheck.oracles.conform.member.rows import Rows
@@ -265,7 +267,7 @@ def conform_member(
             if tour.reason:
                 break
             if isinstance(tour, Tour) and not tour.differences and not tour.rows.in_one_poll:
-                steps.append(GroupSteps(tour.rows, tour.memories))
+                steps.append(_steps_of(tour.rows)(tour.rows, tour.memories))
                 misfits += beside(tour, steps[-1].run(max_differences))
     finally:
         if driver is None:
@@ -334,9 +336,17 @@ def rows_of(
     }
     if about.member_changing:
         settings = {name: text for name, text in settings.items() if name not in CHANGES}
+    if settings.get("commits", "consumer") != "consumer":
+        raise UserError(
+            "commits in transactions are the producer's, of which no row is executed",
+            where="--set commits",
+            do="leave it out, or leave out --side member",
+        )
     found: list[Rows] = []
-    for kind in about.member_scopes:
-        mine = {name: value for name, value in (fields | {**kind}).items() if name not in settings}
+    # A setting may make two kinds the same.
+    kinds = {_unset(kind, settings): None for kind in about.member_scopes}
+    for kind in map(dict, kinds):
+        mine = dict(_unset(fields | kind, settings))
         chosen = subject(
             variant,
             mutation=mutation,
@@ -356,9 +366,18 @@ def rows_of(
         for autocommit in [scope.autocommit] if "autocommit" in settings else [True, False]:
             here = attrs.evolve(scope, autocommit=autocommit)
             spec = _mutated(about, here, chosen.mutation)
-            rows = CallbackRows if here.callbacks else ApplicationRows
-            found.append(rows(here, spec, _in_words(kind, about.member_scopes)))
+            found.append(_kind_of_rows(here)(here, spec, _in_words(kind) if len(kinds) > 1 else ""))
     return found
+
+
+def _kind_of_rows(scope: Scope) -> type[Rows]:
+    if isinstance(scope, KeepingScope):
+        return KeepingRows
+    return CallbackRows if scope.callbacks else ApplicationRows
+
+
+def _steps_of(rows: Rows) -> type[GroupSteps]:
+    return KeepingSteps if isinstance(rows, KeepingRows) else GroupSteps
 
 
 def changing_of(
@@ -388,14 +407,17 @@ def changing_of(
             },
         )
         scope = chosen.spec.scope
-        found.append(Changing(_mutated(about, scope, chosen.mutation), _in_words(fields, ())))
+        found.append(Changing(_mutated(about, scope, chosen.mutation), _in_words(fields)))
     return found
 
 
-def _in_words(kind: Mapping[str, Any], among: tuple[Mapping[str, Any], ...]) -> str:
-    """`static members 1`: which of several kinds of members it is; empty if there is only one."""
-    if len(among) == 1:
-        return ""
+def _unset(kind: Mapping[str, Any], settings: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
+    """The fields of a kind of member that the settings leave as they are."""
+    return tuple((name, value) for name, value in kind.items() if name not in settings)
+
+
+def _in_words(kind: Mapping[str, Any]) -> str:
+    """`static members 1`: which of several kinds of members it is."""
     told = {name: value for name, value in kind.items() if name not in HOW}
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in told.items())
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.protocol.classic.client import Member
+from groupcheck.model.protocol.classic.keeping.members import NO_OFFSET_FOR_PARTITION
 from groupcheck.model.protocol.codes import (
     FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION,
@@ -103,7 +104,9 @@ def _thrown(
         yield _refusal(before, given.code)
     elif outcome.raised:
         yield UNEXPECTED, UNEXPECTED_CODE
-    if outcome.thrown != NONE:
+    if outcome.thrown == NO_OFFSET_FOR_PARTITION:
+        yield "NoOffsetForPartitionException", UNEXPECTED_CODE
+    elif outcome.thrown != NONE:
         # Only 82 is thrown for a heartbeat or a commit.
         joins = before.failed == Failed.JOIN and not before.fenced
         type = failure(standing) if joins else FENCED

@@ -9,7 +9,6 @@ from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.classic.client import Client
-from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import Answer
@@ -62,7 +61,7 @@ class Firing:
             **self.others,
             "client": dirty(m.client),
             "link": Link(parked=parked, orphaned=orphaned, answer=answer),
-            "offsets": Offsets(committed=offset),
+            "offsets": but(self.others["offsets"], committed=offset),
             "budget": self.scope.budget,
         }
         for name, values in self._see.call(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 from attrs import define, field, frozen
@@ -91,6 +91,9 @@ class Fired:
 class GroupSteps:
     """All steps of the model's member at the scope of some rows."""
 
+    # The rows that say what each step must do, without those of the application.
+    told_by: ClassVar[type[Rows]] = Rows
+
     rows: Rows
     # The memories from which rows were executed; None: they are not looked at.
     executed: Container[Memory] | None = None
@@ -108,7 +111,7 @@ class GroupSteps:
         self._in_one_step = Semantics(attrs.evolve(self.rows.spec, scope=scope))
         self._see = Semantics(self.rows.spec)
         self._rules = {r.name: r for r in self.rows.spec.rules if "client" in r.slots}
-        self._told = Counterparts(Rows(self.rows.spec.scope, self.rows.spec))
+        self._told = Counterparts(self.told_by(self.rows.spec.scope, self.rows.spec))
         self._memory = self.rows.start()
 
     def run(self, most: int) -> list[Misfit]:
@@ -180,7 +183,7 @@ class GroupSteps:
             return True
         mine, last = self._rules[done.name], at.client.position + 1
         for before in range(last + 2):
-            offsets = Offsets(processed=before)
+            offsets = but(self._offsets(), processed=before)
             fired = self._call(mine, at.client, at.link, offsets, self.rows.scope.budget)
             counted = but(offsets, processed=max(before, last))
             if [d.offsets for d in fired] != [counted]:
@@ -264,7 +267,7 @@ class GroupSteps:
         for watched in range(1, self.rows.scope.partition_count):
             asks = bool(at.client.owned >> watched & 1 and at.client.position < 0)
             fired = list(self._fire(FETCH_OFFSET, at, 0, watched))
-            if asks != bool(fired) or any(d.offsets != Offsets(watched) for d in fired):
+            if asks != bool(fired) or any(d.offsets != self._offsets(watched) for d in fired):
                 told = f"fetch_offset of t-{watched} fires {len(fired)} times"
                 yield self._misfit(told, Input(Does.FETCH))
         for offset in range(self.rows.scope.records + 1):
@@ -425,13 +428,18 @@ class GroupSteps:
 
     # -- the rules
 
+    def _offsets(self, watched: int = 0, committed: int = 0) -> Offsets:
+        """The offsets of a partition of which nothing was processed."""
+        first: Offsets = self.rows.others["offsets"]
+        return but(first, watched=watched, committed=committed)
+
     def _fire(self, rule: str, at: Standing, offset: int = 0, watched: int = 0) -> Iterator[Fired]:
         """The outcomes of a rule of the spec. It must not touch a request that is late, and a fault
         must be granted.
         """
         self.steps += 1
         mine = self._rules[rule]
-        offsets = Offsets(watched, offset)
+        offsets = self._offsets(watched, offset)
         whole = self._call(mine, at.client, at.link, offsets, self.rows.scope.budget)
         for done in whole:
             if rule in FAULTS and not self._granted(mine, at, done):
@@ -445,17 +453,19 @@ class GroupSteps:
         time.
         """
         behind = but(at.link, late=LATE)
-        late = self._call(rule, at.client, behind, Offsets(), self.rows.scope.budget)
+        late = self._call(rule, at.client, behind, self._offsets(), self.rows.scope.budget)
         delays = rule.name == faults.delay_request.name
         kept = [] if delays else [attrs.evolve(d, link=but(d.link, late=LATE)) for d in whole]
         if late != kept:
-            yield from late or [Fired("?", at.client, at.link, Offsets(), Budget())]
+            yield from late or [Fired("?", at.client, at.link, self._offsets(), Budget())]
 
     def _granted(self, rule: Any, at: Standing, done: Fired) -> bool:
         """Does the outcome need each of the faults that it spends, and no other?"""
 
         def happens(left: Mapping[str, int]) -> bool:
-            fired = self._call(rule, at.client, at.link, Offsets(), Budget(tuple(left.items())))
+            fired = self._call(
+                rule, at.client, at.link, self._offsets(), Budget(tuple(left.items()))
+            )
             wanted = (done.name, done.client, done.link)
             return any((d.name, d.client, d.link) == wanted for d in fired)
 

@@ -51,6 +51,7 @@ from groupcheck.oracles.kafka.client_commands import (
     Poll,
     Position,
     Reset,
+    ResetPositions,
     Subscribe,
     Unsubscribe,
     encoded,
@@ -75,7 +76,11 @@ BROKEN = (Disconnect(node="coordinator"), NETWORK)
 
 
 def setup(
-    partitions: int, autocommit: bool, static: bool = False, assignors: tuple[str, ...] = (EAGER,)
+    partitions: int,
+    autocommit: bool,
+    static: bool = False,
+    assignors: tuple[str, ...] = (EAGER,),
+    reset: str = "earliest",
 ) -> Reset:
     """A fresh member whose timeouts do not disturb each other."""
     return Reset(
@@ -88,6 +93,7 @@ def setup(
         backoff_max_ms=BACKOFF_MS,
         auto_commit=autocommit,
         auto_commit_ms=NEVER_MS,
+        auto_reset=reset,
         topics=((TOPIC, partitions),),
     )
 
@@ -96,7 +102,8 @@ def setup_of(scope: Scope) -> Reset:
     """The first member of a scope, as Kafka's client is configured for it."""
     usual = (COOPERATIVE if scope.cooperative else EAGER,)
     listed = scope.lists[0] if scope.lists else usual
-    return setup(scope.partition_count, scope.autocommit, scope.static_count > 0, listed)
+    reset = getattr(scope, "reset", "earliest")
+    return setup(scope.partition_count, scope.autocommit, scope.static_count > 0, listed, reset)
 
 
 def name_of(id: int) -> str:
@@ -146,9 +153,9 @@ def _commands(m: Memory, given: Input, outcome: Outcome) -> tuple[Command, ...]:
         case Does.PROCESS:
             return (Position(partition=0, offset=m.client.position + 1),)
         case Does.FETCH:
-            answer = _fetched(outcome, given.offset)
-            asked = (FetchOffsets(), answer, FetchOffsets())
-            return asked if outcome.asks else (FetchOffsets(),)
+            asked = (_fetched(outcome, given), FetchOffsets()) if outcome.asks else ()
+            resets = (ResetPositions(end=given.end),) if given.end >= 0 else ()
+            return (FetchOffsets(), *asked, *resets)
         case Does.COMMIT:
             return (CommitAsync(),)
         case Does.BREAK:
@@ -196,15 +203,15 @@ def _partitions(mask: int) -> dict[str, list[int]]:
     return {TOPIC: [p for p in range(30) if mask >> p & 1]}
 
 
-def _fetched(outcome: Outcome, offset: int) -> Answer:
-    """The committed offsets that the member asks for; `offset` is that of the watched partition."""
+def _fetched(outcome: Outcome, given: Input) -> Answer:
+    """The committed offsets that the member asks for, or the error of each partition."""
     told = [
         {
             "partitionIndex": p,
-            "committedOffset": (0 if p else offset) if outcome.found >> p & 1 else -1,
+            "committedOffset": (0 if p else given.offset) if outcome.found >> p & 1 else -1,
             "committedLeaderEpoch": -1,
             "metadata": "",
-            "errorCode": 0,
+            "errorCode": given.code,
         }
         for p in range(30)
         if outcome.asks >> p & 1

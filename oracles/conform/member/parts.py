@@ -65,7 +65,8 @@ class Input:
     does: Does | None = None
     # What the application does in its rebalance callbacks.
     during: During = During.NOTHING
-    # The error code of the answer; of the answer to a commit in a callback, if there is one.
+    # The error code of the answer; of the answer to an OffsetFetch or to a commit in a callback, if
+    # there is one.
     code: int = NONE
     # The id and generation of an answer to JoinGroup, and whether it makes the member the leader.
     id: int = NO_ID
@@ -73,8 +74,10 @@ class Input:
     leads: bool = False
     # The partitions of an answer to SyncGroup, as a bit mask.
     share: int = 0
-    # The offset that is fetched.
+    # The offset that is fetched; -1 if nothing is committed.
     offset: int = 0
+    # Where the log of the partition ends, if auto.offset.reset asks; -1 if it does not get so far.
+    end: int = -1
 
 
 class Failed(StrEnum):

@@ -103,7 +103,11 @@ class Rows(Firing):
             yield Input(Does.NO_ANSWER)
         if self.may_process(m) and c.position < self.scope.records:
             yield Input(Does.PROCESS)
-        fetches = c.owned & 1 and c.position < 0
+        yield from self.fetches(m)
+
+    def fetches(self, m: Memory) -> Iterator[Input]:
+        """The offsets of the watched partition that an OffsetFetch may find."""
+        fetches = m.client.owned & WATCHED and m.client.position < 0
         for offset in range(self.scope.records + 1 if fetches else 1):
             yield Input(Does.FETCH, offset=offset)
 
@@ -160,7 +164,7 @@ class Rows(Firing):
             case Does.PROCESS:
                 yield from self._plain(m, offset_rules.process_record)
             case Does.FETCH:
-                yield from self._fetched(m, given.offset)
+                yield from self._fetched(m, given)
             case Does.COMMIT:
                 yield from self._committed(m)
             case Does.BREAK:
@@ -179,7 +183,7 @@ class Rows(Firing):
             case Does.CLOSE:
                 yield from self._closed(m)
 
-    def _fetched(self, m: Memory, offset: int) -> Iterator[Outcome]:
+    def _fetched(self, m: Memory, given: Input) -> Iterator[Outcome]:
         """The application waits for committed offsets: the member asks for those of all partitions
         that it owns and that have no position. An eager member has no position, or all of them. To
         a cooperative one it matters that they may differ: in its rows no offset of another
@@ -195,10 +199,14 @@ class Rows(Firing):
             asks = found = c.owned if c.position < 0 else 0
         for first in self._flushed(m) if asks else [Outcome((), m)]:
             assert first.after is not None
-            fetched = list(self._plain(first.after, offset_rules.fetch_offset, offset))
+            fetched = list(self._starts(first.after, given))
             for done in fetched or [Outcome((), first.after)]:
                 rules = (*first.rules, *done.rules)
                 yield attrs.evolve(done, rules=rules, sent=first.sent, asks=asks, found=found)
+
+    def _starts(self, m: Memory, given: Input) -> Iterator[Outcome]:
+        """The member starts where the answer to its OffsetFetch says."""
+        yield from self._plain(m, offset_rules.fetch_offset, given.offset)
 
     def _gives_up(self, c: Client) -> tuple[int, int] | None:
         """The generation and id with which onJoinPrepare gives up partitions; None if it does

@@ -29,6 +29,11 @@ KINDS = {
     "callbacks": {"": ("range", False, False)},
     "cooperative_callbacks": {"": ("cooperative-sticky", False, True)},
     "twins": {"": ("range", True, False)},
+    "offsets": {
+        "reset earliest": ("range", False, False),
+        "reset latest": ("range", False, False),
+        "reset none": ("range", False, False),
+    },
     "cooperative_rounds": {"": ("cooperative-sticky", False, True)},
     "upgrade": {
         "protocols range": ("range", False, False),
