@@ -40,31 +40,32 @@ def are_gone(children):
     return bool(children)
 
 
-@pytest.mark.parametrize("workers", [2, 3])
-def test_the_answer_does_not_depend_on_the_number_of_workers(always_fork, workers):
-    for spec in (two_phase_commit(4), small_group(2, 2, 2, 1, 1)):
-        assert answer(spec, workers) == answer(spec, 1)
-    assert len(always_fork) > 20
+@pytest.mark.parametrize(
+    ("workers", "spec"), [(2, small_group(2, 2, 2, 1, 1)), (3, two_phase_commit(4))]
+)
+def test_the_answer_does_not_depend_on_the_number_of_workers(always_fork, workers, spec):
+    assert answer(spec, workers) == answer(spec, 1)
+    assert len(always_fork) > 10
     assert are_gone(always_fork)
 
 
 @rule
 def climb(step):
-    if step < 30:
+    if step < 12:
         yield step + 1
 
 
 @rule
-def fall_at_20(step):
-    if step == 20:
+def fall_at_9(step):
+    if step == 9:
         raise OSError("slipped")
         yield
 
 
 def test_a_rule_at_fault_in_a_worker_is_reported_as_ever(always_fork):
     with pytest.raises(RuleError, match="slipped") as caught:
-        explore.explore(Spec("stairs", {"step": array(2, 0)}, [climb, fall_at_20]), workers=3)
-    assert caught.value.rule == "fall_at_20"
+        explore.explore(Spec("stairs", {"step": array(2, 0)}, [climb, fall_at_9]), workers=3)
+    assert caught.value.rule == "fall_at_9"
     assert caught.value.key
     assert are_gone(always_fork)
 
@@ -76,7 +77,7 @@ def test_values_that_cannot_be_sent_are_made_by_the_parent(always_fork):
 
     @rule
     def count(local):
-        if local.n < 30:
+        if local.n < 8:
             yield Local(local.n + 1)
 
     spec = Spec("local", {"local": array(2, Local())}, [count])
