@@ -31,6 +31,10 @@ class JoinGroup:
     owned: int = 0
     # What else the subscription says (see `protocol.connect`); None: nothing.
     more: Any = None
+    # The generation of the member's last assignment, which CooperativeStickyAssignor repeats in its
+    # user data. Only with `Scope.user_data`, and only if `claimed` is NO_GENERATION: otherwise it
+    # tells nothing more.
+    assigned: int = NO_GENERATION
 
 
 @frozen

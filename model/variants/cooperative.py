@@ -4,13 +4,27 @@
 
 from __future__ import annotations
 
+from attrs import frozen
+
 from groupcheck.model.protocol.classic.assignment import look_at_claims
-from groupcheck.model.protocol.classic.cooperative import CooperativeScope, cooperative
+from groupcheck.model.protocol.classic.cooperative import (
+    CooperativeScope,
+    cooperative,
+    user_data_bound,
+)
 from groupcheck.model.protocol.classic.cooperative_covers import COVERS, EXECUTED, LOOKS
 from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.family import COOPERATIVE
+
+
+@frozen
+class Scope(CooperativeScope):
+    """The scope of a group in which all members are cooperative."""
+
+    user_data: bool = user_data_bound()
+
 
 VARIANT = preset(
     name="cooperative",
@@ -21,7 +35,7 @@ VARIANT = preset(
         " CooperativeStickyAssignor."
     ),
     features=[cooperative],
-    scope_type=CooperativeScope,
+    scope_type=Scope,
     families=[COOPERATIVE],
     coordinator=[look_at_claims],
     progress=progress,

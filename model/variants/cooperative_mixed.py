@@ -7,7 +7,11 @@ from __future__ import annotations
 from attrs import frozen
 
 from groupcheck.model.protocol.classic.assignment import look_at_claims
-from groupcheck.model.protocol.classic.cooperative import CooperativeScope, cooperative
+from groupcheck.model.protocol.classic.cooperative import (
+    CooperativeScope,
+    cooperative,
+    user_data_bound,
+)
 from groupcheck.model.protocol.classic.cooperative_covers import CLAIMS_LATE, LOOKS
 from groupcheck.model.protocol.classic.covers import (
     KAFKA_MEMBER,
@@ -35,6 +39,8 @@ from groupcheck.model.protocol.family import COOPERATIVE, COOPERATIVE_STATIC, MI
 @frozen
 class Scope(CooperativeScope, MixedScope):
     """The scope of a group of static and dynamic members that are all cooperative."""
+
+    user_data: bool = user_data_bound()
 
 
 VARIANT = preset(

@@ -30,7 +30,7 @@ from groupcheck.oracles.conform.logged import (
     shown,
 )
 from groupcheck.oracles.conform.row import Asks, Input, Memory, Outcome, Told
-from groupcheck.oracles.conform.sending import move
+from groupcheck.oracles.conform.sending import move, written_user_data
 from groupcheck.oracles.conform.standing import (
     Move,
     Standing,
@@ -283,10 +283,12 @@ def _joined(
 
 
 def subscribed(said: JoinGroup | Subscribed) -> tuple[Any, ...]:
-    """What a member subscribes to, and what it says that it owns: the generation, and the
-    partitions.
+    """What a member subscribes to, and what it says that it owns: the generation, the partitions,
+    and the user data in hexadecimal digits.
     """
-    return said.topics, said.owned_generation, tuple(sorted(said.owned))
+    sent = isinstance(said, JoinGroup)
+    data = written_user_data(said.user_data) if sent else said.user_data
+    return said.topics, said.owned_generation, tuple(sorted(said.owned)), data
 
 
 def memory_differs(memory: Memory, at: Standing, real: Real | None, scope: Scope) -> Iterator[str]:

@@ -13,7 +13,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform import keeping, takeovers
 from groupcheck.oracles.conform.history import Key, join_of
 from groupcheck.oracles.conform.row import Asks, Input, Memory, Outcome
-from groupcheck.oracles.conform.sending import planned_shares
+from groupcheck.oracles.conform.sending import planned_shares, user_data, written_user_data
 from groupcheck.oracles.conform.standing import (
     Standing,
     append_fails,
@@ -115,7 +115,12 @@ def _group(
         join = join_of((me, id), joined, now.commands)
         times = join.session_timeout_ms, join.rebalance_timeout_ms
         owned, share = (sorted(partitions_of(p, scope)) for p in (seat.owned, seat.share))
-        said = topics_of(seat.topics, scope), seat.claimed, owned
+        said = (
+            topics_of(seat.topics, scope),
+            seat.claimed,
+            owned,
+            written_user_data(user_data(seat)),
+        )
         told.append((now.name(me, id), share, *times, *said))
     return "group", generation, protocol, now.name(*leader) if leader else None, sorted(told)
 
@@ -142,6 +147,7 @@ def _seen(record: Record) -> Any:
                 m.subscription.topics,
                 m.subscription.owned_generation,
                 sorted(m.subscription.owned),
+                m.subscription.user_data,
             )
             for m in record.members
         )

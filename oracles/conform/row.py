@@ -122,7 +122,9 @@ class Memory:
 def _link(core: Core, seats: Seats) -> Link:
     for id, seat in seats:
         if seat.join:
-            return Link(parked=JoinGroup(id, seat.claimed, owned=seat.owned))
+            return Link(
+                parked=JoinGroup(id, seat.claimed, owned=seat.owned, assigned=seat.assigned)
+            )
         if seat.sync:
             return Link(parked=SyncGroup(id, core.generation))
     return Link()

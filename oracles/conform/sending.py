@@ -6,7 +6,7 @@ import attrs
 
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic import failover, moving, takeover, timers
-from groupcheck.model.protocol.classic.group import Seats
+from groupcheck.model.protocol.classic.group import Seat, Seats
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.triggers.settings import max_size
@@ -80,6 +80,16 @@ def move(
     return Move((*prelude, request), then, len(at.commands) + len(prelude) + 1)
 
 
+def user_data(said: messages.JoinGroup | Seat) -> str | None:
+    """User data that stand for those of CooperativeStickyAssignor."""
+    return None if said.assigned == messages.NO_GENERATION else str(said.assigned)
+
+
+def written_user_data(text: str | None) -> str | None:
+    """User data as it is read back, in hexadecimal digits."""
+    return None if text is None else text.encode().hex()
+
+
 def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: bool) -> Command:
     request, me = given.request, given.member
     assert not isinstance(request, messages.Store)
@@ -92,6 +102,7 @@ def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: boo
                 member=name,
                 instance=instance,
                 owned_generation=request.claimed,
+                user_data=user_data(request),
                 topics=topics_of(request.topics, scope),
                 owned=partitions_of(request.owned, scope),
                 protocols=_protocols(scope, given, before.seats[me]),

@@ -28,6 +28,8 @@ class Subscribed:
     topics: tuple[str, ...] = ()
     owned: Partitions = frozenset()
     owned_generation: int = -1
+    # In hexadecimal digits; None: there is none.
+    user_data: str | None = None
     rack: str | None = None
     # Metadata that are not of the consumer protocol; the other fields then have their defaults.
     raw: str | None = None

@@ -121,6 +121,8 @@ class Client:
     refused: bool = False
     # What its application waits for (see `commit_styles`).
     calls: Calls = Calls.NOTHING
+    # The generation of its last assignment (see `JoinGroup.assigned`).
+    assigned: int = NO_GENERATION
 
 
 def reset(client: Client, everything: bool) -> Client:
@@ -160,6 +162,7 @@ def install(client: Client, scope: Scope) -> Client:
         granted=NOTHING,
         prepare=Prepare.NEEDED,
         rejoin=client.rejoin or revokes,
+        assigned=client.generation if scope.user_data else NO_GENERATION,
     )
     if kept & WATCHED:
         return client
@@ -212,7 +215,9 @@ def joining(client: Client, scope: Scope) -> tuple[Client, JoinGroup]:
     first, unless it has run in this round.
     """
     after = but(prepared(client, scope), state=Member.PREPARING, rejoin=False)
-    return after, JoinGroup(client.id, client.generation, owned=after.owned)
+    if client.generation != NO_GENERATION:
+        return after, JoinGroup(client.id, client.generation, owned=after.owned)
+    return after, JoinGroup(client.id, owned=after.owned, assigned=after.assigned)
 
 
 def committing(client: Client) -> tuple[Client, OffsetCommit]:

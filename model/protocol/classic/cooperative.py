@@ -11,8 +11,9 @@ feature adds what an eager leader does not do: it looks at the members' claims.
 
 What it leaves out:
 
-- The user data of CooperativeStickyAssignor, which repeats a generation. It only counts if a member
-  sends its subscription in an older version than KIP-792 (2).
+- The user data of CooperativeStickyAssignor, which repeats the generation of the member's last
+  assignment, unless `--set user_data=yes` has it (`user_data_bound`). An assignor looks at it only
+  if a member sends its subscription in an older version than KIP-792 (2).
 - The leader's own check of the plan (ConsumerCoordinator.validateCooperativeAssignment). It
   concerns assignors of other people; the plans of `sticky` and `any` pass it.
 
@@ -22,14 +23,14 @@ Kafka: ConsumerCoordinator (onJoinPrepare, onJoinComplete), CooperativeStickyAss
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import frozen
 
 from groupcheck.model.engine import ScopeError, Spec
 from groupcheck.model.engine.step import MOST_OUTCOMES
 from groupcheck.model.protocol.classic.assignment import answer_syncs, look_at_claims
-from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.scope import _TRUTH, Scope, _bound
 from groupcheck.model.protocol.feature import inserted
 
 ASSIGNORS = {
@@ -65,6 +66,22 @@ class CooperativeScope(Scope):
                 where="scope",
                 do="take fewer partitions or members",
             )
+
+
+def user_data_bound() -> Any:
+    """The field `user_data` of a scope. User data matter once a member has lost its generation and
+    joins again as a member that the coordinator knows: a static member that has missed a round, or
+    any member after a fail-over that took the group back. Its subscription says what its first one
+    said, but for the user data: so a round begins where it would have been answered at once
+    (CooperativeStickyAssignor.subscriptionUserData).
+    """
+    return _bound(
+        False,
+        "Whether subscriptions repeat the generation of the member's last assignment in their user"
+        " data, so that a member that has lost its generation and kept its id starts a round when"
+        " it joins again. More states: from half as many again to three times as many.",
+        _TRUTH,
+    )
 
 
 def cooperative(spec: Spec) -> Spec:

@@ -175,6 +175,7 @@ def subscribed(seat: Seat, request: JoinGroup) -> Seat:
         owned=request.owned,
         topics=request.topics,
         more=request.more,
+        assigned=request.assigned,
     )
 
 
@@ -185,9 +186,7 @@ def _join_again(
     changed. Otherwise, or if it leads a Stable group, a new round starts.
     """
     leads = seats.leader == request.id
-    said = (seat.claimed, seat.owned, seat.topics, seat.more)
-    say = (request.claimed, request.owned, request.topics, request.more)
-    same = said == say and not (seat.loaded and len(seats.listed) > 1)
+    same = subscribed(seat, request) == seat and not (seat.loaded and len(seats.listed) > 1)
     unchanged = same and (core.phase == Phase.COMPLETING or not leads)
     if core.phase != Phase.PREPARING and unchanged:
         yield (

@@ -176,6 +176,8 @@ class Seat:
     owned: int = 0
     # What else its last subscription says (see `JoinGroup.more`).
     more: Any = None
+    # The generation in the user data of its last subscription (see `JoinGroup.assigned`).
+    assigned: int = NO_GENERATION
     # Its partitions in the stored assignment, as a bit mask.
     share: int = 0
     # What else the leader tells it (see `Answer.told`).

@@ -104,7 +104,7 @@ def send_back(
             # A static member keeps its subscription, because it need not join again. What a
             # cooperative one has claimed shows who owned what before the round.
             if not (seat.join or seats.static or seat.owned):
-                seat = but(seat, claimed=NO_GENERATION, owned=0)
+                seat = but(seat, claimed=NO_GENERATION, owned=0, assigned=NO_GENERATION)
         kept.append((id, seat))
     yield walk.passed(errand, scope), but(seats, ids=tuple(kept)), link
 

@@ -252,6 +252,13 @@ class Scope:
         """How many members are static: the first ones."""
         return self.members if self.static else 0
 
+    @property
+    def user_data(self) -> bool:
+        """Do subscriptions repeat the generation of the member's last assignment (see
+        `cooperative.user_data_bound`)?
+        """
+        return False
+
     def of_member(self, member: int) -> Scope:
         """The scope as this member's own rules see it."""
         return self

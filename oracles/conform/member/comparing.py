@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from groupcheck.model.engine import but
 from groupcheck.model.protocol.classic.client import Member, Prepare, beats
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.messages import (
+    NO_GENERATION,
     NO_ID,
     Heartbeat,
     JoinGroup,
@@ -85,7 +87,7 @@ def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Told]:
     yield "processed without a position", False, c.dirty
     gives = position >= 0 and (TOPIC, 0) not in look.pending_revocation
     yield "gives records to the application", gives, rows.may_process(m)
-    yield "in flight", _requests(look.sent, rows.scope), [s.request for s in m.flight]
+    yield "in flight", _requests(look.sent, rows.scope), [_comparable(s.request) for s in m.flight]
     yield "unsent", look.unsent, ("SyncGroup",) if c.prepare == Prepare.SYNC else ()
     waits = look.committing if look.committing in ("sent", "retriable") else "none"
     yield "commit before JoinGroup", waits, _committing(m)
@@ -117,7 +119,11 @@ def _sent(
     new: dict[int, Sent] = {}
     for _, look, _ in seen.steps:
         new |= {s.n: s for s in look.sent if s.n not in known}
-    yield "sends", _requests([new[n] for n in sorted(new)], scope), list(outcome.sent)
+    yield (
+        "sends",
+        _requests([new[n] for n in sorted(new)], scope),
+        [_comparable(r) for r in outcome.sent],
+    )
     yield from fields(before, given, outcome, [new[n] for n in sorted(new)], seen, scope)
     asks = sum(_asks(s) for s in new.values() if s.api == "OffsetFetch")
     yield "asks for the committed offsets of", asks, outcome.asks
@@ -160,6 +166,13 @@ def _mask(partitions: Any) -> int:
 def _requests(sent: Any, scope: Scope) -> list[Request]:
     asked = (s for s in sent if s.to == "coordinator" and s.api != "OffsetFetch")
     return [request for s in asked for request in _request(s, scope)]
+
+
+def _comparable(request: Request) -> Request:
+    """A request of the model without the generation in the user data: whether the coordinator
+    takes two subscriptions for the same, whole groups show.
+    """
+    return but(request, assigned=NO_GENERATION) if isinstance(request, JoinGroup) else request
 
 
 def _request(sent: Sent, scope: Scope) -> Iterator[Request]:

@@ -110,11 +110,6 @@ ABSTRACTIONS: Mapping[str, str] = {
     "takeovers replicated at once": (
         "The record with a static member's new id is replicated in the step that writes it."
     ),
-    "user data of an assignor": (
-        "The subscription to CooperativeStickyAssignor has the generation of the last assignment in"
-        " its user data, which the model leaves out. A static member that has lost its generation"
-        " and kept its id does not poll here."
-    ),
     "load above the size limit": (
         "Static members may exceed group.max.size. A group that does is not loaded by another"
         " coordinator here; `triggers` has what follows."

@@ -53,16 +53,7 @@ def unread(m: MemberLook) -> bool:
 
 def wants_to_join(m: MemberLook) -> bool:
     due = m.rejoin and not (m.state == "STABLE" and m.joining)
-    return idle(m) and due and not says_more(m)
-
-
-def says_more(m: MemberLook) -> bool:
-    """Does its next JoinGroup say something that the model leaves out? The subscription to Kafka's
-    CooperativeStickyAssignor has the generation of the last assignment in its user data. So it is
-    another one than before where the model's is not: if the member has kept its id, and has lost
-    its generation and its partitions.
-    """
-    return m.static and m.cooperative and m.state == "UNJOINED" and m.id != "" and not m.answered
+    return idle(m) and due
 
 
 def is_due(m: MemberLook) -> bool:
@@ -137,9 +128,7 @@ KINDS: dict[str, Kind] = {
     "poll": Kind(8, is_due, ("poll", *READ), (JOINS, COMPLETES, (*COMPLETES, *JOINS), NOTHING)),
     "poll early": Kind(
         0.3,
-        lambda m: (
-            running(m) and not is_due(m) and not unread(m) and not loses(m) and not says_more(m)
-        ),
+        lambda m: running(m) and not is_due(m) and not unread(m) and not loses(m),
         ("poll", *READ),
         ((client.send_sync,), JOINS, NOTHING),
     ),

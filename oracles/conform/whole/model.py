@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from attrs import frozen
+from attrs import fields_dict, frozen
 
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.protocol.classic.client import Member, send_heartbeat
@@ -54,6 +54,7 @@ def scope_of(
     """The scope in which the model follows a real group: nothing is out of its bounds. `kind`: the
     variant's.
     """
+    more: dict[str, Any] = {"user_data": True} if "user_data" in fields_dict(kind) else {}
     return kind(
         members=members,
         partitions=partitions,
@@ -65,6 +66,7 @@ def scope_of(
         protocols=protocols,
         autocommit=autocommit,
         atomic_complete=False,
+        **more,
     )
 
 

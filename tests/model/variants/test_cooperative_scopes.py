@@ -17,6 +17,7 @@ from groupcheck.oracles.explain.subject import subject
     ("scope", "states", "transitions"),
     [
         ({"members": 2, "any_faults": 1}, 15_014, 42_030),
+        ({"members": 2, "any_faults": 1, "settings": {"user_data": "yes"}}, 22_290, 58_698),
         ({"members": 2, "partitions": 2}, 338, 728),
         ({"members": 2, "partitions": 2, "assignor": "any"}, 862, 1_990),
         ({"members": 3}, 8_654, 24_459),

@@ -15,6 +15,13 @@ def test_a_group_of_static_and_cooperative_members_keeps_every_promise() -> None
     assert (verdict.states, verdict.transitions) == (14_551, 41_496)
 
 
+def test_user_data_keeps_every_promise_and_tells_more_states_apart() -> None:
+    scope = {"members": 2, "any_faults": 1, "settings": {"user_data": "yes"}}
+    verdict = explore(subject("cooperative_static", **scope).spec)
+    assert verdict.verdict == HOLDS
+    assert (verdict.states, verdict.transitions) == (21_761, 58_246)
+
+
 @pytest.mark.parametrize("fault", ["rebalance_timeout", "session_timeout"])
 def test_a_kept_member_may_own_what_the_leader_gives_away(fault: str) -> None:
     """The leader goes by the last subscription of a static member that misses a round. One that the

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 
 from groupcheck.model.engine import UserError
@@ -48,8 +49,9 @@ def test_the_oldest_version_agrees_too() -> None:
     assert small(EAGER, shared("4.0.0"), kafka="4.0.0", seed=9).differences == ()
 
 
-def walked(driver: Driver, *turns: Turn) -> Walk:
-    walk = Walk(Fitting(Following(load(EAGER).spec, TWO.scope)), TWO)
+def walked(driver: Driver, *turns: Turn, variant: str = EAGER) -> Walk:
+    setup = attrs.evolve(TWO, kind=load(variant).scope_type)
+    walk = Walk(Fitting(Following(load(variant).spec, setup.scope)), setup)
     list(driver.converse([walk.begin()]))
     for turn in turns:
         (parted,) = driver.converse([walk.take(turn)])
@@ -68,6 +70,22 @@ def test_a_process_that_comes_back_takes_over_without_a_round(coordinator: Drive
     walk = walked(coordinator, *STABLE, Turn("crash", 1), Turn("poll", 1))
     assert fired(walk) == ["join_group:replaced", "takeover_committed:answered"]
     assert (walk.look.group.state, walk.look.members[1].generation) == ("Stable", 1)
+
+
+MISSED = (
+    *(Turn("fire", key="heartbeat-g-m1"), Turn("beat", 0), Turn("poll", 0)),
+    *(Turn("fire", key="join-g"), Turn("beat", 1)),
+)
+
+
+@pytest.mark.parametrize(
+    ("variant", "then"), [(EAGER, "join_group:unchanged"), (COOPERATIVE, "join_group:restarted")]
+)
+def test_a_cooperative_member_that_missed_a_round_starts_one_more(
+    variant: str, then: str, coordinator: Driver
+) -> None:
+    walk = walked(coordinator, *STABLE, *MISSED, Turn("poll", 1), variant=variant)
+    assert fired(walk) == [then]
 
 
 def test_the_timer_of_a_replaced_id_stays_and_finds_nobody(coordinator: Driver) -> None:

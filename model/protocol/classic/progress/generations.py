@@ -131,7 +131,7 @@ def numbered(
     is called in a fixed order. (No takeover of a static member is in flight: the round that began
     the generation has ended them all.)
     """
-    client = but(client, generation=number(client.generation))
+    client = but(client, generation=number(client.generation), assigned=number(client.assigned))
     link = but(
         link,
         parked=_written(link.parked, number),
@@ -139,14 +139,18 @@ def numbered(
         late=_written(link.late, number),
         request=_written(link.request, number),
     )
-    ids = _claims(number, seats)
-    durable = [(id, but(seat, claimed=number(seat.claimed))) for id, seat in seats.durable]
-    return but(seats, ids=ids, durable=tuple(durable)), client, link
+    ids = _claims(number, seats.ids)
+    return but(seats, ids=ids, durable=_claims(number, seats.durable)), client, link
 
 
-def _claims(number: Callable[[int], int], seats: Seats) -> Record:
+def _claims(number: Callable[[int], int], seats: Record) -> Record:
     """What the coordinator knows of the ids of one process, with their claims changed."""
-    return tuple([(id, but(seat, claimed=number(seat.claimed))) for id, seat in seats])
+    return tuple(
+        [
+            (id, but(seat, claimed=number(seat.claimed), assigned=number(seat.assigned)))
+            for id, seat in seats
+        ]
+    )
 
 
 def _with_former_seats(
@@ -159,7 +163,7 @@ def _with_former_seats(
     number = _Numbers(errand.by, list(errand.past))
     numbered(number, before["seats"], before["client"], before["link"])
     seats: Seats = before["former_seats"]
-    claims = _claims(number, seats)
+    claims = _claims(number, seats.ids)
     if not collects:
         return {**after, "former_seats": but(seats, ids=claims)}
     past = tuple(sorted(number.past, reverse=True))
@@ -170,8 +174,8 @@ def _with_former_seats(
 def _written(request: Any, number: Callable[[int], int]) -> Any:
     """A request with its generation changed; one without a generation as it is."""
     match request:
-        case JoinGroup(claimed=claimed):
-            return but(request, claimed=number(claimed))
+        case JoinGroup(claimed=claimed, assigned=assigned):
+            return but(request, claimed=number(claimed), assigned=number(assigned))
         case Store(commit=commit):
             return Store(_written(commit, number))
         case None:
