@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import click
 
 from groupcheck import __version__
-from groupcheck.oracles import cli_curve, cli_logs, cli_real, cli_simulate
+from groupcheck.oracles import cli_advise, cli_curve, cli_logs, cli_real, cli_simulate
 from groupcheck.oracles.cli_scope import (
     bound_options,
     invariant_option,
@@ -377,6 +377,7 @@ for other in (
     cli_real.record,
     cli_simulate.simulate,
     cli_curve.curve,
+    cli_advise.advise,
 ):
     command.add_command(other)
 

@@ -1,5 +1,5 @@
-"""The types of the command line's options that click does not have: sizes, `NAME=N`, `NAME=VALUE`,
-and files to write.
+"""The types of the command line's options that click does not have: sizes, durations, `NAME=N`,
+`NAME=VALUE`, and files to write.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 else:  # older releases of click have no type argument
     Option = click.ParamType
 
+MS = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -32,6 +33,22 @@ class Size(Option):
         if size < 1:
             self.fail(f"{value!r} is not a size such as 512M or 4G", param, ctx)
         return size
+
+
+class Duration(Option):
+    """Milliseconds, written with a unit: `500ms`, `30s`, `1.5m`, `2h`."""
+
+    name = "duration"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, float):
+            return value
+        match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(ms|s|m|h)", str(value).strip())
+        if match is None:
+            self.fail(f"{value!r} is not a duration such as 500ms, 30s, 2m or 1h", param, ctx)
+        return float(match[1]) * MS[match[2]]
 
 
 class Pair(Option):
@@ -78,6 +95,6 @@ class Output(click.Path):
 
 COUNT, POSITIVE = click.INT, click.IntRange(min=1)
 SECONDS = click.FloatRange(min=0, min_open=True)
-SIZE, SETTING, BUDGET = Size(), Pair(), Budget()
+SIZE, SETTING, BUDGET, DURATION = Size(), Pair(), Budget(), Duration()
 PATH = click.Path(path_type=Path)
 OUTPUT = Output(dir_okay=False, writable=True)

@@ -55,6 +55,8 @@ class Members:
         self._polling = -1  # the member that polls at this moment
         self._again: set[int] = set()  # it starts again as soon as it has closed
         self._stops: dict[int, str] = {}  # member -> the rule by which the scenario stops it
+        # Member -> the partitions that it has got and does not work on yet, a mask for each answer.
+        self._resumes: list[dict[float, int]] = [{} for _ in range(n)]
 
     def client(self, index: int) -> Any:
         return self.group.world.values[self._first + index]
@@ -182,10 +184,20 @@ class Members:
         now = group.clock.now
         group.observer.believes(now)
         self._work(index, 0)
+        if lost := old.owned & ~new.owned:  # if it gets them again, it begins anew
+            resumes = self._resumes[index]
+            self._resumes[index] = {at: mask & ~lost for at, mask in resumes.items()}
         if more := new.owned & ~old.owned:
-            resume = group.assumptions.resume_ms.draw(group.streams("resume", index))
-            group.clock.at(now + resume, self._work, index, more)
+            group.observer.gets(index, more)
+            at = now + group.assumptions.resume_ms.draw(group.streams("resume", index))
+            self._resumes[index][at] = self._resumes[index].get(at, 0) | more
+            group.clock.at(at, self._resume, index)
         self.consider(index)
+
+    def _resume(self, index: int) -> None:
+        """The member is ready to work on partitions that it has got."""
+        if more := self._resumes[index].pop(self.group.clock.now, 0):
+            self._work(index, more)
 
     def link_changed(self, index: int) -> None:
         """A message has come or gone."""

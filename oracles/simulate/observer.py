@@ -47,7 +47,7 @@ class Observer:
     turns: list[tuple[float, int, bool]] = field(factory=list)
     # Partitions that were worked on, or are new, and on which nobody works.
     stopped: set[int] = field(factory=set)
-    # Partition -> who worked on it last; and how often that was somebody else than before.
+    # Partition -> who got it last; and how often that was somebody else than before.
     last: dict[int, int] = field(factory=dict)
     moved: int = 0
     requests: Counter[str] = field(factory=Counter)
@@ -90,8 +90,6 @@ class Observer:
                 self.turns.append((now, p, False))
                 self.stopped.add(p)
         for p in numbers(mask & ~before):
-            self.moved += self.last.get(p, index) != index
-            self.last[p] = index
             self.owners[p] += 1
             if self.owners[p] == 1:
                 self.turns.append((now, p, True))
@@ -102,13 +100,20 @@ class Observer:
         self.turns += [(now, p, False) for p in numbers(mask)]
         self.stopped.update(numbers(mask))
 
+    def gets(self, index: int, mask: int) -> None:
+        """A round has given the member these partitions."""
+        for p in numbers(mask):
+            self.moved += self.last.get(p, index) != index
+            self.last[p] = index
+
     def believes(self, now: float) -> None:
         """A member's memory has changed."""
         self.changed = max(self.changed, now)
 
     def gone(self, index: int, now: float) -> None:
         """The scenario stops the member: what it does from now on is no pause."""
-        self.paused.pop(index, None)
+        if index in self.paused:
+            self.pauses.append((index, self.paused.pop(index), now))
         self.starting.pop(index, None)
         self.serves(index, 0, now, pauses=False)
 

@@ -43,8 +43,9 @@ class Result:
     """
 
     setup: Setup
-    # Of members that the scenario does not stop: the longest pause of any, the sum of all, how many
-    # members paused; and the longest pause of each (0 where it never paused), by index.
+    # The longest pause of any member, the sum of all, how many members paused; and the longest
+    # pause of each (0 where it never paused), by index. A pause ends at the latest when the
+    # scenario stops the member.
     longest_pause_ms: float
     total_pause_ms: float
     paused_members: int
@@ -55,7 +56,7 @@ class Result:
     settled_ms: float | None
     # Generations that began.
     rounds: int
-    # How often somebody began to work on a partition on which another member had worked before.
+    # How often a round gave a member a partition that another one had had before.
     moved_partitions: int
     # How often the session of a process that ran expired.
     false_expiries: int

@@ -50,6 +50,7 @@ COMMANDS = {
     "findings about a function": "assign --against math:sqrt --examples 3",
     "a simulation": "simulate --members 4 --compare classic,async_server --sensitivity",
     "a curve": "curve initial-delay --members 3 --at 0 --at 500 --replications 2",
+    "advice": "advise --members 3 --restart 10s --replications 2",
     "broker logs": "replay " + " ".join(map(str, sorted((DATA / "replay").iterdir()))),
     "request logs": "replay " + " ".join(map(str, sorted((DATA / "requests").glob("*.gz")))),
 }

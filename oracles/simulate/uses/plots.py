@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import math
 import re
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -41,19 +42,30 @@ def kind(path: Path) -> str:
 def drawn(found: Answered, format: str) -> bytes:
     """The picture: one panel for each measure. Equal curves give equal bytes."""
     needed("a plot")
-    import matplotlib
     from matplotlib.figure import Figure
 
     curve = found.curve
-    with matplotlib.rc_context({"svg.hashsalt": "groupcheck", "svg.fonttype": "none"}):
+    with fixed():
         figure = Figure(figsize=(10, 3.2 * math.ceil(len(curve.measures) / 2)), layout="tight")
         for at, measure in enumerate(curve.measures):
             axes = figure.add_subplot(math.ceil(len(curve.measures) / 2), 2, at + 1)
             _panel(axes, found, measure)
         figure.suptitle(curve.title)
-        out = io.BytesIO()
-        metadata = {"Date": None} if format == "svg" else {"Software": None}
-        figure.savefig(out, format=format, dpi=110, metadata=metadata)
+        return saved(figure, format)
+
+
+def fixed() -> Any:
+    """A context in which equal figures give equal SVG files, with texts as texts."""
+    import matplotlib
+
+    return matplotlib.rc_context({"svg.hashsalt": "groupcheck", "svg.fonttype": "none"})
+
+
+def saved(figure: Any, format: str) -> bytes:
+    """The bytes of a picture, without the date and the program's version."""
+    out = io.BytesIO()
+    metadata = {"Date": None} if format == "svg" else {"Software": None}
+    figure.savefig(out, format=format, dpi=110, metadata=metadata)
     return out.getvalue()
 
 
@@ -79,7 +91,11 @@ def _panel(axes: Any, found: Answered, measure: str) -> None:
 
 def write_plot(found: Answered, path: Path) -> None:
     """Writes the picture whole or not at all. Raises `UserError`."""
-    data = drawn(found, kind(path))
+    write_picture(drawn(found, kind(path)), path)
+
+
+def write_picture(data: bytes, path: Path) -> None:
+    """Writes a picture whole or not at all. Raises `UserError`."""
     try:
         with whole(path) as new:
             new.write_bytes(data)
@@ -90,22 +106,40 @@ def write_plot(found: Answered, path: Path) -> None:
 def write_html(found: Answered, path: Path) -> None:
     """Writes one page with the picture, the figures and the assumptions; it loads nothing."""
     told = document(found)
-    svg = re.sub(r"\A.*?(?=<svg)", "", drawn(found, "svg").decode(), flags=re.S)
     shown = ("series", "x", "measure", "mean", "low", "high")
-    head = "".join(f"<th>{name}</th>" for name in shown)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(_cell(row[name]))}</td>" for name in shown) + "</tr>\n"
-        for row in told["points"]
+    remark = (
+        f"Seed {found.seed}, {found.replications} replications; low and high: 95 % t intervals."
     )
+    rows = [[_cell(row[name]) for name in shown] for row in told["points"]]
     assumed = ", ".join(f"{name}={value}" for name, value in told["assumptions"].items())
-    title = escape(told["title"])
+    write_page(path, told["title"], drawn(found, "svg"), [remark], shown, rows, [assumed])
+
+
+def write_page(
+    path: Path,
+    title: str,
+    svg: bytes,
+    before: Sequence[str],
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    behind: Sequence[str],
+) -> None:
+    """Writes one page: picture, paragraphs, a table, paragraphs. Every text is escaped. Raises
+    `UserError`.
+    """
+    picture = re.sub(r"\A.*?(?=<svg)", "", svg.decode(), flags=re.S)
+    heads = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>\n" for row in rows
+    )
+    above, below = ("".join(f"<p>{escape(t)}</p>\n" for t in texts) for texts in (before, behind))
+    named = escape(title)
     write(
         path,
-        f"<!doctype html>\n<html lang='en'><meta charset='utf-8'><title>{title}</title>\n"
+        f"<!doctype html>\n<html lang='en'><meta charset='utf-8'><title>{named}</title>\n"
         f"<style>body{{font-family:sans-serif;margin:2em}}td,th{{padding:0 1em;text-align:left}}"
-        f"svg{{max-width:100%;height:auto}}</style>\n<h1>{title}</h1>\n{svg}\n"
-        f"<p>Seed {found.seed}, {found.replications} replications; low and high: 95 % t intervals."
-        f"</p>\n<table><tr>{head}</tr>\n{body}</table>\n<p>{escape(assumed)}</p>\n</html>\n",
+        f"svg{{max-width:100%;height:auto}}</style>\n<h1>{named}</h1>\n{picture}\n"
+        f"{above}<table><tr>{heads}</tr>\n{body}</table>\n{below}</html>\n",
     )
 
 
