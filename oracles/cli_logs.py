@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import COUNT, OUTPUT, PATH, SIZE
+from groupcheck.oracles.quantities import COUNT, OUTPUT, PATH, POSITIVE, SETTING, SIZE
 
 DIALECTS = (
     "java-4",
@@ -31,6 +31,7 @@ DIALECTS = (
         "groupcheck replay sample:ghost-members",
         "groupcheck replay server.log* --group orders --html timeline.html",
         "groupcheck replay - < incident.zip",
+        "groupcheck replay server.log --what-if static --what-if session.timeout.ms=60000",
     ),
 )
 @click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE|DIR|-...")
@@ -60,7 +61,8 @@ DIALECTS = (
     "--json",
     "as_json",
     is_flag=True,
-    help="Print one JSON document (groupcheck.replay/2; with --spark groupcheck.archive/1).",
+    help="Print one JSON document (groupcheck.replay/2; with --spark groupcheck.archive/1, with"
+    " --what-if groupcheck.what-if/1).",
 )
 @click.option("--html", type=OUTPUT, metavar="FILE", help="Write a page with the timeline.")
 @click.option(
@@ -74,6 +76,38 @@ DIALECTS = (
     metavar="[FILE]",
     help="Print, or write, a test with the schedule that the log of a broker shows.",
 )
+@click.option(
+    "--what-if",
+    "what_if",
+    multiple=True,
+    metavar="CHANGE",
+    help="Simulate what happened to the group's processes under a change: static, dynamic,"
+    " cooperative, eager, or a setting such as session.timeout.ms=60000. Repeatable"
+    " (docs/what_if.md).",
+)
+@click.option(
+    "--set",
+    "settings",
+    type=SETTING,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="With --what-if: what holds in the baseline where the log does not tell it; see `list"
+    " assumptions`. Repeatable.",
+)
+@click.option(
+    "--partitions",
+    type=POSITIVE,
+    metavar="N",
+    help="With --what-if: partitions of the group. Default: those in the log, or as many as"
+    " processes.",
+)
+@click.option(
+    "--replications",
+    type=POSITIVE,
+    metavar="N",
+    help="With --what-if: simulations of each side, with the seeds from --seed on. Default: 8.",
+)
+@click.option("--seed", type=COUNT, metavar="N", help="With --what-if: the first seed. Default: 0.")
 @click.option(
     "--spark",
     metavar="MASTER",
@@ -93,6 +127,10 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
 
     With --spark and --out, the folders can hold thousands of logs, and the answer is a set of
     Parquet tables.
+
+    With --what-if, the events of the log (processes that came, closed, died or stalled) are
+    simulated under the group's own protocol and settings, and under others: which rebalances would
+    not have happened, and who would not have stood still.
     """
     from groupcheck.oracles.commands import replay, replay_archive
 

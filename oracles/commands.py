@@ -21,6 +21,7 @@ NOT_FIRST = (
     "checkpoint", "resume", "spark", "conformed", "symmetry", "random_walks", "walk_length", "seed"
 )  # fmt: skip
 SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
+OF_WHAT_IF = ("settings", "partitions", "replications", "seed")  # options of `replay`
 OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
 
 
@@ -103,6 +104,14 @@ def replay(files: Sequence[Path], html: Path | None, markdown: Path | None, **op
     """`groupcheck replay`: see `groupcheck.oracles.replay.report`."""
     from groupcheck.oracles.replay.report import run
 
+    change = options.pop("what_if")
+    only = {name: options.pop(name) for name in OF_WHAT_IF}
+    if change:
+        return _what_if(files, change, html, markdown, {**options, **only})
+    for name, value in only.items():
+        if value not in (None, ()):
+            shown = {"settings": "set"}.get(name, name)
+            raise UserError("is only for --what-if", where=f"--{shown}", do="add --what-if static")
     wanted = options.pop("pytest", None)
     if wanted is not None:
         from groupcheck.oracles.replay.schedule import export
@@ -110,6 +119,27 @@ def replay(files: Sequence[Path], html: Path | None, markdown: Path | None, **op
         return export(files, wanted, options["format"], options["group"])
     not_read({"--html": html, "--markdown": markdown}, files)
     return run(files, html=html, markdown=markdown, **options)
+
+
+def _what_if(
+    files: Sequence[Path],
+    change: Sequence[str],
+    html: Path | None,
+    markdown: Path | None,
+    options: dict[str, Any],
+) -> int:
+    """`groupcheck replay --what-if`: see `groupcheck.oracles.replay.what_if`."""
+    from groupcheck.oracles.replay.what_if.command import run
+
+    others = {name: options.pop(name) for name in ("pytest", "fail_on", "knowledge")}
+    for name, value in {**others, "markdown": markdown}.items():
+        if value not in (None, ()):
+            raise UserError(
+                "cannot be combined with --what-if",
+                where=f"--{name.replace('_', '-')}",
+                do="leave it out",
+            )
+    return run(files, change, html=html, **options)
 
 
 def replay_archive(

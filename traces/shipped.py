@@ -40,6 +40,11 @@ SAMPLES = {
         "replay",
         "A broker's request log: a member sleeps past its session timeout, wakes up and commits.",
     ),
+    "rolling-restart": Sample(
+        "rolling-restart.requests.log.gz",
+        "replay",
+        "A broker's request log: three members are restarted one after the other, under new names.",
+    ),
     "printed-range": Sample(
         "printed-range.json", "assign", "An assignment that an article printed; it is wrong."
     ),

@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.lag import Lag
+from groupcheck.oracles.simulate.scenarios import Course
 
 
 @frozen(kw_only=True)
@@ -27,6 +28,8 @@ class Setup:
     seconds: float = 1800.0
     until_rest: bool = True
     assumptions: Assumptions = field(factory=Assumptions)
+    # What happens, in place of what the scenario would do at this size and seed.
+    course: Course | None = None
 
     def with_(self, **changes: Any) -> Setup:
         """The same setup with some fields, or assumptions, replaced."""
@@ -50,6 +53,8 @@ class Result:
     total_pause_ms: float
     paused_members: int
     pauses_ms: tuple[float, ...]
+    # The sum of the pauses of each, by index.
+    stood_ms: tuple[float, ...]
     # From the start of a process until it has its share: the longest.
     longest_start_ms: float
     # Until nothing changed any more; None: the group did not come to rest.

@@ -40,7 +40,7 @@ def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
     """
     _check(setup)
     variant = registry.load(setup.variant)
-    needs = scenario(setup.scenario).needs
+    needs = "" if setup.course else scenario(setup.scenario).needs
     added = int(setup.assumptions.added_partitions) if needs == "add_partitions" else 0
     spec = simulated(variant, setup.members, setup.partitions, added)
     if needs and needs not in {rule.name for rule in spec.rules}:
@@ -62,7 +62,9 @@ def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
             do="simulate another variant",
         )
     streams = Streams(f"{setup.seed}")
-    course = scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
+    course = setup.course
+    if course is None:
+        course = scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
     group = Group(spec, variant.coordinator, _calm(setup.assumptions), f"{setup.seed}", watch)
     _warm_up(group, course.running, setup.assumptions)
     for action in course.actions:
@@ -71,14 +73,15 @@ def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
 
 
 def _check(setup: Setup) -> None:
-    least = scenario(setup.scenario).least
+    named = "a course" if setup.course else setup.scenario
+    least = 1 if setup.course else scenario(setup.scenario).least
     if not least <= setup.members <= MOST_MEMBERS:
         raise UserError(
             f"members is {setup.members}, not a number from {least} to {MOST_MEMBERS:,}",
-            where=setup.scenario,
+            where=named,
         )
     added = setup.assumptions.added_partitions
-    if setup.scenario == "partitions-added" and not 1 <= added < setup.partitions:
+    if named == "partitions-added" and not 1 <= added < setup.partitions:
         raise UserError(
             f"added_partitions is {added:g}, and partitions {setup.partitions}",
             where=setup.scenario,
@@ -179,18 +182,19 @@ def _look(group: Group, last: float) -> None:
 def _result(setup: Setup, group: Group, last: float) -> Result:
     now, seen = group.clock.now, group.observer
     open_ones = [(index, since, now) for index, since in seen.paused.items()]
-    pauses = [0.0] * setup.members
+    pauses, stood = [0.0] * setup.members, [0.0] * setup.members
     for index, since, until in (*seen.pauses, *open_ones):
         pauses[index] = max(pauses[index], until - since)
+        stood[index] += until - since
     starts = [until - since for _, since, until in seen.starts]
     starts += [now - since for since in seen.starting.values()]
-    total = sum(until - since for _, since, until in (*seen.pauses, *open_ones))
     return Result(
         setup=setup,
         longest_pause_ms=max(pauses, default=0.0),
-        total_pause_ms=total,
+        total_pause_ms=math.fsum(stood),
         paused_members=sum(pause > 0 for pause in pauses),
         pauses_ms=tuple(pauses),
+        stood_ms=tuple(stood),
         longest_start_ms=max(starts, default=0.0),
         settled_ms=max(seen.changed, last) if _rests(group) else None,
         rounds=seen.rounds,

@@ -1,0 +1,7 @@
+"""`groupcheck replay LOG --what-if CHANGE`: what happened to the processes of a logged group, under
+another protocol or setting.
+
+`outside` reads from the log what happened to the processes themselves, `schedule` makes a course
+for the simulator from it, `runs` simulates and tells which event began which round, `answer` runs
+what was and what might have been side by side. `document`, `view` and `plot` show the answer.
+"""

@@ -1,0 +1,90 @@
+"""`groupcheck replay LOG --what-if CHANGE`: from options to an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.printable import printable
+from groupcheck.oracles.replay.report import replay
+from groupcheck.oracles.replay.what_if.answer import WhatIf, changes, what_if
+from groupcheck.oracles.replay.what_if.document import document
+from groupcheck.oracles.replay.what_if.view import view
+from groupcheck.oracles.show.files import not_read
+from groupcheck.oracles.show.meter import reports
+from groupcheck.oracles.show.terminal import answer, say
+from groupcheck.oracles.simulate.assumptions import with_settings
+
+REPLICATIONS = 8
+
+
+def _told(group: str, done: int, total: int, seconds: float) -> str:
+    """One line for a terminal."""
+    return f"{printable(group)}: simulation {done} of {total}  {seconds:.0f} s"
+
+
+def run(
+    files: Sequence[Path],
+    given: Sequence[str],
+    *,
+    format: str | None,
+    group: str | None,
+    settings: Sequence[tuple[str, str]],
+    partitions: int | None,
+    replications: int | None,
+    seed: int | None,
+    as_json: bool,
+    html: Path | None,
+) -> int:
+    """Reads the logs, simulates each group and prints the answer. Exit code: 0, or 3 if no answer
+    can be trusted. Raises `UserError`, before anything runs where it can.
+    """
+    change = changes(given)
+    with_settings(dict(settings))
+    not_read({"--html": html}, files)
+    if html is not None:
+        from groupcheck.oracles.simulate.uses.plots import needed
+
+        needed("--html")
+    found: list[WhatIf] = []
+    refused: list[UserError] = []
+
+    with reports(_told) as report:
+        for file in replay(files, format=format, group=group):
+            for one in file.groups:
+                try:
+                    found.append(
+                        what_if(
+                            one,
+                            file.path,
+                            change,
+                            given=dict(settings),
+                            partitions=partitions,
+                            replications=replications or REPLICATIONS,
+                            seed=seed or 0,
+                            watch=report and partial(report, one.group),
+                        )
+                    )
+                except UserError as error:
+                    refused.append(error)
+    if not found:
+        if refused:
+            raise refused[0]
+        raise UserError(
+            "no group in these logs has a rebalance",
+            where="--what-if",
+            do="give the log of the broker that coordinates the group, or its request log",
+        )
+
+    answer(lambda: document(found), lambda: view(found), as_json)
+    for other in refused:
+        say(str(other))
+    if html is not None:
+        from groupcheck.oracles.replay.what_if.plot import write_html
+
+        write_html(found, html)
+        more = "; it shows the group with the most rebalances" if len(found) > 1 else ""
+        say(f"wrote {html}{more}")
+    return 0 if any(one.trusted for one in found) else 3

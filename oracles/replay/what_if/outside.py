@@ -1,0 +1,378 @@
+"""What happened to the processes of a group, read from its log: who came, closed, died, stalled.
+
+A log of a coordinator shows what the protocol made of these events: a member joined, left, expired.
+How they are read:
+
+- A member that joins is a process that starts. One that sends LeaveGroup closes, unless its reason
+  (KIP-800) or the log says that it did not poll in time: then its application stalled from
+  max.poll.interval.ms before that until it joined again.
+- A member whose session expired died at a moment within one heartbeat interval after its last
+  heartbeat, which came session.timeout.ms before the expiry.
+- A member that the others waited for in vain stalled from the begin of that rebalance on.
+- A member for which a rebalance waited longer than two heartbeats stalled for that time.
+- A static member that joins with a new id closed before, and was away for `restart_ms` of the
+  assumptions, or for half a session if that is shorter.
+- Members with one client id (or instance id) that follow each other are one process. A client id
+  that is seen for the first time, within `SUCCESSION_MS` after a process went for good, is taken
+  for the same process under another name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import Factory, define, frozen
+
+from groupcheck.traces.events import Cause
+from groupcheck.traces.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION
+from groupcheck.traces.moments import Moment, Round, elapsed
+from groupcheck.traces.report import GroupReport
+from groupcheck.traces.timeline import Member, client_of
+
+SUCCESSION_MS = 300_000
+NAMES = {
+    SESSION: "session_timeout_ms",
+    REBALANCE: "max_poll_interval_ms",
+    HEARTBEAT: "heartbeat_interval_ms",
+    INITIAL_DELAY: "initial_rebalance_delay_ms",
+}
+"""Settings that a log may tell -> the assumptions of a simulation."""
+LEAST_WAITS = 3
+DEFAULT_SESSION_MS = 45_000.0
+DEFAULT_HEARTBEAT_MS = 3_000.0
+POLL_TIMEOUT = "poll timeout"
+AWAY = ("left", "expired", "not_rejoined", "not_synced", "replaced", "gone")
+FOLLOWS = (Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN)
+
+
+@define
+class Happening:
+    """Something that happened to a process. Times are ms since 1970 by the clock of the log."""
+
+    # start, close, crash or stall.
+    what: str
+    process: int
+    at: float
+    # The line that shows it.
+    line: int
+    # When a stall ends; None: not before the log ends.
+    until: float | None = None
+    # It happened at most so long after `at`.
+    slack: float = 0.0
+    # One of these processes stalled; empty: `process` did.
+    one_of: tuple[int, ...] = ()
+    # The rebalance of the log that followed, as an index, and the one that followed its end.
+    round: int | None = None
+    round_after: int | None = None
+
+
+@define
+class Process:
+    """What is taken for one process."""
+
+    # Its client ids or instance ids, in order.
+    names: list[str]
+    # It was there when the log began.
+    there: bool = False
+    # Since when it is away; None while it runs.
+    away: float | None = None
+    last: Happening | None = None
+
+
+@frozen
+class Outside:
+    """All that happened to the processes of a group."""
+
+    group: str
+    rounds: Sequence[Round]
+    processes: Sequence[Process]
+    # In order of time.
+    happenings: Sequence[Happening]
+    # NAME of an assumption -> ms, as the log tells it.
+    settings: Mapping[str, float]
+    # Are all members static, or none? None: some are.
+    static: bool | None
+    cooperative: bool
+    # (line, line): a process went, and another name came that is taken for it.
+    renamed: Sequence[tuple[str, str, int]] = ()
+    # The partitions that the members of one generation owned at most; 0 if the log does not tell.
+    partitions: int = 0
+
+
+def told_settings(report: GroupReport) -> dict[str, float]:
+    """The settings that the log tells, in ms: of several values the longest."""
+    told: dict[str, float] = {}
+    for one in report.findings.settings:
+        name = NAMES.get(one.name)
+        if name is not None and one.value_ms > 0:
+            told[name] = max(told.get(name, 0.0), float(one.value_ms))
+    session = NAMES[SESSION]
+    if session not in told and (most := _longest_session(report.timeline.members)) is not None:
+        told[session] = most
+    beat = NAMES[HEARTBEAT]
+    if beat not in told and (estimate := _heartbeat(report.timeline.rounds)) is not None:
+        told[beat] = estimate
+    return told
+
+
+def _longest_session(members: Mapping[str, Member]) -> float | None:
+    """The longest session.timeout.ms that the log allows, if that is shorter than Kafka's default:
+    no member that expired had been heard of for that long.
+    """
+    lives = [
+        ms
+        for m in members.values()
+        if m.gone == "expired" and (ms := elapsed(m.armed or m.joined, m.ended)) is not None
+    ]
+    return float(min(lives)) if lives and 0 < min(lives) < DEFAULT_SESSION_MS else None
+
+
+def _heartbeat(rounds: Sequence[Round]) -> float | None:
+    """The heartbeat interval, in ms, where the join phases are too short for Kafka's default: they
+    last until the last member has sent its next heartbeat, so up to one interval. (The estimate of
+    the end of a uniform distribution from its largest value.)
+    """
+    waits = [
+        took
+        for r in rounds
+        if not r.initial and not r.not_rejoined and r.outcome != "emptied" and (r.size or 0) > 1
+        if (took := elapsed(r.started, r.joined_at)) is not None
+    ]
+    if len(waits) < LEAST_WAITS or not 0 < max(waits) < DEFAULT_HEARTBEAT_MS / 2:
+        return None
+    return max(waits) * (len(waits) + 1) / len(waits)
+
+
+def outside(report: GroupReport, settings: Mapping[str, float]) -> Outside:
+    """Reads what happened to the processes of the group. `settings`: all that is known of them, in
+    ms: heartbeat_interval_ms, session_timeout_ms, max_poll_interval_ms, restart_ms.
+    """
+    reader = _Reader(report, settings)
+    reader.read()
+    statics = {m.instance is not None for m in reader.members}
+    return Outside(
+        group=report.group,
+        rounds=reader.rounds,
+        processes=reader.processes,
+        happenings=sorted(reader.happenings, key=lambda h: (h.at, h.line)),
+        settings=told_settings(report),
+        static=statics.pop() if len(statics) == 1 else None if statics else False,
+        cooperative=_cooperative(report),
+        renamed=reader.renamed,
+        partitions=_partitions(report),
+    )
+
+
+def _cooperative(report: GroupReport) -> bool:
+    generations = report.requests.facts.generations if report.requests else ()
+    if generations:
+        return any("cooperative" in (g.protocol or "") for g in generations)
+    said = " ".join(r.client_reason or "" for r in report.timeline.rounds)
+    return "need to revoke partitions" in said
+
+
+def _partitions(report: GroupReport) -> int:
+    owned: dict[int | None, int] = {}
+    for stay in report.requests.stays.kept if report.requests else ():
+        if stay.kind == "owns":
+            owned[stay.generation] = owned.get(stay.generation, 0) + stay.count
+    return max(owned.values(), default=0)
+
+
+@define
+class _Reader:
+    report: GroupReport
+    settings: Mapping[str, float]
+    rounds: list[Round] = Factory(list)
+    members: list[Member] = Factory(list)
+    processes: list[Process] = Factory(list)
+    happenings: list[Happening] = Factory(list)
+    renamed: list[tuple[str, str, int]] = Factory(list)
+    # Member id -> its process; name -> the processes with that name.
+    _of: dict[str, int] = Factory(dict)
+    _named: dict[str, list[int]] = Factory(dict)
+    _slow: set[str] = Factory(set)
+
+    def read(self) -> None:
+        """Fills `processes` and `happenings`."""
+        timeline = self.report.timeline
+        self.rounds = [r for r in timeline.rounds if r.started is not None]
+        self.members = [m for m in timeline.members.values() if _came(m) or not m.handed_out]
+        self._slow = {a.member for a in self.report.findings.absences if a.kind == "slow"}
+        joins = {id: k for k, r in enumerate(self.rounds) for id in r.joined}
+        arrivals = sorted(
+            (m for m in self.members if _came(m) is not None),
+            key=lambda m: (_time(_came(m)), _line(_came(m))),
+        )
+        for member in self.members:
+            if _came(member) is None:
+                self._enter(member, Process([_name(member)], there=True))
+        pending = [m for m in self.members if _came(m) is None and m.gone in AWAY]
+        for member in arrivals:
+            at = _time(_came(member))
+            # Who died may expire only after it has come back.
+            waiting = [m for m in pending if self._went(m) <= at]
+            for gone in sorted(waiting, key=self._went):
+                self._depart(gone)
+                pending.remove(gone)
+            self._arrive(member, at, joins.get(member.id, self._round_at(at)))
+            if member.gone in AWAY:
+                pending.append(member)
+        for gone in sorted(pending, key=self._went):
+            self._depart(gone)
+        self._unnamed()
+        self.happenings += self._slow_joins()
+
+    # -- who is who
+
+    def _enter(self, member: Member, process: Process) -> int:
+        index = len(self.processes)
+        self.processes.append(process)
+        self._of[member.id] = index
+        self._named.setdefault(process.names[-1], []).append(index)
+        return index
+
+    def _arrive(self, member: Member, at: float, round: int | None) -> None:
+        name = _name(member)
+        known = self._named.get(name, [])
+        free = [k for k in known if (gone := self.processes[k].away) is not None and gone <= at]
+        index = min(free, key=lambda k: self.processes[k].away or 0.0) if free else None
+        if index is None and not known:
+            index = self._successor(member, name, at)
+        if index is None:
+            index = self._enter(member, Process([name]))
+        self._of[member.id] = index
+        process = self.processes[index]
+        line = _line(_came(member))
+        last = process.last
+        if last is not None and last.what == "stall" and last.until is None:
+            last.until, last.round_after = max(at, last.at), round
+        else:
+            last = Happening("start", index, at, line, round=round)
+            self.happenings.append(last)
+        process.away, process.last = None, last
+
+    def _successor(self, member: Member, name: str, at: float) -> int | None:
+        """The process that this new name is taken for: of those that went for good the first."""
+        later = {_name(m) for m in self.members if _came(m) and _time(_came(m)) > at}
+        gone = [
+            k
+            for k, p in enumerate(self.processes)
+            if p.away is not None
+            and at - SUCCESSION_MS <= p.away <= at
+            and p.names[-1] not in later
+            and not (p.last is not None and p.last.what == "stall")
+        ]
+        if not gone or member.instance is not None:
+            return None
+        index = min(gone, key=lambda k: self.processes[k].away or 0.0)
+        line = _line(_came(member))
+        self.renamed.append((self.processes[index].names[-1], name, line))
+        self.processes[index].names.append(name)
+        self._named.setdefault(name, []).append(index)
+        return index
+
+    def _unnamed(self) -> None:
+        """Members that the log counts and never names were there all the time."""
+        missing = 0
+        for r in self.rounds:
+            if r.size is None or r.joined_at is None or r.joined_at.time is None:
+                continue
+            at = r.joined_at.time
+            there = sum(
+                (_came(m) is None or _time(_came(m)) <= at)
+                and (m.ended is None or _time(m.ended) > at)
+                for m in self.members
+            )
+            missing = max(missing, r.size - there) if r.outcome == "assigned" else missing
+        for k in range(missing):
+            self.processes.append(Process([f"(not named, {k + 1})"], there=True))
+
+    # -- what happened to it
+
+    def _went(self, member: Member) -> float:
+        """When the process went, which is earlier than the coordinator's line about it."""
+        ended, came = _time(member.ended), _time(_came(member), before=True)
+        early = 0.0
+        if member.gone == "expired":
+            early = self.settings["session_timeout_ms"]
+        elif member.gone == "replaced":
+            early = min(self.settings["restart_ms"], self.settings["session_timeout_ms"] / 2)
+        elif self._stalled(member):
+            early = self.settings["max_poll_interval_ms"]
+        return max(ended - early, came + 1)
+
+    def _stalled(self, member: Member) -> bool:
+        said = POLL_TIMEOUT in (member.client_reason or "") or member.id in self._slow
+        return member.gone in ("not_rejoined", "not_synced") or (member.gone == "left" and said)
+
+    def _depart(self, member: Member) -> None:
+        index = self._of[member.id]
+        at, line = self._went(member), _line(member.ended)
+        round = self._round_of(member)
+        what, slack = "close", 0.0
+        if self._stalled(member):
+            what = "stall"
+        elif member.gone in ("expired", "gone"):
+            what = "crash"
+            slack = self.settings["heartbeat_interval_ms"] if member.gone == "expired" else 0.0
+        one = Happening(what, index, at, line, slack=slack, round=round)
+        self.happenings.append(one)
+        self.processes[index].away = at
+        self.processes[index].last = one
+
+    def _round_of(self, member: Member) -> int | None:
+        """The rebalance in which the member's going took effect."""
+        for k, r in enumerate(self.rounds):
+            if member.id in r.left or member.id in r.expired or member.id in r.not_rejoined:
+                return k
+        return None
+
+    def _round_at(self, at: float) -> int | None:
+        """The rebalance whose join phase ran then."""
+        for k, r in enumerate(self.rounds):
+            if _time(r.started) <= at and r.joined_at is not None and at <= _time(r.joined_at):
+                return k
+        return None
+
+    def _slow_joins(self) -> Iterator[Happening]:
+        """Members for which a rebalance waited longer than heartbeats explain."""
+        for r in self.rounds:
+            took = elapsed(r.started, r.joined_at)
+            names = [self._of[id] for id in r.held_up_by if id in self._of]
+            waited = "joined last" in r.waited_for and not r.initial
+            if r.started is None or took is None or not names or not waited:
+                continue
+            if took <= 2 * self.settings["heartbeat_interval_ms"]:
+                continue
+            began = float(r.started.time or 0)
+            yield Happening(
+                "stall",
+                names[0],
+                began - 1,
+                r.started.line,
+                until=began + took,
+                one_of=tuple(names) if len(names) > 1 else (),
+            )
+
+
+def _came(member: Member) -> Moment | None:
+    """When the member joined; some brokers print only that it was given an id."""
+    if member.joined is None and (member.used or member.gone not in ("", "never_joined")):
+        return member.handed_out
+    return member.joined
+
+
+def _line(moment: Moment | None) -> int:
+    return 0 if moment is None else moment.line
+
+
+def _name(member: Member) -> str:
+    return member.instance or client_of(member.id)
+
+
+def _time(moment: Moment | None, before: bool = False) -> float:
+    """In ms since 1970; if there is none, 0, or with `before` a time before all others."""
+    if moment is None or moment.time is None:
+        return float("-inf") if before else 0.0
+    return float(moment.time)

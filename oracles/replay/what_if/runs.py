@@ -1,0 +1,103 @@
+"""One simulation of a logged group, and which event began which of its rounds."""
+
+from __future__ import annotations
+
+from attrs import Factory, define, frozen
+
+from groupcheck.model.protocol.classic import client_faults, coordinator, timers
+from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.oracles.replay.what_if.schedule import Instant, Scheduled
+from groupcheck.oracles.simulate import Assumptions, Setup, simulate
+from groupcheck.oracles.simulate.running import Group
+
+GOING = ("close", "crash", "stall")
+COMING = ("start", "resume")
+WENT = (
+    timers.session_timeout.name,
+    timers.new_member_timeout.name,
+    client_faults.poll_timeout.name,
+    coordinator.leave_group.name,
+)
+"""Rules that begin a round because a process went."""
+
+
+@frozen
+class Began:
+    """A round of a simulation."""
+
+    # In ms of virtual time.
+    at: float
+    # The number of the instant that began it; -1: none did.
+    instant: int
+    # It follows from the round before, which has the same instant.
+    follows: bool
+
+
+@frozen
+class Run:
+    """What one simulation says."""
+
+    rounds: tuple[Began, ...]
+    # How long each process stood still, in ms, and the longest time of that.
+    stood_ms: tuple[float, ...]
+    longest_ms: tuple[float, ...]
+
+
+@define
+class Tracker:
+    """Follows a simulation: it notes each round with the instant that began it. A round that
+    follows from another one, such as the second of a cooperative rebalance, has its instant.
+    """
+
+    scheduled: Scheduled
+    # Those of the setup; while the group is brought to rest before the course, others hold.
+    assumptions: Assumptions
+    began: list[Began] = Factory(list)
+    _used: set[int] = Factory(set)
+    _preparing: bool = False
+
+    def __call__(self, group: Group, rule: str, index: int) -> None:
+        """Is told every rule that fires."""
+        if group.assumptions is not self.assumptions:
+            return
+        preparing = group.core.phase == Phase.PREPARING
+        if preparing and not self._preparing:
+            self.began.append(self._began(rule.partition(":")[0], index, group.clock.now))
+        self._preparing = preparing
+
+    def _began(self, rule: str, index: int, now: float) -> Began:
+        mine = [one for one in self.scheduled.instants[index] if one.at <= now]
+        kinds = GOING if rule in WENT else COMING
+        found = next((one for one in reversed(mine) if one.what in kinds), None)
+        if found is None or (found.number in self._used and rule not in WENT):
+            return Began(now, self.began[-1].instant if self.began else -1, True)
+        self._used.add(found.number)
+        self._used |= {one.number for one in self._before(found)}
+        return Began(now, found.number, False)
+
+    def _before(self, begun: Instant) -> list[Instant]:
+        """The instants at which somebody came before this one: their members have joined."""
+        return [
+            one
+            for mine in self.scheduled.instants
+            for one in mine
+            if one.what in COMING and one.at < begun.at
+        ]
+
+
+def run(
+    scheduled: Scheduled, variant: str, partitions: int, assumptions: Assumptions, seed: int
+) -> Run:
+    """Simulates a course. Raises `UserError`."""
+    tracker = Tracker(scheduled, assumptions)
+    setup = Setup(
+        variant=variant,
+        members=scheduled.members,
+        partitions=partitions,
+        seed=seed,
+        seconds=scheduled.seconds,
+        assumptions=assumptions,
+        course=scheduled.course,
+    )
+    result = simulate(setup, tracker)
+    return Run(tuple(tracker.began), result.stood_ms, result.pauses_ms)

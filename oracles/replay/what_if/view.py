@@ -1,0 +1,94 @@
+"""The answer to `replay --what-if` for people: sentences, rebalances, processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from groupcheck.oracles.printable import printable
+from groupcheck.oracles.replay.what_if.answer import Row, Stood, WhatIf, interval
+from groupcheck.oracles.replay.what_if.document import sentences, told
+from groupcheck.traces.moments import elapsed
+from groupcheck.traces.timeline import client_of
+from groupcheck.traces.timestamps import show_time
+
+MOST_ROWS = 60
+MOST_PROCESSES = 30
+HEAD = ("started", "line", "generation", "why", "in the log", "baseline", "after", "")
+PROCESSES = ("process", "stands still: baseline", "after", "saved")
+
+
+def view(found: Sequence[WhatIf]) -> RenderableType:
+    """All groups."""
+    return Group(*(part for one in found for part in _group(one)))
+
+
+def change_of(w: WhatIf) -> str:
+    """The question in a few words."""
+    settings = (f"{name}={value}" for name, value in sorted(w.change.settings.items()))
+    return ", ".join([*w.change.words, *settings])
+
+
+def _group(w: WhatIf) -> Iterator[RenderableType]:
+    yield Text(printable(f"{w.outside.group}: what if {change_of(w)}?"), "bold")
+    yield Text(
+        f"{w.baseline[0]} -> {w.changed[0]}, {len(w.outside.processes)} processes,"
+        f" {w.partitions} partitions; seed {w.seed}, {w.replications} replications"
+    )
+    yield Text("\n" + "\n".join(printable(text) for text in sentences(w)) + "\n")
+    yield _table(HEAD, [cells(row) for row in w.rows], MOST_ROWS)
+    yield Text("")
+    yield _table(PROCESSES, [stood_cells(s) for s in w.stood], MOST_PROCESSES)
+    yield Text("")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A rebalance, in the order of `HEAD`."""
+    r = row.round
+    started = r.started
+    took = elapsed(r.started, r.ended)
+    return (
+        show_time(started.time)[11:19] if started and started.time is not None else "-",
+        str(started.line) if started else "-",
+        f"{r.from_generation} to {r.to_generation}",
+        r.cause.value.replace("_", " ")
+        + (": " + ", ".join(map(client_of, r.causers[:2])) if r.causers else ""),
+        "-" if took is None else f"{took / 1000:.1f} s",
+        told(row, row.baseline),
+        told(row, row.changed),
+        _judged(row),
+    )
+
+
+def _judged(row: Row) -> str:
+    if not row.simulated:
+        return "not simulated"
+    if not row.reproduced:
+        return "not reproduced"
+    return "would not have happened" if row.avoided > 0.5 else ""
+
+
+def stood_cells(s: Stood) -> tuple[str, ...]:
+    """A process, in the order of `PROCESSES`."""
+    saved = s.saved
+    half = "" if saved.high is None else f" ± {(saved.high - saved.mean) / 1000:.2f}"
+    return (
+        ", later ".join(s.names[:3]) + (", ..." if len(s.names) > 3 else ""),
+        f"{interval(s.baseline).mean / 1000:.2f} s",
+        f"{interval(s.changed).mean / 1000:.2f} s",
+        f"{saved.mean / 1000:.2f}{half} s",
+    )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], most: int) -> RenderableType:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in head:
+        table.add_column(name, overflow="fold")
+    for row in rows[:most]:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    if len(rows) <= most:
+        return table
+    return Group(table, Text(f"... and {len(rows) - most} more (--json has all)", "dim"))

@@ -1,0 +1,310 @@
+"""`replay --what-if`: which rebalances of a log would not have happened. Logs are those of real
+groups, or are written here, so that what must come out follows from the protocol.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles import cli
+from groupcheck.oracles.replay.report import replay
+from groupcheck.oracles.replay.what_if.answer import VARIANTS, WhatIf, changes, what_if
+from groupcheck.oracles.replay.what_if.outside import outside
+from groupcheck.oracles.simulate import with_settings
+from groupcheck.traces.report import GroupReport
+
+DATA = Path(__file__).parents[2] / "data"
+BROKER = "[GroupCoordinator id=1 topic=__consumer_offsets partition=3]"
+LOGGER = "(org.apache.kafka.coordinator.group.GroupMetadataManager)"
+SETTINGS = {
+    "heartbeat_interval_ms": 3_000.0,
+    "session_timeout_ms": 45_000.0,
+    "max_poll_interval_ms": 300_000.0,
+    "restart_ms": 10_000.0,
+}
+
+
+def uuid(n: int) -> str:
+    return f"{n:08x}-0000-4000-8000-000000000000"
+
+
+class Log:
+    """A broker's log of the group `g`, written event by event."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.generation = 0
+        self.ids = 0
+        self.size = 0
+
+    def line(self, at: float, text: str) -> None:
+        minutes, seconds = divmod(at, 60)
+        clock = f"10:{int(minutes):02d}:{int(seconds):02d},{int(seconds * 1000) % 1000:03d}"
+        self.lines.append(f"[2026-11-20 {clock}] INFO {BROKER} {text} {LOGGER}")
+
+    def rebalance(self, at: float, why: str, state: str = "PreparingRebalance") -> None:
+        self.line(
+            at,
+            f"Preparing to rebalance group g in state {state} with old generation"
+            f" {self.generation} (reason: {why}).",
+        )
+
+    def settles(self, at: float, leader: str) -> None:
+        self.generation += 1
+        self.line(at, f"Stabilized group g generation {self.generation} with {self.size} members.")
+        self.line(
+            at + 0.01,
+            f"Assignment received from leader {leader} for group g for generation"
+            f" {self.generation}. The group has {self.size} members, 0 of which are static.",
+        )
+
+    def joins(self, at: float, client: str, took: float, leader: str | None = None) -> str:
+        self.ids += 1
+        self.size += 1
+        member = f"{client}-{uuid(self.ids)}"
+        state = "Stable" if self.size > 1 else "Empty"
+        self.line(
+            at,
+            f"Dynamic member with unknown member id joins group g in {state} state. Created a new"
+            f" member id {member} and requesting the member to rejoin with this id.",
+        )
+        self.rebalance(
+            at + 0.01,
+            f"Adding new member {member} with group instance id null; client reason: need to"
+            f" re-join with the given member-id: {member}",
+        )
+        self.settles(at + took, leader or member)
+        return member
+
+    def leaves(self, at: float, member: str, leader: str, took: float, reason: str) -> None:
+        self.size -= 1
+        self.line(
+            at,
+            f"[Group g] Member {member} has left group through explicit `LeaveGroup`"
+            f" request; client reason: {reason}",
+        )
+        self.rebalance(at, f"explicit `LeaveGroup` request for ({member}) members.")
+        self.settles(at + took, leader)
+
+    def expires(self, at: float, member: str, leader: str, took: float) -> None:
+        self.size -= 1
+        self.line(
+            at,
+            f"[GroupId g] Member {member} in group g has failed, removing it from the group.",
+        )
+        self.rebalance(at, f"removing member {member} on heartbeat expiration.")
+        self.settles(at + took, leader)
+
+    def report(self, folder: Path) -> GroupReport:
+        path = folder / "server.log"
+        path.write_text("\n".join(self.lines) + "\n")
+        (file,) = replay([path])
+        assert not file.strange, file.samples
+        (group,) = file.groups
+        return group
+
+
+CLOSED = "the consumer is being closed"
+SLOW = "consumer poll timeout has expired."
+
+
+@pytest.fixture
+def restarts(tmp_path: Path) -> GroupReport:
+    """Two members; one is restarted, and away for 20 s."""
+    log = Log()
+    a = log.joins(0, "a", 3.0)
+    b = log.joins(60, "b", 2.0, a)
+    log.leaves(120, b, a, 2.0, CLOSED)
+    log.joins(140, "b", 2.0, a)
+    return log.report(tmp_path)
+
+
+def asked(report: GroupReport, *change: str, **more: Any) -> WhatIf:
+    return what_if(report, "server.log", changes(change), replications=4, **more)
+
+
+def happens(found: WhatIf) -> list[bool]:
+    return [row.avoided <= 0.5 for row in found.rows]
+
+
+def test_a_restart_of_a_static_member_begins_no_round(restarts: GroupReport) -> None:
+    found = asked(restarts, "static")
+    assert found.trusted and found.reproduced == 4
+    assert (found.baseline[0], found.changed[0]) == ("classic", "static_membership")
+    assert happens(found) == [True, True, False, False]
+    a = next(s for s in found.stood if s.names == ("a",))
+    assert a.saved.low is not None and a.saved.low > 0
+
+
+def test_a_session_shorter_than_the_restart_makes_it_begin_rounds_again(
+    restarts: GroupReport,
+) -> None:
+    found = asked(restarts, "static", "session.timeout.ms=10000")
+    assert happens(found) == [True] * 4
+
+
+def test_a_cooperative_group_has_more_rounds_and_stands_still_less(restarts: GroupReport) -> None:
+    found = asked(restarts, "cooperative", partitions=4)
+    assert happens(found) == [True] * 4
+    assert all(then > was for was, then in zip(found.rounds[0], found.rounds[1]))
+    a = next(s for s in found.stood if s.names == ("a",))
+    assert min(a.baseline) > 0 and max(a.changed) < min(a.baseline)
+
+
+def test_a_longer_poll_interval_keeps_a_slow_member(tmp_path: Path) -> None:
+    log = Log()
+    a = log.joins(0, "a", 3.0)
+    b = log.joins(30, "b", 2.0, a)
+    log.leaves(400, b, a, 2.0, SLOW)
+    log.joins(450, "b", 2.0, a)
+    report = log.report(tmp_path)
+    found = asked(report, "max.poll.interval.ms=600000")
+    assert found.trusted and happens(found) == [True, True, False, False]
+    (stall,) = [h for h in found.outside.happenings if h.what == "stall"]
+    assert stall.until is not None and stall.until - stall.at == pytest.approx(350_000, abs=100)
+    # A restart of a static member would not have helped: it is no restart.
+    assert happens(asked(report, "static"))[:2] == [True, True]
+
+
+def test_who_dies_and_is_back_within_a_longer_session(tmp_path: Path) -> None:
+    """The process dies 10 s before its session ends, and its successor joins at once."""
+    log = Log()
+    a = log.joins(0, "a", 3.0)
+    b = log.joins(60, "b", 2.0, a)
+    log.joins(105, "b", 5.0, a)
+    log.expires(145, b, a, 2.0)
+    events = outside(log.report(tmp_path), SETTINGS)
+    assert [p.names for p in events.processes] == [["a"], ["b"]]
+    assert [(h.what, h.process) for h in events.happenings] == [
+        ("start", 0),
+        ("start", 1),
+        ("crash", 1),
+        ("start", 1),
+    ]
+    crash = events.happenings[2]
+    assert crash.slack == SETTINGS["heartbeat_interval_ms"] and crash.round == 3
+
+
+def test_another_name_that_follows_is_the_same_process_and_said_so(tmp_path: Path) -> None:
+    log = Log()
+    a = log.joins(0, "a", 3.0)
+    b = log.joins(60, "pod-1", 2.0, a)
+    log.leaves(120, b, a, 2.0, CLOSED)
+    log.joins(140, "pod-2", 2.0, a)
+    found = asked(log.report(tmp_path), "static")
+    assert [s.names for s in found.stood] == [("a",), ("pod-1", "pod-2")]
+    assert found.outside.renamed[0][:2] == ("pod-1", "pod-2")
+    assert happens(found) == [True, True, False, False]
+
+
+def test_a_baseline_that_is_not_the_log_is_unknown(tmp_path: Path) -> None:
+    """Rounds that the leader begins by itself cannot be simulated."""
+    log = Log()
+    a = log.joins(0, "a", 3.0)
+    for at in (60, 90, 120, 150):
+        log.rebalance(at, f"Leader {a} re-joining group during Stable; client reason: not provided")
+        log.settles(at + 1, a)
+    found = asked(log.report(tmp_path), "static")
+    assert found.verdict == "unknown" and not found.trusted
+    assert [row.simulated for row in found.rows] == [True, False, False, False, False]
+
+
+def test_a_log_with_too_many_members_is_refused(
+    restarts: GroupReport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groupcheck.oracles.replay.what_if.answer.MOST_EVENTS", 3)
+    with pytest.raises(UserError, match="at most 3 are simulated"):
+        asked(restarts, "static")
+
+
+def test_equal_seeds_give_equal_answers(restarts: GroupReport) -> None:
+    assert asked(restarts, "cooperative", seed=3) == asked(restarts, "cooperative", seed=3)
+
+
+def test_settings_of_the_log_hold_in_the_baseline() -> None:
+    (file,) = replay([DATA / "requests/live-static_bounce.log.gz"])
+    (group,) = file.groups
+    found = asked(group, "dynamic")
+    assert found.baseline[0] == "static_membership"
+    assert found.baseline[1].session_timeout_ms == 4_000
+    assert found.baseline[1].heartbeat_interval_ms == pytest.approx(500, abs=5)
+    assert found.trusted and "session_timeout_ms" not in found.assumed
+    # A bounce that was not even a rebalance is two as a dynamic member.
+    assert min(found.rounds[1]) >= max(found.rounds[0]) + 2
+
+
+def test_a_recorded_rolling_restart_of_static_members_would_have_begun_no_round() -> None:
+    """So it was when the same restarts were recorded with static members: no generation after the
+    first. The client ids change with each restart here.
+    """
+    (file,) = replay([DATA / "what_if/rolling-restart.requests.log.gz"])
+    (group,) = file.groups
+    found = asked(group, "static")
+    assert found.trusted and happens(found)[1:7] == [False] * 6
+    assert [len(s.names) for s in found.stood] == [2, 2, 2]
+    (static,) = replay([DATA / "replay/live-rolling_static.log"])
+    assert len(static.groups[0].timeline.rounds) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["statik"], "did you mean static"),
+        (["session.timeout=3"], "did you mean session_timeout_ms"),
+        (["static", "dynamic"], "contradicts"),
+        (["session.timeout.ms=1", "session_timeout_ms=2"], "given twice"),
+        (["loss=2"], "below 1"),
+        (["heartbeat.interval.ms=soon"], "not a number"),
+        ([], "is empty"),
+    ],
+)
+def test_a_change_that_means_nothing_is_refused(given: list[str], says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        changes(given)
+
+
+def test_kafkas_names_are_understood() -> None:
+    found = changes(["group.initial.rebalance.delay.ms=0", "rebalance.timeout.ms=9000"])
+    assert dict(found.settings) == {
+        "initial_rebalance_delay_ms": "0",
+        "max_poll_interval_ms": "9000",
+    }
+    assert with_settings(found.settings).max_poll_interval_ms == 9000
+
+
+def test_words_reach_every_variant() -> None:
+    assert sorted(VARIANTS) == [(False, False), (False, True), (True, False), (True, True)]
+
+
+def test_the_command_prints_the_document_and_writes_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], misfits: Any, restarts: GroupReport
+) -> None:
+    log, page = str(tmp_path / "server.log"), tmp_path / "page.html"
+    command = ["replay", log, "--what-if", "static", "--replications", "2"]
+    assert cli.run([*command, "--json", "--html", str(page)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert misfits(told) == []
+    (group,) = told["groups"]
+    assert group["avoided"] == 2 and [r["line"] for r in group["rebalances"]] == [2, 6, 10, 14]
+    assert "<svg" in page.read_text() and "would not have happened" in page.read_text()
+    assert cli.run(command) == 0
+    assert "2 rebalances would not have happened" in capsys.readouterr().out
+
+
+def test_options_of_what_if_need_it(capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(DATA / "replay/live-rolling_static.log")
+    for option in (["--seed", "1"], ["--set", "loss=0"], ["--partitions", "3"]):
+        assert cli.run(["replay", log, *option]) == 2
+        assert "is only for --what-if" in capsys.readouterr().err
+    assert cli.run(["replay", log, "--what-if", "static", "--fail-on", "broken"]) == 2
+    assert "cannot be combined" in capsys.readouterr().err
+
+
+def test_groups_of_other_protocols_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["replay", str(DATA / "replay/live-kip848.log"), "--what-if", "static"]) == 2
+    assert "consumer protocol" in capsys.readouterr().err
