@@ -95,3 +95,24 @@ class Result:
             "lag_peak_records": self.lag.peak_records,
             "lag_recovered_ms": inf if self.lag.recovered_ms is None else self.lag.recovered_ms,
         }
+
+
+MEASURES = (
+    "longest_pause_ms",
+    "total_pause_ms",
+    "paused_members",
+    "longest_start_ms",
+    "settled_ms",
+    "rounds",
+    "moved_partitions",
+    "false_expiries",
+    "requests",
+    "join_answer_bytes",
+    "stopped_partitions",
+    "stopped_total_ms",
+    "stopped_longest_ms",
+    "lag_built_records",
+    "lag_peak_records",
+    "lag_recovered_ms",
+)
+"""The names of `Result.measures`; a test compares them."""

@@ -6,7 +6,7 @@ import math
 
 from attrs import evolve
 
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import Spec, UserError
 from groupcheck.model.variants import registry
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.distributions import distribution
@@ -38,6 +38,20 @@ def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
     """The group at the moment when the scenario begins, with all that the scenario will do on its
     clock; and when it does the last of it.
     """
+    spec, variant = admitted(setup), registry.load(setup.variant)
+    streams = Streams(f"{setup.seed}")
+    course = setup.course
+    if course is None:
+        course = scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
+    group = Group(spec, variant.coordinator, _calm(setup.assumptions), f"{setup.seed}", watch)
+    _warm_up(group, course.running, setup.assumptions)
+    for action in course.actions:
+        group.clock.at(action.at_ms, _act, group, action)
+    return group, max((a.at_ms + a.length_ms for a in course.actions), default=0.0)
+
+
+def admitted(setup: Setup) -> Spec:
+    """The spec of a setup. Raises `UserError` for one that cannot be simulated."""
     _check(setup)
     variant = registry.load(setup.variant)
     needs = "" if setup.course else scenario(setup.scenario).needs
@@ -61,15 +75,7 @@ def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
             where=setup.variant,
             do="simulate another variant",
         )
-    streams = Streams(f"{setup.seed}")
-    course = setup.course
-    if course is None:
-        course = scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
-    group = Group(spec, variant.coordinator, _calm(setup.assumptions), f"{setup.seed}", watch)
-    _warm_up(group, course.running, setup.assumptions)
-    for action in course.actions:
-        group.clock.at(action.at_ms, _act, group, action)
-    return group, max((a.at_ms + a.length_ms for a in course.actions), default=0.0)
+    return spec
 
 
 def _check(setup: Setup) -> None:

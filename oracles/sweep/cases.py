@@ -7,22 +7,26 @@ from typing import Any
 
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite
 from groupcheck.oracles.sweep.cells import Cell
+from groupcheck.oracles.sweep.simulations import SimulationCell
 from groupcheck.oracles.sweep.words import question_words
 
 
-def sweep_suite(title: str, cells: Sequence[Cell], rows: Sequence[Mapping[str, Any]]) -> Suite:
+def sweep_suite(
+    title: str, cells: Sequence[Cell | SimulationCell], rows: Sequence[Mapping[str, Any]]
+) -> Suite:
     """One case for each cell, in the order of the file; `rows` are what became of them. A cell
     passes if its verdict is the one that the file expects.
     """
     return Suite(f"sweep {title}", tuple(map(_case, cells, rows)))
 
 
-def _case(cell: Cell, row: Mapping[str, Any]) -> Case:
+def _case(cell: Cell | SimulationCell, row: Mapping[str, Any]) -> Case:
     name, seconds = f"{cell.number} {question_words(cell)}", row["task_seconds"]
     if row["as_expected"]:
         return Case(name, PASSED, seconds=seconds)
     if row["verdict"] == "unknown":
         return Case(name, ERROR, f"unknown: {row['reason']}", seconds=seconds)
     why = f"{row['verdict']}, expected {row['expected']}"
-    broken = [f"broken: {', '.join(row['broken'])}", f"key: {row['key']}"] if row["broken"] else []
+    broken = [f"broken: {', '.join(row['broken'])}"] if row["broken"] else []
+    broken += [f"key: {row['key']}"] if row.get("key") else []
     return Case(name, FAILURE, why, "\n".join([*broken, row["reason"]]).strip(), seconds)

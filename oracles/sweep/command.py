@@ -23,14 +23,16 @@ from groupcheck.oracles.show.terminal import EXIT_CODES, answer, live, say
 from groupcheck.oracles.sweep import rows as tables
 from groupcheck.oracles.sweep.cases import sweep_suite
 from groupcheck.oracles.sweep.cells import Cell, allowed
-from groupcheck.oracles.sweep.folder import PAGE, TABLE, Done, Folder
+from groupcheck.oracles.sweep.folder import PAGE, SIMULATIONS, TABLE, Done, Folder
 from groupcheck.oracles.sweep.forecast import Families, Forecast
 from groupcheck.oracles.sweep.growing import Sweep, grown
 from groupcheck.oracles.sweep.here import check_here
 from groupcheck.oracles.sweep.live import Watched
+from groupcheck.oracles.sweep.outcome import Outcome
 from groupcheck.oracles.sweep.page import page
 from groupcheck.oracles.sweep.reading import read_sweep
-from groupcheck.oracles.sweep.running import Outcome
+from groupcheck.oracles.sweep.simulation_rows import simulation_row, write_simulations
+from groupcheck.oracles.sweep.simulations import SimulationCell
 from groupcheck.oracles.sweep.words import answer_view, forecast_lines
 
 SCHEMA = "groupcheck.sweep/1"
@@ -47,7 +49,7 @@ class Progress:
     done: dict[str, Done] = Factory(dict)
     forecasts: dict[str, Forecast] = Factory(dict)
 
-    def finish(self, cell: Cell, outcome: Outcome, page: str) -> None:
+    def finish(self, cell: Cell | SimulationCell, outcome: Outcome, page: str) -> None:
         """Keeps what became of a cell, at once."""
         self.done[cell.id] = self.folder.keep(cell, outcome, page, self.forecasts.get(cell.id))
         self.watched.see(cell, outcome)
@@ -84,15 +86,15 @@ def run(
     sweep = grown(read_sweep(file), printable(str(file)), allowed(specs))
     folder = Folder(out or Path(f"sweep-{datetime.now():%Y%m%d-%H%M%S}"))
     folder.opened(resume)
-    done = {cell.id: known for cell in sweep.cells if (known := folder.done(cell))}
-    progress = Progress(folder, Watched(len(sweep.cells), len(done)), done)
+    done = {cell.id: known for cell in sweep.every if (known := folder.done(cell))}
+    progress = Progress(folder, Watched(len(sweep.every), len(done)), done)
     if done:
-        say(f"{len(done):,} of {len(sweep.cells):,} cells are done already")
+        say(f"{len(done):,} of {len(sweep.every):,} cells are done already")
     try:
         _check(sweep, progress, spark, workers)
     except KeyboardInterrupt:
         say(
-            f"interrupted: {len(done):,} of {len(sweep.cells):,} cells are done;"
+            f"interrupted: {len(done):,} of {len(sweep.every):,} cells are done;"
             f" continue with --out {folder.path} --resume"
         )
         return EXIT_CODES["unknown"]
@@ -107,7 +109,8 @@ def _check(sweep: Sweep, progress: Progress, spark: str | None, workers: int) ->
     left = [cell for cell in sweep.cells if cell.id not in progress.done]
     larger = [cell for cell in left if families.is_next(cell)]
     smaller = [cell for cell in left if not families.is_next(cell)]
-    if not left:
+    simulations = [cell for cell in sweep.simulations if cell.id not in progress.done]
+    if not left and not simulations:
         return
     with ExitStack() as stack:
         stack.enter_context(live(progress.watched.view))
@@ -124,6 +127,14 @@ def _check(sweep: Sweep, progress: Progress, spark: str | None, workers: int) ->
         _forecast(families, larger, progress)
         progress.watched.doing = "larger scopes, the longest first"
         check(families.longest_first(larger, progress.outcomes), finish=progress.finish)
+        progress.watched.doing = "simulations, the largest first"
+        check(sorted(simulations, key=_work, reverse=True), finish=progress.finish)
+
+
+def _work(cell: SimulationCell) -> tuple[int, int]:
+    """A stand-in for the cost of a simulation."""
+    setup = cell.question.setup()
+    return setup.members * cell.question.replications, -cell.number
 
 
 def _forecast(families: Families, cells: Sequence[Cell], progress: Progress) -> None:
@@ -140,17 +151,26 @@ def _answer(
     rows = [
         tables.row(cell, progress.done[cell.id], sweep.grids[cell.grid]) for cell in sweep.cells
     ]
-    verdict = worst(rows)
+    simulated = [
+        simulation_row(cell, progress.done[cell.id].outcome, sweep.simulated_grids[cell.grid])
+        for cell in sweep.simulations
+    ]
+    every = [*rows, *simulated]
+    verdict = worst(every)
     folder = progress.folder.path
+    written = [folder / TABLE, folder / PAGE]
     tables.write_table(rows, folder / TABLE)
-    write(folder / PAGE, page(sweep, verdict, rows))
-    say(f"wrote {folder / TABLE} and {folder / PAGE}")
+    if simulated:
+        write_simulations(simulated, folder / SIMULATIONS)
+        written.insert(1, folder / SIMULATIONS)
+    write(folder / PAGE, page(sweep, verdict, rows, simulated))
+    say(f"wrote {', '.join(map(str, written[:-1]))} and {written[-1]}")
     answer(
-        lambda: document(sweep, verdict, rows, folder, seconds),
-        lambda: answer_view(sweep.title, verdict, sweep.cells, rows, seconds),
+        lambda: document(sweep, verdict, rows, simulated, folder, seconds),
+        lambda: answer_view(sweep.title, verdict, sweep.every, every, seconds),
         as_json,
     )
-    tell(lambda: sweep_suite(sweep.title, sweep.cells, rows), junit)
+    tell(lambda: sweep_suite(sweep.title, sweep.every, every), junit)
     return EXIT_CODES[verdict]
 
 
@@ -167,16 +187,22 @@ def worst(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def document(
-    sweep: Sweep, verdict: str, rows: Sequence[dict[str, Any]], folder: Path, seconds: float
+    sweep: Sweep,
+    verdict: str,
+    rows: Sequence[dict[str, Any]],
+    simulated: Sequence[dict[str, Any]],
+    folder: Path,
+    seconds: float,
 ) -> dict[str, Any]:
     """All that `groupcheck sweep --json` prints, schema groupcheck.sweep/1."""
+    every = [*rows, *simulated]
     return {
         "schema": SCHEMA,
         "name": sweep.title,
         "verdict": verdict,
         "seconds": round(seconds, 3),
-        "counts": {name: sum(row["verdict"] == name for row in rows) for name in WORST_FIRST},
-        "unexpected": sum(not row["as_expected"] for row in rows),
+        "counts": {name: sum(row["verdict"] == name for row in every) for name in WORST_FIRST},
+        "unexpected": sum(not row["as_expected"] for row in every),
         "forecasts": {
             name: {
                 "made": sum(row["forecast_by"] is not None for row in rows),
@@ -187,5 +213,7 @@ def document(
         },
         "table": str(folder / TABLE),
         "page": str(folder / PAGE),
+        "simulations_table": str(folder / SIMULATIONS) if simulated else None,
         "cells": list(rows),
+        "simulations": list(simulated),
     }

@@ -73,6 +73,23 @@ class Grid:
 
 
 @frozen
+class Simulate:
+    """One grid of simulations. A single value in the place of a list is a list of one."""
+
+    variant: tuple[str, ...]
+    name: str = ""
+    # runs of each cell, with the seeds from its `seed` on
+    replications: int = field(default=5, validator=[validators.ge(1), validators.le(1_000)])
+    # measure -> the most that its mean may be
+    at_most: dict[str, float] = field(factory=dict)
+    # the verdict that its cells should have
+    expect: str = field(default=EXPECTED[0], validator=validators.in_(EXPECTED))
+    # filters: key of the grid -> a value or a list of values
+    only: tuple[dict[str, Any], ...] = field(default=(), validator=FEW)
+    without: tuple[dict[str, Any], ...] = field(default=(), validator=FEW)
+
+
+@frozen
 class Document:
     """A sweep file."""
 
@@ -80,8 +97,11 @@ class Document:
     limits: LimitsGiven = LimitsGiven()
     # the keys of each grid
     grid: tuple[dict[str, Any], ...] = field(default=(), validator=FEW)
+    # the keys of each grid of simulations
+    simulate: tuple[dict[str, Any], ...] = field(default=(), validator=FEW)
 
 
+SIMULATE_WORDS = tuple(f.name for f in attrs.fields(Simulate))
 WORDS = tuple(f.name for f in attrs.fields(Grid))  # all other keys of a grid belong to the scope
 
 
@@ -94,6 +114,14 @@ def grid(given: Mapping[str, Any], where: str) -> Grid:
     """The keys of a grid that are not fields of the scope. Raises `UserError` for a wrong value."""
     known = {name: value for name, value in given.items() if name in WORDS}
     return _structured(known, Grid, where)  # type: ignore[no-any-return]
+
+
+def simulated_grid(given: Mapping[str, Any], where: str) -> Simulate:
+    """The keys of a grid of simulations that are neither of the setup nor assumptions. Raises
+    `UserError` for a wrong value.
+    """
+    known = {name: value for name, value in given.items() if name in SIMULATE_WORDS}
+    return _structured(known, Simulate, where)  # type: ignore[no-any-return]
 
 
 def _structured(given: Any, kind: Any, where: str) -> Any:

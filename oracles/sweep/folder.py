@@ -16,9 +16,11 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.forecast import Forecast
-from groupcheck.oracles.sweep.running import Outcome
+from groupcheck.oracles.sweep.outcome import Outcome
+from groupcheck.oracles.sweep.simulations import SimulationCell
 
 CELLS, PAGES, TABLE, PAGE = "cells", "pages", "sweep.parquet", "sweep.html"
+SIMULATIONS = "simulations.parquet"
 
 
 @frozen
@@ -57,7 +59,13 @@ class Folder:
                 do="continue them with --resume, or name another folder",
             )
 
-    def keep(self, cell: Cell, outcome: Outcome, page: str, forecast: Forecast | None) -> Done:
+    def keep(
+        self,
+        cell: Cell | SimulationCell,
+        outcome: Outcome,
+        page: str,
+        forecast: Forecast | None,
+    ) -> Done:
         """Writes what became of a cell: its page, and then the file that says that it is done."""
         name = f"{PAGES}/{cell.id}.html" if page else ""
         if page:
@@ -67,7 +75,7 @@ class Folder:
         write(self._file(cell), f"{_digest(text)}\n{text}\n")
         return Done(outcome, forecast, name)
 
-    def done(self, cell: Cell) -> Done | None:
+    def done(self, cell: Cell | SimulationCell) -> Done | None:
         """What is known of a cell. None if nothing is, if its file or page is damaged, or if the
         check itself had failed.
         """
@@ -85,7 +93,7 @@ class Folder:
             return None
         return Done(told.outcome, told.forecast, name if told.page else "")
 
-    def _file(self, cell: Cell) -> Path:
+    def _file(self, cell: Cell | SimulationCell) -> Path:
         return self.path / CELLS / f"{cell.id}.json"
 
 

@@ -23,7 +23,7 @@ import attrs
 from attrs import define, frozen
 
 from groupcheck.oracles.sweep.cells import Cell
-from groupcheck.oracles.sweep.running import Outcome
+from groupcheck.oracles.sweep.outcome import Outcome
 
 NEEDED = 3  # smaller scopes
 SPAN = 1.6  # seconds may be so many times more, or less, than the work says

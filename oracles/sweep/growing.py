@@ -5,7 +5,6 @@ leave out.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -16,16 +15,13 @@ from groupcheck.model.engine import Limits, UserError
 from groupcheck.oracles.explain import subject as subjects
 from groupcheck.oracles.explain.own import is_own
 from groupcheck.oracles.explain.subject import mutation_named, variant_named
-from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.sweep.cells import Cell, Question, cell
-from groupcheck.oracles.sweep.document import WORDS, Grid, document, grid
+from groupcheck.oracles.sweep.choices import MOST_PRODUCT, NOTHING, Choice, kept, listed
+from groupcheck.oracles.sweep.document import WORDS, Grid, document, grid, simulated_grid
+from groupcheck.oracles.sweep.simulations import SimulationCell, cells_of
 
 MOST_CELLS = 5_000
-MOST_PRODUCT = 100_000  # of one grid, before its filters
-
-NOTHING = "none"
-Choice = dict[str, Any]  # key of a grid -> the value chosen
 
 
 @frozen
@@ -35,8 +31,16 @@ class Sweep:
     title: str
     # the names of the grids, "" without one
     grids: tuple[str, ...]
-    # all cells, in the order of the file
+    # all checks, in the order of the file
     cells: tuple[Cell, ...]
+    # the names of the grids of simulations, "" without one, and all of their cells
+    simulated_grids: tuple[str, ...] = ()
+    simulations: tuple[SimulationCell, ...] = ()
+
+    @property
+    def every(self) -> tuple[Cell | SimulationCell, ...]:
+        """Checks and simulations."""
+        return (*self.cells, *self.simulations)
 
 
 def grown(given: Any, where: str, specs: Mapping[str, str] | None = None) -> Sweep:
@@ -44,9 +48,11 @@ def grown(given: Any, where: str, specs: Mapping[str, str] | None = None) -> Swe
     `UserError` for unknown keys and names, wrong types, no cell, too many, or the same twice.
     """
     asked = document(given, where)
-    if not asked.grid:
+    if not asked.grid and not asked.simulate:
         raise UserError(
-            "there is no grid", where=where, do="write one under [[grid]]; see docs/sweep.md"
+            "there is no grid",
+            where=where,
+            do="write one under [[grid]] or [[simulate]]; see docs/sweep.md",
         )
     limits = asked.limits.over(Limits())
     cells: list[Cell] = []
@@ -56,12 +62,7 @@ def grown(given: Any, where: str, specs: Mapping[str, str] | None = None) -> Swe
         one = grid(keys, place)
         names.append(one.name)
         questions = _questions(one, keys, limits, place, specs or {})
-        if len(cells) + len(questions) > MOST_CELLS:
-            raise UserError(
-                f"more than {MOST_CELLS:,} cells",
-                where=place,
-                do="filter with only or without, or make several files",
-            )
+        _not_too_many(len(cells) + len(questions), place)
         for question in questions:
             try:
                 cells.append(cell(len(cells) + 1, index, question, one.expect))
@@ -69,12 +70,31 @@ def grown(given: Any, where: str, specs: Mapping[str, str] | None = None) -> Swe
                 given = {**question.fields, "faults": dict(question.faults or {})}
                 shown = ", ".join([place, *(f"{name} {v}" for name, v in given.items() if v)])
                 raise UserError(error.what, where=printable(shown)[:200], do=error.do) from None
+    simulations: list[SimulationCell] = []
+    simulated = []
+    for index, keys in enumerate(asked.simulate):
+        place = f"{where}, simulate {index + 1}"
+        runs = simulated_grid(keys, place)
+        simulated.append(runs.name)
+        start = len(cells) + len(simulations) + 1
+        simulations += cells_of(runs, keys, index, start, place)
+        _not_too_many(len(cells) + len(simulations), place)
     _must_differ(cells, where)
-    return Sweep(asked.name, tuple(names), tuple(cells))
+    _must_differ(simulations, where)
+    return Sweep(asked.name, tuple(names), tuple(cells), tuple(simulated), tuple(simulations))
 
 
-def _must_differ(cells: Sequence[Cell], where: str) -> None:
-    seen: dict[str, Cell] = {}
+def _not_too_many(number: int, place: str) -> None:
+    if number > MOST_CELLS:
+        raise UserError(
+            f"more than {MOST_CELLS:,} cells",
+            where=place,
+            do="filter with only or without, or make several files",
+        )
+
+
+def _must_differ(cells: Sequence[Cell | SimulationCell], where: str) -> None:
+    seen: dict[str, Cell | SimulationCell] = {}
     for one in cells:
         first = seen.setdefault(one.asked, one)
         if first is not one:
@@ -90,21 +110,10 @@ def _questions(
     grid: Grid, keys: Mapping[str, Any], limits: Limits, place: str, specs: Mapping[str, str]
 ) -> list[Question]:
     axes = dict(_axes(grid, keys, place))
-    size = math.prod(len(values) for values in axes.values())
-    if size > MOST_PRODUCT:
-        raise UserError(
-            f"a product of {size:,} cells", where=place, do=f"at most {MOST_PRODUCT:,} are possible"
-        )
-    for condition in (*grid.only, *grid.without):
-        for key in condition:
-            if key not in axes:
-                raise UserError(one_of("key of a filter", key, axes).args[0], where=place)
-    asked = []
-    for values in itertools.product(*axes.values()):
-        choice = dict(zip(axes, values))
-        kept = not grid.only or any(_fits(choice, condition) for condition in grid.only)
-        if kept and not any(_fits(choice, condition) for condition in grid.without):
-            asked.append(_question(choice, grid.limits.over(limits), grid.progress, specs))
+    asked = [
+        _question(choice, grid.limits.over(limits), grid.progress, specs)
+        for choice in kept(axes, grid.only, grid.without, place)
+    ]
     asked = [question for question in asked if _fits_variant(question)]
     if not asked:
         raise UserError("no cell is left", where=place, do="look at its lists and filters")
@@ -141,14 +150,14 @@ def _axes(grid: Grid, keys: Mapping[str, Any], place: str) -> Iterator[tuple[str
         elif key == "invariants":
             several = grid.invariants and all(isinstance(one, list) for one in grid.invariants)
             values = (
-                [tuple(_listed(one)) for one in grid.invariants] if several else [grid.invariants]
+                [tuple(listed(one)) for one in grid.invariants] if several else [grid.invariants]
             )
         elif key == "faults":
             values = list(itertools.islice(_faults(grid.faults), MOST_PRODUCT + 1))
         elif key in WORDS:
             continue
         else:
-            values = [None if value == NOTHING else value for value in _listed(given)]
+            values = [None if value == NOTHING else value for value in listed(given)]
         if not values:
             raise UserError("an empty list leaves no cell", where=f"{place}, {key}")
         yield key, values
@@ -174,31 +183,5 @@ def _mutations(grid: Grid) -> list[str | None]:
 def _faults(tables: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, int]]:
     """Each choice of budgets. A budget of 0 is the same as no such fault."""
     for table in tables:
-        for budgets in itertools.product(*map(_listed, table.values())):
+        for budgets in itertools.product(*map(listed, table.values())):
             yield {name: n for name, n in zip(table, budgets) if n != 0}
-
-
-def _fits(choice: Choice, condition: Mapping[str, Any]) -> bool:
-    """Whether the choice has all these values, or one of each list. A table of faults asks for
-    those budgets alone, the empty one for no fault.
-    """
-    return all(
-        any(_same(choice[key], value) for value in _listed(wanted))
-        for key, wanted in condition.items()
-    )
-
-
-def _same(chosen: Any, wanted: Any) -> bool:
-    if isinstance(chosen, dict):
-        return (
-            isinstance(wanted, dict)
-            and all(chosen.get(name, 0) in _listed(n) for name, n in wanted.items())
-            and bool(wanted or not chosen)
-        )
-    if isinstance(chosen, tuple):
-        return wanted in chosen
-    return bool(chosen == (None if wanted == NOTHING else wanted))
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]

@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from groupcheck.oracles.sweep.cells import Cell
-from groupcheck.oracles.sweep.running import TRIES, Outcome, checked, failure, told
+from groupcheck.oracles.sweep.outcome import TRIES, Outcome, failure, told
+from groupcheck.oracles.sweep.running import checked
+from groupcheck.oracles.sweep.simulations import SimulationCell
 
-Finish = Callable[[Cell, Outcome, str], None]
+Finish = Callable[[Cell | SimulationCell, Outcome, str], None]
 
 
-def check_here(cells: Sequence[Cell], workers: int, finish: Finish) -> None:
+def check_here(cells: Sequence[Cell | SimulationCell], workers: int, finish: Finish) -> None:
     """Checks cells in their order and calls `finish` for each. A cell that raises is tried again,
     and then reported. Raises `KeyboardInterrupt`.
     """
@@ -20,7 +22,7 @@ def check_here(cells: Sequence[Cell], workers: int, finish: Finish) -> None:
         finish(cell, *_tried(cell, workers))
 
 
-def _tried(cell: Cell, workers: int) -> tuple[Outcome, str]:
+def _tried(cell: Cell | SimulationCell, workers: int) -> tuple[Outcome, str]:
     reason = ""
     for attempt in range(1, TRIES + 1):
         try:

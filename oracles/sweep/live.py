@@ -13,7 +13,8 @@ from attrs import Factory, define
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.text import COLOUR
 from groupcheck.oracles.sweep.cells import Cell
-from groupcheck.oracles.sweep.running import Outcome
+from groupcheck.oracles.sweep.outcome import Outcome
+from groupcheck.oracles.sweep.simulations import SimulationCell
 from groupcheck.oracles.sweep.words import question_words
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ class Watched:
     began: float = Factory(time.monotonic)
     # of the cells that this run has done
     verdicts: Counter[str] = Factory(Counter)
-    last: deque[tuple[Cell, Outcome]] = Factory(lambda: deque(maxlen=LAST))
+    last: deque[tuple[Cell | SimulationCell, Outcome]] = Factory(lambda: deque(maxlen=LAST))
 
-    def see(self, cell: Cell, outcome: Outcome) -> None:
+    def see(self, cell: Cell | SimulationCell, outcome: Outcome) -> None:
         """Takes in a cell that has ended."""
         self.verdicts[outcome.verdict] += 1
         self.last.append((cell, outcome))
@@ -56,7 +57,8 @@ class Watched:
         counts.append(f"{time.monotonic() - self.began:.0f} s  {self.doing}", "dim")
         lines = []
         for cell, outcome in tuple(self.last):  # the view is drawn by a thread of its own
-            words = f"{outcome.states:>12,}  {printable(question_words(cell))}"
+            count = f"{outcome.states:,}" if outcome.states else ""
+            words = f"{count:>12}  {printable(question_words(cell))}"
             line = Text(f"{outcome.verdict:9}", COLOUR[outcome.verdict], overflow="ellipsis")
             line.no_wrap = True
             lines.append(line.append(words, "default"))

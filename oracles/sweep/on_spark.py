@@ -21,12 +21,14 @@ from groupcheck.oracles.spark.job import JobError, watched
 from groupcheck.oracles.spark.session import ATTEMPTS, checked_master, is_local, session
 from groupcheck.oracles.sweep.cells import Cell, Question
 from groupcheck.oracles.sweep.here import Finish
-from groupcheck.oracles.sweep.running import TRIES, Outcome, checked, failure, told
+from groupcheck.oracles.sweep.outcome import TRIES, Outcome, failure, told
+from groupcheck.oracles.sweep.running import checked
+from groupcheck.oracles.sweep.simulations import Simulation, SimulationCell
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Task = tuple[int, Question]  # with the number of the cell
+Task = tuple[int, Question | Simulation]  # with the number of the cell
 # For an embedded JVM that lives for one sweep: compiling its code thoroughly took more of the
 # processor (3 s) than it gave back.
 SHORT_LIFE = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
@@ -39,7 +41,11 @@ def sweep_session(master: str) -> AbstractContextManager[SparkSession]:
 
 
 def check_on(
-    spark: SparkSession, master: str, cells: Sequence[Cell], workers: int, finish: Finish
+    spark: SparkSession,
+    master: str,
+    cells: Sequence[Cell | SimulationCell],
+    workers: int,
+    finish: Finish,
 ) -> None:
     """Checks cells, started in their order, and calls `finish` for each when it ends. Raises
     `KeyboardInterrupt`.
@@ -71,7 +77,7 @@ def tries(master: str) -> int:
 
 def _job(
     spark: SparkSession,
-    cells: Sequence[Cell],
+    cells: Sequence[Cell | SimulationCell],
     runs: int,
     workers: int,
     arrived: Callable[[int, Outcome, str], None],
@@ -119,7 +125,7 @@ def run_tasks(cells: Iterable[Task], stream: Any, runs: int, slots: int, workers
 
 
 def _tried(
-    question: Question, attempt: int, runs: int, slots: int, workers: int
+    question: Question | Simulation, attempt: int, runs: int, slots: int, workers: int
 ) -> tuple[Outcome, str]:
     if attempt >= runs > 1:
         why = f"the process that ran it died or was lost {runs} times"

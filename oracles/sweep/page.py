@@ -12,6 +12,7 @@ from attrs import frozen
 from groupcheck.oracles.show.pages import render
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.growing import Sweep
+from groupcheck.oracles.sweep.simulation_rows import SHOWN, amount
 from groupcheck.oracles.sweep.words import held_words, question_words, word
 
 Row = Mapping[str, Any]
@@ -29,13 +30,23 @@ class Matrix:
     lines: tuple[tuple[str, tuple[Row | None, ...]], ...]
 
 
-def page(sweep: Sweep, verdict: str, rows: Sequence[Row]) -> str:
-    """The whole page. `rows` as in the table, in the order of the cells."""
+@frozen
+class Simulated:
+    """A grid of simulations: what each cell is, its verdict, and its measures."""
+
+    title: str
+    measures: tuple[str, ...]
+    lines: tuple[tuple[str, Row, tuple[str, ...]], ...]
+
+
+def page(sweep: Sweep, verdict: str, rows: Sequence[Row], simulated: Sequence[Row] = ()) -> str:
+    """The whole page. `rows` and `simulated` as in the tables, in the order of the cells."""
     return render(
         "sweep.html",
         title=sweep.title,
         verdict=verdict,
-        facts=list(_facts(rows)),
+        facts=list(_facts(rows, simulated)),
+        simulated=list(simulations(sweep, simulated)),
         matrices=list(matrices(sweep, rows)),
         listed=[(question_words(cell), row) for cell, row in zip(sweep.cells, rows)],
         short=short,
@@ -112,10 +123,29 @@ def _label(key: Key) -> str:
     )
 
 
-def _facts(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    yield "cells", f"{len(rows):,}, {sum(not row['as_expected'] for row in rows):,} not as expected"
-    yield "states", f"{sum(row['states'] for row in rows):,}"
-    yield "checking", f"{sum(row['task_seconds'] for row in rows):,.1f} s"
+def simulations(sweep: Sweep, rows: Sequence[Row]) -> Iterator[Simulated]:
+    """A table for each grid of simulations."""
+    for index, name in enumerate(sweep.simulated_grids):
+        chosen = [
+            (question_words(cell).removeprefix("simulate "), row)
+            for cell, row in zip(sweep.simulations, rows)
+            if cell.grid == index
+        ]
+        bounded = dict.fromkeys(m for _, row in chosen for m in row["at_most"])
+        measures = tuple(dict.fromkeys((*bounded, *SHOWN)))
+        lines = tuple(
+            (words, row, tuple(amount(row, m) for m in measures)) for words, row in chosen
+        )
+        yield Simulated(name or f"simulations {index + 1}", measures, lines)
+
+
+def _facts(rows: Sequence[Row], simulated: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    every = [*rows, *simulated]
+    odd = sum(not row["as_expected"] for row in every)
+    yield "cells", f"{len(every):,}, {odd:,} not as expected"
+    if rows:
+        yield "states", f"{sum(row['states'] for row in rows):,}"
+    yield "checking", f"{sum(row['task_seconds'] for row in every):,.1f} s"
     if words := held_words(rows):
         yield "forecasts", words
 

@@ -14,14 +14,19 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.text import COLOUR, Stacked
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.forecast import Forecast
+from groupcheck.oracles.sweep.simulation_rows import SHOWN as MEASURES_SHOWN
+from groupcheck.oracles.sweep.simulation_rows import amount
+from groupcheck.oracles.sweep.simulations import SimulationCell
 
 SHOWN = 60  # cells; of a larger sweep only those that are not as expected
 FORECASTS = 20  # lines
 LONGEST_REASON = 200
 
 
-def question_words(cell: Cell) -> str:
+def question_words(cell: Cell | SimulationCell) -> str:
     """`classic, members 2, crash 1, with leader_forgotten`: what the file says of a cell."""
+    if isinstance(cell, SimulationCell):
+        return cell.question.words()
     q = cell.question
     given = [f"{name.replace('_', ' ')} {word(value)}" for name, value in q.fields.items()]
     given += [f"{name} {n}" for name, n in (q.faults or {}).items()] or (
@@ -83,7 +88,7 @@ def held_words(rows: Sequence[Mapping[str, Any]]) -> str:
 def answer_view(
     title: str,
     verdict: str,
-    cells: Sequence[Cell],
+    cells: Sequence[Cell | SimulationCell],
     rows: Sequence[Mapping[str, Any]],
     seconds: float,
 ) -> Group:
@@ -104,9 +109,12 @@ def answer_view(
     for cell, row in zip(cells, rows):
         if len(rows) <= SHOWN or not row["as_expected"]:
             mark = Text("  ").append(row["verdict"], COLOUR[row["verdict"]])
-            listed.add_row(mark, f"{row['states']:,} states", _found(cell, row))
+            listed.add_row(mark, _size(row), _found(cell, row))
     checking = sum(row["task_seconds"] for row in rows)
-    foot = [held_words(rows), f"{seconds:,.1f} s, {checking:,.1f} s of checking"]
+    foot = [
+        held_words([row for row in rows if "states" in row]),
+        f"{seconds:,.1f} s, {checking:,.1f} s of checking",
+    ]
     return Group(
         head,
         Stacked(listed, lead=2, named=False),
@@ -114,11 +122,24 @@ def answer_view(
     )
 
 
-def _found(cell: Cell, row: Mapping[str, Any]) -> Text:
+def _size(row: Mapping[str, Any]) -> str:
+    return f"{row['states']:,} states" if "states" in row else f"{row['replications']:,} runs"
+
+
+def _measured(row: Mapping[str, Any]) -> str:
+    """The measures that people look for first."""
+    some = [f"{name} {amount(row, name)}" for name in MEASURES_SHOWN]
+    return "; ".join(some) if row["measures"] else ""
+
+
+def _found(cell: Cell | SimulationCell, row: Mapping[str, Any]) -> Text:
     text = Text(printable(question_words(cell)))
     if not row["as_expected"]:
         text.append(f" (expected: {cell.expect})", "bold")
-    if row["broken"]:
+    if "measures" in row:
+        told = (printable(row["reason"])[:LONGEST_REASON], _measured(row))
+        text.append(": " + "; ".join(filter(None, told)))
+    elif row["broken"]:
         text.append(f": {', '.join(row['broken'])} after {_counted(row['steps'], 'step')}")
     elif row["verdict"] == "unknown":
         text.append(f": {printable(row['reason'])[:LONGEST_REASON]}")

@@ -12,7 +12,7 @@ import pytest
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.forecast import Families, Forecast
 from groupcheck.oracles.sweep.growing import grown
-from groupcheck.oracles.sweep.running import Outcome
+from groupcheck.oracles.sweep.outcome import Outcome
 
 
 def cells(*grids: dict[str, Any]) -> list[Cell]:

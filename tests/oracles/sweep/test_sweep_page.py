@@ -15,9 +15,9 @@ from groupcheck.oracles.sweep.command import worst
 from groupcheck.oracles.sweep.folder import Done
 from groupcheck.oracles.sweep.growing import Sweep, grown
 from groupcheck.oracles.sweep.live import Watched
+from groupcheck.oracles.sweep.outcome import Outcome
 from groupcheck.oracles.sweep.page import matrices, page, short
 from groupcheck.oracles.sweep.rows import row
-from groupcheck.oracles.sweep.running import Outcome
 
 HOLDS = Outcome("holds", "every state was explored", 12_345, complete=True)
 HOSTILE = "</title></style><script>alert(1)</script>\x1b[31m"

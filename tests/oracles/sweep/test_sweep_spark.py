@@ -24,7 +24,7 @@ from groupcheck.oracles.sweep import on_spark
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.growing import grown
 from groupcheck.oracles.sweep.on_spark import check_on, run_tasks, sweep_session, tries
-from groupcheck.oracles.sweep.running import TRIES, Outcome
+from groupcheck.oracles.sweep.outcome import TRIES, Outcome
 
 MASTER = "local[2]"
 TIMES = (
@@ -276,3 +276,16 @@ def test_results_stream_in_as_cells_end(spark, by_value, monkeypatch, tmp_path):
     check_on(spark, MASTER, cells(faults={"crash": [0, 1, 2]}), 1, hear)
     assert sorted(seen) == [(1, 9), (2, 37), (3, 106)] and seen[0][0] != 1
     assert not in_vain.exists()
+
+
+def test_simulations_say_the_same_on_spark(lent: None, tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(
+        '[[simulate]]\nvariant = ["classic", "static_membership"]\nscenario = "crash"\n'
+        "members = 4\nreplications = 2\n"
+    )
+    tables = []
+    for out, options in (("here", []), ("spark", ["--spark", MASTER])):
+        command = ["sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / out), *options]
+        assert cli.run(command) == 0
+        tables.append(parquet.read_table(tmp_path / out / "simulations.parquet").to_pylist())
+    assert tables[0] == tables[1] and len(tables[0]) == 2 * 16

@@ -1,0 +1,104 @@
+"""Simulations of a sweep as rows: an object for each cell, and a table with a row for each cell and
+measure. docs/sweep.md documents every column.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from groupcheck import __version__
+from groupcheck.oracles.show import parquet
+from groupcheck.oracles.sweep.outcome import Outcome
+from groupcheck.oracles.sweep.simulations import SETUP, SimulationCell
+
+SHOWN = ("longest_pause_ms", "stopped_total_ms", "rounds", "moved_partitions", "requests")
+"""The measures that the page and the terminal show."""
+COLUMNS = {
+    "cell": "string",
+    "number": "int32",
+    "grid": "int32",
+    "grid_name": "string",
+    "variant": "string",
+    "scenario": "string",
+    "members": "int32",
+    "partitions": "int32",
+    "seed": "int64",
+    "replications": "int32",
+    "settings": "string",
+    "measure": "string",
+    "mean": "float64",
+    "low": "float64",
+    "high": "float64",
+    "at_most": "float64",
+    "expected": "string",
+    "verdict": "string",
+    "as_expected": "bool",
+    "failed": "bool",
+    "version": "string",
+}
+
+
+def simulation_row(cell: SimulationCell, outcome: Outcome, grid_name: str) -> dict[str, Any]:
+    """A cell and what became of it, as plain JSON."""
+    q = cell.question
+    setup = q.setup()
+    return {
+        "cell": cell.id,
+        "number": cell.number,
+        "grid": cell.grid + 1,
+        "grid_name": grid_name or None,
+        "variant": q.variant,
+        "scenario": setup.scenario,
+        "members": setup.members,
+        "partitions": setup.partitions,
+        "seed": setup.seed,
+        "replications": q.replications,
+        "settings": {k: v for k, v in q.fields.items() if k not in SETUP},
+        "at_most": dict(q.at_most),
+        "expected": cell.expect,
+        "verdict": outcome.verdict,
+        "as_expected": outcome.verdict == cell.expect and not outcome.failed,
+        "reason": outcome.reason,
+        "failed": outcome.failed,
+        "tries": outcome.tries,
+        "task_seconds": outcome.task_seconds,
+        "broken": list(outcome.broken),
+        "measures": {
+            name: dict(zip(("mean", "low", "high"), found))
+            for name, found in outcome.measures.items()
+        },
+        "version": __version__,
+    }
+
+
+def long_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """One row for each cell and measure, with the names of `COLUMNS`; one without a measure for a
+    cell that failed.
+    """
+    for row in rows:
+        settings = json.dumps(row["settings"], sort_keys=True)
+        nothing = {"mean": None, "low": None, "high": None}
+        for measure, found in (row["measures"] or {None: nothing}).items():
+            told = {**row, **found, "settings": settings, "measure": measure}
+            told["at_most"] = row["at_most"].get(measure)
+            yield {name: told[name] for name in COLUMNS}
+
+
+def write_simulations(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Writes the Parquet table whole or not at all. Raises `UserError` where it cannot."""
+    parquet.write_table(list(long_rows(rows)), COLUMNS, path)
+
+
+def amount(row: Mapping[str, Any], measure: str) -> str:
+    """`1,234 (1,200 to 1,268)`: a mean with its interval; `-` for what never ended."""
+    found = row["measures"].get(measure)
+    if found is None or found["mean"] is None:
+        return "-"
+    text = f"{found['mean']:,.4g}" if found["mean"] < 1000 else f"{found['mean']:,.0f}"
+    low, high = found["low"], found["high"]
+    if low is None or high is None or low == high:
+        return text
+    return f"{text} ± {high - found['mean']:,.3g}"

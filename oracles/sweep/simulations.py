@@ -1,0 +1,193 @@
+"""Simulations as cells of a sweep: the grids under `[[simulate]]`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import attrs
+from attrs import field, frozen
+
+from groupcheck import __version__
+from groupcheck.model.engine import UserError
+from groupcheck.model.engine.fast.identity import identity
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
+from groupcheck.oracles import simulate
+from groupcheck.oracles.explain.subject import variant_named
+from groupcheck.oracles.explain.unknown import one_of
+from groupcheck.oracles.printable import printable
+from groupcheck.oracles.simulate.compare import compare
+from groupcheck.oracles.simulate.setup import MEASURES
+from groupcheck.oracles.simulate.simulation import admitted
+from groupcheck.oracles.sweep.choices import kept, listed
+from groupcheck.oracles.sweep.document import SIMULATE_WORDS, Simulate
+from groupcheck.oracles.sweep.outcome import Outcome
+
+SETUP = ("scenario", "members", "partitions", "seed", "seconds")
+"""Keys of a grid that are fields of `Setup`; all others are assumptions."""
+
+
+@frozen
+class Simulation:
+    """What is asked: names and numbers, from which any executor can simulate."""
+
+    variant: str
+    # Fields of `Setup` and assumptions that the file gives.
+    fields: Mapping[str, Any]
+    replications: int
+    # Measure -> the most that its mean may be.
+    at_most: Mapping[str, float] = field(factory=dict)
+
+    def setup(self) -> simulate.Setup:
+        """What is simulated. Raises `UserError` for what does not fit."""
+        own = {name: v for name, v in self.fields.items() if name in SETUP}
+        own.setdefault("partitions", own.get("members", simulate.Setup().members))
+        settings = {name: v for name, v in self.fields.items() if name not in SETUP}
+        assumed = simulate.with_settings(settings)
+        return simulate.Setup(variant=self.variant, assumptions=assumed, **own)
+
+    def words(self) -> str:
+        """`simulate classic, scenario crash, members 100`: what the file says of it."""
+        given = [f"{name} {value}" for name, value in self.fields.items()]
+        bounds = [f"{name} at most {most:g}" for name, most in self.at_most.items()]
+        return ", ".join([f"simulate {self.variant}", *given, *bounds])
+
+    def answered(self) -> Outcome:
+        """Simulates. The verdict is `violated` if the interval of some measure lies above its
+        bound, and `unknown` if it contains the bound, or if the measure never ended.
+        """
+        began = time.perf_counter()
+        setup = self.setup()
+        (row,) = compare([setup], self.replications, setup.seed).rows
+        found = {name: row.interval(name) for name in MEASURES}
+        measures = {
+            name: tuple(_finite(v) for v in (one.mean, one.low, one.high))
+            for name, one in found.items()
+        }
+        over, open_ones = [], []
+        for name, most in self.at_most.items():
+            mean, low, high = measures[name]
+            if mean is None:
+                open_ones.append(name)
+            elif (mean if low is None else low) > most:
+                over.append(name)
+            elif (mean if high is None else high) > most:
+                open_ones.append(name)
+        verdict = VIOLATED if over else UNKNOWN if open_ones else HOLDS
+        return Outcome(
+            verdict=verdict,
+            reason="; ".join(_why(name, measures[name], self.at_most) for name in over + open_ones),
+            task_seconds=round(time.perf_counter() - began, 6),
+            seconds=round(time.perf_counter() - began, 6),
+            broken=tuple(over),
+            complete=not open_ones,
+            measures=measures,
+        )
+
+
+def _finite(value: float | None) -> float | None:
+    return round(value, 6) if value is not None and math.isfinite(value) else None
+
+
+def _why(name: str, found: tuple[float | None, ...], at_most: Mapping[str, float]) -> str:
+    mean, low, high = found
+    if mean is None:
+        most = f"{at_most[name]:g}"
+        return f"{name} never ended in some replication, so it may be more than {most}"
+    spread = "" if low is None or high is None else f" ({low:,.6g} to {high:,.6g})"
+    return f"{name} is {mean:,.6g}{spread}, at most {at_most[name]:,.6g} is asked"
+
+
+@frozen
+class SimulationCell:
+    """A simulation with its place in the sweep."""
+
+    # From 1, after the cells that are checks.
+    number: int
+    # From 0, among the grids of simulations.
+    grid: int
+    question: Simulation
+    expect: str
+    # 20 hexadecimal digits, the same for the same simulation by the same code.
+    id: str
+
+    @property
+    def asked(self) -> str:
+        """Of two cells that ask the same, one is superfluous."""
+        return json.dumps(attrs.asdict(self.question), sort_keys=True)
+
+
+@cache
+def _code(variant: str) -> str:
+    """A digest of the model's code and that of the simulator."""
+    about = variant_named(variant)
+    parts = [identity(about.spec(about.scope_type())).model]
+    for file in sorted(Path(simulate.__file__).parent.glob("*.py")):
+        parts.append(hashlib.blake2b(file.read_bytes(), digest_size=10).hexdigest())
+    return "".join(parts)
+
+
+def cells_of(
+    one: Simulate, keys: Mapping[str, Any], index: int, start: int, place: str
+) -> list[SimulationCell]:
+    """The cells of a grid, numbered from `start`. Raises `UserError`."""
+    axes = dict(_axes(one, keys, place))
+    for name in one.at_most:
+        if name not in MEASURES:
+            raise UserError(one_of("measure", name, MEASURES).args[0], where=f"{place}, at_most")
+    found: list[SimulationCell] = []
+    for choice in kept(axes, one.only, one.without, place):
+        question = Simulation(
+            choice["variant"],
+            {name: v for name, v in choice.items() if name != "variant"},
+            one.replications,
+            dict(one.at_most),
+        )
+        try:
+            admitted(question.setup())
+        except UserError as error:
+            where = printable(f"{place}, {question.words()}")[:200]
+            raise UserError(error.what, where=where, do=error.do) from None
+        parts = [__version__, _code(question.variant), attrs.asdict(question)]
+        digest = hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=10)
+        number = start + len(found)
+        found.append(SimulationCell(number, index, question, one.expect, digest.hexdigest()))
+    return found
+
+
+def _axes(
+    one: Simulate, keys: Mapping[str, Any], place: str
+) -> Iterator[tuple[str, Sequence[Any]]]:
+    for key, given in keys.items():
+        if key != "variant" and key in SIMULATE_WORDS:
+            continue
+        values = list(one.variant) if key == "variant" else listed(given)
+        if not values:
+            raise UserError("an empty list leaves no cell", where=f"{place}, {key}")
+        if key == "variant":
+            for name in values:
+                variant_named(name)
+        elif key in SETUP:
+            values = [_of_setup(key, value, f"{place}, {key}") for value in values]
+        elif key not in simulate.documented():
+            known = [*SIMULATE_WORDS, *SETUP, *simulate.documented()]
+            raise UserError(one_of("key of a simulation", key, known).args[0], where=place)
+        elif not all(type(value) in (int, float, str) for value in values):
+            raise UserError("is neither a number nor a text", where=f"{place}, {key}")
+        yield key, values
+
+
+def _of_setup(key: str, value: Any, where: str) -> Any:
+    kinds: tuple[type, ...] = (str,) if key == "scenario" else (int,)
+    if key == "seconds":
+        kinds, value = (float,), float(value) if type(value) is int else value
+    if type(value) not in kinds:
+        wanted = {str: "text", float: "a number", int: "a whole number"}[kinds[0]]
+        raise UserError(f"{printable(str(value))[:60]} is not {wanted}", where=where)
+    return value

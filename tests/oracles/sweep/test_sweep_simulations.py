@@ -1,0 +1,160 @@
+"""Simulations as cells of a sweep: which there are, what they say, and what is kept of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from pyarrow import parquet
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles import cli
+from groupcheck.oracles.simulate import Setup, simulate
+from groupcheck.oracles.sweep import here, simulation_rows
+from groupcheck.oracles.sweep.growing import Sweep, grown
+from groupcheck.oracles.sweep.simulations import Simulation
+
+DOCUMENT = (Path(__file__).parents[3] / "docs/sweep.md").read_text("utf-8")
+FILE = """
+[[simulate]]
+name = "restarts"
+variant = ["classic", "static_membership"]
+scenario = "rolling-restart"
+members = [3, 5]
+changed_members = 3
+replications = 2
+at_most = {rounds = 0}
+without = [{variant = "classic", members = 5}]
+"""
+
+
+def sweep_of(*grids: dict[str, Any]) -> Sweep:
+    return grown({"simulate": list(grids)}, "here")
+
+
+def swept(folder: Path, text: str, *options: str) -> tuple[int, Path]:
+    (folder / "sweep.toml").write_text(text)
+    out = folder / "out"
+    return cli.run(["sweep", str(folder / "sweep.toml"), "--out", str(out), *options]), out
+
+
+def test_a_grid_is_the_product_of_its_lists() -> None:
+    sweep = sweep_of(
+        {"variant": ["classic", "cooperative"], "members": [2, 3], "seed": [0, 7], "loss": 0.01},
+        {"variant": "classic", "scenario": "crash", "stall_ms": "uniform:1,2"},
+    )
+    assert [cell.number for cell in sweep.simulations] == list(range(1, 10))
+    first, last = sweep.simulations[0].question.setup(), sweep.simulations[-1].question.setup()
+    assert (first.variant, first.members, first.partitions, first.seed) == ("classic", 2, 2, 0)
+    assert first.assumptions.loss == 0.01 and last.scenario == "crash"
+    assert len({cell.id for cell in sweep.simulations}) == 9
+
+
+def test_checks_come_first_and_numbers_go_on() -> None:
+    sweep = grown(
+        {
+            "grid": [{"variant": "classic", "members": 1, "generations": 1}],
+            "simulate": [{"variant": "classic", "members": 3}],
+        },
+        "here",
+    )
+    assert [cell.number for cell in sweep.every] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("grid", "says"),
+    [
+        ({}, "missing"),
+        ({"variant": "clasic"}, "clasic"),
+        ({"variant": "classic", "scenario": "scale-upp"}, "scale-upp"),
+        ({"variant": "classic", "member": 3}, "member"),
+        ({"variant": "classic", "members": "3"}, "whole number"),
+        ({"variant": "classic", "members": [3, 1]}, "not a number from 2"),
+        ({"variant": "classic", "members": []}, "empty list"),
+        ({"variant": "classic", "members": [3, 3]}, "ask the same"),
+        ({"variant": "classic", "at_most": {"round": 3}}, "round"),
+        ({"variant": "classic", "replications": 0}, "replications"),
+        ({"variant": "classic", "loss": 2}, "below 1"),
+        ({"variant": "classic", "network_ms": "lognormal:1"}, "distribution"),
+        ({"variant": "callbacks"}, "fires"),
+        ({"variant": "classic", "scenario": "partitions-added"}, "needs the rule"),
+        ({"variant": "classic", "only": [{"crash": 1}]}, "crash"),
+    ],
+)
+def test_a_grid_that_cannot_be_simulated_is_refused(grid: dict[str, Any], says: str) -> None:
+    with pytest.raises(UserError) as refused:
+        sweep_of(grid)
+    assert says in str(refused.value)
+
+
+def test_the_figures_are_those_of_simulate() -> None:
+    question = Simulation("classic", {"members": 3, "seed": 4}, 2)
+    outcome = question.answered()
+    alone = [simulate(attrs.evolve(Setup(members=3, partitions=3), seed=4 + k)) for k in range(2)]
+    for name in alone[0].measures:
+        mean = sum(one.measures[name] for one in alone) / 2
+        assert outcome.measures[name][0] == pytest.approx(mean, abs=1e-5)
+    assert outcome.verdict == "holds" and not outcome.broken
+    assert list(outcome.measures) == list(alone[0].measures)
+
+
+def test_an_interval_around_the_bound_is_unknown() -> None:
+    fields = {"members": 3, "scenario": "crash"}
+    mean, low, high = Simulation("classic", fields, 4).answered().measures["total_pause_ms"]
+    assert mean is not None and low is not None and high is not None and low < high
+    for most, verdict in ((low - 1, "violated"), (mean, "unknown"), (high + 1, "holds")):
+        asked = Simulation("classic", fields, 4, {"total_pause_ms": most})
+        outcome = asked.answered()
+        assert outcome.verdict == verdict
+        assert bool(outcome.broken) == (verdict == "violated")
+
+
+def test_what_never_ends_is_not_at_most_anything() -> None:
+    fields = {"members": 3, "seconds": 1, "scenario": "crash"}
+    outcome = Simulation("classic", fields, 2, {"settled_ms": 1e9}).answered()
+    assert outcome.verdict == "unknown" and "never ended" in outcome.reason
+
+
+def test_a_sweep_of_simulations_writes_table_page_and_document(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], misfits: Any
+) -> None:
+    code, out = swept(tmp_path, FILE, "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert misfits(told) == []
+    assert code == 1 and told["counts"] == {"violated": 1, "unknown": 0, "holds": 2}
+    assert [(r["variant"], r["members"], r["verdict"]) for r in told["simulations"]] == [
+        ("classic", 3, "violated"),
+        ("static_membership", 3, "holds"),
+        ("static_membership", 5, "holds"),
+    ]
+    table = parquet.read_table(out / "simulations.parquet").to_pylist()
+    assert len(table) == 3 * 16
+    rounds = [r for r in table if r["measure"] == "rounds"]
+    assert [(r["mean"], r["at_most"]) for r in rounds] == [(6.0, 0.0), (0.0, 0.0), (0.0, 0.0)]
+    page = (out / "sweep.html").read_text()
+    assert "restarts" in page and "rounds is 6" in page
+
+
+def test_what_is_done_is_not_simulated_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    swept(tmp_path, FILE)
+    capsys.readouterr()
+
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("it was simulated again")
+
+    monkeypatch.setattr(here, "checked", never)
+    code, _ = swept(tmp_path, FILE, "--resume")
+    assert code == 1 and "rounds is 6" in capsys.readouterr().out
+
+
+def test_the_table_is_documented() -> None:
+    section = DOCUMENT.partition("## The table of simulations")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?`) \| (\S.*?) \|", section, re.M)
+    told = {name: kind for names, kind in rows for name in re.findall(r"`(\w+)`", names)}
+    assert told == simulation_rows.COLUMNS
