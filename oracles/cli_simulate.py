@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import COUNT, POSITIVE, SECONDS, SETTING
+from groupcheck.oracles.quantities import COUNT, OUTPUT, POSITIVE, SECONDS, SETTING
 
 # As in `simulate.scenarios`; a test compares them. Importing it would make --help slow.
 SCENARIOS = (
@@ -31,6 +31,7 @@ SCENARIOS = (
         "groupcheck simulate --members 300",
         "groupcheck simulate --compare classic,cooperative,async_server --replications 8",
         "groupcheck simulate --scenario sick-host --compare classic,async_server --json",
+        "groupcheck simulate --scenario crash --compare classic,cooperative --html crash.html",
     ),
 )
 @click.argument("variant", default="classic", shell_complete=names_of("variants"))
@@ -98,6 +99,12 @@ SCENARIOS = (
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.simulate/1)."
+)
+@click.option("--csv", type=OUTPUT, metavar="FILE", help="Write all figures as CSV.")
+@click.option("--parquet", type=OUTPUT, metavar="FILE", help="Write all figures as Parquet.")
+@click.option("--plot", type=OUTPUT, metavar="FILE", help="Write a picture: FILE.png or FILE.svg.")
+@click.option(
+    "--html", type=OUTPUT, metavar="FILE", help="Write one page with picture and figures."
 )
 def simulate(**options: Any) -> int:
     """What a rebalance costs: how long members pause, what piles up, until when, and with how many

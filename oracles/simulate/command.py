@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.variants import registry
-from groupcheck.oracles.show.terminal import answer
+from groupcheck.oracles.show.files import not_read
+from groupcheck.oracles.show.parquet import needed
+from groupcheck.oracles.show.terminal import answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
 from groupcheck.oracles.simulate.compare import compare
 from groupcheck.oracles.simulate.document import document
 from groupcheck.oracles.simulate.sensitivity import Sensitivity, deciding, sensitivity
 from groupcheck.oracles.simulate.setup import Setup
+from groupcheck.oracles.simulate.uses import compared as compared_files
+from groupcheck.oracles.simulate.uses import plots
 
 COMPARED = 5  # replications of variants that are compared
 TWO_ORDERS = 100  # a ratio below this is explained without being asked for
@@ -32,8 +37,20 @@ def run(
     settings: Mapping[str, str] | Sequence[tuple[str, str]],
     moves: bool,
     as_json: bool,
+    csv: Path | None = None,
+    parquet: Path | None = None,
+    plot: Path | None = None,
+    html: Path | None = None,
 ) -> int:
     """Simulates one variant, or several side by side, and prints the answer. Raises `UserError`."""
+    not_read({"--csv": csv, "--parquet": parquet, "--plot": plot, "--html": html}, [])
+    if plot is not None:
+        plots.kind(plot)
+        plots.needed("--plot")
+    if html is not None:
+        plots.needed("--html")
+    if parquet is not None:
+        needed("--parquet")
     variants = compared.split(",") if compared else [variant]
     for name in variants:
         registry.load(name)  # an unknown name is an error before anything runs
@@ -71,4 +88,13 @@ def run(
         return view(comparison, moved)
 
     answer(lambda: document(comparison, moved), shown, as_json)
+    for path, writes in (
+        (csv, compared_files.write_csv),
+        (parquet, compared_files.write_parquet),
+        (plot, compared_files.write_plot),
+        (html, compared_files.write_html),
+    ):
+        if path is not None:
+            writes(comparison, path)
+            say(f"wrote {path}")
     return 0

@@ -15,7 +15,7 @@ from typing import Any
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.show.files import whole, write
 from groupcheck.oracles.simulate.uses.curves import Answered
-from groupcheck.oracles.simulate.uses.tables import document
+from groupcheck.oracles.simulate.uses.tables import cell, document
 
 KINDS = (".png", ".svg")
 
@@ -110,7 +110,7 @@ def write_html(found: Answered, path: Path) -> None:
     remark = (
         f"Seed {found.seed}, {found.replications} replications; low and high: 95 % t intervals."
     )
-    rows = [[_cell(row[name]) for name in shown] for row in told["points"]]
+    rows = [[cell(row[name]) for name in shown] for row in told["points"]]
     assumed = ", ".join(f"{name}={value}" for name, value in told["assumptions"].items())
     write_page(path, told["title"], drawn(found, "svg"), [remark], shown, rows, [assumed])
 
@@ -141,7 +141,3 @@ def write_page(
         f"svg{{max-width:100%;height:auto}}</style>\n<h1>{named}</h1>\n{picture}\n"
         f"{above}<table><tr>{heads}</tr>\n{body}</table>\n{below}</html>\n",
     )
-
-
-def _cell(value: Any) -> str:
-    return "-" if value is None else f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +76,21 @@ def document(found: Answered) -> dict[str, Any]:
 
 def write_csv(found: Answered, path: Path) -> None:
     """Writes the rows as CSV. Raises `UserError`."""
+    write_rows(rows(found), COLUMNS, path)
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]], columns: Iterable[str], path: Path) -> None:
+    """Writes rows as CSV. Raises `UserError`."""
     text = io.StringIO()
-    table = csv.DictWriter(text, list(COLUMNS), lineterminator="\n")
+    table = csv.DictWriter(text, list(columns), lineterminator="\n")
     table.writeheader()
-    table.writerows(rows(found))
+    table.writerows(rows)
     write(path, text.getvalue())
+
+
+def cell(value: Any) -> str:
+    """A figure of a page; `-` for what never ended, or has no interval."""
+    return "-" if value is None else f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
 def write_parquet(found: Answered, path: Path) -> None:

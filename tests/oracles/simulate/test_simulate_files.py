@@ -1,0 +1,62 @@
+"""The files that `simulate` writes have the figures of its answer."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+from groupcheck.oracles import cli
+from groupcheck.oracles.simulate import Setup, compare
+from groupcheck.oracles.simulate.setup import MEASURES
+from groupcheck.oracles.simulate.uses import compared
+
+ASKED = ["simulate", "--scenario", "crash", "--members", "4", "--replications", "2"]
+BOTH = ["--compare", "classic,cooperative"]
+
+
+def test_csv_and_parquet_have_every_figure_of_the_document(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {name: tmp_path / f"out.{name}" for name in ("csv", "parquet")}
+    options = [word for name, path in files.items() for word in (f"--{name}", str(path))]
+    assert cli.run([*ASKED, *BOTH, *options, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    wanted = [
+        (one["variant"], measure, found["mean"])
+        for one in told["variants"]
+        for measure, found in one["measures"].items()
+    ]
+    table = parquet.read_table(files["parquet"]).to_pylist()
+    assert [(r["variant"], r["measure"], r["mean"]) for r in table] == wanted
+    with files["csv"].open() as file:
+        lines = list(csv.DictReader(file))
+    assert [(r["variant"], r["measure"], float(r["mean"])) for r in lines] == wanted
+    assert len(wanted) == 2 * len(MEASURES)
+
+
+def test_equal_comparisons_give_equal_pictures() -> None:
+    both = compare([Setup(variant=v, members=4) for v in ("classic", "cooperative")], 2)
+    assert compared.drawn(both, "svg") == compared.drawn(both, "svg")
+    assert b"longest pause ms" in compared.drawn(both, "svg")
+
+
+def test_what_never_ended_has_no_bar_and_no_figure(tmp_path: Path) -> None:
+    never = compare([Setup(members=4, scenario="crash", seconds=1)], 2)
+    compared.write_html(never, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "<td>settled ms</td><td>-</td><td>-</td><td>-</td>" in page
+
+
+def test_a_picture_of_another_kind_is_refused_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groupcheck.oracles.simulate.command.compare", None)
+    assert cli.run([*ASKED, "--plot", str(tmp_path / "out.pdf")]) == 2
+    assert "end it with .png or .svg" in capsys.readouterr().err
+    same = ["--csv", str(tmp_path / "a"), "--html", str(tmp_path / "a")]
+    assert cli.run([*ASKED, *same]) == 2
+    assert "is also the file of" in capsys.readouterr().err
