@@ -20,6 +20,12 @@ from groupcheck.oracles.simulate.uses import compared as compared_files
 from groupcheck.oracles.simulate.uses import plots
 
 COMPARED = 5  # replications of variants that are compared
+WRITES = {
+    "csv": compared_files.write_csv,
+    "parquet": compared_files.write_parquet,
+    "plot": compared_files.write_plot,
+    "html": compared_files.write_html,
+}
 TWO_ORDERS = 100  # a ratio below this is explained without being asked for
 
 
@@ -43,14 +49,8 @@ def run(
     html: Path | None = None,
 ) -> int:
     """Simulates one variant, or several side by side, and prints the answer. Raises `UserError`."""
-    not_read({"--csv": csv, "--parquet": parquet, "--plot": plot, "--html": html}, [])
-    if plot is not None:
-        plots.kind(plot)
-        plots.needed("--plot")
-    if html is not None:
-        plots.needed("--html")
-    if parquet is not None:
-        needed("--parquet")
+    files = {"csv": csv, "parquet": parquet, "plot": plot, "html": html}
+    _writable(files)
     variants = compared.split(",") if compared else [variant]
     for name in variants:
         registry.load(name)  # an unknown name is an error before anything runs
@@ -88,13 +88,20 @@ def run(
         return view(comparison, moved)
 
     answer(lambda: document(comparison, moved), shown, as_json)
-    for path, writes in (
-        (csv, compared_files.write_csv),
-        (parquet, compared_files.write_parquet),
-        (plot, compared_files.write_plot),
-        (html, compared_files.write_html),
-    ):
+    for name, path in files.items():
         if path is not None:
-            writes(comparison, path)
+            WRITES[name](comparison, path)
             say(f"wrote {path}")
     return 0
+
+
+def _writable(files: Mapping[str, Path | None]) -> None:
+    """Raises `UserError` where a file cannot be written, before anything runs."""
+    not_read({f"--{name}": path for name, path in files.items()}, [])
+    if (plot := files["plot"]) is not None:
+        plots.kind(plot)
+    for name in ("plot", "html"):
+        if files[name] is not None:
+            plots.needed(f"--{name}")
+    if files["parquet"] is not None:
+        needed("--parquet")
