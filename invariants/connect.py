@@ -21,8 +21,9 @@ from groupcheck.model.protocol.connect import leader, worker
 from groupcheck.model.protocol.connect.leader import Deal, Survey
 from groupcheck.model.protocol.connect.memory import Memory, Schedule
 from groupcheck.model.protocol.connect.scope import ConnectScope
+from groupcheck.model.protocol.connect.versions import EAGER, ConnectVersionsScope
 from groupcheck.model.protocol.connect.worker import Led, Worker
-from groupcheck.model.protocol.family import CONNECT
+from groupcheck.model.protocol.family import CONNECT, CONNECT_ALIKE, CONNECT_VERSIONS
 
 SENDING = (
     members.send_join.name,
@@ -38,12 +39,25 @@ def settled_work(
     client: Annotated[Client, "client[i]"],
     worker: Annotated[Worker, "worker[i]"],
 ) -> int:
-    """The work (bit mask) that a worker runs which has got its share of the current generation, and
-    not only an error.
+    """The work (bit mask) of its share that a worker runs which has got that share in the current
+    generation, and not only an error.
     """
     settled = client.state == Member.STABLE and not client.refused
     current = client.generation == core.generation and is_member(seats[client.id])
-    return worker.runs if settled and current else 0
+    return worker.runs & client.owned if settled and current else 0
+
+
+@view
+def left_over_work(
+    core: Core,
+    seats: Annotated[Seats, "seats[i]"],
+    client: Annotated[Client, "client[i]"],
+    worker: Annotated[Worker, "worker[i]"],
+) -> int:
+    """The work (bit mask) that such a worker runs beside its share."""
+    settled = client.state == Member.STABLE and not client.refused
+    current = client.generation == core.generation and is_member(seats[client.id])
+    return worker.runs & ~client.owned if settled and current else 0
 
 
 @view
@@ -83,16 +97,29 @@ def runs_all_of_its_share(client: Client, worker: Worker) -> bool:
     return not settled or not client.owned & ~worker.runs
 
 
+@invariant(source="KIP-415; DistributedHerder.startWork")
+def runs_only_its_share(mask: Annotated[int, "left_over_work[i]"]) -> bool:
+    """A worker that has got its share of the current generation runs nothing else.
+
+    Why: it stops what an answer revokes, and an answer that gives it less than it has revokes the
+    rest. Where workers of several versions meet, this is no promise (see the goal
+    `runs_what_another_has`).
+    """
+    return not mask
+
+
 @step_invariant(
     "client", "worker", rules=SENDING, source="KIP-415; WorkerCoordinator.onJoinPrepare"
 )
 def work_goes_on(before: Any, after: Any) -> bool:
     """A worker that joins goes on with all of its work, even if it has lost its generation or its
-    id.
+    id. (One whose last round was eager does not.)
 
     Why: it keeps its work until the leader revokes it, so a rebalance stops only what moves.
     """
     if after.client in worker.GONE:  # `delay_request` may let a process close
+        return True
+    if after.worker.eager:
         return True
     kept = after.client.owned == before.client.owned
     return bool(kept and after.worker.runs == before.worker.runs)
@@ -105,11 +132,15 @@ def work_goes_on(before: Any, after: Any) -> bool:
     source="WorkerCoordinator.poll; KAFKA-9184",
 )
 def stops_when_cut_off(before: Any, after: Any) -> bool:
-    """A worker that does not find the coordinator stops its work.
+    """A worker that does not find the coordinator stops the work of its share.
 
-    Why: it cannot know whether its work was given to another worker.
+    Why: it cannot know whether its work was given to another worker. (One whose last round was
+    eager, and that could not start its work then, has stopped it already, unless the group has
+    fallen back to eager rebalancing.)
     """
-    return not after.worker.runs and not after.client.owned
+    if before.worker.eager and not before.worker.resolved:
+        return True
+    return not after.worker.runs & before.client.owned and not after.client.owned
 
 
 @step_invariant(
@@ -183,12 +214,12 @@ PLAN = leader.make_plan.name
 
 @step_invariant("walk", "memory", rules=(PLAN,), source="IncrementalCooperativeAssignor; KIP-415")
 def plan_moves_in_two_steps(before: Any, after: Any) -> bool:
-    """A plan gives no work to a worker while another one reports it.
+    """A plan gives no work to a worker while another one reports it. (An eager one does.)
 
     Why: the worker that has it must have stopped it first. It says so when it joins again.
     """
     made = _made(before, after)
-    if made is None:
+    if made is None or made[1].eager:
         return True
     pairs = list(made[1].chosen)
     for k, (claim, share) in enumerate(pairs):
@@ -278,7 +309,7 @@ def candidates_get_lost_work(before: Any, after: Any, scope: ConnectScope) -> bo
     meanwhile, it knows of no delay.
     """
     made = _made(before, after)
-    if made is None or _remembered(before).schedule != Schedule.OVER:
+    if made is None or made[1].eager or _remembered(before).schedule != Schedule.OVER:
         return True
     deal = made[1]
     lost = _lost(before, deal, scope)
@@ -366,8 +397,32 @@ def _reports(seats: Seats) -> int:
     return _of_all(seat.owned for _, seat in seats if seat.member and seat.join)
 
 
-VIEWS = {CONNECT: (settled_work, outsider_work)}
+@goal(source="WorkerCoordinator.onJoinComplete; DistributedHerder.startWork; FINDINGS 41")
+def runs_what_another_has(
+    a: Annotated[int, "settled_work[i]"], b: Annotated[int, "left_over_work[j]"]
+) -> bool:
+    """Two workers that have got their shares of one generation run the same work: the share of one
+    of them, which the other one has lost and was not told to stop. An eager worker has joined, so
+    the group has fallen back to eager rebalancing.
+    """
+    return bool(a & b)
+
+
+@goal(source="KIP-415; ClassicGroup.selectProtocol")
+def upgraded(core: Core, seats: Seats, scope: ConnectVersionsScope) -> bool:
+    """The group has voted for incremental rebalancing, although all workers were eager at first,
+    and a worker has its share.
+    """
+    if core.assignor is None or scope.assignors_listed[core.assignor] == EAGER[0]:
+        return False
+    if any(names != EAGER for names in scope.lists):
+        return False
+    return any(seat.told is not None and not seat.told.eager for _, seat in seats)
+
+
+VIEWS = {CONNECT: (settled_work, outsider_work, left_over_work)}
 INVARIANTS = {
+    CONNECT_ALIKE: (runs_only_its_share,),
     CONNECT: (
         work_runs_once,
         runs_all_of_its_share,
@@ -381,6 +436,9 @@ INVARIANTS = {
         candidates_get_lost_work,
         last_plan_is_balanced,
         plan_knows_all_work,
-    )
+    ),
 }
-GOALS = {CONNECT: (presumed_dead_runs, delay_runs, candidate_waits, both_report)}
+GOALS = {
+    CONNECT: (presumed_dead_runs, delay_runs, candidate_waits, both_report),
+    CONNECT_VERSIONS: (runs_what_another_has, upgraded),
+}

@@ -55,3 +55,7 @@ ASYNC_SERVER = Family("asynchronous server-side rebalance", base="async_server")
 PARTITIONER = Family("sticky partitioner", base="sticky_partitioner")
 # Connect workers: members that keep their work while they join, and a leader with a memory.
 CONNECT = Family("Connect workers", base="connect")
+# Workers that all rebalance incrementally.
+CONNECT_ALIKE = Family("Connect workers of one protocol", base="connect")
+# Workers that rebalance eagerly beside others.
+CONNECT_VERSIONS = Family("Connect workers of several protocols", base="connect_versions")

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupcheck.model.protocol.classic.covers import cover
+from attrs import evolve
+
+from groupcheck.model.protocol.classic.covers import cover, derived
+from groupcheck.model.protocol.variant import Cover
 
 # The smallest first; each lists what no smaller one reaches.
 COVERS = (
@@ -131,4 +134,31 @@ UNREACHED: Mapping[str, str] = {
     "sync_answer:fatal": "A coordinator that has loaded never answers SyncGroup with 14.",
     "join_group:inconsistent": ONE_PROTOCOL,
     "vote": ONE_PROTOCOL,
+}
+
+
+def _incremental(one: Cover) -> Cover:
+    """The scope with workers that all rebalance incrementally, of which some list more versions."""
+    count = one.fields.get("members", 1)
+    names = "|".join(["compatible", "sessioned"][k % 2] for k in range(count))
+    return evolve(one, fields={**one.fields, "connect_protocol": names})
+
+
+VERSIONS_COVERS = derived(
+    map(_incremental, COVERS),
+    cover("vote", members=1, generations=1, connect_protocol="compatible"),
+    cover("bounce", members=1, generations=1, any_faults=1, connect_protocol="compatible"),
+    # After a fail-over the group knows of the chosen version alone.
+    cover(
+        "join_group:inconsistent",
+        members=2,
+        generations=2,
+        any_faults=1,
+        connect_protocol="compatible|sessioned",
+    ),
+    cover("upgraded", members=1, generations=1, any_faults=1),
+    cover("runs_what_another_has", members=2, generations=2, connect_protocol="eager|compatible"),
+)
+VERSIONS_UNREACHED = {
+    name: why for name, why in UNREACHED.items() if name not in ("vote", "join_group:inconsistent")
 }

@@ -1,7 +1,7 @@
 """The feature, put together: members of a classic group that are Connect workers (KIP-415).
 
 Versions of the protocol: all workers are `compatible`, or all are `sessioned`, which differ only in
-how workers sign requests to each other (KIP-507).
+how workers sign requests to each other (KIP-507). `versions` has several in one group.
 """
 
 from __future__ import annotations

@@ -118,6 +118,8 @@ class Deal(Errand):
     remembers: bool
     # As in `Survey`.
     appending: bool
+    # As in `Told`.
+    eager: bool = False
 
 
 @urgent(
@@ -224,7 +226,8 @@ def _deal(errand: Deal, seats: Seats, id: int) -> Iterator[tuple[Deal, Seats]]:
 
 def claim_of(seat: Seat) -> Claim:
     """What the worker at a seat reports, and what the leader remembers of it."""
-    return Claim(seat.owned, seat.told is not None, seat.told is not None and seat.told.candidate)
+    told = seat.told
+    return Claim(seat.owned, told is not None and told.known, told is not None and told.candidate)
 
 
 # -- what the coordinator does with it
@@ -307,7 +310,8 @@ def restarting(original: Rule) -> Rule:
         seats = after["seats"]
         for id, seat in seats:
             if seat.told is not None:
-                seat = but(seat, told=Told(candidate=seat.told.candidate))
+                kept = Told(candidate=seat.told.candidate, known=seat.told.known)
+                seat = but(seat, told=kept)
             if not seat.join:
                 seat = but(seat, more=None)
             seats = seats.put(id, seat)

@@ -66,7 +66,11 @@ class ConnectScope(Scope):
                 "workers take over their work in the step of the answer", where="scope"
             )
         if self.protocols:
-            raise ScopeError("all workers have the same connect.protocol here", where="scope")
+            raise ScopeError(
+                "workers list versions of Connect's protocol, no assignors",
+                where="scope",
+                do="check connect_versions with connect_protocol=eager|compatible",
+            )
 
     @property
     def task_count(self) -> int:

@@ -14,6 +14,7 @@ WORDS = Words(
             "does not find the coordinator, stops all of its work, and must join again"
         ),
         "update_config": "deletes the last task, or creates it again",
+        "bounce": "is configured with the next version of Connect's protocol",
         "delay_over": "has waited for the delay",
     },
     hears={
@@ -38,6 +39,7 @@ WORDS = Words(
         "read_config": "event",
         "lose_coordinator": "fault",
         "update_config": "event",
+        "bounce": "event",
     },
     others={
         "update_config": ADMIN,

@@ -83,6 +83,10 @@ class Told:
     stops: bool = False
     # It came with nothing while a delay ran (candidateWorkersForReassignment).
     candidate: bool = False
+    # The leader's last incremental plan counted the worker (previousMembers).
+    known: bool = True
+    # The workers have voted for eager rebalancing (`versions`).
+    eager: bool = False
 
 
 @frozen
@@ -98,6 +102,13 @@ class Worker:
     # It has not joined again yet because of that delay (scheduledRebalance).
     waits: bool = False
     led: Led = Led.NO
+    # Its last round was eager (`versions`: currentConnectProtocol), and it has started its work
+    # since (rebalanceResolved).
+    eager: bool = False
+    resolved: bool = True
+    # What it still reports while it joins, as a bit mask, although it has stopped that (an eager
+    # worker) or an eager plan has given it away.
+    reports: int = 0
 
 
 # -- what it sends

@@ -68,7 +68,7 @@ def test_the_obvious_engine_says_the_same() -> None:
     ("fields", "why"),
     [
         ({"atomic_complete": False}, "in the step of the answer"),
-        ({"protocols": "range|range"}, "same connect.protocol"),
+        ({"protocols": "range|range"}, "versions of Connect's protocol"),
         ({"faults": {"late_commit": 1}}, "commits nothing"),
         ({"phases": True}, "not composed with workers"),
     ],

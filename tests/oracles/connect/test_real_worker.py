@@ -245,3 +245,58 @@ def test_it_knows_no_static_membership(newest):
     worker = RealWorker(newest)
     answer = worker.join_answer(leader="w1", members=MEMBERS, skipAssignment=True)
     assert worker.poll(answer)["thrown"] == "IllegalStateException"
+
+
+# -- workers of several versions in one group
+
+
+def eager_round(worker: RealWorker, assigned: Work) -> None:
+    """A round for which the group has voted for eager rebalancing."""
+    answer = told(assigned)
+    answer[4] = 0  # the version of the answer's format
+    joins = worker.join_answer(protocolName="default")
+    worker.poll(joins, worker.sync_answer(answer, protocolName="default"))
+
+
+def test_where_the_group_falls_back_to_eager_nothing_that_is_lost_is_revoked(newest):
+    """FINDINGS 41: the herder starts what is new, and stops nothing."""
+    worker = joined(newest)
+    worker.do("requestRejoin")
+    eager_round(worker, work((), [A0]))
+    assert worker.calls == ["onAssigned"]
+    assert worker.has == work((), [A0])
+    # The next round stops its share alone: nobody mentions the connector and the other task.
+    worker.do("requestRejoin")
+    worker.poll()
+    assert worker.calls == ["onRevoked"] and worker.last["calls"][0][1:] == [[], [["a", 0]]]
+
+
+def test_after_an_eager_round_it_reports_what_it_has_stopped(newest):
+    worker = joined(newest, NOTHING)
+    worker.do("requestRejoin")
+    eager_round(worker, ALL)
+    worker.do("requestRejoin")
+    worker.poll()
+    assert worker.calls == ["onRevoked"]
+    assert work_of(worker.state("compatible")[2]) == ALL
+
+
+def test_after_the_upgrade_it_has_what_it_reported_unless_that_is_revoked(newest):
+    worker = joined(newest, NOTHING)
+    worker.do("requestRejoin")
+    eager_round(worker, ALL)
+    worker.do("requestRejoin")
+    worker.round(told(revoked=work((), [A1])))
+    # It has stopped all of it before; what is left is started again.
+    assert worker.calls == ["onRevoked", "onRevoked", "onAssigned"]
+    assert worker.has == work("a", [A0])
+
+
+def test_an_eager_mismatch_leaves_it_with_nothing(newest):
+    worker = joined(newest)
+    worker.do("requestRejoin")
+    answer = told(error=MISMATCH, offset=5)
+    answer[4] = 0
+    joins = worker.join_answer(protocolName="default")
+    worker.poll(joins, worker.sync_answer(answer, protocolName="default"))
+    assert "onRevoked" not in worker.calls and worker.has == NOTHING
