@@ -39,12 +39,12 @@ def settled_work(
     client: Annotated[Client, "client[i]"],
     worker: Annotated[Worker, "worker[i]"],
 ) -> int:
-    """The work (bit mask) of its share that a worker runs which has got that share in the current
-    generation, and not only an error.
+    """The work (bit mask) that a worker runs which has got its share of the current generation, and
+    not only an error.
     """
     settled = client.state == Member.STABLE and not client.refused
     current = client.generation == core.generation and is_member(seats[client.id])
-    return worker.runs & client.owned if settled and current else 0
+    return worker.runs if settled and current else 0
 
 
 @view
@@ -82,7 +82,8 @@ def work_runs_once(
     Why: a worker stops what is revoked before it starts anything, and the leader revokes from all
     of them what several report. A worker outside the generation is presumed dead, and may still run
     what another one has got (see the goal `presumed_dead_runs`). If it comes back, and the leader
-    has to answer with an error because it is behind, both go on until the next round.
+    has to answer with an error because it is behind, both go on until the next round. Where workers
+    of several versions meet, this is no promise (see the goal `runs_what_another_has`).
     """
     return not a & b
 
@@ -95,17 +96,6 @@ def runs_all_of_its_share(client: Client, worker: Worker) -> bool:
     """
     settled = client.state == Member.STABLE and not client.rejoin
     return not settled or not client.owned & ~worker.runs
-
-
-@invariant(source="KIP-415; DistributedHerder.startWork")
-def runs_only_its_share(mask: Annotated[int, "left_over_work[i]"]) -> bool:
-    """A worker that has got its share of the current generation runs nothing else.
-
-    Why: it stops what an answer revokes, and an answer that gives it less than it has revokes the
-    rest. Where workers of several versions meet, this is no promise (see the goal
-    `runs_what_another_has`).
-    """
-    return not mask
 
 
 @step_invariant(
@@ -420,11 +410,10 @@ def upgraded(core: Core, seats: Seats, scope: ConnectVersionsScope) -> bool:
     return any(seat.told is not None and not seat.told.eager for _, seat in seats)
 
 
-VIEWS = {CONNECT: (settled_work, outsider_work, left_over_work)}
+VIEWS = {CONNECT: (settled_work, outsider_work), CONNECT_VERSIONS: (left_over_work,)}
 INVARIANTS = {
-    CONNECT_ALIKE: (runs_only_its_share,),
+    CONNECT_ALIKE: (work_runs_once,),
     CONNECT: (
-        work_runs_once,
         runs_all_of_its_share,
         work_goes_on,
         stops_when_cut_off,

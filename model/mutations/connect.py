@@ -22,7 +22,7 @@ from groupcheck.model.protocol.connect.memory import Memory
 from groupcheck.model.protocol.connect.plans import Chosen, plans
 from groupcheck.model.protocol.connect.scope import ConnectScope
 from groupcheck.model.protocol.connect.worker import OUTDATED, lose_coordinator
-from groupcheck.model.protocol.family import CONNECT
+from groupcheck.model.protocol.family import CONNECT, CONNECT_ALIKE
 from groupcheck.model.protocol.feature import extended, rewritten
 from groupcheck.model.protocol.messages import JoinGroup
 
@@ -164,7 +164,7 @@ MUTATIONS = (
         id="revocation_overtaken",
         ticket="KAFKA-10763",
         title="A worker that could not start its last assignment ignores what is revoked.",
-        family=CONNECT,
+        family=CONNECT_ALIKE,
         invariant="work_runs_once",
         doc=(
             "Because nothing of the last assignment had been started, it was taken for granted that"
