@@ -22,8 +22,13 @@ from groupcheck.model.protocol.connect.leader import Deal, Survey
 from groupcheck.model.protocol.connect.memory import Memory, Schedule
 from groupcheck.model.protocol.connect.scope import ConnectScope
 from groupcheck.model.protocol.connect.versions import EAGER, ConnectVersionsScope
-from groupcheck.model.protocol.connect.worker import Led, Worker
-from groupcheck.model.protocol.family import CONNECT, CONNECT_ALIKE, CONNECT_VERSIONS
+from groupcheck.model.protocol.connect.worker import Backs, Led, Worker
+from groupcheck.model.protocol.family import (
+    CONNECT,
+    CONNECT_ALIKE,
+    CONNECT_BACKOFF,
+    CONNECT_VERSIONS,
+)
 
 SENDING = (
     members.send_join.name,
@@ -68,6 +73,12 @@ def outsider_work(
 ) -> int:
     """The work (bit mask) that a worker runs which is not a member, or has forgotten its id."""
     return 0 if is_member(seats[client.id]) else worker.runs
+
+
+@view
+def backing_work(worker: Annotated[Worker, "worker[i]"]) -> int:
+    """The work (bit mask) that a worker runs which backs off."""
+    return worker.runs if worker.backs != Backs.NO else 0
 
 
 # -- the workers
@@ -350,7 +361,34 @@ def plan_knows_all_work(before: Any, after: Any) -> bool:
     return made is None or made[1].offset >= made[0].offset
 
 
+@step_invariant(
+    "memory",
+    "leavers",
+    rules=(leader.delay_over.name,),
+    source="DistributedHerder.backoff; KAFKA-9849",
+)
+def stops_before_the_delay_is_over(before: Any, after: Any) -> bool:
+    """When a delay is over, every worker that had left before it began, because it could not read
+    the topic of configurations, has joined again or has stopped its work.
+
+    Why: its back-offs take less than a quarter of the delay. Otherwise its work would be given away
+    while it still runs. (A new leader knows of no delay, and gives it away at once: see the goal
+    `runs_while_it_backs_off`.)
+    """
+    return not before.leavers
+
+
 # -- situations
+
+
+@goal(source="DistributedHerder.readConfigToEnd; FINDINGS 42")
+def runs_while_it_backs_off(
+    a: Annotated[int, "settled_work[i]"], b: Annotated[int, "backing_work[j]"]
+) -> bool:
+    """A worker that has left, because it cannot read the topic of configurations, still runs what
+    another worker has got.
+    """
+    return bool(a & b)
 
 
 @goal(source="KIP-415")
@@ -410,9 +448,14 @@ def upgraded(core: Core, seats: Seats, scope: ConnectVersionsScope) -> bool:
     return any(seat.told is not None and not seat.told.eager for _, seat in seats)
 
 
-VIEWS = {CONNECT: (settled_work, outsider_work), CONNECT_VERSIONS: (left_over_work,)}
+VIEWS = {
+    CONNECT: (settled_work, outsider_work),
+    CONNECT_VERSIONS: (left_over_work,),
+    CONNECT_BACKOFF: (backing_work,),
+}
 INVARIANTS = {
     CONNECT_ALIKE: (work_runs_once,),
+    CONNECT_BACKOFF: (stops_before_the_delay_is_over,),
     CONNECT: (
         runs_all_of_its_share,
         work_goes_on,
@@ -430,4 +473,5 @@ INVARIANTS = {
 GOALS = {
     CONNECT: (presumed_dead_runs, delay_runs, candidate_waits, both_report),
     CONNECT_VERSIONS: (runs_what_another_has, upgraded),
+    CONNECT_BACKOFF: (runs_while_it_backs_off,),
 }

@@ -17,12 +17,18 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.mutations.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.classic import client
 from groupcheck.model.protocol.classic.group import Errand, Walk
-from groupcheck.model.protocol.connect.leader import Deal, Survey, make_plan, planned
-from groupcheck.model.protocol.connect.memory import Memory
+from groupcheck.model.protocol.connect.leader import (
+    Deal,
+    Survey,
+    delay_over,
+    make_plan,
+    planned,
+)
+from groupcheck.model.protocol.connect.memory import Memory, Schedule
 from groupcheck.model.protocol.connect.plans import Chosen, plans
 from groupcheck.model.protocol.connect.scope import ConnectScope
 from groupcheck.model.protocol.connect.worker import OUTDATED, lose_coordinator
-from groupcheck.model.protocol.family import CONNECT, CONNECT_ALIKE
+from groupcheck.model.protocol.family import CONNECT, CONNECT_ALIKE, CONNECT_BACKOFF
 from groupcheck.model.protocol.feature import extended, rewritten
 from groupcheck.model.protocol.messages import JoinGroup
 
@@ -144,6 +150,15 @@ def _behind(usual: Rule) -> Rule:
             yield from usual.call(lags, memory, scope)
 
     return rewritten(usual, guesses)
+
+
+def _whenever(usual: Rule) -> Rule:
+    """The delay of the leader is over without regard to workers that back off."""
+
+    def over(memory: Memory, leavers: int) -> Iterator[tuple[Memory, int]]:
+        yield but(memory, schedule=Schedule.OVER), leavers
+
+    return rewritten(usual, over)
 
 
 MUTATIONS = (
@@ -317,5 +332,24 @@ MUTATIONS = (
         doc="It does not compare its offset with those of the others.",
         scope={"partitions": 2, "members": 2, "generations": 2, "faults": {"config_update": 1}},
         twists={make_plan.name: _behind},
+    ),
+    Mutation(
+        id="backs_off_for_the_whole_delay",
+        ticket="KAFKA-9849",
+        title="A worker that cannot read its configurations backs off as long as the leader waits.",
+        family=CONNECT_BACKOFF,
+        invariant="stops_before_the_delay_is_over",
+        doc=(
+            "It went on with its work while it backed off for worker.unsync.backoff.ms, which is as"
+            " long as scheduled.rebalance.max.delay.ms by default. Meanwhile its work was given"
+            " away."
+        ),
+        scope={
+            "members": 2,
+            "partitions": 2,
+            "generations": 5,
+            "faults": {"config_timeout": 1, "config_update": 1},
+        },
+        twists={delay_over.name: _whenever},
     ),
 )

@@ -57,5 +57,7 @@ PARTITIONER = Family("sticky partitioner", base="sticky_partitioner")
 CONNECT = Family("Connect workers", base="connect")
 # Workers that all rebalance incrementally.
 CONNECT_ALIKE = Family("Connect workers of one protocol", base="connect")
+# Workers that may not read their configurations in time.
+CONNECT_BACKOFF = Family("Connect workers that back off", base="connect_backoff")
 # Workers that rebalance eagerly beside others.
 CONNECT_VERSIONS = Family("Connect workers of several protocols", base="connect_versions")

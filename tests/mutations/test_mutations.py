@@ -25,6 +25,7 @@ DEPTHS = {
     "answered_joins_still_counted": 3,
     "application_not_told_of_loss": 9,
     "autocommit_beside_transactions": 8,
+    "backs_off_for_the_whole_delay": 18,
     "batch_taken_early": 8,
     "batches_counted_for_bytes": 4,
     "callback_commits_in_old_generation": 14,

@@ -162,3 +162,13 @@ VERSIONS_COVERS = derived(
 VERSIONS_UNREACHED = {
     name: why for name, why in UNREACHED.items() if name not in ("vote", "join_group:inconsistent")
 }
+BACKOFF_COVERS = derived(
+    COVERS,
+    cover(
+        "sync_answer:unread reads_again backs_off_no_more runs_while_it_backs_off",
+        members=2,
+        partitions=2,
+        generations=5,
+        faults={"config_timeout": 1, "config_update": 1},
+    ),
+)

@@ -13,7 +13,7 @@ from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINA
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.connect.feature import LEADER_RULES
-from groupcheck.model.protocol.connect.scope import ASSIGNORS, LACKS, MORE
+from groupcheck.model.protocol.connect.scope import ASSIGNORS, LACKS
 from groupcheck.model.protocol.connect.words import WORDS
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, SPENT_BY
 from groupcheck.model.protocol.feature import Feature, composed
@@ -25,7 +25,11 @@ OF_LEADER = {
 # Rules of the coordinator that pass on what the workers and their leader say.
 PASSED_ON = ("answer_syncs", "record_plan", "send_back", "end_walk", "join_group")
 NO_REPORT = "no row has a worker's report; what decides is the rule of `classic`, which is executed"
-SPENT = {"unreachable": ("lose_coordinator",), "config_update": ("update_config",)}
+SPENT = {
+    "unreachable": ("lose_coordinator",),
+    "config_update": ("update_config",),
+    "config_timeout": ("sync_answer:unread",),
+}
 
 
 def workers(name: str, *features: Feature, scope_type: Any, **more: Any) -> Variant:
@@ -36,7 +40,7 @@ def workers(name: str, *features: Feature, scope_type: Any, **more: Any) -> Vari
         return evolve(composed(rules.spec(scope), features), name=name)
 
     faults = {**CLASSIC_FAULTS, **scope_type.MORE}
-    own = {f: (f,) for f in scope_type.MORE if f not in MORE}
+    own = {f: SPENT.get(f, (f,)) for f in scope_type.MORE}
     return Variant(
         name=name,
         scope_type=scope_type,
@@ -49,7 +53,6 @@ def workers(name: str, *features: Feature, scope_type: Any, **more: Any) -> Vari
         story=partial(story, words=WORDS),
         spent_by={
             **{f: outcomes for f, outcomes in SPENT_BY.items() if f not in LACKS},
-            **SPENT,
             **own,
         },
         real=KAFKA_COORDINATOR,

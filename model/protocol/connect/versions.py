@@ -167,6 +167,26 @@ def preparing(original: Rule) -> Rule:
     return extended(original, change, "worker", "seats")
 
 
+def _loses(member: Client, worker: Worker) -> tuple[Client, Worker]:
+    """An eager plan has given the worker's share away. It still reports it."""
+    return but(member, owned=0), but(worker, reports=worker.reports | member.owned)
+
+
+def late(original: Rule) -> Rule:
+    """The answer to JoinGroup of a worker that joins a generation whose eager plan is made."""
+
+    def change(
+        before: Mapping[str, Any], label: str, after: dict[str, Any], scope: ConnectScope
+    ) -> dict[str, Any]:
+        member, seat = after["client"], after["seats"][after["client"].id]
+        if label != "joined" or seat is None or seat.told is None or not seat.told.eager:
+            return after
+        member, worker = _loses(member, after["worker"])
+        return {**after, "client": member, "worker": worker}
+
+    return extended(original, change, "seats", "worker")
+
+
 def following(original: Rule) -> Rule:
     """The answer to SyncGroup, with the version of the round (onJoinComplete, startWork)."""
 
@@ -267,8 +287,7 @@ def dealing(original: Rule) -> Rule:
                 led = but(led, led=worker.led)
                 # One that has not joined by itself (a late JoinGroup did) does not know of it.
                 if is_member(seats[client.id]) and client.state != Member.STABLE:
-                    led = but(led, reports=worker.reports | client.owned)
-                    member = but(client, owned=0)
+                    member, led = _loses(client, led)
                 for id, seat in dealt:
                     was = seats[id]
                     if seat.told is not None and was is not None:
@@ -287,6 +306,7 @@ def versions(spec: Spec) -> Spec:
     for sends in SENDING:
         spec = rebuilt(spec, [preparing(own(spec, sends))])
     new = [
+        late(own(spec, client.join_answer)),
         following(own(spec, client.sync_answer)),
         cut_off(own(spec, lose_coordinator)),
         voting(own(spec, make_plan)),

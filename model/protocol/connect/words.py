@@ -16,6 +16,8 @@ WORDS = Words(
         "update_config": "deletes the last task, or creates it again",
         "bounce": "is configured with the next version of Connect's protocol",
         "delay_over": "has waited for the delay",
+        "reads_again": "reads the topic of configurations to its end, and must join again",
+        "backs_off_no_more": "has no try left to read the topic of configurations, and stops",
     },
     hears={
         **HEARS,
@@ -24,6 +26,10 @@ WORDS = Words(
         ),
         "sync_answer:outdated": (
             "has read other configurations than the leader, starts nothing, and must join again"
+        ),
+        "sync_answer:unread": (
+            "cannot read the topic of configurations in time, leaves the group, and goes on with"
+            " its work"
         ),
         "survey": "",
         "deal_out": "",
@@ -36,6 +42,8 @@ WORDS = Words(
         **NOTES,
         "scheduled_rejoin": "timer",
         "delay_over": "timer",
+        "reads_again": "event",
+        "backs_off_no_more": "timer",
         "read_config": "event",
         "lose_coordinator": "fault",
         "update_config": "event",

@@ -56,6 +56,18 @@ class Led(IntEnum):
     __hash__ = int.__hash__
 
 
+class Backs(IntEnum):
+    """Whether the worker has left, because it cannot read its configurations (`backoff`)."""
+
+    NO = 0
+    # It has, and still runs what it ran; no delay was running then.
+    COUNTED = 1
+    # It has; a delay was running, or it runs nothing (any more).
+    OFF = 2
+
+    __hash__ = int.__hash__
+
+
 @frozen
 class Report:
     """What a JoinGroup says beside the work (ExtendedWorkerState)."""
@@ -109,6 +121,7 @@ class Worker:
     # What it still reports while it joins, as a bit mask, although it has stopped that (an eager
     # worker) or an eager plan has given it away.
     reports: int = 0
+    backs: Backs = Backs.NO
 
 
 # -- what it sends

@@ -20,6 +20,15 @@ SCOPES: list[tuple[dict[str, Any], tuple[int, int]]] = [
     ({"members": 2, "any_faults": 1, "connect_protocol": MIXED}, (7_089, 16_338)),
     ({"members": 2, "partitions": 2, "connectors": 1, "connect_protocol": MIXED}, (100, 176)),
     ({"members": 3, "any_faults": 1}, (203_744, 662_002)),
+    # A worker's late JoinGroup stands for it in a round that deals its work out eagerly.
+    (
+        {
+            "members": 3,
+            "connect_protocol": "eager|compatible|compatible",
+            "faults": {"poll_timeout": 1, "delay_request": 1},
+        },
+        (3_228_390, 10_179_892),
+    ),
 ]
 
 
