@@ -62,9 +62,10 @@ def close_commits(before: Any, after: Any, scope: Scope) -> bool:
 
     Why: the next owner starts at the committed offset.
     """
-    commits = scope.commit_style == AUTO and before.client.state == Member.STABLE
+    now = before.client
+    commits = scope.commit_style == AUTO and now.state == Member.STABLE and not now.failed
     ends = after.client in (Client(), Client(closing=True))
-    return not (commits and ends and before.client.dirty)
+    return not (commits and ends and now.dirty)
 
 
 @goal(source="KafkaConsumer.commitSync")

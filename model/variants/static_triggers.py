@@ -28,7 +28,11 @@ from groupcheck.model.protocol.classic.static_topics import (
 )
 from groupcheck.model.protocol.classic.takeover import MORE_RULES
 from groupcheck.model.protocol.classic.triggers.covers import AS_IT_IS, CHANGES, CHANGING
-from groupcheck.model.protocol.classic.triggers.feature import triggers, triggers_progress
+from groupcheck.model.protocol.classic.triggers.feature import (
+    triggers,
+    triggers_progress,
+    triggers_styles,
+)
 from groupcheck.model.protocol.classic.triggers.planning import survey
 from groupcheck.model.protocol.classic.triggers.settings import lowering
 from groupcheck.model.protocol.family import STATIC_MEMBERS, STATIC_TOPICS, TOPICS
@@ -118,6 +122,7 @@ VARIANT = preset(
     words=WORDS,
     coordinator=[*MORE_RULES, survey, tell_leader, lowering(fail_over)],
     spent_by=STATIC_TRIGGERS_SPENT_BY,
+    styles=triggers_styles,
     progress=triggers_progress,
     covers=derived(COVERS, *OF_BOTH),
     unreached={**UNREACHED, "change_assignors": ONE_LIST},

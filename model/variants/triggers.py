@@ -11,7 +11,11 @@ from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART,
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.triggers.covers import AS_IT_IS, CHANGING, COVERS
-from groupcheck.model.protocol.classic.triggers.feature import triggers, triggers_progress
+from groupcheck.model.protocol.classic.triggers.feature import (
+    triggers,
+    triggers_progress,
+    triggers_styles,
+)
 from groupcheck.model.protocol.classic.triggers.planning import survey
 from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.triggers.settings import lowering
@@ -80,6 +84,7 @@ VARIANT = preset(
     words=WORDS,
     coordinator=[survey, lowering(fail_over)],
     spent_by={**SPENT_BY, "subscribe": ("change_subscription",)},
+    styles=triggers_styles,
     progress=triggers_progress,
     covers=COVERS,
     executed=EXECUTED,

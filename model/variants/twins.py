@@ -25,6 +25,7 @@ from groupcheck.model.protocol.classic.takeover import MORE_RULES
 from groupcheck.model.protocol.classic.twins import TWIN_RULES, WORDS, twins
 from groupcheck.model.protocol.family import STATIC_MEMBERS, TWINS
 
+IN_STYLE: Mapping[str, Any] = {"members": 2, "generations": 1, "records": 2, "any_faults": 1}
 COVERS = (
     cover(
         """
@@ -181,6 +182,13 @@ COVERS = (
         generations=2,
         faults={"rebalance_timeout": 1},
     ),
+    cover("behind_for_good close:committed_first leave:silent", **IN_STYLE, commit_style="auto"),
+    cover(
+        "commit_sync_has_thrown commit_throws waits_in_commit_sync",
+        **IN_STYLE,
+        commit_style="sync",
+    ),
+    cover("commit_answer:dropped lose_request:async", **IN_STYLE, commit_style="async"),
 )
 
 # The rows of the first scope say all that twins make different; the other outcomes are those of

@@ -4,7 +4,8 @@ or not, which allows what each of the three does, and more.
 
 - `auto` (enable.auto.commit): the interval may be over at any poll that has no round to join
   (maybeAutoCommitOffsetsAsync). The member also commits before it joins (onJoinPrepare) and when it
-  closes (maybeAutoCommitOffsetsSync), and sends both again after an error that passes.
+  closes (maybeAutoCommitOffsetsSync), and sends both again after an error that passes. A static
+  member sends no LeaveGroup behind that.
 - `sync`: the application calls commitSync behind each record, before it polls again. The call ends
   with the answer. Until then the application neither polls nor processes nor closes, while the
   heartbeat thread goes on. A commit that is lost, or that is answered with an error that passes, is
@@ -53,7 +54,8 @@ from groupcheck.model.protocol.classic.client import (
     must_commit_first,
     wants_to_join,
 )
-from groupcheck.model.protocol.classic.client_faults import leaving
+from groupcheck.model.protocol.classic.client_faults import Labelled, leaving
+from groupcheck.model.protocol.classic.mixed import by_kind
 from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, SYNC, Scope
 from groupcheck.model.protocol.family import STYLES
 from groupcheck.model.protocol.faults import Budget
@@ -89,7 +91,7 @@ def commit_styles(spec: Spec) -> Spec:
     if style == AUTO:
         send_commit = own(spec, members.send_commit)
         close = committing_first(own(spec, client_faults.close))
-        return rebuilt(spec, [only_if(send_commit, in_poll), close], [leave])
+        return rebuilt(spec, [only_if(send_commit, in_poll), close], [leaving_as(spec.scope)])
     processing = extended(own(spec, offsets.process_record), processed)
     if style == SYNC:
         return rebuilt(spec, [processing], [commit_throws])
@@ -155,9 +157,10 @@ def is_thrown_at(client: Client, scope: Scope) -> bool:
 
 def in_poll(client: Client, scope: Scope) -> bool:
     """Does a poll commit, if the interval is over? Not while there is a round to join, nor before
-    onJoinComplete.
+    onJoinComplete, nor after an error that every poll throws.
     """
-    return not waits(client) and not wants_to_join(client) and client.granted == NOTHING
+    joins = wants_to_join(client) or client.granted != NOTHING
+    return not (joins or waits(client) or client.failed)
 
 
 def processed(before: Values, label: str, after: Values, scope: Scope) -> Values:
@@ -204,7 +207,7 @@ def broken_off(scope: Scope, before: Values, label: str, after: Values) -> Mappi
         case JoinGroup():
             return after if may_poll(was, scope) else None
         case LeaveGroup():
-            commits = scope.commit_style == AUTO and can_commit(was)
+            commits = scope.commit_style == AUTO and commits_in_close(was)
             return None if waits(was) or commits else after
         case OffsetCommit():
             return _lost(scope, was, after)
@@ -259,19 +262,36 @@ def _in_callback(before: Values, label: str, after: Values) -> Mapping[str, Any]
 def committing_first(close: Rule) -> Rule:
     """maybeAutoCommitOffsetsSync: a member that commits by itself does so before it leaves."""
 
-    def call(client: Client, link: Link, budget: Budget, *scope: Scope) -> Iterator[Any]:
-        if can_commit(client) and not waits(client) and link.idle:
+    def call(*given: Any) -> Iterator[Any]:
+        client, link, budget, *others = given[len(close.takes) :][: len(close.slots)]
+        if commits_in_close(client) and not waits(client) and link.idle:
             after, commit = committing(client)
             closing = but(after, calls=Calls.CLOSE)
-            yield "committed_first", closing, send(link, commit), budget.spend("close")
+            yield "committed_first", closing, send(link, commit), budget.spend("close"), *others
         else:
-            yield from close.call(client, link, budget, *scope)
+            yield from close.call(*given)
 
     return rewritten(close, call, labels=(*close.labels, "committed_first"))
 
 
+def commits_in_close(client: Client) -> bool:
+    """Does a member that closes commit what it has processed? It does so in its generation, also if
+    it is about to join again and has committed for that, and not after a commit was answered 82.
+    """
+    held = client.dirty and client.position >= 0
+    return held and client.state == Member.STABLE and not client.failed
+
+
+def leaving_as(scope: Scope) -> Rule:
+    """How the members of a group end `close` (maybeLeaveGroup)."""
+    if not scope.static_count:
+        return leave
+    silent = rewritten(leave, go_silently, labels=("again", "silent"))
+    return by_kind(silent, leave) if scope.static_count < scope.members else silent
+
+
 @rule("again", "heard", "unheard", when=lambda client: client.calls == Calls.CLOSE)
-def leave(client: Client, link: Link, budget: Budget) -> Iterator[tuple[str, Client, Link, Budget]]:
+def leave(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
     """The member that closes has committed, or sends its commit again, and leaves."""
     if client.dirty and client.state == Member.STABLE and link.idle:
         after, commit = committing(client)
@@ -280,3 +300,12 @@ def leave(client: Client, link: Link, budget: Budget) -> Iterator[tuple[str, Cli
         yield "unheard", Client(), Link(late=link.late), budget
     else:
         yield from leaving(client, link, budget)
+
+
+def go_silently(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
+    """The same for a static member, which sends no LeaveGroup."""
+    for label, *after in leave.call(client, link, budget):
+        if label == "again":
+            yield label, *after
+    if not (client.dirty and client.state == Member.STABLE):
+        yield "silent", Client(), Link(late=link.late), budget

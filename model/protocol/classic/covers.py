@@ -52,12 +52,13 @@ PHASES_SCOPE: Mapping[str, Any] = {
 }
 # What the styles of commits add.
 STYLES_SCOPE: Mapping[str, Any] = {"members": 1, "generations": 2, "records": 2, "any_faults": 2}
+BY_HAND = cover(
+    "behind_for_good commit_sync_has_thrown commit_throws waits_in_commit_sync",
+    **STYLES_SCOPE,
+    commit_style="sync",
+)
 IN_STYLES = (
-    cover(
-        "behind_for_good commit_sync_has_thrown commit_throws waits_in_commit_sync",
-        **STYLES_SCOPE,
-        commit_style="sync",
-    ),
+    BY_HAND,
     cover("close:committed_first leave:heard leave:unheard", **STYLES_SCOPE, commit_style="auto"),
     cover("lose_request:async", **STYLES_SCOPE, commit_style="async"),
 )

@@ -41,6 +41,7 @@ def preset(
     spent_by: Mapping[str, tuple[str, ...]] = SPENT_BY,
     unreached: Mapping[str, str] = UNREACHED,
     bookkeeping: Mapping[str, str] = {},
+    styles: Feature = commit_styles,
     progress: Feature | None = None,
     covers: tuple[Cover, ...] = COVERS,
     real: str = KAFKA_COORDINATOR,
@@ -49,23 +50,23 @@ def preset(
     """The classic group with these features.
 
     The feature `moving`, a fail-over in its phases, comes last. The scope type says which faults
-    there are and whether applications commit in styles (`commit_styles`). `families`,
-    `bookkeeping` and the rules `coordinator` are those that the features add. A fault of
+    there are and whether applications commit in `styles`. `families`, `bookkeeping` and the rules
+    `coordinator` are those that the features add. A fault of
     `scope_type.MORE` is spent by the rule of its name, unless `spent_by` says otherwise. What a
     cover scope reaches need not be taken out of `unreached`.
     `more`: the other fields of `Variant`.
     """
-    styles = () if scope_type.NO_STYLES else (commit_styles,)
+    styled = not scope_type.NO_STYLES
 
     def spec(scope: Any) -> Spec:
         """The protocol at a scope, without invariants."""
-        every = (*features, *styles, moving)
+        every = (*features, *([styles] if styled else []), moving)
         return attrs.evolve(composed(rules.spec(scope), every), name=name)
 
     faults = {**CLASSIC_FAULTS, **scope_type.MORE}
     spent_by = {**spent_by, **{f: (f,) for f in scope_type.MORE if f not in spent_by}}
-    switched = {**SWITCHED, **(STYLED if styles else {})}
-    if not styles:
+    switched = {**SWITCHED, **(STYLED if styled else {})}
+    if not styled:
         covers = tuple(cover for cover in covers if not STYLED.keys() & cover.fields.keys())
     reached = {outcome for cover in covers for outcome in cover.reaches}
     return Variant(

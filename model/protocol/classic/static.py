@@ -76,6 +76,7 @@ WORDS = Words(
     does={
         **DOES,
         "close:silent": "closes, and sends nothing",
+        "leave:silent": "is gone, and sends no LeaveGroup",
         "poll_timeout:silent": (
             "does not poll in time: its heartbeat thread forgets its id and sends nothing, and the"
             " application still holds its partitions"
@@ -142,7 +143,6 @@ WORDS = Words(
 class StaticScope(Scope):
     """The scope of a group in which all members are static."""
 
-    NO_STYLES: ClassVar[str] = "they do not know how static members close"
     MORE: ClassVar[Mapping[str, str]] = MORE
     static: ClassVar[bool] = True
 

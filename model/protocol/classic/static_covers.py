@@ -8,11 +8,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from groupcheck.model.protocol.classic import covers
-from groupcheck.model.protocol.classic.covers import OF_PHASES, PHASES_SCOPE, cover
+from groupcheck.model.protocol.classic.covers import (
+    BY_HAND,
+    OF_PHASES,
+    PHASES_SCOPE,
+    STYLES_SCOPE,
+    cover,
+)
 
 ONE_STEP = "A static member is never told to come again with an id."
 NO_LEAVING = "A static member sends no LeaveGroup; an administrator names no member id."
 SAME = "All members list the same assignors."
+# What the styles of commits add.
+IN_STYLES = (
+    BY_HAND,
+    cover("close:committed_first leave:silent", **STYLES_SCOPE, commit_style="auto"),
+    cover("commit_answer:dropped lose_request:async", **STYLES_SCOPE, commit_style="async"),
+)
 # The smallest first; each lists what no smaller one reaches.
 COVERS = (
     cover(
@@ -110,6 +122,7 @@ COVERS = (
         generations=2,
         any_faults=1,
     ),
+    *IN_STYLES,
 )
 UNREACHED = {
     **covers.UNREACHED,

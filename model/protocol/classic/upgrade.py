@@ -53,8 +53,6 @@ WORDS = attrs.evolve(WORDS, does={**WORDS.does, "bounce": "is configured with th
 class UpgradeScope(CooperativeScope):
     """The scope of a group with members of both protocols."""
 
-    NO_STYLES: ClassVar[str] = "they do not know two rebalance protocols"
-
     MORE: ClassVar[Mapping[str, str]] = MORE
 
     bounces: str = _bound(

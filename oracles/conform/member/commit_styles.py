@@ -11,7 +11,7 @@ Left out is what the rows of the member have: a commit in close, and one before 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import chain
 
@@ -33,7 +33,6 @@ from groupcheck.oracles.conform.member.conformance import rows_of
 from groupcheck.oracles.conform.member.exceptions import PASSES, commit_error, refused_at_once
 from groupcheck.oracles.conform.member.moves import (
     BACKOFF_MS,
-    EAGER,
     FOUND,
     NETWORK,
     NEVER_MS,
@@ -43,7 +42,7 @@ from groupcheck.oracles.conform.member.moves import (
     Standing,
     move,
     name_of,
-    setup,
+    setup_of,
 )
 from groupcheck.oracles.conform.member.parts import CODES, LOST, During, Failed, Memory
 from groupcheck.oracles.kafka.client import committed
@@ -96,9 +95,11 @@ class Row:
         return Probe(self.standing, _COMMANDS[self.style](self))
 
 
-def rows(style: str) -> Iterator[Row]:
-    """All rows of a style."""
-    for memory, standing in quiet_memories(style == AUTO):
+def rows(style: str, variant: str = "classic") -> Iterator[Row]:
+    """All rows of a style, for a member of a variant."""
+    for memory, standing in memories(style == AUTO, variant).items():
+        if not _is_quiet(memory):
+            continue
         sends = memory.client.state == Member.STABLE and memory.client.position >= 0
         for answer in (IN_POLL if style == AUTO else ANSWERS) if sends else (NONE,):
             yield Row(style, memory, (answer,), standing)
@@ -112,14 +113,15 @@ def _goes_on(style: str, answer: int) -> bool:
 
 
 @cache
-def quiet_memories(autocommit: bool) -> tuple[tuple[Memory, Standing], ...]:
-    """The memories in which the member knows its coordinator and nothing is in flight, with the
-    shortest schedule that leads there: one generation, one partition.
+def memories(autocommit: bool, variant: str) -> Mapping[Memory, Standing]:
+    """The memories of the member, each with the shortest schedule that leads there: one generation,
+    one partition.
     """
     told = {"partitions": "1", "autocommit": "yes" if autocommit else "no"}
-    (model,) = rows_of("classic", 1, None, told)
+    (model,) = rows_of(variant, 1, None, told)
     start = model.start()
-    found = {start: Standing(setup(1, autocommit))}
+    begun = setup_of(model.scope)
+    found = {start: Standing(begun)}
     frontier = [start]
     for memory in frontier:
         for given in model.inputs(memory):
@@ -127,13 +129,14 @@ def quiet_memories(autocommit: bool) -> tuple[tuple[Memory, Standing], ...]:
                 continue
             for outcome in model.outcomes(memory, given):
                 if outcome.after is not None and outcome.after not in found:
-                    commands = move(memory, given, outcome, EAGER)
+                    commands = move(memory, given, outcome, begun.assignors[0])
                     found[outcome.after] = found[memory].then(commands)
                     frontier.append(outcome.after)
-    return tuple((m, at) for m, at in found.items() if _is_quiet(m))
+    return found
 
 
 def _is_quiet(m: Memory) -> bool:
+    """Does the member know its coordinator, with nothing in flight?"""
     waits = m.flight or m.paused or m.overdue or m.failed != Failed.NOTHING
     installed = m.client.granted == NOTHING and m.late_id == NO_ID
     return m.known and not waits and installed and not m.client.failed
@@ -302,11 +305,11 @@ class _Run:
 
 
 @cache
-def styled(style: str) -> Spec:
+def styled(style: str, variant: str = "classic") -> Spec:
     """The group's model with this style."""
-    variant = load("classic")
-    scope = variant.scope_type(members=1, generations=1, any_faults=1, commit_style=style)
-    return variant.spec(scope)
+    group = load(variant)
+    scope = group.scope_type(members=1, generations=1, any_faults=1, commit_style=style)
+    return group.spec(scope)
 
 
 def _polls(row: Row) -> bool:

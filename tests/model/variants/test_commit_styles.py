@@ -23,7 +23,6 @@ from groupcheck.model.protocol.family import STYLES
 from groupcheck.model.variants import load, names
 from groupcheck.oracles.explain.subject import subject
 
-CLASSIC = load("classic")
 COMPOSED = [name for name in names() if "commit_style" in load(name).switched]
 OTHERS = [
     name
@@ -110,12 +109,52 @@ def test_a_commit_of_a_member_that_closes_is_sent_again_while_the_next_coordinat
 
 
 @pytest.mark.parametrize("style", COMMIT_STYLES)
-@pytest.mark.parametrize("fault", ["crash", "lose_response"])
-def test_a_group_without_a_style_allows_all_that_each_of_them_does(style: str, fault: str) -> None:
-    scope = Scope(members=2, generations=2, records=2, faults={fault: 1}, autocommit=style == AUTO)
+@pytest.mark.parametrize(
+    ("variant", "fault"),
+    [
+        ("classic", "crash"),
+        ("classic", "lose_response"),
+        ("cooperative", "close"),
+        ("static_membership", "close"),
+    ],
+)
+def test_a_group_without_a_style_allows_all_that_each_of_them_does(
+    variant: str, fault: str, style: str
+) -> None:
+    group, autocommit = load(variant), style == AUTO
+    scope = group.scope_type(
+        members=2, generations=2, records=2, faults={fault: 1}, autocommit=autocommit
+    )
     styled = attrs.evolve(scope, commit_style=style)
-    free, bound = (beliefs(explore_all(CLASSIC.spec(s))) for s in (scope, styled))
+    free, bound = (beliefs(explore_all(group.spec(s))) for s in (scope, styled))
     assert bound and bound <= free
+
+
+# States at two members, two generations, two records and any one fault: auto, sync, async.
+COMPOSITIONS = {
+    "cooperative": (15_686, 15_070, 19_060),
+    "static_membership": (9_159, 8_539, 11_719),
+    "cooperative_static": (14_839, 14_473, 18_333),
+    "mixed_membership": (9_421, 8_679, 11_930),
+    "cooperative_mixed": (15_316, 14_837, 18_761),
+    "twins": (9_922, 11_325, 16_475),
+    "upgrade": (10_387, 9_389, 13_109),
+    "triggers": (29_961, 27_715, 35_065),
+    "static_triggers": (25_905, 24_157, 30_735),
+}
+
+
+@pytest.mark.parametrize("variant", COMPOSITIONS)
+def test_styles_compose_with_every_other_feature(variant: str) -> None:
+    verdicts = [explore(spec(style, variant, **TWO, any_faults=1)) for style in COMMIT_STYLES]
+    assert {verdict.verdict for verdict in verdicts} == {HOLDS}
+    assert tuple(verdict.states for verdict in verdicts) == COMPOSITIONS[variant]
+
+
+def test_a_static_member_that_closes_commits_and_sends_no_leave_group() -> None:
+    verdict = explore(spec(AUTO, "static_membership", **TWO, faults={"close": 1}))
+    assert verdict.rules["close:committed_first"] and verdict.rules["leave:silent"]
+    assert not any(name in verdict.rules for name in ("leave:heard", "close:heard"))
 
 
 @settles

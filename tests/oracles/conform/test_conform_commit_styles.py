@@ -9,34 +9,72 @@ import pytest
 
 from groupcheck.model.engine import Spec, UserError, but
 from groupcheck.model.mutations import mutation
-from groupcheck.model.protocol.classic.client import Calls, commit_answer, send_commit
-from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, SYNC
+from groupcheck.model.protocol.classic.client import Calls, Prepare, commit_answer, send_commit
+from groupcheck.model.protocol.classic.commit_styles import commits_in_close
+from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, COMMIT_STYLES, SYNC
+from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, NONE
 from groupcheck.model.protocol.feature import extended, own, rebuilt
-from groupcheck.oracles.conform.member.commit_styles import Row, differences, rows, styled
+from groupcheck.oracles.conform.member.commit_styles import (
+    Row,
+    differences,
+    memories,
+    rows,
+    styled,
+)
 from groupcheck.oracles.conform.member.conformance import rows_of
-from groupcheck.oracles.conform.member.moves import Seen
+from groupcheck.oracles.conform.member.moves import Probe, Seen
+from groupcheck.oracles.kafka.client_commands import Close, Position
 from groupcheck.oracles.kafka.driver import Driver, shared
 
-ROWS = {SYNC: 336, ASYNC: 776, AUTO: 48}
+EAGER, COOPERATIVE = {SYNC: 336, ASYNC: 776, AUTO: 48}, {SYNC: 360, ASYNC: 800, AUTO: 72}
+ROWS = {
+    "classic": EAGER,
+    "static_membership": EAGER,
+    "cooperative": COOPERATIVE,
+    "cooperative_static": COOPERATIVE,
+}
 
 
 @cache
-def executed(style: str, kafka: str) -> list[tuple[Row, Seen]]:
-    every = list(rows(style))
-    seen = list(shared(kafka).run_all(row.probe for row in every))
+def executed(style: str, variant: str) -> list[tuple[Row, Seen]]:
+    every = list(rows(style, variant))
+    seen = list(shared("4.3.0").run_all(row.probe for row in every))
     assert all(isinstance(s, Seen) for s in seen)
     return list(zip(every, seen, strict=True))
 
 
-def differing(style: str, spec: Spec) -> list[list[str]]:
-    found = (differences(row, seen, spec) for row, seen in executed(style, "4.3.0"))
+def differing(style: str, spec: Spec, variant: str = "classic") -> list[list[str]]:
+    found = (differences(row, seen, spec) for row, seen in executed(style, variant))
     return [what for what in found if what]
 
 
-@pytest.mark.parametrize("style", ROWS)
-def test_every_row_of_a_style_agrees(style: str, coordinator: Driver) -> None:
-    assert len(executed(style, "4.3.0")) == ROWS[style]
-    assert differing(style, styled(style)) == []
+@pytest.mark.parametrize("style", COMMIT_STYLES)
+@pytest.mark.parametrize("variant", ROWS)
+def test_every_row_of_a_style_agrees(variant: str, style: str, coordinator: Driver) -> None:
+    assert len(executed(style, variant)) == ROWS[variant][style]
+    assert differing(style, styled(style, variant), variant) == []
+
+
+@pytest.mark.parametrize("variant", ["cooperative", "cooperative_static"])
+def test_a_member_that_has_committed_to_join_commits_again_in_close(
+    variant: str, coordinator: Driver
+) -> None:
+    """It goes on with what it keeps. After a commit was answered 82, it does not commit again."""
+    standings = [
+        (memory.client, at)
+        for memory, at in memories(True, variant).items()
+        if memory.known and not memory.flight and memory.client.prepare == Prepare.COMMITTED
+    ]
+    probes = [
+        Probe(at, (Position(partition=0, offset=c.position + 1), Close())) for c, at in standings
+    ]
+    commits = {NONE: True, FENCED_INSTANCE_ID: False}
+    assert {c.failed for c, _ in standings} == set(commits)
+    for (c, _), seen in zip(standings, coordinator.run_all(probes), strict=True):
+        assert isinstance(seen, Seen)
+        sent = [s.api for s in seen.steps[-1][1].sent]
+        assert ("OffsetCommit" in sent) == commits[c.failed]
+        assert commits_in_close(but(c, dirty=True)) == commits[c.failed]
 
 
 def changed(style: str, rule: Any, change: Any) -> Spec:

@@ -8,6 +8,7 @@ from groupcheck.model.engine import Spec, array, single, weak
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client, coordinator, rounds, walks
 from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.commit_styles import commit_styles, leave, may_poll, only_if
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.progress.processes import NOT_RUNNING, start
@@ -67,11 +68,21 @@ def _watched(spec: Spec) -> list[dict[str, object]]:
     return [{**given, "offsets": attrs.evolve(offsets, watched=p)} for p in range(count)]
 
 
+def triggers_styles(spec: Spec) -> Spec:
+    """Styles of commits, of members that look at topics in poll."""
+    spec = commit_styles(spec)
+    if spec.scope.commit_style is None:
+        return spec
+    new = [only_if(own(spec, r), may_poll) for r in (refresh_metadata, change_subscription)]
+    new += [forgetting(r, Client()) for r in spec.rules if r.name == leave.name]
+    return rebuilt(spec, new)
+
+
 def triggers_progress(spec: Spec) -> Spec:
     """`progress`, where processes that start and end have subscriptions."""
     spec = progress(spec)
-    for rule in ENDING:
-        spec = rebuilt(spec, [forgetting(own(spec, rule), NOT_RUNNING)])
+    ending = {rule.name for rule in (*ENDING, leave)}
+    spec = rebuilt(spec, [forgetting(r, NOT_RUNNING) for r in spec.rules if r.name in ending])
     spec = rebuilt(spec, [stamped(own(spec, start))])
     relisting = settings.changing_assignors(Client(), NOT_RUNNING)
     spec = rebuilt(spec, [relisting])

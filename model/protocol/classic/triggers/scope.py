@@ -77,7 +77,6 @@ def _laid_out(topics: str) -> tuple[Topic, ...]:
 class TriggersScope(Scope):
     """What bounds a run, with topics and subscriptions."""
 
-    NO_STYLES: ClassVar[str] = "they do not know members that look at topics in poll"
     MORE: ClassVar[Mapping[str, str]] = MORE
 
     topics: str = _bound(
