@@ -47,6 +47,9 @@ TEMPLATES = {
         "the leader's plan leaves work to nobody, and nobody will join again because of that"
     ),
     "delay_has_a_reason": "the leader begins a delay, although no worker has left",
+    "stops_before_the_delay_is_over": (
+        "the delay is over, and a worker that had left before still runs its work"
+    ),
     "delay_ends_when_work_is_back": "the leader goes on with a delay, although no work is lost",
     "candidates_get_lost_work": (
         "the delay is over, and the workers that came back do not get equal parts of the lost work"

@@ -131,9 +131,9 @@ def test_a_fault_that_several_variants_have_is_listed_once_with_all_of_them(caps
     heads = [line for line in out.splitlines() if not line.startswith(" ")]
     told = " ".join(out.split())
     both = (
-        "async_server, callbacks, classic, connect, cooperative, cooperative_callbacks,"
-        " cooperative_mixed, cooperative_rounds, cooperative_static, mixed_membership, offsets,"
-        " static_membership"
+        "async_server, callbacks, classic, connect, connect_backoff, connect_versions, cooperative,"
+        " cooperative_callbacks, cooperative_mixed, cooperative_rounds, cooperative_static,"
+        " mixed_membership, offsets, static_membership"
     )
     last = "static_triggers, triggers, twins, upgrade A member"
     assert f" crash variant {both}, {last}" in f" {told}"

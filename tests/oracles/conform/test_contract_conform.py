@@ -11,11 +11,11 @@ from typing import Any
 import attrs
 import pytest
 
-from groupcheck.model.engine import Spec, UserError, rule
+from groupcheck.model.engine import Spec, UserError, reference, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.classic.group import Seat
-from groupcheck.model.protocol.feature import rebuilt
+from groupcheck.model.protocol.feature import extended, rebuilt
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load, names
 from groupcheck.oracles.conform.conformance import conform
@@ -69,12 +69,26 @@ BY_SCHEDULES = {
     "cooperative_mixed": BESIDE_DYNAMIC,
 }
 
-# Rules of processes that change what is their own in a slot of the coordinator: `Seats.listed`,
-# what a process will list in its next JoinGroup, which the coordinator has not heard of.
+# Rules of processes that look at a slot of the coordinator and change only what is their own in it:
+# `Seats.listed`, what a process will list in its next JoinGroup, of which the coordinator has not
+# heard. A worker's protocol is what it lists, and `join_answer` knows by which it joined.
 NOT_THE_COORDINATORS = {
     "triggers": {"change_assignors"},
     "static_triggers": {"change_assignors"},
     "upgrade": {"bounce"},
+    "connect_versions": {
+        "bounce",
+        "delay_request",
+        "join_answer",
+        "lose_response",
+        "send_join",
+    },
+}
+# A scope in which each of them fires.
+FIRING: dict[str, dict[str, Any]] = {
+    "triggers": {"members": 1, "protocols": "range", "protocols_after": "range,sticky"},
+    "upgrade": {"members": 1},
+    "connect_versions": {"members": 2},
 }
 
 
@@ -167,6 +181,20 @@ def forgotten(variant: Variant) -> set[str]:
 @pytest.mark.parametrize("name", [name for name in names() if load(name).coordinator])
 def test_every_rule_that_touches_the_coordinators_memory_is_the_coordinators(name: str) -> None:
     assert forgotten(load(name)) == NOT_THE_COORDINATORS.get(name, set())
+
+
+@pytest.mark.parametrize("name", FIRING)
+def test_rules_of_processes_leave_alone_what_the_coordinator_remembers(name: str) -> None:
+    def looked(before: Any, label: str, after: Any, scope: Any) -> Any:
+        own = attrs.evolve(after["seats"], listed=before["seats"].listed)
+        assert own == before["seats"], label
+        return after
+
+    variant, mine = load(name), NOT_THE_COORDINATORS[name]
+    spec = variant.spec(variant.scope_type(any_faults=1, **FIRING[name]))
+    watched = [extended(r, looked) for r in spec.rules if r.name in mine]
+    fired = reference.explore(rebuilt(spec, watched)).rules
+    assert mine == {label.partition(":")[0] for label, count in fired.items() if count} & mine
 
 
 def test_a_process_that_is_configured_anew_leaves_alone_what_the_coordinator_remembers() -> None:
