@@ -44,9 +44,8 @@ def run_command(
         os.close(writing)
     ended = threading.Event()
     pump = threading.Thread(target=_pump, args=(reading, log, echo, ended), daemon=True)
-    pump.start()
     try:
-        _await(process)
+        _await(process, pump)
     finally:
         processes.end(process)
         ended.set()
@@ -55,8 +54,9 @@ def run_command(
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 
-def _await(process: subprocess.Popen[bytes]) -> None:
+def _await(process: subprocess.Popen[bytes], pump: threading.Thread) -> None:
     try:
+        pump.start()  # whoever sees an output can press Ctrl-C
         process.wait()
     except KeyboardInterrupt:
         tell_group(process, signal.SIGINT)
