@@ -161,10 +161,8 @@ def outlasting(original: Rule) -> Rule:
 def backoff(spec: Spec) -> Spec:
     """The feature: workers that do not read their configurations in time."""
     spec = rebuilt(spec, leavers=single(0))
-    for sends in SENDING:
-        spec = rebuilt(spec, [waiting(own(spec, sends))])
-    for ends in ENDING:
-        spec = rebuilt(spec, [ending(own(spec, ends))])
+    spec = rebuilt(spec, [waiting(own(spec, r)) for r in SENDING])
+    spec = rebuilt(spec, [ending(own(spec, r)) for r in ENDING])
     new = [reading(own(spec, client.sync_answer)), outlasting(own(spec, delay_over))]
     return attrs.evolve(
         rebuilt(spec, new, [reads_again, backs_off_no_more]), name="connect_backoff"

@@ -61,10 +61,8 @@ def connect(spec: Spec) -> Spec:
         memory=single(Memory()),
         worker=array(spec.scope.members, Worker()),
     )
-    for rule in SENDING:
-        spec = rebuilt(spec, [reporting(own(spec, rule))])
-    for rule in ENDING:
-        spec = rebuilt(spec, [stopping(own(spec, rule))])
+    spec = rebuilt(spec, [reporting(own(spec, r)) for r in SENDING])
+    spec = rebuilt(spec, [stopping(own(spec, r)) for r in ENDING])
     new = [
         joining(own(spec, client.join_answer)),
         completing(own(spec, client.sync_answer)),

@@ -303,8 +303,7 @@ def dealing(original: Rule) -> Rule:
 
 def versions(spec: Spec) -> Spec:
     """The feature: workers of several versions of the protocol."""
-    for sends in SENDING:
-        spec = rebuilt(spec, [preparing(own(spec, sends))])
+    spec = rebuilt(spec, [preparing(own(spec, r)) for r in SENDING])
     new = [
         late(own(spec, client.join_answer)),
         following(own(spec, client.sync_answer)),

@@ -11,6 +11,7 @@ from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import Spec
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.promises import StepInvariant
+from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.verdict import Path, Verdict
 from groupcheck.model.protocol.story import Message
 from groupcheck.model.protocol.variant import Variant
@@ -60,19 +61,30 @@ def own_outcomes(variant: Variant) -> set[str]:
     """The outcomes of its cover scopes that none of its bases has by the same rule and tells in the
     same words.
     """
-    reached = {name for cover in variant.covers for name in cover.reaches}
-    return {name for name in reached if not any(_same(name, variant, b) for b in bases(variant))}
+    own = {name for cover in variant.covers for name in cover.reaches}
+    rules = _rules(variant)
+    for base in bases(variant):
+        usual = _rules(base)
+        own -= {name for name in own if _same(name, (variant, rules), (base, usual))}
+    return own
 
 
-def _same(name: str, variant: Variant, base: Variant) -> bool:
+Rules = Mapping[str, Rule]
+
+
+def _rules(variant: Variant) -> Rules:
+    return {r.name: r for r in variant.spec(variant.scope_type()).rules}
+
+
+def _same(name: str, mine: tuple[Variant, Rules], theirs: tuple[Variant, Rules]) -> bool:
     """Is the outcome that of the base? `moving` makes the rules of a former coordinator from the
     usual ones, and rules that are there only with it from nothing.
     """
-    usual = name.partition(":")[0].removeprefix("former_")
-    rules = [{r.name: r for r in v.spec(v.scope_type()).rules} for v in (variant, base)]
-    one, other = (found.get(usual) for found in rules)
+    (variant, rules), (base, usual) = mine, theirs
+    rule = name.partition(":")[0].removeprefix("former_")
     listed = any(name in cover.reaches for cover in base.covers)
-    return listed and one == other and _words(name, variant) == _words(name, base)
+    same = listed and rules.get(rule) == usual.get(rule)
+    return same and _words(name, variant) == _words(name, base)
 
 
 def _words(name: str, variant: Variant) -> list[Any]:

@@ -38,10 +38,8 @@ def triggers(spec: Spec) -> Spec:
     spec = rebuilt(spec, cluster=single(scope.cluster), subscription=array(scope.members, first[0]))
     initial = [{"subscription": first, **given} for given in _watched(spec)]
     spec = attrs.evolve(spec, initial=initial)
-    for rule in SENDING:
-        spec = rebuilt(spec, [stamped(own(spec, rule))])
-    for rule in ENDING:
-        spec = rebuilt(spec, [forgetting(own(spec, rule), Client())])
+    spec = rebuilt(spec, [stamped(own(spec, r)) for r in SENDING])
+    spec = rebuilt(spec, [forgetting(own(spec, r), Client()) for r in ENDING])
     join = settings.accepting(planning.answering_again(own(spec, coordinator.join_group)))
     end = settings.loading(planning.ending(own(spec, walks.end_walk)))
     moves = settings.keeping_size(own(spec, fail_over))
