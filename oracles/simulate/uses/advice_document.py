@@ -129,6 +129,8 @@ def sentences(advice: Advice) -> Iterator[str]:
             f" {amount(advice, more)} more a week. That is within the uncertainty, or less than"
             f" 1 %, and it changes less {base}."
         )
+    if now is mine:
+        yield "The recommended one is what you have now."
     if usual is None:
         yield "Kafka's defaults are no alternative here: the slow message is too long for them."
     for words, other in (("What you have now costs", now), ("Kafka's defaults cost", usual)):
@@ -137,8 +139,6 @@ def sentences(advice: Advice) -> Iterator[str]:
                 f"{words} {amount(advice, intervals.mean(other.values))} a week, this costs"
                 f" {amount(advice, intervals.mean(mine.values))}."
             )
-    if now is not None and now is mine:
-        yield "This is what you have now."
     yield from _short_session(advice)
     yield from (_threshold(advice, t) for t in advice.thresholds)
     yield from advice.notes
@@ -274,10 +274,10 @@ def events_table(advice: Advice) -> tuple[tuple[str, ...], list[tuple[str, ...]]
     """The heads, and a row for each event: what it costs under the recommended alternative, and
     under what the group has now, or else under Kafka's defaults.
     """
-    shown = [("recommended", advice.recommended)]
-    other = advice.now or advice.default
-    if other is not None and other is not advice.recommended:
-        shown.append(("now" if advice.now else "Kafka's defaults", other))
+    mine = advice.recommended
+    others = (("now", advice.now), ("Kafka's defaults", advice.default))
+    compared = [(name, c) for name, c in others if c is not None and c is not mine]
+    shown = [("recommended", mine), *compared[:1]]
     heads = (f"{name}, {what}" for name, _ in shown for what in ("one", "week"))
     return ("event", "a week", *heads), [
         (

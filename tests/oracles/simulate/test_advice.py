@@ -255,7 +255,7 @@ def test_what_the_group_has_now_stays_if_nothing_is_better() -> None:
     now = Alternative("cooperative_static", 20_000)
     found = advice(now=now, replications=2, week=NOTHING)
     assert found.recommended is found.now
-    assert "This is what you have now." in advice_document.sentences(found)
+    assert "The recommended one is what you have now." in advice_document.sentences(found)
 
 
 def test_too_short_a_poll_interval_is_no_alternative_even_if_the_group_has_it() -> None:
