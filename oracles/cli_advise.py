@@ -10,6 +10,7 @@ from groupcheck.oracles.help_page import Command, examples
 from groupcheck.oracles.quantities import COUNT, DURATION, OUTPUT, POSITIVE, SETTING
 
 COSTS = ("stopped", "paused", "moved")  # as in `simulate.uses.advice`; a test compares them
+PROTOCOLS = ("eager", "cooperative", "eager-static", "cooperative-static")  # likewise
 RATE = click.FloatRange(min=0)
 
 
@@ -18,6 +19,7 @@ RATE = click.FloatRange(min=0)
     short_help="Recommend protocol and timeouts for a described group.",
     epilog=examples(
         "groupcheck advise --members 20 --restart 40s --deploys-per-week 10",
+        "groupcheck advise --now cooperative --set session_timeout_ms=20000",
         "groupcheck advise --members 12 --slow-message 6m --slow-per-week 20 --html advice.html",
         "groupcheck advise --set resume_ms=60000 --set loss=0.01 --json",
     ),
@@ -71,6 +73,23 @@ RATE = click.FloatRange(min=0)
     help="How often a process dies and stays away.",
 )
 @click.option(
+    "--outages-per-week",
+    "outages",
+    type=RATE,
+    default=10.0,
+    show_default=True,
+    metavar="N",
+    help="How often a member that works loses the coordinator for as long as --outage.",
+)
+@click.option(
+    "--outage",
+    type=DURATION,
+    default="30s",
+    show_default=True,
+    metavar="TIME",
+    help="How long that lasts. Default: request.timeout.ms, after which a client connects again.",
+)
+@click.option(
     "--slow-per-week",
     type=RATE,
     default=0.0,
@@ -86,6 +105,13 @@ RATE = click.FloatRange(min=0)
     show_default=True,
     metavar="N",
     help="How often an application stops polling for good, while its process lives.",
+)
+@click.option(
+    "--now",
+    type=click.Choice(PROTOCOLS),
+    help="The protocol that the group has now; its timeouts by --set, as in"
+    " session_timeout_ms=20000. What you have now is then one of the alternatives. Default, with a"
+    " timeout: eager.",
 )
 @click.option(
     "--by",
@@ -112,7 +138,8 @@ RATE = click.FloatRange(min=0)
     type=SETTING,
     multiple=True,
     metavar="NAME=VALUE",
-    help="Change an assumption; see `list assumptions`. Repeatable.",
+    help="Change an assumption, or say a timeout that the group has now; see `list assumptions`."
+    " Repeatable.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.advise/1)."
@@ -123,7 +150,7 @@ RATE = click.FloatRange(min=0)
 )
 def advise(**options: Any) -> int:
     """Which protocol and which timeouts a group should have, by simulations of its week: deploys,
-    processes that die, slow messages.
+    processes that die, outages, slow messages.
 
     Every alternative of protocol, session.timeout.ms and max.poll.interval.ms is simulated in every
     event, from the same seeds. The answer has the predicted cost of each, the recommended settings,

@@ -16,6 +16,7 @@ SCENARIOS = (
     "crash",
     "sick-host",
     "slow-message",
+    "outage",
     "steady",
     "rolling-restart",
     "bounce",

@@ -122,7 +122,10 @@ class Assumptions:
     pause_ms: Distribution = field(
         default=distribution("lognormal:200,1"),
         converter=distribution,
-        metadata=_doc("How long such a pause lasts (garbage collection, no CPU, a frozen host)."),
+        metadata=_doc(
+            "How long such a pause lasts (garbage collection, no CPU, a frozen host). In outage:"
+            " how long members lose the coordinator."
+        ),
     )
     group_age_s: float = _number(
         86_400,

@@ -13,14 +13,15 @@ from groupcheck.oracles.simulate.streams import Streams
 
 @frozen
 class Action:
-    """At this time (ms) something happens to a member: start, close, crash, or stall (it does not
-    poll). Or the topic gets a partition: add_partitions.
+    """At this time (ms) something happens to a member: start, close, crash, stall (it does not
+    poll), or pause (it neither polls nor sends heartbeats). Or the topic gets a partition:
+    add_partitions.
     """
 
     at_ms: float
     what: str
     member: int
-    # How long a stall lasts.
+    # How long a stall or a pause lasts.
     length_ms: float = 0.0
 
 
@@ -90,6 +91,12 @@ def _slow_message(members: int, a: Assumptions, streams: Streams) -> Course:
     return Course(members, tuple(stalls))
 
 
+def _outage(members: int, a: Assumptions, streams: Streams) -> Course:
+    silent = _chosen(members, _changed(members, a, 0), streams)
+    pauses = [Action(0, "pause", i, a.pause_ms.draw(streams("outage", i))) for i in silent]
+    return Course(members, tuple(pauses))
+
+
 def _steady(members: int, a: Assumptions, streams: Streams) -> Course:
     return Course(members, ())
 
@@ -141,6 +148,12 @@ SCENARIOS: Mapping[str, Scenario] = {
             "slow-message",
             "One message takes its member so long that it does not poll meanwhile; nobody joins.",
             _slow_message,
+        ),
+        Scenario(
+            "outage",
+            "Members that work lose the coordinator for pause_ms: they neither poll nor send"
+            " heartbeats.",
+            _outage,
         ),
         Scenario(
             "steady",

@@ -12,129 +12,35 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import attrs
-from attrs import field, frozen
+from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.simulate import intervals
-from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.setup import Setup
 from groupcheck.oracles.simulate.simulation import simulate
+from groupcheck.oracles.simulate.uses.advice_group import (
+    DEFAULTS,
+    Alternative,
+    Described,
+    alternatives,
+)
+from groupcheck.oracles.simulate.uses.advice_week import (
+    STEADY,
+    Event,
+    away_ms,
+    events,
+    expected_s,
+    key,
+    setup,
+)
 
-MOST_MEMBERS = 300  # a rolling restart of more takes minutes for each alternative
-STATIC = ("static_membership", "cooperative_static")
-COOPERATIVE = ("cooperative", "cooperative_static")
-PROTOCOLS = ("classic", "cooperative", *STATIC)
-# Kafka 4.3.0: ConsumerConfig; group.min.session.timeout.ms and group.max.session.timeout.ms.
-DEFAULT_SESSION_MS, DEFAULT_POLL_MS, DEFAULT_HEARTBEAT_MS = 45_000.0, 300_000.0, 3_000.0
-LEAST_SESSION_MS, MOST_SESSION_MS = 6_000.0, 1_800_000.0
-LEAST_POLL_MS = 60_000.0  # below a minute, ordinary work would be taken for a hang
-SHORT_SESSION_MS = 10_000.0  # the default of Kafka before 3.0 (KIP-735)
-HOUR_MS = 3_600_000.0
-HOURS_OF_A_WEEK = 168.0
-STEADY = "steady hour"
 # Costs that differ by less than this share of the best one are the same for whoever has to choose.
 SAME = 0.01
-
-
-@frozen(kw_only=True)
-class Week:
-    """How often things happen to the group in a week."""
-
-    # All members restart, one after the other.
-    deploys: float = 5.0
-    # A process dies and is started again.
-    bounces: float = 1.0
-    # A process dies and stays away.
-    crashes: float = 0.2
-    # One message takes as long as `Described.slow_ms`.
-    slow: float = 0.0
-    # An application stops polling and never goes on, while its process lives.
-    hangs: float = 0.0
-
-
-@frozen(kw_only=True)
-class Described:
-    """A group, as its owner describes it. Raises `UserError` where that makes no sense."""
-
-    members: int = 10
-    partitions: int = 10
-    # How long a process is away when it restarts.
-    restart_ms: float = 30_000.0
-    # The longest that the application works between two polls.
-    slow_ms: float = 0.0
-    week: Week = field(factory=Week)
-    # Everything else; the settings in it are replaced by those of each alternative.
-    assumptions: Assumptions = field(factory=Assumptions)
-
-    def __attrs_post_init__(self) -> None:
-        if not 2 <= self.members <= MOST_MEMBERS:
-            raise UserError(
-                f"{self.members} members",
-                where="--members",
-                do=f"take 2 to {MOST_MEMBERS}; a larger group has the same best settings as one of"
-                " a tenth of its size, as long as its restarts take the same time for each member",
-            )
-        for name, value in attrs.asdict(self.week, recurse=False).items():
-            if not 0 <= value <= 10_000:
-                raise UserError(f"{value:g} {name} in a week", do="take 0 to 10,000")
-        if self.week.slow and not self.slow_ms:
-            raise UserError("a slow message needs its length", do="add --slow-message, as in 6m")
-
-    @property
-    def disturbed(self) -> bool:
-        """Can the session of a healthy member expire?"""
-        return bool(self.assumptions.loss or self.assumptions.pause_every_s)
-
-
-@frozen(order=True)
-class Alternative:
-    """A protocol and its settings; timeouts in ms."""
-
-    variant: str
-    session_timeout_ms: float
-    heartbeat_interval_ms: float
-    max_poll_interval_ms: float
-
-    @property
-    def changes(self) -> int:
-        """In how many ways it differs from a consumer with Kafka's defaults."""
-        return (
-            (self.variant in STATIC)
-            + (self.variant in COOPERATIVE)
-            + (self.session_timeout_ms != DEFAULT_SESSION_MS)
-            + (self.heartbeat_interval_ms != DEFAULT_HEARTBEAT_MS)
-            + (self.max_poll_interval_ms != DEFAULT_POLL_MS)
-        )
-
-    @property
-    def settings(self) -> dict[str, str]:
-        """The consumer's settings, by Kafka's names."""
-        made = {
-            "partition.assignment.strategy": "org.apache.kafka.clients.consumer."
-            + ("CooperativeStickyAssignor" if self.variant in COOPERATIVE else "RangeAssignor"),
-            "session.timeout.ms": f"{self.session_timeout_ms:.0f}",
-            "heartbeat.interval.ms": f"{self.heartbeat_interval_ms:.0f}",
-            "max.poll.interval.ms": f"{self.max_poll_interval_ms:.0f}",
-        }
-        if self.variant in STATIC:
-            made["group.instance.id"] = "<another one for each process, the same after a restart>"
-        return made
-
-
-@frozen
-class Event:
-    """Something that happens to the group, and the scenario that simulates it."""
-
-    name: str
-    scenario: str
-    per_week: float
-    # Whether it depends on session.timeout.ms and on max.poll.interval.ms.
-    of_session: bool
-    of_poll: bool
-    changes: Mapping[str, float]
-    until_rest: bool = True
-
+# A threshold that differs by less than this share from the frequency given: no stable answer.
+NEAR = 0.1
+# Once in twenty years: what depends on that frequency, or a lower one, depends on nothing known.
+LEAST_PER_WEEK = 0.001
 
 # What one event costs under one alternative: a measure of `Result.measures` -> each replication.
 Part = Mapping[str, tuple[float, ...]]
@@ -216,6 +122,8 @@ class Threshold:
     event: str
     per_week: float
     more: bool
+    # Whether that is hardly another frequency than the one given: the answer is not stable there.
+    near: bool
     instead: Alternative
 
 
@@ -246,13 +154,26 @@ class Advice:
 
     @cached_property
     def recommended(self) -> Costed:
-        """Of those, the one that changes least of Kafka's defaults."""
-        return min(self.equals, key=lambda c: (c.alternative.changes, self.costed.index(c)))
+        """Of those, the one that changes least of what the group has now, or of Kafka's defaults if
+        nobody said what it has.
+        """
+        base = self.described.base
+        return min(self.equals, key=lambda c: (c.alternative.changes(base), self.costed.index(c)))
 
     @property
     def default(self) -> Costed | None:
         """Kafka's defaults; None if they are no alternative, because of a slow message."""
-        return next((c for c in self.costed if not c.alternative.changes), None)
+        return next((c for c in self.costed if c.alternative == DEFAULTS), None)
+
+    @property
+    def now(self) -> Costed | None:
+        """What the group has now; None if that was not said, or is no alternative."""
+        return next((c for c in self.costed if c.alternative == self.described.now), None)
+
+    @property
+    def idle(self) -> bool:
+        """Does nothing that was described cost anything?"""
+        return not any(c.mean for c in self.costed)
 
     def more_than_best(self, costed: Costed) -> Interval:
         """How much more it costs than the best one in a week."""
@@ -265,14 +186,17 @@ class Advice:
 
     @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:
-        """For each event the nearest frequencies at which something else is recommended."""
+        """For each event the nearest frequencies at which something else is recommended; none below
+        `LEAST_PER_WEEK`.
+        """
         happening = [e for e in self.events if e.name != STEADY]  # a week has so many hours
         return tuple(
             found
             for event in happening
-            for to in (0.0, *_higher(event.per_week))
-            if (found := self._threshold(event, to)) is not None
-            and (to == 0 or to == next(self._first(event), None))
+            for to in (0.0, next(self._first(event), None))
+            if to is not None
+            and (found := self._threshold(event, to)) is not None
+            and found.per_week >= LEAST_PER_WEEK
         )
 
     def _first(self, event: Event) -> Iterator[float]:
@@ -284,18 +208,19 @@ class Advice:
 
     def _threshold(self, event: Event, to: float) -> Threshold | None:
         """Where the recommendation changes between today's frequency and another one."""
-        mine, near, far = self.recommended.alternative, event.per_week, to
+        mine, same, far = self.recommended.alternative, event.per_week, to
         instead = self._at(event, far).recommended.alternative
-        if instead == mine or near == far:
+        if instead == mine or same == far:
             return None
         for _ in range(30):
-            middle = (near + far) / 2
+            middle = (same + far) / 2
             found = self._at(event, middle).recommended.alternative
             if found == mine:
-                near = middle
+                same = middle
             else:
                 far, instead = middle, found
-        return Threshold(event.name, far, to > event.per_week, instead)
+        near = abs(far - event.per_week) <= NEAR * event.per_week
+        return Threshold(event.name, far, to > event.per_week, near, instead)
 
     def _at(self, event: Event, per_week: float) -> Advice:
         """The advice if the event happened so often."""
@@ -336,112 +261,45 @@ def advised(
         )
     if by not in COSTS:
         raise UserError(f"there is no cost {by!r}", do="one of " + ", ".join(COSTS))
-    events = _events(described)
-    alternatives, notes = _alternatives(described)
-    wanted = {_key(a, e): (a, e) for a in alternatives for e in events}
+    happening = events(described)
+    compared, notes = alternatives(described)
+    wanted = _wanted(described, compared)
     parts: dict[tuple[object, ...], Part] = {}
-    for n, (key, (alternative, event)) in enumerate(wanted.items()):
-        setup = _setup(described, alternative, event)
+    for n, (made, one) in enumerate(wanted.items()):
         results = []
         for k in range(replications):
             if report is not None:
                 report(n * replications + k, len(wanted) * replications)
-            results.append(simulate(attrs.evolve(setup, seed=seed + k)).measures)
-        parts[key] = {name: tuple(m[name] for m in results) for name in results[0]}
+            results.append(simulate(attrs.evolve(one, seed=seed + k)).measures)
+        parts[made] = {name: tuple(m[name] for m in results) for name in results[0]}
     cost = COSTS[by]
     costed = [
-        Costed(a, {e.name: parts[_key(a, e)] for e in events}, events, cost) for a in alternatives
+        Costed(a, {e.name: parts[key(a, e)] for e in happening}, happening, cost) for a in compared
     ]
-    return Advice(described, seed, replications, cost, events, _by_cost(costed), notes)
+    notes += _shortened(described, compared)
+    return Advice(described, seed, replications, cost, happening, _by_cost(costed), notes)
 
 
-def _events(described: Described) -> tuple[Event, ...]:
-    week, slow = described.week, described.slow_ms
-    found = [
-        Event(
-            "deploy",
-            "rolling-restart",
-            week.deploys,
-            True,
-            False,
-            {"changed_members": described.members},
-        ),
-        Event("bounce", "bounce", week.bounces, True, False, {}),
-        Event("crash", "crash", week.crashes, True, False, {}),
-    ]
-    if slow:
-        found.append(
-            Event("slow message", "slow-message", week.slow, False, True, {"stall_ms": slow})
-        )
-    if week.hangs:
-        found.append(Event("hang", "slow-message", week.hangs, False, True, {"stall_ms": HOUR_MS}))
-    if described.disturbed:
-        found.append(Event(STEADY, "steady", HOURS_OF_A_WEEK, True, False, {}, until_rest=False))
-    return tuple(found)
+def expected_seconds(described: Described, replications: int) -> float:
+    """How long `advised` takes, roughly."""
+    wanted = _wanted(described, alternatives(described)[0])
+    return replications * sum(map(expected_s, wanted.values()))
 
 
-def _alternatives(described: Described) -> tuple[list[Alternative], tuple[str, ...]]:
-    """All combinations of protocols and timeouts, and remarks about those that are left out."""
-    notes = []
-    sessions = {SHORT_SESSION_MS, DEFAULT_SESSION_MS}
-    # The session began with the last heartbeat, and the process has to join, too.
-    above = _rounded_up(1.2 * described.restart_ms + 2 * DEFAULT_HEARTBEAT_MS, 5_000)
-    if above <= MOST_SESSION_MS:
-        sessions.add(max(above, LEAST_SESSION_MS))
-    else:
-        notes.append(
-            f"A restart of {described.restart_ms / 1000:g} s is longer than"
-            " group.max.session.timeout.ms allows by default (1,800,000 ms): static membership"
-            " cannot bridge it unless the broker's setting is raised."
-        )
-    polls = {DEFAULT_POLL_MS} if described.slow_ms < DEFAULT_POLL_MS else set()
-    if described.slow_ms:
-        above = max(_rounded_up(1.2 * described.slow_ms, 30_000), LEAST_POLL_MS)
-        if not polls or described.week.hangs:
-            polls.add(above)
-        notes.append(
-            "max.poll.interval.ms must be longer than the slowest message: else the next owner gets"
-            " the message, and is too slow, too. It is also the rebalance timeout: a round waits"
-            " for a member that works on such a message up to that long."
-        )
-    return [
-        Alternative(variant, session, min(DEFAULT_HEARTBEAT_MS, session / 3), poll)
-        for variant in PROTOCOLS
-        for session in sorted(sessions)
-        for poll in sorted(polls)
-    ], tuple(notes)
+def _wanted(
+    described: Described, compared: Sequence[Alternative]
+) -> dict[tuple[object, ...], Setup]:
+    """The simulations, each once: that of the last alternative, since what the group has now is the
+    first one and may be odd.
+    """
+    return {key(a, e): setup(described, a, e) for a in compared for e in events(described)}
 
 
-def _rounded_up(value: float, step: int) -> float:
-    return float(math.ceil(value / step) * step)
-
-
-def _key(alternative: Alternative, event: Event) -> tuple[object, ...]:
-    """What a simulation of the event depends on."""
-    session = (alternative.session_timeout_ms, alternative.heartbeat_interval_ms)
+def _shortened(described: Described, compared: Sequence[Alternative]) -> tuple[str, ...]:
+    least = min(away_ms(described, a) for a in compared)
+    if least == described.restart_ms:
+        return ()
     return (
-        event.name,
-        alternative.variant,
-        session if event.of_session else None,
-        alternative.max_poll_interval_ms if event.of_poll else None,
-    )
-
-
-def _setup(described: Described, alternative: Alternative, event: Event) -> Setup:
-    """The simulation of one event under one alternative."""
-    restarts_s = described.members * (described.restart_ms + 60_000) / 1000
-    return Setup(
-        variant=alternative.variant,
-        scenario=event.scenario,
-        members=described.members,
-        partitions=described.partitions,
-        seconds=7_200 + restarts_s if event.until_rest else HOUR_MS / 1000,
-        until_rest=event.until_rest,
-        assumptions=described.assumptions,
-    ).with_(
-        session_timeout_ms=alternative.session_timeout_ms,
-        heartbeat_interval_ms=alternative.heartbeat_interval_ms,
-        max_poll_interval_ms=alternative.max_poll_interval_ms,
-        restart_ms=described.restart_ms,
-        **event.changes,
+        f"Absences of more than {least / 60_000:.0f} min are simulated as that long, plus what a"
+        " longer session adds: by then the others have the partitions, and nothing more changes.",
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -13,13 +12,17 @@ from rich.text import Text
 from groupcheck.oracles.simulate import intervals
 from groupcheck.oracles.simulate.document import assumptions, interval, number
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
-from groupcheck.oracles.simulate.uses.advice import (
+from groupcheck.oracles.simulate.uses.advice import Advice, Costed, Threshold
+from groupcheck.oracles.simulate.uses.advice_group import (
+    DEFAULT_HEARTBEAT_MS,
     DEFAULT_POLL_MS,
-    Advice,
+    DEFAULT_SESSION_MS,
+    DESCRIBED,
+    TIMEOUTS,
+    UNUSED,
     Alternative,
-    Costed,
-    Event,
 )
+from groupcheck.oracles.simulate.uses.advice_week import Event
 from groupcheck.oracles.simulate.view import duration
 
 SCHEMA = "groupcheck.advise/1"
@@ -40,6 +43,8 @@ def document(advice: Advice) -> dict[str, Any]:
         "partitions": group.partitions,
         "restart_ms": group.restart_ms,
         "slow_ms": group.slow_ms,
+        "outage_ms": group.outage_ms,
+        "now": None if group.now is None else _alternative(group.now),
         "cost": advice.cost.measure,
         "seed": advice.seed,
         "replications": advice.replications,
@@ -55,6 +60,7 @@ def document(advice: Advice) -> dict[str, Any]:
                 "event": t.event,
                 "per_week": number(t.per_week),
                 "when": "more often" if t.more else "less often",
+                "near": t.near,
                 "instead": _alternative(t.instead),
             }
             for t in advice.thresholds
@@ -71,6 +77,7 @@ def _costed(advice: Advice, c: Costed) -> dict[str, Any]:
     return {
         **_alternative(c.alternative),
         "recommended": c is advice.recommended,
+        "now": c is advice.now,
         "as_good_as_the_best": c in advice.equals,
         "cost_per_week": interval(intervals.mean(c.values)),
         "more_than_the_best": interval(advice.more_than_best(c)),
@@ -81,10 +88,15 @@ def _costed(advice: Advice, c: Costed) -> dict[str, Any]:
 
 
 def named(a: Alternative) -> str:
-    """An alternative in a few words; Kafka's default of max.poll.interval.ms is not named."""
-    poll = f", max.poll {a.max_poll_interval_ms / 1000:g} s"
-    usual = a.max_poll_interval_ms == DEFAULT_POLL_MS
-    return f"{WORDS[a.variant]}, session {a.session_timeout_ms / 1000:g} s{'' if usual else poll}"
+    """An alternative in a few words; Kafka's defaults of heartbeat.interval.ms and
+    max.poll.interval.ms are not named.
+    """
+    words = f"{WORDS[a.variant]}, session {a.session_timeout_ms / 1000:g} s"
+    if a.heartbeat_interval_ms != DEFAULT_HEARTBEAT_MS:
+        words += f", heartbeat {a.heartbeat_interval_ms / 1000:g} s"
+    if a.max_poll_interval_ms != DEFAULT_POLL_MS:
+        words += f", max.poll {a.max_poll_interval_ms / 1000:g} s"
+    return words
 
 
 def amount(advice: Advice, found: Interval) -> str:
@@ -97,107 +109,184 @@ def amount(advice: Advice, found: Interval) -> str:
 
 
 def _rate(per_week: float) -> str:
-    return f"{per_week:,.0f}" if per_week >= 10 else f"{per_week:.2g}"
+    shown = f"{per_week:,.0f}" if per_week >= 10 else f"{per_week:.2g}"
+    return "once" if shown == "1" else f"{shown} times"
 
 
 def sentences(advice: Advice) -> Iterator[str]:
     """Why it is recommended, and when something else would be."""
-    best, mine, usual = advice.best, advice.recommended, advice.default
-    if mine is not best:
+    best, mine, usual, now = advice.best, advice.recommended, advice.default, advice.now
+    if advice.idle:
+        yield (
+            "Nothing that was described costs anything, whatever the settings are. Say what happens"
+            " to the group, as in --deploys-per-week 5."
+        )
+    elif mine is not best:
         more = advice.more_than_best(mine)
+        base = "of Kafka's defaults" if advice.described.now is None else "of what you have now"
         yield (
             f"The cheapest alternative is {named(best.alternative)}. The recommended one costs"
             f" {amount(advice, more)} more a week. That is within the uncertainty, or less than"
-            " 1 %, and it changes less of Kafka's defaults."
+            f" 1 %, and it changes less {base}."
         )
+    if now is mine:
+        yield "The recommended one is what you have now."
     if usual is None:
         yield "Kafka's defaults are no alternative here: the slow message is too long for them."
-    elif usual is not mine:
-        yield (
-            f"Kafka's defaults cost {amount(advice, intervals.mean(usual.values))} a week, this"
-            f" costs {amount(advice, intervals.mean(mine.values))}."
-        )
-    for t in advice.thresholds:
-        yield (
-            f"If a {t.event} came {'more' if t.more else 'less'} often than {_rate(t.per_week)}"
-            f" times a week, the recommendation would be: {named(t.instead)}."
-        )
+    for words, other in (("What you have now costs", now), ("Kafka's defaults cost", usual)):
+        if other is not None and other is not mine and not advice.idle:
+            yield (
+                f"{words} {amount(advice, intervals.mean(other.values))} a week, this costs"
+                f" {amount(advice, intervals.mean(mine.values))}."
+            )
+    yield from _short_session(advice)
+    yield from (_threshold(advice, t) for t in advice.thresholds)
     yield from advice.notes
+
+
+def _short_session(advice: Advice) -> Iterator[str]:
+    """What a session shorter than Kafka's default rests on, if nobody has described it."""
+    group, mine = advice.described, advice.recommended.alternative
+    if mine.session_timeout_ms < DEFAULT_SESSION_MS and not group.disturbed:
+        yield (
+            f"session.timeout.ms={mine.session_timeout_ms:.0f} is shorter than Kafka's default of"
+            " 45 s, which is there because members that work lose the coordinator for a while"
+            f" (KIP-735). It rests on these assumptions: {_outages(advice)} a week"
+            " (--outages-per-week, --outage), no loss and no pauses of processes (--set loss=SHARE,"
+            " --set pause_every_s=SECONDS)."
+        )
+
+
+def _threshold(advice: Advice, t: Threshold) -> str:
+    instead = f"the recommendation would be: {named(t.instead)}."
+    if t.near:
+        given = next(e.per_week for e in advice.events if e.name == t.event)
+        return (
+            f"The answer is not stable at {_several(given, t.event)} a week. With slightly"
+            f" {'more' if t.more else 'fewer'}, {instead}"
+        )
+    often = "more" if t.more else "less"
+    return f"If {_a(t.event)} came {often} often than {_rate(t.per_week)} a week, {instead}"
+
+
+def _a(name: str) -> str:
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def _several(rate: float, name: str) -> str:
+    many = name + ("es" if name.endswith("sh") else "s")
+    return f"{rate:g} {name if rate == 1 else many}"
+
+
+def _outages(advice: Advice) -> str:
+    group = advice.described
+    return f"{_several(group.week.outages, 'outage')} of {_time(group.outage_ms)}"
+
+
+def _time(ms: float) -> str:
+    return duration(ms)(ms)
+
+
+def told(advice: Advice) -> str:
+    """The group as it was described, and how it was simulated."""
+    group = advice.described
+    week = group.week
+    happens = [
+        _several(week.deploys, "deploy"),
+        _several(week.bounces, "bounce"),
+        _several(week.crashes, "crash"),
+        _outages(advice),
+        _several(week.slow, "slow message")
+        + (f" of {_time(group.slow_ms)}" if group.slow_ms else ""),
+        _several(week.hangs, "hang"),
+    ]
+    now = "" if group.now is None else f" You have now: {named(group.now)}."
+    return (
+        f"{_several(group.members, 'member')}, {_several(group.partitions, 'partition')}, restarts"
+        f" of {_time(group.restart_ms)}; a week has {', '.join(happens)}; seed {advice.seed},"
+        f" {advice.replications} replications (means, 95 % t intervals).{now}"
+    )
+
+
+def cost_told(advice: Advice) -> str:
+    """What counts as cost, and what the marks of alternatives mean."""
+    now = ", *: what you have now" if advice.now is not None else ""
+    return f"Cost: {advice.cost.doc} (->: recommended, =: as good as the cheapest one{now})."
+
+
+def assumed(advice: Advice) -> str:
+    """The assumptions that no alternative and no description replaces."""
+    return "Assumptions (--set NAME=VALUE changes one): " + ", ".join(
+        f"{name}={value if isinstance(value, str) else format(value, 'g')}"
+        for name, value in assumptions(advice.described.assumptions).items()
+        if name not in (*TIMEOUTS, *DESCRIBED, *UNUSED)
+    )
 
 
 def view(advice: Advice) -> RenderableType:
     """The answer for people: recommendation, alternatives, costs of each event, reasons."""
-    group, mine = advice.described, advice.recommended
-    told = (
-        f"{group.members} members, {group.partitions} partitions, restarts of"
-        f" {duration(group.restart_ms)(group.restart_ms)}; {_week(advice)}; seed {advice.seed},"
-        f" {advice.replications} replications (means, 95 % t intervals)"
-    )
-    properties = "\n".join(f"  {name}={value}" for name, value in mine.alternative.settings.items())
-    assumed = ", ".join(
-        f"{name}={value if isinstance(value, str) else format(value, 'g')}"
-        for name, value in assumptions(group.assumptions).items()
-        if name not in SET_HERE
-    )
+    mine = advice.recommended.alternative
     return Group(
-        Text(f"Recommended: {named(mine.alternative)}", "bold"),
-        Text(told),
-        Text(f"\n{properties}\n"),
-        Text(f"Cost: {advice.cost.doc}."),
-        _alternatives(advice),
-        Text("\nWhat one event costs, and what its week costs:"),
-        _events(advice),
+        Text(f"Recommended: {named(mine)}", "bold"),
+        Text(told(advice)),
+        Text("\n" + "\n".join(f"  {name}={value}" for name, value in mine.settings.items()) + "\n"),
+        Text(cost_told(advice)),
+        _table(*alternatives_table(advice)),
+        Text("\n" + EVENTS_TOLD),
+        _table(*events_table(advice)),
         Text("\n" + "\n".join(sentences(advice))),
-        Text("\nAssumptions (--set NAME=VALUE changes one): " + assumed),
+        Text("\n" + assumed(advice)),
     )
 
 
-SET_HERE = (
-    "heartbeat_interval_ms",
-    "session_timeout_ms",
-    "max_poll_interval_ms",
-    "restart_ms",
-    "changed_members",
-    "stall_ms",
-)
+EVENTS_TOLD = "What one event costs, and what its week costs:"
 
 
-def _week(advice: Advice) -> str:
-    week = attrs.asdict(advice.described.week, recurse=False)
-    return "a week has " + ", ".join(f"{rate:g} {name}" for name, rate in week.items())
-
-
-def _table(*columns: str) -> Table:
+def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(columns[0])
     for column in columns[1:]:
         table.add_column(column, justify="right")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
-def _alternatives(advice: Advice) -> Table:
-    table = _table("alternative", "a week", "rounds", "longest pause")
-    for c in advice.costed:
-        mark = "-> " if c is advice.recommended else " = " if c in advice.equals else "   "
-        table.add_row(
-            mark + named(c.alternative),
+def alternatives_table(advice: Advice) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The heads, and a row for each alternative, with its mark."""
+    return ("alternative", "a week", "rounds", "longest pause"), [
+        (
+            _marked(advice, c),
             amount(advice, intervals.mean(c.values)),
             f"{intervals.mean(c.summed('rounds')).mean:,.1f}",
-            duration(c.longest_pause_ms)(c.longest_pause_ms),
+            _time(c.longest_pause_ms),
         )
-    return table
+        for c in advice.costed
+    ]
 
 
-def _events(advice: Advice) -> Table:
-    shown = [advice.recommended]
-    if advice.default is not None and advice.default is not advice.recommended:
-        shown.append(advice.default)
-    names = ["recommended", "Kafka's defaults"][: len(shown)]
-    table = _table("event", "a week", *(f"{n}, {what}" for n in names for what in ("one", "week")))
-    for event in advice.events:
-        cells = [cell for c in shown for cell in _of(advice, c, event)]
-        table.add_row(event.name, f"{event.per_week:g}", *cells)
-    return table
+def _marked(advice: Advice, c: Costed) -> str:
+    mark = "-> " if c is advice.recommended else " = " if c in advice.equals else "   "
+    return mark + named(c.alternative) + (" *" if c is advice.now else "")
+
+
+def events_table(advice: Advice) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The heads, and a row for each event: what it costs under the recommended alternative, and
+    under what the group has now, or else under Kafka's defaults.
+    """
+    mine = advice.recommended
+    others = (("now", advice.now), ("Kafka's defaults", advice.default))
+    compared = [(name, c) for name, c in others if c is not None and c is not mine]
+    shown = [("recommended", mine), *compared[:1]]
+    heads = (f"{name}, {what}" for name, _ in shown for what in ("one", "week"))
+    return ("event", "a week", *heads), [
+        (
+            event.name,
+            f"{event.per_week:g}",
+            *(cell for _, c in shown for cell in _of(advice, c, event)),
+        )
+        for event in advice.events
+    ]
 
 
 def _of(advice: Advice, c: Costed, event: Event) -> tuple[str, str]:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from groupcheck.oracles.simulate import intervals
 from groupcheck.oracles.simulate.uses.advice import Advice
-from groupcheck.oracles.simulate.uses.advice_document import amount, named, sentences
+from groupcheck.oracles.simulate.uses.advice_document import named
 from groupcheck.oracles.simulate.uses.plots import (
     fixed,
     kind,
     needed,
     saved,
-    write_page,
     write_picture,
 )
-from groupcheck.oracles.simulate.view import duration
 
 MOST_BARS = 24
 
@@ -50,27 +47,3 @@ def drawn(advice: Advice, format: str) -> bytes:
 def write_plot(advice: Advice, path: Path) -> None:
     """Writes the picture. Raises `UserError`."""
     write_picture(drawn(advice, kind(path)), path)
-
-
-def write_html(advice: Advice, path: Path) -> None:
-    """Writes one page with the recommendation, the picture and the alternatives."""
-    mine = advice.recommended.alternative
-    rows = [
-        [
-            named(c.alternative),
-            amount(advice, intervals.mean(c.values)),
-            f"{intervals.mean(c.summed('rounds')).mean:,.1f}",
-            duration(c.longest_pause_ms)(c.longest_pause_ms),
-        ]
-        for c in advice.costed
-    ]
-    settings = [f"{name}={value}" for name, value in mine.settings.items()]
-    write_page(
-        path,
-        f"Recommended: {named(mine)}",
-        drawn(advice, "svg"),
-        [*settings, f"Seed {advice.seed}, {advice.replications} replications, 95 % t intervals."],
-        ("alternative", "a week", "rounds", "longest pause"),
-        rows,
-        list(sentences(advice)),
-    )

@@ -8,9 +8,11 @@ from pathlib import Path
 from groupcheck.oracles.show.files import not_read
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import answer, say
-from groupcheck.oracles.simulate.assumptions import with_settings
-from groupcheck.oracles.simulate.uses import advice_document, advice_plot, plots
-from groupcheck.oracles.simulate.uses.advice import Described, Week, advised
+from groupcheck.oracles.simulate.uses import advice_document, advice_page, advice_plot, plots
+from groupcheck.oracles.simulate.uses.advice import advised, expected_seconds
+from groupcheck.oracles.simulate.uses.advice_group import Described, Week, given
+
+LONG_S = 60.0  # from so many expected seconds on, people are told before
 
 
 def run(
@@ -19,11 +21,14 @@ def run(
     partitions: int | None,
     restart: float,
     slow_message: float,
+    outage: float,
     deploys: float,
     bounces: float,
     crashes: float,
+    outages: float,
     slow_per_week: float,
     hangs: float,
+    now: str | None,
     by: str,
     replications: int,
     seed: int,
@@ -41,16 +46,29 @@ def run(
         plots.needed("--plot")
     if html is not None:
         plots.needed("--html")
+    assumptions, has = given(dict(settings), now)
     described = Described(
         members=members,
         partitions=partitions or members,
         restart_ms=restart,
+        outage_ms=outage,
         slow_ms=slow_message,
         week=Week(
-            deploys=deploys, bounces=bounces, crashes=crashes, slow=slow_per_week, hangs=hangs
+            deploys=deploys,
+            bounces=bounces,
+            crashes=crashes,
+            outages=outages,
+            slow=slow_per_week,
+            hangs=hangs,
         ),
-        assumptions=with_settings(dict(settings)),
+        now=has,
+        assumptions=assumptions,
     )
+    if replications > 1 and (seconds := expected_seconds(described, replications)) > LONG_S:
+        say(
+            f"about {seconds / 60:.0f} min of simulations; fewer --members or --replications, or a"
+            " shorter --restart or --slow-message, make them fewer"
+        )
 
     def told(done: int, total: int, seconds: float) -> str:
         left = f", about {seconds / done * (total - done):.0f} s left" if done > 9 else ""
@@ -59,7 +77,7 @@ def run(
     with reports(told) as report:
         found = advised(described, by=by, replications=replications, seed=seed, report=report)
     answer(lambda: advice_document.document(found), lambda: advice_document.view(found), as_json)
-    for path, writes in ((plot, advice_plot.write_plot), (html, advice_plot.write_html)):
+    for path, writes in ((plot, advice_plot.write_plot), (html, advice_page.write_html)):
         if path is not None:
             writes(found, path)
             say(f"wrote {path}")

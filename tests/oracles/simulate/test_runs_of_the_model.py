@@ -32,12 +32,21 @@ VARIANTS = (
     "async_server",
     "connect",
 )
-SCENARIOS = ("scale-out", "crash", "sick-host", "bounce", "rolling-restart", "cold-start")
+SCENARIOS = (
+    "scale-out",
+    "crash",
+    "sick-host",
+    "outage",
+    "bounce",
+    "rolling-restart",
+    "cold-start",
+)
 # Short enough that timers fire before the run ends.
 SHORT: dict[str, str | float] = {
     "max_poll_interval_ms": 20_000,
     "stall_ms": "uniform:30000,40000",
     "session_timeout_ms": 12_000,
+    "pause_ms": 20_000,
     "metadata_max_age_ms": 20_000,
     "rebalance_delay_ms": 15_000,
 }

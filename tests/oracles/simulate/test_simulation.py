@@ -123,6 +123,15 @@ def test_a_crash_is_noticed_after_the_session_timeout() -> None:
         assert timeout - 3_100 <= found.settled_ms <= timeout + 4_500
 
 
+def test_an_outage_costs_an_eager_group_two_rounds_unless_the_session_outlasts_it() -> None:
+    outage = SMALL.with_(scenario="outage", pause_ms=30_000, session_timeout_ms=45_000)
+    calm = simulate(outage)
+    assert (calm.rounds, calm.false_expiries, calm.lag.stopped_partitions) == (0, 0, 0)
+    short = simulate(outage.with_(session_timeout_ms=10_000))
+    assert (short.rounds, short.false_expiries) == (2, 1)
+    assert short.paused_members == outage.members and short.settled_ms > 30_000
+
+
 def test_a_cold_start_waits_for_the_initial_delay() -> None:
     found = simulate(SMALL.with_(scenario="cold-start", start_spread_ms=0))
     assert found.longest_start_ms == pytest.approx(6_000, abs=100)  # it is extended once
