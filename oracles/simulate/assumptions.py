@@ -15,6 +15,7 @@ import attrs
 from attrs import field, frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.errors import shown
 from groupcheck.oracles.simulate.distributions import Distribution, distribution
 
 
@@ -213,6 +214,6 @@ def with_settings(given: Mapping[str, str | float], base: Assumptions | None = N
             )
         try:
             changed[name] = float(value) if known.type in (float, "float") else distribution(value)
-        except ValueError:
-            raise UserError(f"{value!r} is not a number", where=name) from None
+        except (ValueError, OverflowError):
+            raise UserError(f"{shown(value)[:60]} is not a number", where=name) from None
     return attrs.evolve(base, **changed)

@@ -28,6 +28,7 @@ COLUMNS = {
     "seed": "int64",
     "replications": "int32",
     "settings": "string",
+    "max_seconds": "float64",
     "measure": "string",
     "mean": "float64",
     "low": "float64",
@@ -57,6 +58,7 @@ def simulation_row(cell: SimulationCell, outcome: Outcome, grid_name: str) -> di
         "seed": setup.seed,
         "replications": q.replications,
         "settings": {k: v for k, v in q.fields.items() if k not in SETUP},
+        "max_seconds": q.max_seconds,
         "at_most": dict(q.at_most),
         "expected": cell.expect,
         "verdict": outcome.verdict,
@@ -76,7 +78,7 @@ def simulation_row(cell: SimulationCell, outcome: Outcome, grid_name: str) -> di
 
 def long_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """One row for each cell and measure, with the names of `COLUMNS`; one without a measure for a
-    cell that failed.
+    cell that failed or reached its limit.
     """
     for row in rows:
         settings = json.dumps(row["settings"], sort_keys=True)
