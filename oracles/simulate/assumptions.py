@@ -18,6 +18,19 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.engine.errors import shown
 from groupcheck.oracles.simulate.distributions import Distribution, distribution
 
+COUNTS = ("changed_members", "added_partitions")
+"""Whole numbers from 1 up."""
+FROM_1_MS = (
+    "heartbeat_interval_ms",
+    "session_timeout_ms",
+    "max_poll_interval_ms",
+    "request_timeout_ms",
+    "metadata_max_age_ms",
+)
+"""Settings of the client, which takes them in whole milliseconds (ConsumerConfig). What happens
+every 0 ms would not let the time go on.
+"""
+
 
 def _number(default: float, doc: str) -> Any:
     return field(default=default, converter=float, metadata=_doc(doc))
@@ -159,16 +172,17 @@ class Assumptions:
             value = getattr(self, name)
             if isinstance(value, float) and not 0 <= value < 1e15:
                 raise UserError(f"{name} is {value:g}, not a number from 0 up", where="assumptions")
-        for name in (
-            "heartbeat_interval_ms",
-            "session_timeout_ms",
-            "max_poll_interval_ms",
-            "capacity_per_s",
-            "bytes_per_ms",
-            "changed_members",
-        ):
+        for name in ("capacity_per_s", "bytes_per_ms"):
             if not getattr(self, name):
                 raise UserError(f"{name} is 0", where="assumptions", do="give more than 0")
+        for name in FROM_1_MS:
+            if (value := getattr(self, name)) < 1:
+                raise UserError(f"{name} is {value:g}, less than 1 ms", where="assumptions")
+        for name in COUNTS:
+            if (value := getattr(self, name)) < 1 or not value.is_integer():
+                raise UserError(
+                    f"{name} is {value:g}, not a whole number from 1 up", where="assumptions"
+                )
         if self.loss >= 1:
             raise UserError(
                 f"loss is {self.loss:g}", where="assumptions", do="give a share below 1, as in 0.01"

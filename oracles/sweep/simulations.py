@@ -25,6 +25,7 @@ from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.simulate.clock import OutOfTime
 from groupcheck.oracles.simulate.compare import MOST_SEED, compare
+from groupcheck.oracles.simulate.document import number
 from groupcheck.oracles.simulate.setup import MEASURES
 from groupcheck.oracles.simulate.simulation import admitted
 from groupcheck.oracles.sweep.choices import kept, listed
@@ -104,7 +105,7 @@ class Simulation:
 
 
 def _finite(value: float | None) -> float | None:
-    return round(value, 6) if value is not None and math.isfinite(value) else None
+    return number(value) if value is not None else None
 
 
 def _why(name: str, found: tuple[float | None, ...], at_most: Mapping[str, float]) -> str:

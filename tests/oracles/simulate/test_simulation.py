@@ -190,7 +190,12 @@ def test_the_leaders_answer_grows_with_the_group_and_is_written_as_kafka_writes_
         ({"records_per_s": "100"}, "grow for ever"),
         ({"records_per_s": "x"}, "not a number"),
         ({"capacity_per_s": "nan"}, "not a number"),
-        ({"changed_members": "0"}, "is 0"),
+        ({"changed_members": "0"}, "whole number"),
+        ({"changed_members": "0.5"}, "changed_members is 0.5, not a whole number from 1"),
+        ({"changed_members": "1.7"}, "whole number"),
+        ({"added_partitions": "1.5"}, "whole number"),
+        ({"heartbeat_interval_ms": "1e-9", "retry_backoff_ms": "0"}, "less than 1 ms"),
+        ({"metadata_max_age_ms": "0"}, "less than 1 ms"),
     ],
 )
 def test_an_assumption_that_cannot_be_is_an_error_of_the_user(
