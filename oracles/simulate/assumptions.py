@@ -26,14 +26,22 @@ FROM_1_MS = (
     "max_poll_interval_ms",
     "request_timeout_ms",
     "metadata_max_age_ms",
+    "new_member_timeout_ms",
 )
-"""Settings of the client, which takes them in whole milliseconds (ConsumerConfig). What happens
-every 0 ms would not let the time go on.
+"""Kafka takes them in whole milliseconds (ConsumerConfig, GroupMetadata). What happens every 0 ms
+would not let the time go on.
 """
+MOST_OTHERS = 100_000  # per second: far more than the coordinator's one thread can serve
+LEAST_GAP_S = 0.1  # between two pauses of a process
 
 
 def _number(default: float, doc: str) -> Any:
-    return field(default=default, converter=float, metadata=_doc(doc))
+    return field(default=default, converter=_positive_zero, metadata=_doc(doc))
+
+
+def _positive_zero(value: float) -> float:
+    """The number; 0.0 for -0.0, which nobody means."""
+    return float(value) + 0.0
 
 
 def _doc(text: str) -> dict[str, str]:
@@ -92,7 +100,7 @@ class Assumptions:
     )
     bytes_per_ms: float = _number(100_000, "How fast a large answer goes over the network.")
     other_requests_per_s: float = _number(
-        0, "Requests of other groups that the same coordinator serves."
+        0, "Requests of other groups that the same coordinator serves, up to 100,000."
     )
     loss: float = _number(
         0, "The share of messages that are lost with their connection (0 to below 1)."
@@ -131,7 +139,9 @@ class Assumptions:
         " something, such as a database. 0: they share nothing.",
     )
     pause_every_s: float = _number(
-        0, "A whole process, its heartbeats too, stands still once in so long on average; 0: never."
+        0,
+        "A whole process, its heartbeats too, stands still once in so long on average, 0.1 or more;"
+        " 0: never.",
     )
     pause_ms: Distribution = field(
         default=distribution("lognormal:200,1"),
@@ -183,15 +193,30 @@ class Assumptions:
                 raise UserError(
                     f"{name} is {value:g}, not a whole number from 1 up", where="assumptions"
                 )
-        if self.loss >= 1:
-            raise UserError(
-                f"loss is {self.loss:g}", where="assumptions", do="give a share below 1, as in 0.01"
-            )
         if self.heartbeat_interval_ms >= self.session_timeout_ms:
             raise UserError(
                 f"heartbeat_interval_ms is {self.heartbeat_interval_ms:g}, and session_timeout_ms"
                 f" {self.session_timeout_ms:g} is no longer: Kafka's client refuses that",
                 where="assumptions",
+            )
+        self._check_rates()
+
+    def _check_rates(self) -> None:
+        if self.other_requests_per_s > MOST_OTHERS:
+            raise UserError(
+                f"other_requests_per_s is {self.other_requests_per_s:g}",
+                where="assumptions",
+                do=f"give at most {MOST_OTHERS:,}",
+            )
+        if 0 < self.pause_every_s < LEAST_GAP_S:
+            raise UserError(
+                f"pause_every_s is {self.pause_every_s:g}",
+                where="assumptions",
+                do=f"give 0, or at least {LEAST_GAP_S:g}",
+            )
+        if self.loss >= 1:
+            raise UserError(
+                f"loss is {self.loss:g}", where="assumptions", do="give a share below 1, as in 0.01"
             )
         if self.records_per_s >= self.capacity_per_s:
             raise UserError(

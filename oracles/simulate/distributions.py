@@ -108,7 +108,7 @@ def distribution(text: str | float | Distribution) -> Distribution:
             f"unknown distribution {kind!r}", where=str(text), do="one of " + ", ".join(KINDS)
         )
     try:
-        numbers = tuple(float(part) for part in given.split(","))
+        numbers = tuple(float(part) + 0.0 for part in given.split(","))  # no -0.0
     except ValueError:
         numbers = ()
     usage = f"{kind}:" + ",".join(name.upper() for name in names)

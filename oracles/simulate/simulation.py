@@ -129,11 +129,18 @@ def _calm(a: Assumptions) -> Assumptions:
 
 
 def _warm_up(group: Group, running: int, a: Assumptions) -> None:
-    """The first members join and come to rest; then the time of the scenario begins."""
+    """The first members join and come to rest; then the time of the scenario begins. Raises
+    `UserError` if they do not.
+    """
     for index in range(running):
         group.members.start(index)
     group.clock.run(WARM_UP_MS)
-    assert not running or _rests(group)
+    if running and not _rests(group):
+        raise UserError(
+            "a group with these timeouts does not even come to rest where nothing takes time",
+            where="assumptions",
+            do="give longer ones, such as heartbeat_interval_ms=3000 and session_timeout_ms=45000",
+        )
     group.clock.reset()
     group.observer.begin()
     group.assumptions = a

@@ -192,7 +192,7 @@ def _bounds(given: Mapping[str, float], where: str) -> dict[str, float]:
         if not 0 <= most <= LARGEST_BOUND:
             told = f"{name} is {shown(most)[:60]}, not a number from 0 to {LARGEST_BOUND:g}"
             raise UserError(told, where=where)
-    return {name: float(most) for name, most in given.items()}
+    return {name: float(most) + 0.0 for name, most in given.items()}  # no -0.0
 
 
 def _max_seconds(limits: LimitsGiven, where: str) -> float | None:

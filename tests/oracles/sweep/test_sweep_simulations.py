@@ -243,3 +243,12 @@ def test_an_error_lists_the_keys_that_a_filter_may_have() -> None:
     keys = {"variant": "classic", "members": 3, "partitions": 3, "scenario": "crash", **many}
     with pytest.raises(UserError, match=r"choose one of variant, .*group_age_s"):
         sweep_of({**keys, "only": {"xyzzy": 1}})
+
+
+def test_one_cell_of_one_run_is_singular(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = '[[simulate]]\nvariant = "classic"\nmembers = 3\nreplications = 1\n'
+    code, _ = swept(tmp_path, text)
+    told = capsys.readouterr().out
+    assert code == 0 and "1 cell: 1 holds" in told and "holds  1 run  simulate" in told
