@@ -30,6 +30,7 @@ PLAIN: dict[type[Any], str] = {
 }
 FEW: Any = validators.max_len(MOST)
 POSITIVE = validators.optional([validators.gt(0), validators.lt(2**62)])
+EXACT = validators.optional([validators.gt(0), validators.lt(2**53)])  # as a float of a table
 MOST_REPLICATIONS = 1_000
 
 
@@ -38,7 +39,7 @@ class LimitsGiven:
     """Limits of each cell; None: not given. Of a simulation only the seconds count."""
 
     max_states: int | None = field(default=None, validator=POSITIVE)
-    max_seconds: float | None = field(default=None, validator=POSITIVE)
+    max_seconds: float | None = field(default=None, validator=EXACT)
     # of resident memory
     max_memory: Size | None = field(default=None, validator=POSITIVE)  # type: ignore[assignment]
 
