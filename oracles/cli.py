@@ -323,8 +323,9 @@ def bugs(
 )
 def sweep(**options: Any) -> int:
     """Run every check that FILE describes: combinations of variants, scopes, faults, mutations and
-    invariants. FILE is TOML or YAML (docs/sweep.md), or sample:sweep. The results are sweep.parquet
-    and sweep.html in --out.
+    invariants; and every simulation (as of the command simulate) under its [[simulate]]. FILE is
+    TOML or YAML (docs/sweep.md), or sample:sweep. The results are sweep.parquet, sweep.html and,
+    with simulations, simulations.parquet in --out.
 
     Exits with 1 if any check is violated, else with 3 if any is unknown, else with 0. A check whose
     verdict is the one that FILE expects counts as 0. A check that holds although FILE expects a

@@ -35,7 +35,7 @@ SCENARIOS = (
         "groupcheck simulate --scenario crash --compare classic,cooperative --html crash.html",
     ),
 )
-@click.argument("variant", default="classic", shell_complete=names_of("variants"))
+@click.argument("variant", required=False, shell_complete=names_of("variants"))
 @click.option(
     "--compare",
     "compared",
@@ -56,13 +56,13 @@ SCENARIOS = (
     default=100,
     show_default=True,
     metavar="N",
-    help="Members that the group has at most.",
+    help="Members that the group has at most (up to 100,000).",
 )
 @click.option(
     "--partitions",
     type=POSITIVE,
     metavar="N",
-    help="Partitions of its one topic. Default: as many as members.",
+    help="Partitions of its one topic, up to 100,000. Default: as many as members.",
 )
 @click.option(
     "--replications",
@@ -96,7 +96,8 @@ SCENARIOS = (
     "--sensitivity",
     "moves",
     is_flag=True,
-    help="How the ratio of the longest pauses of two variants moves with each assumption.",
+    help="How the ratio of the longest pauses of two variants moves with each assumption, over as"
+    " many runs as they are compared with.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.simulate/1)."
@@ -109,7 +110,7 @@ SCENARIOS = (
 )
 def simulate(**options: Any) -> int:
     """What a rebalance costs: how long members pause, what piles up, until when, and with how many
-    requests.
+    requests. VARIANT is classic by default.
 
     The rules of the model run under a clock, in groups of thousands. How long everything takes is
     an assumption that you can change; the answer lists all of them.

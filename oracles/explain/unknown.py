@@ -11,15 +11,16 @@ from groupcheck.oracles.printable import printable
 FEW = 12  # an error lists up to this many names
 
 
-def one_of(kind: str, name: str, known: Iterable[str], listed: str = "") -> UserError:
+def one_of(kind: str, name: str, known: Iterable[str], listed: str | None = "") -> UserError:
     """The error for a name that does not exist: suggests the nearest name, or lists the names.
-    `listed`: what `groupcheck list` takes to list them, if that is not the plural of the kind.
+    `listed`: what `groupcheck list` takes to list them, if that is not the plural of the kind;
+    None if it lists no such names.
     """
     there, name = list(known), str(name)
     near = get_close_matches(name, there, 1)
     every = (
         f"choose one of {', '.join(there)}"
-        if len(there) <= FEW
+        if len(there) <= FEW or listed is None
         else f"groupcheck list {listed or f'{kind}s'} shows all {len(there)}"
     )
     hint = f"did you mean {near[0]}?" if near else every if there else f"there are no {kind}s yet"

@@ -15,11 +15,33 @@ import attrs
 from attrs import field, frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.errors import shown
 from groupcheck.oracles.simulate.distributions import Distribution, distribution
+
+COUNTS = ("changed_members", "added_partitions")
+"""Whole numbers from 1 up."""
+FROM_1_MS = (
+    "heartbeat_interval_ms",
+    "session_timeout_ms",
+    "max_poll_interval_ms",
+    "request_timeout_ms",
+    "metadata_max_age_ms",
+    "new_member_timeout_ms",
+)
+"""Kafka takes them in whole milliseconds (ConsumerConfig, GroupMetadata). What happens every 0 ms
+would not let the time go on.
+"""
+MOST_OTHERS = 100_000  # per second: far more than the coordinator's one thread can serve
+LEAST_GAP_S = 0.1  # between two pauses of a process
 
 
 def _number(default: float, doc: str) -> Any:
-    return field(default=default, converter=float, metadata=_doc(doc))
+    return field(default=default, converter=_positive_zero, metadata=_doc(doc))
+
+
+def _positive_zero(value: float) -> float:
+    """The number; 0.0 for -0.0, which nobody means."""
+    return float(value) + 0.0
 
 
 def _doc(text: str) -> dict[str, str]:
@@ -78,7 +100,7 @@ class Assumptions:
     )
     bytes_per_ms: float = _number(100_000, "How fast a large answer goes over the network.")
     other_requests_per_s: float = _number(
-        0, "Requests of other groups that the same coordinator serves."
+        0, "Requests of other groups that the same coordinator serves, up to 100,000."
     )
     loss: float = _number(
         0, "The share of messages that are lost with their connection (0 to below 1)."
@@ -117,7 +139,9 @@ class Assumptions:
         " something, such as a database. 0: they share nothing.",
     )
     pause_every_s: float = _number(
-        0, "A whole process, its heartbeats too, stands still once in so long on average; 0: never."
+        0,
+        "A whole process, its heartbeats too, stands still once in so long on average, 0.1 or more;"
+        " 0: never.",
     )
     pause_ms: Distribution = field(
         default=distribution("lognormal:200,1"),
@@ -161,25 +185,41 @@ class Assumptions:
             value = getattr(self, name)
             if isinstance(value, float) and not 0 <= value < 1e15:
                 raise UserError(f"{name} is {value:g}, not a number from 0 up", where="assumptions")
-        for name in (
-            "heartbeat_interval_ms",
-            "session_timeout_ms",
-            "max_poll_interval_ms",
-            "capacity_per_s",
-            "bytes_per_ms",
-            "changed_members",
-        ):
+        for name in ("capacity_per_s", "bytes_per_ms"):
             if not getattr(self, name):
                 raise UserError(f"{name} is 0", where="assumptions", do="give more than 0")
-        if self.loss >= 1:
-            raise UserError(
-                f"loss is {self.loss:g}", where="assumptions", do="give a share below 1, as in 0.01"
-            )
+        for name in FROM_1_MS:
+            if (value := getattr(self, name)) < 1:
+                raise UserError(f"{name} is {value:g}, less than 1 ms", where="assumptions")
+        for name in COUNTS:
+            if (value := getattr(self, name)) < 1 or not value.is_integer():
+                raise UserError(
+                    f"{name} is {value:g}, not a whole number from 1 up", where="assumptions"
+                )
         if self.heartbeat_interval_ms >= self.session_timeout_ms:
             raise UserError(
                 f"heartbeat_interval_ms is {self.heartbeat_interval_ms:g}, and session_timeout_ms"
                 f" {self.session_timeout_ms:g} is no longer: Kafka's client refuses that",
                 where="assumptions",
+            )
+        self._check_rates()
+
+    def _check_rates(self) -> None:
+        if self.other_requests_per_s > MOST_OTHERS:
+            raise UserError(
+                f"other_requests_per_s is {self.other_requests_per_s:g}",
+                where="assumptions",
+                do=f"give at most {MOST_OTHERS:,}",
+            )
+        if 0 < self.pause_every_s < LEAST_GAP_S:
+            raise UserError(
+                f"pause_every_s is {self.pause_every_s:g}",
+                where="assumptions",
+                do=f"give 0, or at least {LEAST_GAP_S:g}",
+            )
+        if self.loss >= 1:
+            raise UserError(
+                f"loss is {self.loss:g}", where="assumptions", do="give a share below 1, as in 0.01"
             )
         if self.records_per_s >= self.capacity_per_s:
             raise UserError(
@@ -216,6 +256,6 @@ def with_settings(given: Mapping[str, str | float], base: Assumptions | None = N
             )
         try:
             changed[name] = float(value) if known.type in (float, "float") else distribution(value)
-        except ValueError:
-            raise UserError(f"{value!r} is not a number", where=name) from None
+        except (ValueError, OverflowError):
+            raise UserError(f"{shown(value)[:60]} is not a number", where=name) from None
     return attrs.evolve(base, **changed)

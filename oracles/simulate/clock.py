@@ -9,10 +9,16 @@ here, because what processes do next is not theirs to say: the rules of the mode
 from __future__ import annotations
 
 import heapq
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
 Event = Callable[..., None]
+
+
+class OutOfTime(Exception):
+    """A run has taken as long as it may."""
 
 
 class Clock:
@@ -20,6 +26,8 @@ class Clock:
 
     def __init__(self) -> None:
         self.now = 0.0
+        # The moment of `time.monotonic` (s) after which a run is given up.
+        self.deadline = math.inf
         self._order = 0
         self._heap: list[tuple[float, int, Event, tuple[Any, ...]]] = []
 
@@ -37,12 +45,16 @@ class Clock:
         return True
 
     def run(self, until_ms: float) -> None:
-        """Everything up to and including this time happens. `stop` ends it early."""
+        """Everything up to and including this time happens. `stop` ends it early. Raises
+        `OutOfTime` after the deadline.
+        """
         heap, pop = self._heap, heapq.heappop
         self._stopped = False
         while heap and heap[0][0] <= until_ms and not self._stopped:
             self.now, _, event, args = pop(heap)
             event(*args)
+            if time.monotonic() > self.deadline:
+                raise OutOfTime
         if not self._stopped:
             self.now = until_ms
 

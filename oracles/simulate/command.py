@@ -8,11 +8,12 @@ from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.variants import registry
+from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.files import not_read
 from groupcheck.oracles.show.parquet import needed
 from groupcheck.oracles.show.terminal import answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
-from groupcheck.oracles.simulate.compare import compare
+from groupcheck.oracles.simulate.compare import Comparison, compare
 from groupcheck.oracles.simulate.document import document
 from groupcheck.oracles.simulate.sensitivity import Sensitivity, deciding, sensitivity
 from groupcheck.oracles.simulate.setup import Setup
@@ -31,7 +32,7 @@ TWO_ORDERS = 100  # a ratio below this is explained without being asked for
 
 def run(
     *,
-    variant: str,
+    variant: str | None,
     compared: str | None,
     scenario: str,
     members: int,
@@ -51,7 +52,7 @@ def run(
     """Simulates one variant, or several side by side, and prints the answer. Raises `UserError`."""
     files = {"csv": csv, "parquet": parquet, "plot": plot, "html": html}
     _writable(files)
-    variants = compared.split(",") if compared else [variant]
+    variants = _variants(variant, compared)
     for name in variants:
         registry.load(name)  # an unknown name is an error before anything runs
     if len(set(variants)) < len(variants):
@@ -74,13 +75,7 @@ def run(
         for name in variants
     ]
     comparison = compare(setups, replications or (COMPARED if compared else 1), seed)
-    moved: Sensitivity | None = None
-    if moves:
-        moved = sensitivity((setups[0], setups[1]), replications=replications or 1, seed=seed)
-    elif len(setups) == 2:
-        found = comparison.ratio("longest_pause_ms", 1)
-        if found is not None and found.mean < TWO_ORDERS:
-            moved = deciding((setups[0], setups[1]), seed)
+    moved = _moved(comparison, moves) if len(setups) == 2 else None
 
     def shown() -> Any:
         from groupcheck.oracles.simulate.view import view
@@ -93,6 +88,42 @@ def run(
             WRITES[name](comparison, path)
             say(f"wrote {path}")
     return 0
+
+
+def _variants(variant: str | None, compared: str | None) -> list[str]:
+    """The names that are asked for, without a look at whether they exist."""
+    if compared is None:
+        return [variant or "classic"]
+    if variant is not None:
+        raise UserError(
+            f"{printable(variant)[:60]} stands beside --compare, which names all variants",
+            where="VARIANT",
+            do=f"write --compare {printable(f'{variant},{compared}')[:120]}, or leave one out",
+        )
+    return compared.split(",")
+
+
+def _moved(comparison: Comparison, asked: bool) -> Sensitivity | None:
+    """How the ratio of two variants moves: if that is asked with as many runs as they are compared
+    with, otherwise where the ratio is small, and in a small group. Raises `UserError` if it is
+    asked, and there is no ratio.
+    """
+    first, other = (row.setup for row in comparison.rows)
+    found = comparison.ratio("longest_pause_ms", 1)
+    if asked and found is None:
+        raise UserError(
+            f"the longest pauses of {first.variant} and {other.variant} have no ratio, since in"
+            " some run no member pauses, or a pause does not end",
+            where="--sensitivity",
+            do="compare two variants whose members pause, or leave it out",
+        )
+    if asked:
+        runs = comparison.replications
+        return sensitivity((first, other), replications=runs, seed=comparison.seed)
+    if found is None or found.mean >= TWO_ORDERS:
+        return None
+    quick = deciding((first, other), comparison.seed)
+    return quick if quick.base is not None else None
 
 
 def _writable(files: Mapping[str, Path | None]) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.errors import shown
 from groupcheck.oracles.simulate import intervals
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.setup import Result, Setup
 from groupcheck.oracles.simulate.simulation import simulate
+
+MOST_SEED = 10**18
 
 
 @frozen
@@ -45,12 +49,28 @@ class Comparison:
         return intervals.ratio(self.rows[0].values(measure), self.rows[row].values(measure))
 
 
-def compare(setups: Sequence[Setup], replications: int = 1, seed: int = 0) -> Comparison:
-    """Runs every setup with the seeds `seed` to `seed + replications - 1`. Raises `UserError`."""
+def compare(
+    setups: Sequence[Setup], replications: int = 1, seed: int = 0, deadline: float = math.inf
+) -> Comparison:
+    """Runs every setup with the seeds `seed` to `seed + replications - 1`. Raises `UserError`, and
+    `OutOfTime` as `simulate` does.
+    """
     if not setups or replications < 1:
         raise UserError("there is nothing to compare", do="give setups, and replications from 1")
+    checked_seed(seed)
     rows = []
     for setup in setups:
         seeded = [attrs.evolve(setup, seed=seed + k) for k in range(replications)]
-        rows.append(Row(attrs.evolve(setup, seed=seed), tuple(map(simulate, seeded))))
+        rows.append(
+            Row(
+                attrs.evolve(setup, seed=seed),
+                tuple(simulate(one, deadline=deadline) for one in seeded),
+            )
+        )
     return Comparison(seed, replications, tuple(rows))
+
+
+def checked_seed(seed: int) -> None:
+    """Raises `UserError` for a seed that does not fit into the 64 bits of a table."""
+    if abs(seed) > MOST_SEED:
+        raise UserError(f"{shown(seed)[:60]} is not a number from -10^18 to 10^18", where="seed")

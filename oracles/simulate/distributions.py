@@ -20,6 +20,10 @@ KINDS = {
     "lognormal": ("median", "sigma"),
     "pareto": ("least", "alpha"),
 }
+MOST = 1e100  # in the unit of the field; longer ones, added and squared, may be no numbers any more
+RAREST = 2.0**-53  # the smallest share that `Random.random` tells from 0
+SMALLER = "give smaller numbers"
+WIDE = {"lognormal": "give a smaller SIGMA, as 1", "pareto": "give a larger ALPHA, as 2"}
 
 
 @frozen
@@ -69,6 +73,21 @@ class Distribution:
             return float(a * (1 - rng.random()) ** (-1 / (b - 1)))
         return a
 
+    @property
+    def longest_log(self) -> float:
+        """The natural logarithm of the longest duration that `draw` and `met` can give."""
+        a, b = (*self.parameters, 0.0)[:2]
+        if not (b if self.kind == "uniform" else a):
+            return -math.inf
+        rarest = -math.log(RAREST)
+        if self.kind == "uniform":
+            return math.log(b)
+        if self.kind == "exponential":
+            return math.log(2 * rarest) + math.log(a)
+        if self.kind == "lognormal":  # `gauss` goes as far as the square root of 2 `rarest`
+            return math.log(a) + b * b + b * math.sqrt(2 * rarest)
+        return math.log(a) + rarest / (b - 1) if self.kind == "pareto" else math.log(a)
+
     def times(self, factor: float) -> Distribution:
         """The distribution of durations that are so many times as long."""
         scaled = {"uniform": 2}.get(self.kind, 1)
@@ -89,7 +108,7 @@ def distribution(text: str | float | Distribution) -> Distribution:
             f"unknown distribution {kind!r}", where=str(text), do="one of " + ", ".join(KINDS)
         )
     try:
-        numbers = tuple(float(part) for part in given.split(","))
+        numbers = tuple(float(part) + 0.0 for part in given.split(","))  # no -0.0
     except ValueError:
         numbers = ()
     usage = f"{kind}:" + ",".join(name.upper() for name in names)
@@ -99,4 +118,9 @@ def distribution(text: str | float | Distribution) -> Distribution:
         raise UserError("ends before it begins", where=repr(text), do=f"write {usage}")
     if kind == "pareto" and (numbers[1] <= 1 or not numbers[0]):
         raise UserError("has no mean", where=repr(text), do="give LEAST above 0 and ALPHA above 1")
-    return Distribution(kind, numbers)
+    found = Distribution(kind, numbers)
+    if found.longest_log > math.log(MOST):
+        raise UserError(
+            f"gives durations of more than {MOST:g}", where=repr(text), do=WIDE.get(kind, SMALLER)
+        )
+    return found

@@ -42,9 +42,20 @@ def assumptions(a: Assumptions) -> dict[str, float | str]:
     return {k: str(v) if isinstance(v, Distribution) else v for k, v in values.items()}
 
 
+def changed(a: Assumptions) -> dict[str, float | str]:
+    """Those that are not what they are by default."""
+    usual = assumptions(Assumptions())
+    return {name: value for name, value in assumptions(a).items() if value != usual[name]}
+
+
 def number(value: float) -> float | None:
     """A number to six digits behind the point; null for what never ended."""
-    return round(value, 6) if math.isfinite(value) else None
+    return round(value, 6) + 0.0 if math.isfinite(value) else None  # no -0.0
+
+
+def figure(value: float, digits: int) -> str:
+    """So many digits of a number; of a large one all that stand before the point."""
+    return f"{value:,.{digits}g}" if value < 1000 else f"{value:,.0f}"
 
 
 def interval(found: Interval | None) -> dict[str, Any] | None:
@@ -94,6 +105,7 @@ def _sensitivity(moved: Sensitivity) -> dict[str, Any]:
     return {
         "measure": moved.measure,
         "members": moved.members,
+        "replications": moved.replications,
         "ratio": interval(moved.base),
         "deciding": None if deciding is None else deciding.assumption,
         "assumptions": [

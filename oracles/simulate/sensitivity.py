@@ -42,8 +42,9 @@ class Sensitivity:
     """The ratio of a measure of two setups, and how it moves."""
 
     measure: str
-    # The members of the groups that were asked.
+    # The members of the groups that were asked, and the runs behind each ratio.
     members: int
+    replications: int
     base: Interval | None
     moved: tuple[Moved, ...]
 
@@ -79,11 +80,13 @@ def sensitivity(
             if changed is not None:
                 found.append((factor, ratio(changed)))
         moved.append(Moved(name, value, tuple(found)))
-    return Sensitivity(measure, setups[0].members, ratio(base), tuple(moved))
+    return Sensitivity(measure, setups[0].members, replications, ratio(base), tuple(moved))
 
 
 def deciding(setups: tuple[Setup, Setup], seed: int = 0) -> Sensitivity:
-    """How the ratio moves in a smaller group of the same kind, to name what decides it."""
+    """How the ratio moves in one run of a smaller group of the same kind, to name what
+    decides it.
+    """
     setup = setups[0]
     few = min(setup.members, FEW)
     partitions = max(1, setup.partitions * few // setup.members)

@@ -21,22 +21,25 @@ from groupcheck.oracles.simulate.streams import Streams
 LOOK_MS = 1_000.0  # between two looks whether the group rests
 WARM_UP_MS = 100.0  # in a place where everything happens at once
 MOST_MEMBERS = 100_000
+MOST_PARTITIONS = 100_000
 
 
-def simulate(setup: Setup, watch: Watch | None = None) -> Result:
+def simulate(setup: Setup, watch: Watch | None = None, deadline: float = math.inf) -> Result:
     """Runs a simulation. `watch(group, rule, index)` is told every rule that fires. Raises
-    `UserError`.
+    `UserError`; and `OutOfTime`, if it still runs at the `deadline` (s, by `time.monotonic`).
     """
-    group, last = begun(setup, watch)
+    group, last = begun(setup, watch, deadline)
     if setup.until_rest:
         group.clock.at(last + LOOK_MS, _look, group, last)
     group.clock.run(setup.seconds * 1000)
     return _result(setup, group, last)
 
 
-def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
+def begun(
+    setup: Setup, watch: Watch | None = None, deadline: float = math.inf
+) -> tuple[Group, float]:
     """The group at the moment when the scenario begins, with all that the scenario will do on its
-    clock; and when it does the last of it.
+    clock; and when it does the last of it. Raises as `simulate` does.
     """
     spec, variant = admitted(setup), registry.load(setup.variant)
     streams = Streams(f"{setup.seed}")
@@ -44,6 +47,7 @@ def begun(setup: Setup, watch: Watch | None = None) -> tuple[Group, float]:
     if course is None:
         course = scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
     group = Group(spec, variant.coordinator, _calm(setup.assumptions), f"{setup.seed}", watch)
+    group.clock.deadline = deadline
     _warm_up(group, course.running, setup.assumptions)
     for action in course.actions:
         group.clock.at(action.at_ms, _act, group, action)
@@ -86,6 +90,11 @@ def _check(setup: Setup) -> None:
             f"members is {setup.members}, not a number from {least} to {MOST_MEMBERS:,}",
             where=named,
         )
+    if not 1 <= setup.partitions <= MOST_PARTITIONS:
+        raise UserError(
+            f"partitions is {setup.partitions}, not a number from 1 to {MOST_PARTITIONS:,}",
+            where="setup",
+        )
     added = setup.assumptions.added_partitions
     if named == "partitions-added" and not 1 <= added < setup.partitions:
         raise UserError(
@@ -93,8 +102,6 @@ def _check(setup: Setup) -> None:
             where=setup.scenario,
             do="add at least one, and fewer than all",
         )
-    if setup.partitions < 1:
-        raise UserError(f"partitions is {setup.partitions}, not a number from 1", where="setup")
     if not 0 < setup.seconds < 1e9:
         raise UserError(f"seconds is {setup.seconds:g}, not a number above 0", where="setup")
 
@@ -122,11 +129,18 @@ def _calm(a: Assumptions) -> Assumptions:
 
 
 def _warm_up(group: Group, running: int, a: Assumptions) -> None:
-    """The first members join and come to rest; then the time of the scenario begins."""
+    """The first members join and come to rest; then the time of the scenario begins. Raises
+    `UserError` if they do not.
+    """
     for index in range(running):
         group.members.start(index)
     group.clock.run(WARM_UP_MS)
-    assert not running or _rests(group)
+    if running and not _rests(group):
+        raise UserError(
+            "a group with these timeouts does not even come to rest where nothing takes time",
+            where="assumptions",
+            do="give longer ones, such as heartbeat_interval_ms=3000 and session_timeout_ms=45000",
+        )
     group.clock.reset()
     group.observer.begin()
     group.assumptions = a

@@ -16,6 +16,7 @@ from groupcheck.oracles.simulate.document import assumptions
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.scenarios import SCENARIOS
 from groupcheck.oracles.simulate.sensitivity import DIFFERENT, Sensitivity
+from groupcheck.traces.anomalies import plural
 
 
 @frozen
@@ -75,8 +76,8 @@ def view(comparison: Comparison, moved: Sensitivity | None = None) -> Renderable
     """The whole answer."""
     setup = comparison.rows[0].setup
     title = (
-        f"{setup.scenario}: {setup.members:,} members, {setup.partitions:,} partitions, seed"
-        f" {comparison.seed}"
+        f"{setup.scenario}: {plural(setup.members, 'member')},"
+        f" {plural(setup.partitions, 'partition')}, seed {comparison.seed}"
     )
     if comparison.replications > 1:
         title += f", {comparison.replications} replications (means, 95 % t intervals)"
@@ -87,7 +88,7 @@ def view(comparison: Comparison, moved: Sensitivity | None = None) -> Renderable
         *(Text(sentence) for sentence in sentences(comparison)),
     ]
     if moved is not None:
-        parts += [Text(""), _moves(moved)]
+        parts += [Text(""), _moves(moved, comparison)]
     parts += [Text(""), Text("Assumptions (--set NAME=VALUE changes one):"), _assumed(comparison)]
     return Group(*parts)
 
@@ -107,7 +108,7 @@ def _cell(found: Interval, unit_of: Callable[[float], Unit]) -> str:
     unit = unit_of(found.mean)
     if found.low is None or found.high is None or found.low == found.high:
         return unit(found.mean)
-    return f"{unit(found.mean)} ({unit.bare(max(found.low, 0))}-{unit.bare(found.high)})"
+    return f"{unit(found.mean)} ({unit.bare(max(0, found.low))}-{unit.bare(found.high)})"
 
 
 def sentences(comparison: Comparison) -> Iterator[str]:
@@ -128,14 +129,19 @@ def _sentence(comparison: Comparison, k: int, first: str, other: str) -> str:
         if not paused:
             return f"No member pauses with {other}, so there is no ratio of pauses."
         return f"The pauses of {first} and {other} have no ratio."
-    text = f"The longest pause with {first} is {found.mean:,.0f} times that with {other}"
+    text = f"The longest pause with {first} is {times(found.mean)} times that with {other}"
     if found.low is not None and found.high is not None:
-        text += f" (geometric mean of paired runs; 95 % t interval: {found.low:,.0f} to"
-        text += f" {found.high:,.0f})"
+        text += f" (geometric mean of paired runs; 95 % t interval: {times(found.low)} to"
+        text += f" {times(found.high)})"
     return text + "."
 
 
-def _moves(moved: Sensitivity) -> RenderableType:
+def times(ratio: float) -> str:
+    """A ratio with three digits, a large one with all that it has: 1.34, 24.2, 242, 1,234."""
+    return f"{ratio:,.0f}" if ratio >= 99.95 else f"{ratio:#.3g}"
+
+
+def _moves(moved: Sensitivity, comparison: Comparison) -> RenderableType:
     factors = sorted({factor for one in moved.moved for factor, _ in one.ratios})
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("assumption")
@@ -151,12 +157,19 @@ def _moves(moved: Sensitivity) -> RenderableType:
             still.append(one.assumption)
             continue
         cells = [
-            f"{ratio.mean:,.0f}" if (ratio := known.get(factor)) is not None else "-"
+            times(ratio.mean) if (ratio := known.get(factor)) is not None else "-"
             for factor in factors
         ]
         table.add_row(one.assumption, one.value, *cells)
     most = moved.deciding
-    words = f"With {moved.members:,} members the longest pauses have a ratio of {base:,.0f}."
+    runs = plural(moved.replications, "run")
+    words = f"In {runs} of {plural(moved.members, 'member')} the longest pauses have a ratio of"
+    words += f" {times(base)}"
+    members, replications = comparison.rows[0].setup.members, comparison.replications
+    if (moved.members, moved.replications) != (members, replications):
+        words += " (a quick look, so it is not the ratio above; --sensitivity looks at"
+        words += f" {plural(replications, 'run')} of {plural(members, 'member')})"
+    words += "."
     if most is not None:
         words += f" What decides it most is {most.assumption} ({most.value})."
     words += " One assumption at a time, made smaller or larger, gives:"

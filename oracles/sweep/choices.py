@@ -30,7 +30,7 @@ def kept(
     for condition in (*only, *without):
         for key in condition:
             if key not in axes:
-                raise UserError(one_of("key of a filter", key, axes).args[0], where=place)
+                raise UserError(one_of("key of a filter", key, axes, None).args[0], where=place)
     for values in itertools.product(*axes.values()):
         choice = dict(zip(axes, values))
         wanted = not only or any(_fits(choice, condition) for condition in only)

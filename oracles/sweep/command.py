@@ -34,6 +34,7 @@ from groupcheck.oracles.sweep.reading import read_sweep
 from groupcheck.oracles.sweep.simulation_rows import simulation_row, write_simulations
 from groupcheck.oracles.sweep.simulations import SimulationCell
 from groupcheck.oracles.sweep.words import answer_view, forecast_lines
+from groupcheck.traces.anomalies import plural
 
 SCHEMA = "groupcheck.sweep/1"
 WORST_FIRST = ("violated", "unknown", "holds")
@@ -89,12 +90,12 @@ def run(
     done = {cell.id: known for cell in sweep.every if (known := folder.done(cell))}
     progress = Progress(folder, Watched(len(sweep.every), len(done)), done)
     if done:
-        say(f"{len(done):,} of {len(sweep.every):,} cells are done already")
+        say(f"{len(done):,} of {plural(len(sweep.every), 'cell')} done already")
     try:
         _check(sweep, progress, spark, workers)
     except KeyboardInterrupt:
         say(
-            f"interrupted: {len(done):,} of {len(sweep.every):,} cells are done;"
+            f"interrupted: {len(done):,} of {plural(len(sweep.every), 'cell')} done;"
             f" continue with --out {folder.path} --resume"
         )
         return EXIT_CODES["unknown"]

@@ -30,14 +30,16 @@ PLAIN: dict[type[Any], str] = {
 }
 FEW: Any = validators.max_len(MOST)
 POSITIVE = validators.optional([validators.gt(0), validators.lt(2**62)])
+EXACT = validators.optional([validators.gt(0), validators.lt(2**53)])  # as a float of a table
+MOST_REPLICATIONS = 1_000
 
 
 @frozen
 class LimitsGiven:
-    """Limits of each cell; None: not given."""
+    """Limits of each cell; None: not given. Of a simulation only the seconds count."""
 
     max_states: int | None = field(default=None, validator=POSITIVE)
-    max_seconds: float | None = field(default=None, validator=POSITIVE)
+    max_seconds: float | None = field(default=None, validator=EXACT)
     # of resident memory
     max_memory: Size | None = field(default=None, validator=POSITIVE)  # type: ignore[assignment]
 
@@ -79,11 +81,15 @@ class Simulate:
     variant: tuple[str, ...]
     name: str = ""
     # runs of each cell, with the seeds from its `seed` on
-    replications: int = field(default=5, validator=[validators.ge(1), validators.le(1_000)])
+    replications: int = field(
+        default=5, validator=[validators.ge(1), validators.le(MOST_REPLICATIONS)]
+    )
     # measure -> the most that its mean may be
     at_most: dict[str, float] = field(factory=dict)
     # the verdict that its cells should have
     expect: str = field(default=EXPECTED[0], validator=validators.in_(EXPECTED))
+    # of these only `max_seconds`, for all replications of a cell together
+    limits: LimitsGiven = LimitsGiven()
     # filters: key of the grid -> a value or a list of values
     only: tuple[dict[str, Any], ...] = field(default=(), validator=FEW)
     without: tuple[dict[str, Any], ...] = field(default=(), validator=FEW)

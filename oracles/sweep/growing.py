@@ -55,6 +55,7 @@ def grown(given: Any, where: str, specs: Mapping[str, str] | None = None) -> Swe
             do="write one under [[grid]] or [[simulate]]; see docs/sweep.md",
         )
     limits = asked.limits.over(Limits())
+    max_seconds = None if limits.seconds is None else float(limits.seconds)
     cells: list[Cell] = []
     names = []
     for index, keys in enumerate(asked.grid):
@@ -77,7 +78,7 @@ def grown(given: Any, where: str, specs: Mapping[str, str] | None = None) -> Swe
         runs = simulated_grid(keys, place)
         simulated.append(runs.name)
         start = len(cells) + len(simulations) + 1
-        simulations += cells_of(runs, keys, index, start, place)
+        simulations += cells_of(runs, keys, max_seconds, index, start, place)
         _not_too_many(len(cells) + len(simulations), place)
     _must_differ(cells, where)
     _must_differ(simulations, where)

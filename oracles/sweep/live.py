@@ -16,6 +16,7 @@ from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.outcome import Outcome
 from groupcheck.oracles.sweep.simulations import SimulationCell
 from groupcheck.oracles.sweep.words import question_words
+from groupcheck.traces.anomalies import plural
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -50,7 +51,7 @@ class Watched:
         from rich.text import Text
 
         done = self.resumed + sum(self.verdicts.values())
-        counts = Text(f"{done:,} of {self.cells:,} cells  ")
+        counts = Text(f"{done:,} of {plural(self.cells, 'cell')}  ")
         for verdict, colour in COLOUR.items():
             number = self.verdicts[verdict]
             counts.append(f"{number:,} {verdict}  ", colour if number else "dim")

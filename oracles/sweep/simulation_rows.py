@@ -11,6 +11,7 @@ from typing import Any
 
 from groupcheck import __version__
 from groupcheck.oracles.show import parquet
+from groupcheck.oracles.simulate.document import figure
 from groupcheck.oracles.sweep.outcome import Outcome
 from groupcheck.oracles.sweep.simulations import SETUP, SimulationCell
 
@@ -28,6 +29,7 @@ COLUMNS = {
     "seed": "int64",
     "replications": "int32",
     "settings": "string",
+    "max_seconds": "float64",
     "measure": "string",
     "mean": "float64",
     "low": "float64",
@@ -57,6 +59,7 @@ def simulation_row(cell: SimulationCell, outcome: Outcome, grid_name: str) -> di
         "seed": setup.seed,
         "replications": q.replications,
         "settings": {k: v for k, v in q.fields.items() if k not in SETUP},
+        "max_seconds": q.max_seconds,
         "at_most": dict(q.at_most),
         "expected": cell.expect,
         "verdict": outcome.verdict,
@@ -76,7 +79,7 @@ def simulation_row(cell: SimulationCell, outcome: Outcome, grid_name: str) -> di
 
 def long_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """One row for each cell and measure, with the names of `COLUMNS`; one without a measure for a
-    cell that failed.
+    cell that failed or reached its limit.
     """
     for row in rows:
         settings = json.dumps(row["settings"], sort_keys=True)
@@ -93,12 +96,12 @@ def write_simulations(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
 
 
 def amount(row: Mapping[str, Any], measure: str) -> str:
-    """`1,234 (1,200 to 1,268)`: a mean with its interval; `-` for what never ended."""
+    """`1,234 ± 34`: a mean with its 95 % t interval; `-` for what never ended."""
     found = row["measures"].get(measure)
     if found is None or found["mean"] is None:
         return "-"
-    text = f"{found['mean']:,.4g}" if found["mean"] < 1000 else f"{found['mean']:,.0f}"
+    text = figure(found["mean"], 4)
     low, high = found["low"], found["high"]
     if low is None or high is None or low == high:
         return text
-    return f"{text} ± {high - found['mean']:,.3g}"
+    return f"{text} ± {figure(high - found['mean'], 3)}"

@@ -16,21 +16,25 @@ from attrs import field, frozen
 
 from groupcheck import __version__
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.errors import shown
 from groupcheck.model.engine.fast.identity import identity
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
 from groupcheck.oracles import simulate
 from groupcheck.oracles.explain.subject import variant_named
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.simulate.compare import compare
+from groupcheck.oracles.simulate.clock import OutOfTime
+from groupcheck.oracles.simulate.compare import MOST_SEED, compare
+from groupcheck.oracles.simulate.document import number
 from groupcheck.oracles.simulate.setup import MEASURES
 from groupcheck.oracles.simulate.simulation import admitted
 from groupcheck.oracles.sweep.choices import kept, listed
-from groupcheck.oracles.sweep.document import SIMULATE_WORDS, Simulate
+from groupcheck.oracles.sweep.document import SIMULATE_WORDS, LimitsGiven, Simulate
 from groupcheck.oracles.sweep.outcome import Outcome
 
 SETUP = ("scenario", "members", "partitions", "seed", "seconds")
 """Keys of a grid that are fields of `Setup`; all others are assumptions."""
+LARGEST_BOUND = 1e15  # what an assumption may be at most, too
 
 
 @frozen
@@ -43,6 +47,8 @@ class Simulation:
     replications: int
     # Measure -> the most that its mean may be.
     at_most: Mapping[str, float] = field(factory=dict)
+    # Wall clock of all replications together; None: no limit.
+    max_seconds: float | None = None
 
     def setup(self) -> simulate.Setup:
         """What is simulated. Raises `UserError` for what does not fit."""
@@ -60,11 +66,18 @@ class Simulation:
 
     def answered(self) -> Outcome:
         """Simulates. The verdict is `violated` if the interval of some measure lies above its
-        bound, and `unknown` if it contains the bound, or if the measure never ended.
+        bound, and `unknown` if it contains the bound, if the measure never ended, or at the limit
+        of seconds.
         """
         began = time.perf_counter()
         setup = self.setup()
-        (row,) = compare([setup], self.replications, setup.seed).rows
+        deadline = time.monotonic() + (self.max_seconds or math.inf)
+        try:
+            (row,) = compare([setup], self.replications, setup.seed, deadline).rows
+        except OutOfTime:
+            reason = f"stopped at the limit of {self.max_seconds:g} seconds"
+            seconds = round(time.perf_counter() - began, 6)
+            return Outcome(UNKNOWN, reason, seconds=seconds, task_seconds=seconds)
         found = {name: row.interval(name) for name in MEASURES}
         measures = {
             name: tuple(_finite(v) for v in (one.mean, one.low, one.high))
@@ -92,7 +105,7 @@ class Simulation:
 
 
 def _finite(value: float | None) -> float | None:
-    return round(value, 6) if value is not None and math.isfinite(value) else None
+    return number(value) if value is not None else None
 
 
 def _why(name: str, found: tuple[float | None, ...], at_most: Mapping[str, float]) -> str:
@@ -119,8 +132,9 @@ class SimulationCell:
 
     @property
     def asked(self) -> str:
-        """Of two cells that ask the same, one is superfluous."""
-        return json.dumps(attrs.asdict(self.question), sort_keys=True)
+        """The question without its limit: of two cells that ask the same, one is superfluous."""
+        question = attrs.evolve(self.question, max_seconds=None)
+        return json.dumps(attrs.asdict(question), sort_keys=True)
 
 
 @cache
@@ -134,20 +148,27 @@ def _code(variant: str) -> str:
 
 
 def cells_of(
-    one: Simulate, keys: Mapping[str, Any], index: int, start: int, place: str
+    one: Simulate,
+    keys: Mapping[str, Any],
+    max_seconds: float | None,
+    index: int,
+    start: int,
+    place: str,
 ) -> list[SimulationCell]:
-    """The cells of a grid, numbered from `start`. Raises `UserError`."""
+    """The cells of a grid, numbered from `start`. `max_seconds`: of those that the grid gives no
+    limit of its own. Raises `UserError`.
+    """
     axes = dict(_axes(one, keys, place))
-    for name in one.at_most:
-        if name not in MEASURES:
-            raise UserError(one_of("measure", name, MEASURES).args[0], where=f"{place}, at_most")
+    at_most = _bounds(one.at_most, f"{place}, at_most")
+    max_seconds = _max_seconds(one.limits, f"{place}, limits") or max_seconds
     found: list[SimulationCell] = []
     for choice in kept(axes, one.only, one.without, place):
         question = Simulation(
             choice["variant"],
             {name: v for name, v in choice.items() if name != "variant"},
             one.replications,
-            dict(one.at_most),
+            at_most,
+            max_seconds,
         )
         try:
             admitted(question.setup())
@@ -158,7 +179,29 @@ def cells_of(
         digest = hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=10)
         number = start + len(found)
         found.append(SimulationCell(number, index, question, one.expect, digest.hexdigest()))
+    if not found:
+        raise UserError("no cell is left", where=place, do="look at its lists and filters")
     return found
+
+
+def _bounds(given: Mapping[str, float], where: str) -> dict[str, float]:
+    """Bounds of measures that can be kept and broken. Raises `UserError`."""
+    for name, most in given.items():
+        if name not in MEASURES:
+            raise UserError(one_of("measure", name, MEASURES, None).args[0], where=where)
+        if not 0 <= most <= LARGEST_BOUND:
+            told = f"{name} is {shown(most)[:60]}, not a number from 0 to {LARGEST_BOUND:g}"
+            raise UserError(told, where=where)
+    return {name: float(most) + 0.0 for name, most in given.items()}  # no -0.0
+
+
+def _max_seconds(limits: LimitsGiven, where: str) -> float | None:
+    for name in ("max_states", "max_memory"):
+        if getattr(limits, name) is not None:
+            raise UserError(
+                f"{name} is no limit of a simulation", where=where, do="give max_seconds alone"
+            )
+    return None if limits.max_seconds is None else float(limits.max_seconds)
 
 
 def _axes(
@@ -177,7 +220,7 @@ def _axes(
             values = [_of_setup(key, value, f"{place}, {key}") for value in values]
         elif key not in simulate.documented():
             known = [*SIMULATE_WORDS, *SETUP, *simulate.documented()]
-            raise UserError(one_of("key of a simulation", key, known).args[0], where=place)
+            raise UserError(one_of("key of a simulation", key, known, None).args[0], where=place)
         elif not all(type(value) in (int, float, str) for value in values):
             raise UserError("is neither a number nor a text", where=f"{place}, {key}")
         yield key, values
@@ -186,8 +229,10 @@ def _axes(
 def _of_setup(key: str, value: Any, where: str) -> Any:
     kinds: tuple[type, ...] = (str,) if key == "scenario" else (int,)
     if key == "seconds":
-        kinds, value = (float,), float(value) if type(value) is int else value
+        kinds = (float, int)
     if type(value) not in kinds:
         wanted = {str: "text", float: "a number", int: "a whole number"}[kinds[0]]
         raise UserError(f"{printable(str(value))[:60]} is not {wanted}", where=where)
-    return value
+    if type(value) is not str and abs(value) > MOST_SEED:
+        raise UserError(f"{shown(value)[:60]} is not from -10^18 to 10^18", where=where)
+    return float(value) if key == "seconds" else value

@@ -17,6 +17,7 @@ from groupcheck.oracles.sweep.forecast import Forecast
 from groupcheck.oracles.sweep.simulation_rows import SHOWN as MEASURES_SHOWN
 from groupcheck.oracles.sweep.simulation_rows import amount
 from groupcheck.oracles.sweep.simulations import SimulationCell
+from groupcheck.traces.anomalies import plural
 
 SHOWN = 60  # cells; of a larger sweep only those that are not as expected
 FORECASTS = 20  # lines
@@ -47,7 +48,7 @@ def forecast_lines(forecasts: Sequence[tuple[Cell, Forecast]]) -> Iterator[str]:
     """What is expected of cells that are not checked yet, one line each."""
     if forecasts:
         yield (
-            f"forecast of {_counted(len(forecasts), 'larger scope')} from smaller ones,"
+            f"forecast of {plural(len(forecasts), 'larger scope')} from smaller ones,"
             f" {sum(f.seconds for _, f in forecasts):,.0f} s of searching in all:"
         )
     for cell, f in forecasts[:FORECASTS]:
@@ -59,10 +60,6 @@ def forecast_lines(forecasts: Sequence[tuple[Cell, Forecast]]) -> Iterator[str]:
         )
     if len(forecasts) > FORECASTS:
         yield f"  and {len(forecasts) - FORECASTS} more; see the table"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" + "s" * (number != 1)
 
 
 def _beyond(cell: Cell, f: Forecast) -> str:
@@ -99,7 +96,7 @@ def answer_view(
     head = Text.assemble(
         (verdict, COLOUR[verdict]),
         f"  sweep {printable(title)}  " if title else "  sweep  ",
-        f"{len(rows):,} cells: {told}; ",
+        f"{plural(len(rows), 'cell')}: {told}; ",
         f"{unexpected:,} not as expected" if unexpected else "all as expected",
     )
     listed = Table.grid(padding=(0, 2, 0, 0))
@@ -123,7 +120,9 @@ def answer_view(
 
 
 def _size(row: Mapping[str, Any]) -> str:
-    return f"{row['states']:,} states" if "states" in row else f"{row['replications']:,} runs"
+    if "states" in row:
+        return plural(row["states"], "state")
+    return plural(row["replications"], "run")
 
 
 def _measured(row: Mapping[str, Any]) -> str:
@@ -140,7 +139,7 @@ def _found(cell: Cell | SimulationCell, row: Mapping[str, Any]) -> Text:
         told = (printable(row["reason"])[:LONGEST_REASON], _measured(row))
         text.append(": " + "; ".join(filter(None, told)))
     elif row["broken"]:
-        text.append(f": {', '.join(row['broken'])} after {_counted(row['steps'], 'step')}")
+        text.append(f": {', '.join(row['broken'])} after {plural(row['steps'], 'step')}")
     elif row["verdict"] == "unknown":
         text.append(f": {printable(row['reason'])[:LONGEST_REASON]}")
     return text

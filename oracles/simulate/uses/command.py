@@ -10,8 +10,10 @@ from groupcheck.oracles.show import parquet as tables_of
 from groupcheck.oracles.show.files import not_read
 from groupcheck.oracles.show.terminal import answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
+from groupcheck.oracles.simulate.document import figure
 from groupcheck.oracles.simulate.uses import plots, tables
 from groupcheck.oracles.simulate.uses.curves import Answered, answered, question
+from groupcheck.traces.anomalies import plural
 
 
 def run(
@@ -81,14 +83,15 @@ def view(found: Answered) -> Any:
         cells = []
         for measure in curve.measures:
             one = found.interval(k, measure)
-            text = f"{one.mean:,.4g}" if one.mean < 1000 else f"{one.mean:,.0f}"
+            text = figure(one.mean, 4)
             if one.low is not None and one.high is not None and one.low != one.high:
-                text += f" ± {one.high - one.mean:,.3g}"
+                text += f" ± {figure(one.high - one.mean, 3)}"
             cells.append(text)
         table.add_row(point.series, f"{point.x:g}", *cells)
     setup = curve.points[0].setup
-    told = f"{setup.members} members, {setup.partitions} partitions, seed {found.seed}"
-    told += f", {found.replications} replications (± 95 % t intervals); x: {curve.axis}"
+    told = f"{plural(setup.members, 'member')}, {plural(setup.partitions, 'partition')}"
+    told += f", seed {found.seed}, {plural(found.replications, 'replication')}"
+    told += f" (± 95 % t intervals); x: {curve.axis}"
     assumed = tables.document(found)["assumptions"]
     words = ", ".join(
         f"{k}={v if isinstance(v, str) else format(v, 'g')}" for k, v in assumed.items()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
 
 from groupcheck.oracles.show import parquet
 from groupcheck.oracles.simulate.compare import Comparison
-from groupcheck.oracles.simulate.document import assumptions, number
+from groupcheck.oracles.simulate.document import assumptions, changed, number
 from groupcheck.oracles.simulate.uses import tables
 from groupcheck.oracles.simulate.uses.plots import (
     fixed,
@@ -18,6 +19,7 @@ from groupcheck.oracles.simulate.uses.plots import (
     write_page,
     write_picture,
 )
+from groupcheck.traces.anomalies import plural
 
 COLUMNS = {
     "variant": "string",
@@ -26,6 +28,7 @@ COLUMNS = {
     "partitions": "int64",
     "seed": "int64",
     "replications": "int64",
+    "settings": "string",
     "measure": "string",
     "mean": "float64",
     "low": "float64",
@@ -43,9 +46,12 @@ SHOWN = (
 
 
 def rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """One row for each variant and measure; null for what never ended, or has no interval."""
+    """One row for each variant and measure; null for what never ended, or has no interval.
+    `settings`: the assumptions that are not those by default, as a JSON object.
+    """
     made = []
     for row in comparison.rows:
+        settings = json.dumps(changed(row.setup.assumptions), sort_keys=True)
         for measure in row.results[0].measures:
             found = row.interval(measure)
             made.append(
@@ -56,6 +62,7 @@ def rows(comparison: Comparison) -> list[dict[str, Any]]:
                     "partitions": row.setup.partitions,
                     "seed": comparison.seed,
                     "replications": comparison.replications,
+                    "settings": settings,
                     "measure": measure,
                     "mean": number(found.mean),
                     "low": None if found.low is None else number(found.low),
@@ -101,7 +108,8 @@ def drawn(comparison: Comparison, format: str) -> bytes:
 
 def _title(comparison: Comparison) -> str:
     setup = comparison.rows[0].setup
-    return f"{setup.scenario}: {setup.members:,} members, {setup.partitions:,} partitions"
+    sizes = f"{plural(setup.members, 'member')}, {plural(setup.partitions, 'partition')}"
+    return f"{setup.scenario}: {sizes}"
 
 
 def write_plot(comparison: Comparison, path: Path) -> None:
@@ -117,8 +125,8 @@ def write_html(comparison: Comparison, path: Path) -> None:
         _title(comparison),
         drawn(comparison, "svg"),
         [
-            f"Seed {comparison.seed}, {comparison.replications} replications; low and high: 95 % t"
-            " intervals."
+            f"Seed {comparison.seed}, {plural(comparison.replications, 'replication')}; low and"
+            " high: 95 % t intervals."
         ],
         ("variant", "measure", "mean", "low", "high"),
         [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from random import Random
 from statistics import fmean
 
@@ -46,3 +47,36 @@ def test_a_number_is_a_constant() -> None:
 def test_a_text_that_is_no_distribution_is_an_error_of_the_user(text: str) -> None:
     with pytest.raises(UserError):
         distribution(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lognormal:1,1000",
+        "lognormal:1,900",
+        "pareto:1,1.0000001",
+        "uniform:0,1e308",
+        "exponential:1e200",
+        "constant:1e101",
+    ],
+)
+def test_a_distribution_whose_draws_are_no_numbers_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="durations of more than"):
+        distribution(text)
+
+
+class Extreme(Random):
+    """Draws the rarest share that there is."""
+
+    def random(self) -> float:
+        return 1 - 2.0**-53
+
+    def gauss(self, mu: float = 0.0, sigma: float = 1.0) -> float:
+        return mu + sigma * math.sqrt(2 * 53 * math.log(2))
+
+
+@pytest.mark.parametrize("text", [*TEXTS, "lognormal:1,11", "pareto:1,1.17", "uniform:0,0"])
+def test_the_longest_draw_is_what_the_distribution_says(text: str) -> None:
+    one = distribution(text)
+    longest = max(one.draw(Extreme()), one.met(Extreme()))
+    assert longest == pytest.approx(math.exp(one.longest_log), rel=1e-9)

@@ -5,6 +5,7 @@ each figure is what it says.
 from __future__ import annotations
 
 import json
+import math
 
 import attrs
 import cattrs
@@ -20,6 +21,7 @@ from groupcheck.oracles.simulate import (
     Assumptions,
     Setup,
     compare,
+    document,
     documented,
     simulate,
     sizes,
@@ -199,7 +201,15 @@ def test_the_leaders_answer_grows_with_the_group_and_is_written_as_kafka_writes_
         ({"records_per_s": "100"}, "grow for ever"),
         ({"records_per_s": "x"}, "not a number"),
         ({"capacity_per_s": "nan"}, "not a number"),
-        ({"changed_members": "0"}, "is 0"),
+        ({"changed_members": "0"}, "whole number"),
+        ({"changed_members": "0.5"}, "changed_members is 0.5, not a whole number from 1"),
+        ({"changed_members": "1.7"}, "whole number"),
+        ({"added_partitions": "1.5"}, "whole number"),
+        ({"heartbeat_interval_ms": "1e-9", "retry_backoff_ms": "0"}, "less than 1 ms"),
+        ({"metadata_max_age_ms": "0"}, "less than 1 ms"),
+        ({"new_member_timeout_ms": "0"}, "less than 1 ms"),
+        ({"pause_every_s": "1e-12"}, "at least 0.1"),
+        ({"other_requests_per_s": "1e14"}, "at most 100,000"),
     ],
 )
 def test_an_assumption_that_cannot_be_is_an_error_of_the_user(
@@ -254,3 +264,15 @@ def test_the_command_prints_the_seed_and_the_same_again(
     assert cli.run(command.split()) == 0
     text = capsys.readouterr().out
     assert "seed 9" in text and "times that with async_server" in text
+
+
+def test_a_group_that_cannot_rest_at_first_is_an_error_of_the_user() -> None:
+    hasty = SMALL.with_(heartbeat_interval_ms=1, session_timeout_ms=1.5, max_poll_interval_ms=1)
+    with pytest.raises(UserError, match="does not even come to rest"):
+        simulate(hasty)
+
+
+def test_no_figure_is_negative_zero() -> None:
+    figures = [document.number(-1e-9), with_settings({"loss": "-0.0"}).loss]
+    figures += with_settings({"network_ms": "-0.0"}).network_ms.parameters
+    assert [math.copysign(1, value or 0.0) for value in figures] == [1, 1, 1]

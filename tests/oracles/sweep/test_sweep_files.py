@@ -107,6 +107,11 @@ def test_a_grid_changes_single_limits_of_the_file():
     assert grown(document, "file").cells[0].question.limits == Limits(5, 2.0, 1024)
 
 
+def test_a_limit_that_no_table_holds_is_refused():
+    with pytest.raises(UserError, match="max_seconds"):
+        grown({"limits": {"max_seconds": 2**60 + 1}, "grid": [{"variant": "classic"}]}, "file")
+
+
 def test_a_cell_is_the_same_for_the_same_question_and_limits_alone():
     def one(**keys: Any) -> Cell:
         return grid(**keys).cells[0]

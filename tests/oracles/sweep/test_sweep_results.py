@@ -218,7 +218,7 @@ def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(sweeping, monkeypatch, cap
         )
     told = capsys.readouterr()
     assert (code, table, told.out) == (3, [], "")
-    assert "interrupted: 2 of 3 cells are done; continue with --out" in told.err
+    assert "interrupted: 2 of 3 cells done; continue with --out" in told.err
     assert (
         sweeping(
             BUG.replace('"a bug"', '"x"') + HEALTHY.replace("members = 1", "members = 3"),
@@ -226,7 +226,7 @@ def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(sweeping, monkeypatch, cap
         )[0]
         == 1
     )
-    assert "2 of 3 cells are done already" in capsys.readouterr().err
+    assert "2 of 3 cells done already" in capsys.readouterr().err
 
 
 def test_ctrl_c_in_the_middle_of_a_search_ends_a_real_run_at_once(tmp_path):
@@ -257,7 +257,7 @@ def test_ctrl_c_in_the_middle_of_a_search_ends_a_real_run_at_once(tmp_path):
     assert run.returncode == 3
     assert (
         told.splitlines()[-1]
-        == f"groupcheck: interrupted: 3 of 5 cells are done; continue with --out {out} --resume"
+        == f"groupcheck: interrupted: 3 of 5 cells done; continue with --out {out} --resume"
     )
 
 

@@ -158,3 +158,97 @@ def test_the_table_is_documented() -> None:
     rows = re.findall(r"^\| (`.*?`) \| (\S.*?) \|", section, re.M)
     told = {name: kind for names, kind in rows for name in re.findall(r"`(\w+)`", names)}
     assert told == simulation_rows.COLUMNS
+
+
+@pytest.mark.parametrize("most", [float("nan"), float("inf"), -1, 10**400])
+def test_a_bound_that_nothing_can_break_is_refused(most: float) -> None:
+    with pytest.raises(UserError, match=r"at_most: rounds is .*, not a number from 0"):
+        sweep_of({"variant": "classic", "members": 3, "at_most": {"rounds": most}})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("seed", 99999999999999999999),
+        ("partitions", 99999999999999999999),
+        ("partitions", 3_000_000_000),
+        ("seconds", 10**400),
+        ("loss", 10**400),
+    ],
+)
+def test_a_number_that_no_table_holds_is_refused_when_the_file_is_read(
+    key: str, value: int
+) -> None:
+    with pytest.raises(UserError) as refused:
+        sweep_of({"variant": "classic", "members": 3, key: value})
+    assert key in str(refused.value)
+
+
+@pytest.mark.parametrize("filters", [{"only": {"members": 5}}, {"without": {"members": 4}}])
+def test_filters_that_leave_no_simulation_are_refused(filters: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="no cell is left"):
+        sweep_of({"variant": "classic", "members": 4, **filters})
+
+
+@pytest.mark.parametrize(
+    ("grid", "names"),
+    [
+        ({"at_most": {"xyzzy": 1}}, ("rounds", "lag_recovered_ms")),
+        ({"xyzzy": 1}, ("scenario", "start_spread_ms")),
+    ],
+)
+def test_an_error_lists_the_names_that_no_list_has(
+    grid: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    with pytest.raises(UserError) as refused:
+        sweep_of({"variant": "classic", **grid})
+    assert all(name in str(refused.value) for name in names)
+    assert "groupcheck list" not in str(refused.value)
+
+
+def test_a_simulation_has_the_limit_of_its_grid_or_of_the_file() -> None:
+    own = {"variant": "classic", "members": 3, "limits": {"max_seconds": 2}}
+    plain = {"variant": "classic", "members": 4}
+    sweep = grown({"limits": {"max_seconds": 1}, "simulate": [own, plain]}, "here")
+    assert [cell.question.max_seconds for cell in sweep.simulations] == [2.0, 1.0]
+    alone = sweep_of(plain).simulations[0]
+    assert alone.question.max_seconds is None and alone.id != sweep.simulations[1].id
+    with pytest.raises(UserError, match="max_states is no limit of a simulation"):
+        sweep_of({"variant": "classic", "limits": {"max_states": 3}})
+
+
+def test_a_simulation_at_its_limit_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], misfits: Any
+) -> None:
+    text = '[limits]\nmax_seconds = 1e-9\n[[simulate]]\nvariant = "classic"\nmembers = 3\n'
+    code, out = swept(tmp_path, text + "at_most = {rounds = 0}\n", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert misfits(told) == [] and code == 3
+    (one,) = told["simulations"]
+    assert (one["verdict"], one["failed"], one["measures"]) == ("unknown", False, {})
+    assert one["reason"] == "stopped at the limit of 1e-09 seconds"
+    (row,) = parquet.read_table(out / "simulations.parquet").to_pylist()
+    assert (row["measure"], row["max_seconds"]) == (None, 1e-9)
+
+
+def test_the_help_tells_of_simulations(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["sweep", "--help"]) == 0
+    told = capsys.readouterr().out
+    assert "[[simulate]]" in told and "simulations.parquet" in told
+
+
+def test_an_error_lists_the_keys_that_a_filter_may_have() -> None:
+    many = dict.fromkeys(("loss", "answer_ms", "trigger_ms", "restart_ms", "metadata_bytes"), 0.5)
+    many |= {"seed": 1, "seconds": 9, "group_age_s": 9, "pause_every_s": 9, "service_ms": 1}
+    keys = {"variant": "classic", "members": 3, "partitions": 3, "scenario": "crash", **many}
+    with pytest.raises(UserError, match=r"choose one of variant, .*group_age_s"):
+        sweep_of({**keys, "only": {"xyzzy": 1}})
+
+
+def test_one_cell_of_one_run_is_singular(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = '[[simulate]]\nvariant = "classic"\nmembers = 3\nreplications = 1\n'
+    code, _ = swept(tmp_path, text)
+    told = capsys.readouterr().out
+    assert code == 0 and "1 cell: 1 holds" in told and "holds  1 run  simulate" in told

@@ -252,7 +252,7 @@ def test_ctrl_c_keeps_what_has_come_and_resume_goes_on(
     assert 1 <= kept < 16 and not (tmp_path / "out" / "sweep.parquet").exists()
     capsys.readouterr()
     assert cli.run([*asked, "--resume"]) == 0
-    assert f"{kept} of 16 cells are done already" in capsys.readouterr().err
+    assert f"{kept} of 16 cells done already" in capsys.readouterr().err
 
 
 def test_results_stream_in_as_cells_end(spark, by_value, monkeypatch, tmp_path):
