@@ -75,7 +75,9 @@ class CheckResult(Answer):
         return verdict_document(self)
 
     def html(self) -> str:
-        """A complete page with the verdict and a swim-lane diagram of each counterexample."""
+        """A complete page with the verdict and a swim-lane diagram of each counterexample, and of
+        the path to each goal that was asked for.
+        """
         from groupcheck.oracles.show.html import page
 
         return page(self.report())
@@ -141,11 +143,14 @@ class Followed(Walked):
         from groupcheck.oracles.show.report import Report, scope_words
 
         scope = scope_words(self.subject)
+        last = len(self.path.steps)
+        first = ", ".join(name for name, step in self.met.items() if step == last)
+        ends = f"for the first time at the end: {first}" if first else ""
         return Report(
             "",
             self.subject.title,
             f"key {self.key}",
-            (("scope", scope),) if scope else (),
+            tuple(fact for fact in (("scope", scope), ("goals met", ends)) if fact[1]),
             self.explanations,
         )
 
@@ -208,6 +213,7 @@ def check(
     steps (100) in place of a search; the same `seed` (0) gives the same walks. `progress=True`:
     judge promises about progress, of a variant these alone (a callable hears how far it has come).
     `faults` (name -> budget) and `goals`: if one of them never happens, the verdict is `unknown`.
+    The result has the shortest path to each of these goals (not with `spark` or `random_walks`).
     `max_memory`: bytes of resident memory that this process may use (with `spark`: including the
     processes that it starts). `checkpoint` and `resume`: directories.
     `spark`: the Spark master on whose executors the search runs. `store`: the URI where it keeps
@@ -267,6 +273,7 @@ def run(
     if walks is not None:
         searching = (engine != "fast", workers != 1, checkpoint, resume, spread.master, conformed)
         verdict = walked(about.spec, walks, limits, progress, any(searching))
+        verdict = _untold(about, verdict, "random walks keep no schedules of goals")
         return CheckResult(about, judged(about, verdict), "walks", walks=walks)
     looker = _looker(about, spread, engine) if conformed else None
     if spread.master is not None:
@@ -275,6 +282,7 @@ def run(
             raise UserError(what, where="--symmetry with --spark", do=do)
         verdict = _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
         verdict = attrs.evolve(verdict, symmetry=Reduction(False, "not on a cluster"))
+        verdict = _untold(about, verdict, "a search on a cluster tells no schedules of goals")
         return CheckResult(about, judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)
     if engine == "reference":
@@ -286,7 +294,12 @@ def run(
         from groupcheck.model.engine.reference import explore
 
         verdict = explore(
-            about.spec, limits, progress, symmetry=bool(symmetry), liveness=about.progress
+            about.spec,
+            limits,
+            progress,
+            symmetry=bool(symmetry),
+            liveness=about.progress,
+            goals=about.goals,
         )
     else:
         from groupcheck.model.engine.fast.explore import explore as explore_fast
@@ -301,8 +314,20 @@ def run(
             look=looker,
             symmetry=symmetry,
             liveness=about.progress,
+            goals=about.goals,
         )
     return CheckResult(about, judged(about, verdict), engine, looker.found if looker else None)
+
+
+def _untold(about: Subject, verdict: Verdict, why: str) -> Verdict:
+    """The verdict with a note on the goals that were asked for and are met, but come without a
+    schedule.
+    """
+    met = [goal for goal in about.goals if verdict.goals[goal] is not None]
+    if not met:
+        return verdict
+    note = f"no schedule for {', '.join(met)}: {why}"
+    return attrs.evolve(verdict, notes=(*verdict.notes, note))
 
 
 def _must_be_local(
@@ -414,17 +439,19 @@ def follow(
     *,
     mutation: str | None = None,
     invariants: Sequence[str | Promise] = (),
+    goals: Sequence[str | Predicate] = (),
     progress: bool = False,
     faults: Mapping[str, int] | None = None,
     **scope: Any,
 ) -> Followed:
-    """Replays the key of a counterexample; the other arguments are those of `check`. Raises
-    `UserError` if the key does not fit the variant, scope and mutation.
+    """Replays the key of a counterexample or of the path to a goal; the other arguments are those
+    of `check`. Raises `UserError` if the key does not fit the variant, scope and mutation.
     """
     about = subject(
         what,
         mutation=mutation,
         invariants=invariants,
+        goals=goals,
         progress=progress,
         faults=faults,
         **scope,
@@ -434,9 +461,9 @@ def follow(
 
 def walk(about: Subject, key: str) -> Followed:
     """Replays a key in a subject."""
-    from groupcheck.oracles.explain.explanation import broken_along
+    from groupcheck.oracles.explain.explanation import broken_along, met_along
 
     if not isinstance(key, str):
         raise UserError(f"{key!r} is not a key", do="a key looks like gc1-0.3.12")
     path = Semantics(about.spec).follow(key)
-    return Followed(about, key, path, broken_along(about.spec, path))
+    return Followed(about, key, path, broken_along(about.spec, path), met_along(about.spec, path))
