@@ -5,7 +5,7 @@ judge of the fast one.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -45,6 +45,8 @@ from groupcheck.model.engine.verdict import (
 
 __all__ = ["explore"]
 Listener = Callable[[Progress], None]
+Broken = tuple[State, Step | None, int]  # (state, last step outside the tree, depth)
+Met = tuple[State, int]  # (the first state that meets a goal, depth)
 
 
 def explore(
@@ -76,11 +78,7 @@ def explore(
 
 
 def _explored(
-    spec: Spec,
-    limits: Limits,
-    hear: Listener | None,
-    symmetry: Symmetry,
-    asked: Sequence[str],
+    spec: Spec, limits: Limits, hear: Listener | None, symmetry: Symmetry, asked: Sequence[str]
 ) -> Verdict:
     began = time.perf_counter()
     see = Semantics(spec)
@@ -89,10 +87,8 @@ def _explored(
     standing: dict[Any, State] = {}
     parent: dict[State, State | None] = {}
     fired = {name: 0 for r in spec.rules for name in r.names}
-    # Goal -> (the first state that meets it, depth).
-    met: dict[str, tuple[State, int]] = {}
-    # Invariant -> (state, last step outside the tree, depth).
-    wrong: dict[str, tuple[State, Step | None, int]] = {}
+    met: dict[str, Met] = {}
+    wrong: dict[str, Broken] = {}
     states, transitions, depth, reason = 0, 0, 0, ""
 
     def path_to(state: State, last: Step | None) -> Path:
@@ -155,16 +151,15 @@ def _explored(
         if hear:
             seconds = time.perf_counter() - began
             hear(Progress(states, transitions, depth, len(frontier), seconds, 0))
-    violations = [
-        violation(see, name, at, path_to(state, last))
-        for name, (state, last, at) in sorted(wrong.items(), key=lambda w: (w[1][2], w[0]))
+    found = [
+        violation(see, n, at, path_to(state, last)) for n, (state, last, at) in in_order(wrong)
     ]
     goals = {g.name: met[g.name][1] if g.name in met else None for g in spec.goals}
     paths = [goal_met(see, g, met[g][1], path_to(met[g][0], None)) for g in asked if g in met]
     return Verdict(
-        spec.name, spec.scope, *conclude(see, bool(violations), reason, border),
+        spec.name, spec.scope, *conclude(see, bool(found), reason, border),
         states - border, transitions, depth, time.perf_counter() - began, 0, 0.0,
-        fired, goals, tuple(violations), border=border,
+        fired, goals, tuple(found), border=border,
         symmetry=reduction(symmetry, len(parent)), reached=tuple(paths),
     )  # fmt: skip
 
@@ -173,8 +168,8 @@ def look_at(
     see: Semantics,
     state: State,
     depth: int,
-    wrong: dict[str, tuple[State, Step | None, int]],
-    met: dict[str, tuple[State, int]],
+    wrong: dict[str, Broken],
+    met: dict[str, Met],
 ) -> None:
     """Notes the invariants that a state breaks, and the goals that it meets, where they are new."""
     for p in see.spec.invariants:
@@ -183,6 +178,11 @@ def look_at(
     for g in see.spec.goals:
         if g.name not in met and see.met(g, state):
             met[g.name] = (state, depth)
+
+
+def in_order(wrong: Mapping[str, Broken]) -> list[tuple[str, Broken]]:
+    """What is broken, the shallowest first."""
+    return sorted(wrong.items(), key=lambda w: (w[1][2], w[0]))
 
 
 def inside(see: Semantics, found: list[State], begins: bool = False) -> tuple[list[State], int]:

@@ -206,21 +206,20 @@ def check(
 
     `what`: the name of a variant, a `Spec`, or FILE.py:NAME (a `Spec`, a function that makes one,
     or a `Variant`). `scope`: fields of the variant's scope, or arguments of that function.
-    `invariants`: those to check, names or your own (default: all). `goals`: names or your own. A
-    name may be FILE.py:NAME. `constraints`: your own; states beyond one are checked, but not
-    expanded. `deadlock`: is one a violation? `refines`: smaller specs that this one must refine.
-    `max_depth`: the most steps of a path. `random_walks`: go so many walks of at most `walk_length`
-    steps (100) in place of a search; the same `seed` (0) gives the same walks. `progress=True`:
-    judge promises about progress, of a variant these alone (a callable hears how far it has come).
-    `faults` (name -> budget) and `goals`: if one of them never happens, the verdict is `unknown`.
-    The result has the shortest path to each of these goals (not with `spark` or `random_walks`).
-    `max_memory`: bytes of resident memory that this process may use (with `spark`: including the
-    processes that it starts). `checkpoint` and `resume`: directories.
-    `spark`: the Spark master on whose executors the search runs. `store`: the URI where it keeps
-    its states; `resume` is such a URI, too. `shards`: the number of parts. `hand_over`: the width
-    of a level from which the search is spread. `conformed`: say which memories lie in scopes whose
-    rows `conform` has executed. `symmetry`: store one state for all that differ only in the order
-    of equal elements? None: with the fast engine, where an array has three elements or more.
+    `invariants`: those to check, names or your own (default: all). `goals`: names or your own; each
+    is shown by a shortest path. A name may be FILE.py:NAME. `constraints`: your own; states beyond
+    one are checked, but not expanded. `deadlock`: is one a violation? `refines`: smaller specs that
+    this one must refine. `max_depth`: the most steps of a path. `random_walks`: go so many walks of
+    at most `walk_length` steps (100) in place of a search; the same `seed` (0) gives the same
+    walks. `progress=True`: judge promises about progress, of a variant these alone (a callable
+    hears how far it has come). `faults` (name -> budget) and `goals`: if one never happens, the
+    verdict is `unknown`. `max_memory`: bytes of resident memory that this process may use (with
+    `spark`: with those that it starts). `checkpoint` and `resume`: directories. `spark`: the Spark
+    master on whose executors the search runs. `store`: the URI where it keeps its states; `resume`
+    is such a URI, too. `shards`: the number of parts. `hand_over`: the width of a level from which
+    the search is spread. `conformed`: say which memories lie in scopes whose rows `conform` has
+    executed. `symmetry`: store one state for all that differ only in the order of equal elements?
+    None: with the fast engine, where an array has three elements or more.
 
     Raises `UserError` (`groupcheck.UserError`) for anything that does not exist or does not fit.
     """
