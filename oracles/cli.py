@@ -23,6 +23,7 @@ from groupcheck import __version__
 from groupcheck.oracles import cli_advise, cli_curve, cli_logs, cli_real, cli_simulate
 from groupcheck.oracles.cli_scope import (
     bound_options,
+    goal_option,
     invariant_option,
     no_deadlock_option,
     progress_option,
@@ -84,14 +85,9 @@ def command(debug: bool) -> None:
 @invariant_option(
     "Check only this invariant; see `list invariants`. FILE.py:NAME is one of your own."
 )
-@click.option(
-    "--goal",
-    "goals",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=names_of("goals"),
-    help="Answer `unknown` unless this goal is met; see `list goals`. FILE.py:NAME is one of your"
-    " own. Repeatable.",
+@goal_option(
+    "Show the shortest schedule that leads to this goal, and answer `unknown` if it is never met;"
+    " see `list goals`. FILE.py:NAME is one of your own."
 )
 @bound_options
 @click.option(
@@ -165,7 +161,8 @@ def command(debug: bool) -> None:
     "--html",
     type=OUTPUT,
     metavar="FILE",
-    help="Write a page with a swim-lane diagram of each counterexample.",
+    help="Write a page with a swim-lane diagram of each counterexample and of the schedule of each"
+    " --goal.",
 )
 @click.option(
     "--svg",
@@ -200,7 +197,8 @@ def check(**options: Any) -> int:
     function that makes one (--set NAME=VALUE gives its arguments), or a Variant.
 
     The answer is unknown (exit code 3) if a fault named by --fault or a goal named by --goal never
-    happens.
+    happens. A goal that is named and met is shown step by step, with a key for `explain`; it is no
+    violation.
     """
     from groupcheck.oracles.commands import check
 
@@ -218,6 +216,7 @@ def check(**options: Any) -> int:
 @click.argument("key")
 @scope_options
 @invariant_option("Only this invariant, as you gave it to `check`.")
+@goal_option("Mark the first step that meets this goal, as `check` does.")
 @no_deadlock_option
 @progress_option
 @click.option("--json", "as_json", is_flag=True, help="Print the path as one JSON document.")

@@ -23,6 +23,18 @@ def invariant_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., 
     )
 
 
+def goal_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--goal`, which may be repeated."""
+    return click.option(
+        "--goal",
+        "goals",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=names_of("goals"),
+        help=f"{help} Repeatable.",
+    )
+
+
 def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that choose the scope and the mutation."""
     options = [

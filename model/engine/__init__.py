@@ -35,7 +35,16 @@ from groupcheck.model.engine.rule import Rule, rule, urgent
 from groupcheck.model.engine.slot import AnyOf, Slot, any_of, array, single
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.values import but
-from groupcheck.model.engine.verdict import Firing, Limits, Path, Progress, Step, Verdict, Violation
+from groupcheck.model.engine.verdict import (
+    Firing,
+    Limits,
+    Path,
+    Progress,
+    Reached,
+    Step,
+    Verdict,
+    Violation,
+)
 
 __all__ = [
     "AnyOf",
@@ -47,6 +56,7 @@ __all__ = [
     "Path",
     "Predicate",
     "Progress",
+    "Reached",
     "Refinement",
     "Rule",
     "RuleError",

@@ -5,7 +5,7 @@ judge of the fast one.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -36,6 +36,7 @@ from groupcheck.model.engine.verdict import (
     Limits,
     Path,
     Progress,
+    Reached,
     Reduction,
     Step,
     Verdict,
@@ -44,6 +45,8 @@ from groupcheck.model.engine.verdict import (
 
 __all__ = ["explore"]
 Listener = Callable[[Progress], None]
+Broken = tuple[State, Step | None, int]  # (state, last step outside the tree, depth)
+Met = tuple[State, int]  # (the first state that meets a goal, depth)
 
 
 def explore(
@@ -53,9 +56,10 @@ def explore(
     *,
     symmetry: bool = False,
     liveness: bool = False,
+    goals: Sequence[str] = (),
 ) -> Verdict:
     """Explores every state. The first violations stop the run at the end of their level, so that
-    paths are shortest.
+    paths are shortest. `goals`: those whose shortest paths are told, too.
 
     `symmetry`: expands one state of each orbit where the spec allows it, after looking that its
     permutations take the permuted steps. The numbers stay those of all states. `liveness`: judges
@@ -63,17 +67,19 @@ def explore(
     """
     if liveness:
         found = ON_PROGRESS if symmetry and symmetry_of(spec).groups else NO_SYMMETRY
-        see, verdict = Semantics(spec), _explored(spec, limits, progress, found)
+        see, verdict = Semantics(spec), _explored(spec, limits, progress, found, goals)
         graph = Graph(see, verdict.states + verdict.border, verdict.depth)
         return with_progress(see, verdict, graph.answers())
     found = symmetry_of(spec) if symmetry else NO_SYMMETRY
     try:
-        return _explored(spec, limits, progress, found)
+        return _explored(spec, limits, progress, found, goals)
     except AsymmetryError as error:
-        return _explored(spec, limits, progress, Symmetry((), (str(error),)))
+        return _explored(spec, limits, progress, Symmetry((), (str(error),)), goals)
 
 
-def _explored(spec: Spec, limits: Limits, hear: Listener | None, symmetry: Symmetry) -> Verdict:
+def _explored(
+    spec: Spec, limits: Limits, hear: Listener | None, symmetry: Symmetry, asked: Sequence[str]
+) -> Verdict:
     began = time.perf_counter()
     see = Semantics(spec)
     orbits = Orbits(see, symmetry.groups)
@@ -81,9 +87,8 @@ def _explored(spec: Spec, limits: Limits, hear: Listener | None, symmetry: Symme
     standing: dict[Any, State] = {}
     parent: dict[State, State | None] = {}
     fired = {name: 0 for r in spec.rules for name in r.names}
-    goals: dict[str, int | None] = {g.name: None for g in spec.goals}
-    # Invariant -> (state, last step outside the tree, depth).
-    wrong: dict[str, tuple[State, Step | None, int]] = {}
+    met: dict[str, Met] = {}
+    wrong: dict[str, Broken] = {}
     states, transitions, depth, reason = 0, 0, 0, ""
 
     def path_to(state: State, last: Step | None) -> Path:
@@ -101,7 +106,7 @@ def _explored(spec: Spec, limits: Limits, hear: Listener | None, symmetry: Symme
         parent[state] = before
         states += orbits.size(state)
         for image in orbits.images(state):
-            look_at(see, image, depth, wrong, goals)
+            look_at(see, image, depth, wrong, met)
         return True
 
     for chain, _, state in see.starts():
@@ -146,15 +151,16 @@ def _explored(spec: Spec, limits: Limits, hear: Listener | None, symmetry: Symme
         if hear:
             seconds = time.perf_counter() - began
             hear(Progress(states, transitions, depth, len(frontier), seconds, 0))
-    violations = [
-        violation(see, name, at, path_to(state, last))
-        for name, (state, last, at) in sorted(wrong.items(), key=lambda w: (w[1][2], w[0]))
+    found = [
+        violation(see, n, at, path_to(state, last)) for n, (state, last, at) in in_order(wrong)
     ]
+    goals = {g.name: met[g.name][1] if g.name in met else None for g in spec.goals}
+    paths = [goal_met(see, g, met[g][1], path_to(met[g][0], None)) for g in asked if g in met]
     return Verdict(
-        spec.name, spec.scope, *conclude(see, bool(violations), reason, border),
+        spec.name, spec.scope, *conclude(see, bool(found), reason, border),
         states - border, transitions, depth, time.perf_counter() - began, 0, 0.0,
-        fired, goals, tuple(violations), border=border,
-        symmetry=reduction(symmetry, len(parent)),
+        fired, goals, tuple(found), border=border,
+        symmetry=reduction(symmetry, len(parent)), reached=tuple(paths),
     )  # fmt: skip
 
 
@@ -162,16 +168,21 @@ def look_at(
     see: Semantics,
     state: State,
     depth: int,
-    wrong: dict[str, tuple[State, Step | None, int]],
-    goals: dict[str, int | None],
+    wrong: dict[str, Broken],
+    met: dict[str, Met],
 ) -> None:
     """Notes the invariants that a state breaks, and the goals that it meets, where they are new."""
     for p in see.spec.invariants:
         if isinstance(p, Predicate) and p.name not in wrong and not see.holds(p, state):
             wrong[p.name] = (state, None, depth)
     for g in see.spec.goals:
-        if goals[g.name] is None and see.met(g, state):
-            goals[g.name] = depth
+        if g.name not in met and see.met(g, state):
+            met[g.name] = (state, depth)
+
+
+def in_order(wrong: Mapping[str, Broken]) -> list[tuple[str, Broken]]:
+    """What is broken, the shallowest first."""
+    return sorted(wrong.items(), key=lambda w: (w[1][2], w[0]))
 
 
 def inside(see: Semantics, found: list[State], begins: bool = False) -> tuple[list[State], int]:
@@ -215,6 +226,13 @@ def violation(see: Semantics, name: str, depth: int, path: Path) -> Violation:
         name, "Every state has a successor other than itself, or is a declared end."
     )
     return Violation(name, statement, depth, path, see.key(path))
+
+
+def goal_met(see: Semantics, name: str, depth: int, path: Path) -> Reached:
+    """A goal that is met after so many steps, with its statement and key."""
+    assert len(path.steps) == depth, f"{name} is met after {depth} steps, not {len(path.steps)}"
+    statement = next(g.statement for g in see.spec.goals if g.name == name)
+    return Reached(name, statement, depth, path, see.key(path))
 
 
 def conclude(see: Semantics, violated: bool, stopped: str, border: int) -> tuple[Kind, str]:

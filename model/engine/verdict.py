@@ -84,6 +84,21 @@ class Violation:
 
 
 @frozen
+class Reached:
+    """A goal that is met, with a shortest path to a state that meets it."""
+
+    # Its name.
+    goal: str
+    # What it says.
+    statement: str
+    # Steps from an initial state.
+    depth: int
+    path: Path
+    # A text from which `Semantics.follow` makes the path again.
+    key: str
+
+
+@frozen
 class Limits:
     """Where an exploration gives up with `unknown`; None: no limit."""
 
@@ -169,6 +184,8 @@ class Verdict:
     # Every progress promise that was looked at, and whether it holds.
     progress: Mapping[str, Kind] = field(factory=dict, kw_only=True)
     violations: tuple[Violation, ...] = ()
+    # Those goals that are met among the ones whose paths were asked for, in that order.
+    reached: tuple[Reached, ...] = field(default=(), kw_only=True)
     # What the user should know about the search.
     notes: tuple[str, ...] = ()
     # How the work of a distributed search was spread, as plain JSON.

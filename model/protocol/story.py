@@ -101,12 +101,13 @@ class Era:
 
 @frozen
 class Mark:
-    """The broken fact."""
+    """The broken fact, or the goal that is met."""
 
     step: int
     # In which lanes it is marked; empty: in all.
     lanes: tuple[str, ...]
     text: str
+    is_met: bool = False
 
 
 @frozen

@@ -75,7 +75,9 @@ class CheckResult(Answer):
         return verdict_document(self)
 
     def html(self) -> str:
-        """A complete page with the verdict and a swim-lane diagram of each counterexample."""
+        """A complete page with the verdict and a swim-lane diagram of each counterexample, and of
+        the path to each goal that was asked for.
+        """
         from groupcheck.oracles.show.html import page
 
         return page(self.report())
@@ -141,11 +143,14 @@ class Followed(Walked):
         from groupcheck.oracles.show.report import Report, scope_words
 
         scope = scope_words(self.subject)
+        last = len(self.path.steps)
+        first = ", ".join(name for name, step in self.met.items() if step == last)
+        ends = f"for the first time at the end: {first}" if first else ""
         return Report(
             "",
             self.subject.title,
             f"key {self.key}",
-            (("scope", scope),) if scope else (),
+            tuple(fact for fact in (("scope", scope), ("goals met", ends)) if fact[1]),
             self.explanations,
         )
 
@@ -201,20 +206,20 @@ def check(
 
     `what`: the name of a variant, a `Spec`, or FILE.py:NAME (a `Spec`, a function that makes one,
     or a `Variant`). `scope`: fields of the variant's scope, or arguments of that function.
-    `invariants`: those to check, names or your own (default: all). `goals`: names or your own. A
-    name may be FILE.py:NAME. `constraints`: your own; states beyond one are checked, but not
-    expanded. `deadlock`: is one a violation? `refines`: smaller specs that this one must refine.
-    `max_depth`: the most steps of a path. `random_walks`: go so many walks of at most `walk_length`
-    steps (100) in place of a search; the same `seed` (0) gives the same walks. `progress=True`:
-    judge promises about progress, of a variant these alone (a callable hears how far it has come).
-    `faults` (name -> budget) and `goals`: if one of them never happens, the verdict is `unknown`.
-    `max_memory`: bytes of resident memory that this process may use (with `spark`: including the
-    processes that it starts). `checkpoint` and `resume`: directories.
-    `spark`: the Spark master on whose executors the search runs. `store`: the URI where it keeps
-    its states; `resume` is such a URI, too. `shards`: the number of parts. `hand_over`: the width
-    of a level from which the search is spread. `conformed`: say which memories lie in scopes whose
-    rows `conform` has executed. `symmetry`: store one state for all that differ only in the order
-    of equal elements? None: with the fast engine, where an array has three elements or more.
+    `invariants`: those to check, names or your own (default: all). `goals`: names or your own; each
+    is shown by a shortest path. A name may be FILE.py:NAME. `constraints`: your own; states beyond
+    one are checked, but not expanded. `deadlock`: is one a violation? `refines`: smaller specs that
+    this one must refine. `max_depth`: the most steps of a path. `random_walks`: go so many walks of
+    at most `walk_length` steps (100) in place of a search; the same `seed` (0) gives the same
+    walks. `progress=True`: judge promises about progress, of a variant these alone (a callable
+    hears how far it has come). `faults` (name -> budget) and `goals`: if one never happens, the
+    verdict is `unknown`. `max_memory`: bytes of resident memory that this process may use (with
+    `spark`: with those that it starts). `checkpoint` and `resume`: directories. `spark`: the Spark
+    master on whose executors the search runs. `store`: the URI where it keeps its states; `resume`
+    is such a URI, too. `shards`: the number of parts. `hand_over`: the width of a level from which
+    the search is spread. `conformed`: say which memories lie in scopes whose rows `conform` has
+    executed. `symmetry`: store one state for all that differ only in the order of equal elements?
+    None: with the fast engine, where an array has three elements or more.
 
     Raises `UserError` (`groupcheck.UserError`) for anything that does not exist or does not fit.
     """
@@ -267,6 +272,7 @@ def run(
     if walks is not None:
         searching = (engine != "fast", workers != 1, checkpoint, resume, spread.master, conformed)
         verdict = walked(about.spec, walks, limits, progress, any(searching))
+        verdict = _untold(about, verdict, "random walks keep no schedules of goals")
         return CheckResult(about, judged(about, verdict), "walks", walks=walks)
     looker = _looker(about, spread, engine) if conformed else None
     if spread.master is not None:
@@ -275,6 +281,7 @@ def run(
             raise UserError(what, where="--symmetry with --spark", do=do)
         verdict = _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
         verdict = attrs.evolve(verdict, symmetry=Reduction(False, "not on a cluster"))
+        verdict = _untold(about, verdict, "a search on a cluster tells no schedules of goals")
         return CheckResult(about, judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)
     if engine == "reference":
@@ -286,7 +293,12 @@ def run(
         from groupcheck.model.engine.reference import explore
 
         verdict = explore(
-            about.spec, limits, progress, symmetry=bool(symmetry), liveness=about.progress
+            about.spec,
+            limits,
+            progress,
+            symmetry=bool(symmetry),
+            liveness=about.progress,
+            goals=about.goals,
         )
     else:
         from groupcheck.model.engine.fast.explore import explore as explore_fast
@@ -301,8 +313,20 @@ def run(
             look=looker,
             symmetry=symmetry,
             liveness=about.progress,
+            goals=about.goals,
         )
     return CheckResult(about, judged(about, verdict), engine, looker.found if looker else None)
+
+
+def _untold(about: Subject, verdict: Verdict, why: str) -> Verdict:
+    """The verdict with a note on the goals that were asked for and are met, but come without a
+    schedule.
+    """
+    met = [goal for goal in about.goals if verdict.goals[goal] is not None]
+    if not met:
+        return verdict
+    note = f"no schedule for {', '.join(met)}: {why}"
+    return attrs.evolve(verdict, notes=(*verdict.notes, note))
 
 
 def _must_be_local(
@@ -414,17 +438,19 @@ def follow(
     *,
     mutation: str | None = None,
     invariants: Sequence[str | Promise] = (),
+    goals: Sequence[str | Predicate] = (),
     progress: bool = False,
     faults: Mapping[str, int] | None = None,
     **scope: Any,
 ) -> Followed:
-    """Replays the key of a counterexample; the other arguments are those of `check`. Raises
-    `UserError` if the key does not fit the variant, scope and mutation.
+    """Replays the key of a counterexample or of the path to a goal; the other arguments are those
+    of `check`. Raises `UserError` if the key does not fit the variant, scope and mutation.
     """
     about = subject(
         what,
         mutation=mutation,
         invariants=invariants,
+        goals=goals,
         progress=progress,
         faults=faults,
         **scope,
@@ -434,9 +460,9 @@ def follow(
 
 def walk(about: Subject, key: str) -> Followed:
     """Replays a key in a subject."""
-    from groupcheck.oracles.explain.explanation import broken_along
+    from groupcheck.oracles.explain.explanation import broken_along, met_along
 
     if not isinstance(key, str):
         raise UserError(f"{key!r} is not a key", do="a key looks like gc1-0.3.12")
     path = Semantics(about.spec).follow(key)
-    return Followed(about, key, path, broken_along(about.spec, path))
+    return Followed(about, key, path, broken_along(about.spec, path), met_along(about.spec, path))

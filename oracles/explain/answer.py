@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Path, Verdict
-from groupcheck.oracles.explain.explanation import Explanation, explain, retell
+from groupcheck.oracles.explain.explanation import Explanation, explain, explain_goal, retell
 from groupcheck.oracles.explain.subject import Subject
 
 if TYPE_CHECKING:
@@ -90,6 +90,11 @@ class Answer:
         """Every violation explained, the shortest first."""
         return tuple(explain(self.subject, violation) for violation in self.verdict.violations)
 
+    @cached_property
+    def goal_explanations(self) -> tuple[Explanation, ...]:
+        """The path to every goal that was asked for and is met, explained."""
+        return tuple(explain_goal(self.subject, reached) for reached in self.verdict.reached)
+
 
 @attrs.frozen(slots=False)
 class Walked:
@@ -100,6 +105,8 @@ class Walked:
     path: Path
     # Every invariant that breaks along the path -> the first step that breaks it.
     broken: Mapping[str, int]
+    # Every goal that is met along the path -> the first step after which it is.
+    met: Mapping[str, int]
 
     @property
     def steps(self) -> tuple[tuple[str | int | None, ...], ...]:
@@ -108,5 +115,7 @@ class Walked:
 
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
-        """The path told once for each promise that it breaks; once as it is if it breaks none."""
+        """The path told once for each promise that it breaks and each goal that was asked for and
+        that it meets; once as it is if there is neither.
+        """
         return retell(self.subject, self.path, self.key)

@@ -14,12 +14,22 @@ from groupcheck.invariants.sentences import SENTENCES, Broken, as_sentence, sent
 from groupcheck.model.engine import Spec, StepInvariant
 from groupcheck.model.engine.lasso import broken_by, named
 from groupcheck.model.engine.step import Semantics
-from groupcheck.model.engine.verdict import DEADLOCK, Path, Violation
+from groupcheck.model.engine.verdict import DEADLOCK, Path, Reached, Violation
 from groupcheck.model.protocol.story import Era, Line, Mark, Story
 from groupcheck.oracles.explain.subject import Subject
-from groupcheck.oracles.explain.witness import Witness, witness
+from groupcheck.oracles.explain.witness import Witness, witness, witness_of_goal
 
-__all__ = ["Explanation", "Row", "broken_along", "explain", "paragraph", "retell", "rows"]
+__all__ = [
+    "Explanation",
+    "Row",
+    "broken_along",
+    "explain",
+    "explain_goal",
+    "met_along",
+    "paragraph",
+    "retell",
+    "rows",
+]
 
 WHY = " Why: "  # what follows it in a statement is the reason
 STUCK = "Nothing can happen any more."
@@ -29,7 +39,9 @@ FOR_EVER = "from here on, for ever"
 
 @attrs.frozen
 class Explanation:
-    """A path told: its story, and the promise that it breaks, if it breaks one."""
+    """A path told: its story, and the promise that it breaks or the goal that it meets, if it does
+    either.
+    """
 
     story: Story
     # The path in sentences; the last one is `sentence`.
@@ -44,9 +56,9 @@ class Explanation:
     statement: str = ""
     # Where the promise stands: a KIP, a ticket, a class of Kafka.
     source: str = ""
-    # The step at which it breaks.
+    # The step at which it breaks, or meets its goal.
     depth: int = 0
-    # The values that break it, as the model has them.
+    # The values that break it or meet the goal, as the model has them.
     evidence: tuple[str, ...] = ()
     # What the variant or the promise could not say, and the error.
     trouble: str = ""
@@ -54,6 +66,8 @@ class Explanation:
     own: bool = False
     # The protocol is known to break it: it was checked because it was asked for.
     known: bool = False
+    # The name of the goal that is met in the last state; empty: none. Then `statement` is its.
+    goal: str = ""
 
     @property
     def promise(self) -> str:
@@ -69,6 +83,8 @@ class Explanation:
     def headline(self) -> str:
         count = len(self.path.steps)
         steps = "1 step" if count == 1 else f"{count} steps"
+        if self.goal:
+            return f"{self.goal} is met after {steps}"
         return (
             f"{self.invariant} breaks after {steps}"
             if self.invariant
@@ -88,6 +104,8 @@ class Row:
     changes: tuple[str, ...]
     # What breaks here; empty in most rows.
     broken: tuple[str, ...]
+    # Which goal is met here; empty in most rows.
+    met: tuple[str, ...] = ()
 
 
 def explain(about: Subject, violation: Violation) -> Explanation:
@@ -97,12 +115,9 @@ def explain(about: Subject, violation: Violation) -> Explanation:
     every = (*about.spec.invariants, *about.spec.progress)
     promise = next((p for p in every if p.name == violation.invariant), None)
     seen = witness(about.spec, violation)
-    lanes = tuple(
-        lane.name for lane in story.lanes if lane.me is not None and lane.me in seen.indexes
-    )
+    lanes, who = _lanes(story, seen)
     statement = " ".join(violation.statement.split())
     sentence, failed = _sentence(about, violation, seen)
-    who = " and ".join(story.lane(name).title for name in lanes)
     fact = sentence or f"{violation.invariant} is broken" + (f" by {who}" if who else "")
     told = sentence or (f"{fact}: {statement.partition(WHY)[0]}" if statement else f"{fact}.")
     if ending := _for_ever(about, violation):
@@ -124,6 +139,37 @@ def explain(about: Subject, violation: Violation) -> Explanation:
         not sentence,
         any(p.name == violation.invariant for p in about.not_promised),
     )
+
+
+def explain_goal(about: Subject, reached: Reached) -> Explanation:
+    """The story of the path to a goal. Its last line is the step that meets it."""
+    path = reached.path
+    story, trouble = about.story(path)
+    seen = witness_of_goal(about.spec, reached)
+    lanes, who = _lanes(story, seen)
+    statement = " ".join(reached.statement.split())
+    fact = f"{reached.goal} is met" + (f" by {who}" if who else "")
+    told = f"{fact}: {statement}" if statement else f"{fact}."
+    marks = (*story.marks, Mark(len(path.steps), lanes, fact, is_met=True))
+    return Explanation(
+        attrs.evolve(story, marks=marks),
+        f"{paragraph(story)} {told}".strip(),
+        path,
+        reached.key,
+        statement=statement,
+        source=next(g.source for g in about.spec.goals if g.name == reached.goal),
+        depth=reached.depth,
+        evidence=seen.evidence,
+        trouble=trouble,
+        own=about.variant is None,
+        goal=reached.goal,
+    )
+
+
+def _lanes(story: Story, seen: Witness) -> tuple[tuple[str, ...], str]:
+    """The lanes of those who break a promise or meet a goal, and their titles as one text."""
+    lanes = [lane for lane in story.lanes if lane.me is not None and lane.me in seen.indexes]
+    return tuple(lane.name for lane in lanes), " and ".join(lane.title for lane in lanes)
 
 
 def _for_ever(about: Subject, violation: Violation) -> str:
@@ -158,8 +204,8 @@ def _sentence(about: Subject, violation: Violation, seen: Witness) -> tuple[str,
 
 
 def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:
-    """A path told once for each promise that it breaks, each time up to the step that breaks it;
-    once as it is if it breaks none.
+    """A path told once for each promise that it breaks and each goal that was asked for and that it
+    meets, each time up to the first step that does; once as it is if there is neither.
     """
     spec = about.spec
     promised = (*spec.invariants, *spec.refinements, *spec.progress)
@@ -172,6 +218,12 @@ def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:
         part = path if step == len(path.steps) else beginning(path, step)
         broken = Violation(name, statements.get(name, ""), step, part, see.key(part))
         told.append(explain(about, broken))
+    goals = {g.name: g.statement for g in spec.goals}
+    for name, step in met_along(spec, path).items():
+        if name in about.goals:
+            part = beginning(path, step)
+            reached = Reached(name, goals[name], step, part, see.key(part))
+            told.append(explain_goal(about, reached))
     if told:
         return tuple(told)
     story, trouble = about.story(path)
@@ -209,6 +261,17 @@ def broken_along(spec: Spec, path: Path) -> dict[str, int]:
     return broken | dict.fromkeys(broken_by(see, path), len(path.steps))
 
 
+def met_along(spec: Spec, path: Path) -> dict[str, int]:
+    """Every goal that is met along a path -> the first step after which it is (0: the initial
+    state).
+    """
+    see = Semantics(spec)
+    met: dict[str, int] = {}
+    for number, state in enumerate(path.states):
+        met |= {g.name: number for g in spec.goals if g.name not in met and see.met(g, state)}
+    return met
+
+
 def beginning(path: Path, steps: int) -> Path:
     """The first steps of a path, without a loop."""
     return attrs.evolve(path, steps=path.steps[:steps], loop_from=None)
@@ -235,8 +298,7 @@ def rows(story: Story) -> Iterator[Row]:
         return line.step if line.changes else (line.lane, line.words)
 
     if story.start:
-        broken = tuple(m.text for m in story.marks if m.step == 0)
-        yield Row("start", "", "", story.start, broken)
+        yield Row("start", "", "", story.start, *_marked(story, 0, 0))
     for _, group in groupby(story.lines, alike):
         first, *more = group
         last = more[-1] if more else first
@@ -247,8 +309,15 @@ def rows(story: Story) -> Iterator[Row]:
             who,
             f"{words} ({len(more) + 1} times)" if more else words,
             first.changes,
-            tuple(m.text for m in story.marks if first.step <= m.step <= last.step),
+            *_marked(story, first.step, last.step),
         )
+
+
+def _marked(story: Story, first: int, last: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What breaks, and what is met, in these steps."""
+    marks = [m for m in story.marks if first <= m.step <= last]
+    broken = tuple(m.text for m in marks if not m.is_met)
+    return broken, tuple(m.text for m in marks if m.is_met)
 
 
 def _without_subject(words: str, subject: str) -> str:

@@ -485,4 +485,4 @@ def _known_goals(spec: Spec, goals: Sequence[str]) -> tuple[str, ...]:
     for name in goals:
         if name not in known:
             raise one_of("goal", name, known)
-    return tuple(goals)
+    return tuple(dict.fromkeys(goals))

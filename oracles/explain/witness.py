@@ -11,10 +11,10 @@ from attrs import frozen
 from groupcheck.model.engine import Predicate, Spec, StepInvariant
 from groupcheck.model.engine.lasso import broken_by
 from groupcheck.model.engine.lasso import named as live_named
-from groupcheck.model.engine.promises import ALL
+from groupcheck.model.engine.promises import ALL, SOME
 from groupcheck.model.engine.refinement import Refined
 from groupcheck.model.engine.step import Semantics, State
-from groupcheck.model.engine.verdict import Firing, Step, Violation
+from groupcheck.model.engine.verdict import Firing, Reached, Step, Violation
 from groupcheck.oracles.printable import brief, changes, place
 
 LONGEST = 240  # of one value
@@ -46,13 +46,20 @@ def witness(spec: Spec, violation: Violation) -> Witness:
         binding = broken_by(see, violation.path).get(live.name, {})
         return Witness(before, after, tuple(binding.values()))
     if isinstance(promise, Predicate):
-        return _of_state(see, promise, before, after)
+        return _shown(see, promise, ALL, (before, after))
     if isinstance(promise, StepInvariant):
         return _of_step(see, promise, before, violation.path.steps[-1])
     refined = next((r for r in see.refined if r.of.name == violation.invariant), None)
     if refined is not None:
         return Witness(before, after, (), tuple(_images(refined, before, after)))
     return Witness(before, after)
+
+
+def witness_of_goal(spec: Spec, reached: Reached) -> Witness:
+    """The first combination of values for which a goal is met in the last state of its path."""
+    goal = next(g for g in spec.goals if g.name == reached.goal)
+    states = reached.path.states
+    return _shown(Semantics(spec), goal, SOME, (states[-2:][0], states[-1]))
 
 
 def _images(refined: Refined, before: State, after: State) -> Iterator[str]:
@@ -64,10 +71,15 @@ def _images(refined: Refined, before: State, after: State) -> Iterator[str]:
         yield f"{refined.of.spec.name} {place(*where)}{told}"
 
 
-def _of_state(see: Semantics, promise: Predicate, before: State, state: State) -> Witness:
-    cases = see.cases(promise, ALL)
-    case = next((c for c in cases if not see.answer(promise, ALL, c, state)), {})
-    left = [v for _, v in see.quantified(promise, ALL) if v not in case]
+def _shown(see: Semantics, promise: Predicate, usual: str, between: tuple[State, State]) -> Witness:
+    """The first case in which a promise with the quantifier `usual` is broken (ALL) or met (SOME)
+    in the second of two states.
+    """
+    before, state = between
+    cases = see.cases(promise, usual)
+    wanted = usual == SOME
+    case = next((c for c in cases if see.answer(promise, usual, c, state) == wanted), {})
+    left = [v for _, v in see.quantified(promise, usual) if v not in case]
     evidence = []
     # Where other variables are left, each element that they stand for is shown.
     for binding in see.indexing(promise).extended(case, left) if left else [case]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -54,6 +54,7 @@ def verdict_document(result: Answer) -> dict[str, Any]:
         "deadlock": about.spec.deadlock,
         **({"progress": dict(v.progress)} if about.progress else {}),
         "violations": [violation_document(e) for e in result.explanations],
+        **({"goal_paths": _goal_paths(result.goal_explanations)} if about.goals else {}),
         "symmetry": attrs.asdict(v.symmetry),
         "notes": list(v.notes),
         **({"random_walks": attrs.asdict(result.walks)} if result.walks is not None else {}),
@@ -72,8 +73,10 @@ def path_document(followed: Walked) -> dict[str, Any]:
         "mutation": about.mutation.id if about.mutation else None,
         "key": followed.key,
         "broken": dict(followed.broken),
+        "goals": dict(followed.met),
         "path": list(steps_document(followed.path)),
         "violations": [violation_document(e) for e in followed.explanations if e.invariant],
+        **({"goal_paths": _goal_paths(followed.explanations)} if about.goals else {}),
     }
 
 
@@ -81,7 +84,6 @@ def violation_document(told: Explanation) -> dict[str, Any]:
     """One violation with its path: each step with the rule, the index it stood for, and the slots
     that it changed.
     """
-    words = {line.step: line.words for line in told.story.lines}
     return {
         "invariant": told.invariant,
         "statement": told.statement,
@@ -91,6 +93,30 @@ def violation_document(told: Explanation) -> dict[str, Any]:
         "loop_from": told.path.loop_from,
         "key": told.key,
         "sentence": told.sentence,
+        **_told(told),
+    }
+
+
+def _goal_paths(explanations: Iterable[Explanation]) -> list[dict[str, Any]]:
+    """The goals among explained paths, each with its path as a violation has it."""
+    return [
+        {
+            "goal": told.goal,
+            "statement": told.statement,
+            "source": told.source,
+            "depth": told.depth,
+            "key": told.key,
+            **_told(told),
+        }
+        for told in explanations
+        if told.goal
+    ]
+
+
+def _told(told: Explanation) -> dict[str, Any]:
+    """A path in words and as values."""
+    words = {line.step: line.words for line in told.story.lines}
+    return {
         "prose": told.prose,
         "evidence": list(told.evidence),
         "initial": {

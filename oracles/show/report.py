@@ -58,7 +58,7 @@ def report(result: Answer) -> Report:
         result.subject.title,
         reason,
         tuple(facts(result)),
-        result.explanations,
+        (*result.explanations, *result.goal_explanations),
         zeros(variant, absent) if v.complete else (),
     )
 

@@ -168,12 +168,14 @@ def _band(layout: _Layout, step: int) -> Band:
 
 
 def _backs(layout: _Layout) -> Iterator[Shape]:
-    """Behind everything: every other step shaded, the broken step in red, step numbers."""
+    """Behind everything: every other step shaded, the step that breaks a promise in red, the one
+    that meets a goal in green, step numbers.
+    """
     width = GUTTER + layout.lane_width * len(layout.story.lanes)
-    broken = {m.step for m in layout.story.marks}
+    marked = {m.step: "met" if m.is_met else "broken" for m in layout.story.marks}
     for step, band in enumerate(layout.bands):
-        if step in broken:
-            yield Shape("box", "broken", 2, band.top + 1, width, band.bottom - band.top - 2)
+        if step in marked:
+            yield Shape("box", marked[step], 2, band.top + 1, width, band.bottom - band.top - 2)
         elif step % 2:
             yield Shape("box", "shade", 2, band.top, width, band.bottom - band.top)
         if step:
@@ -310,8 +312,9 @@ def _fronts(layout: _Layout) -> Iterator[Shape]:
 
 
 def _mark(layout: _Layout, mark: Mark, above: int, width: float) -> Iterator[Shape]:
-    band = _band(layout, mark.step)
+    band, met = _band(layout, mark.step), " met" if mark.is_met else ""
     for name in mark.lanes or tuple(layout.x):
-        yield Shape("text", "cross", layout.x[name], band.settle + 4, text="✕")
+        sign = "✓" if mark.is_met else "✕"
+        yield Shape("text", f"cross{met}", layout.x[name], band.settle + 4, text=sign)
     y = band.bottom - 6 - above * layout.row
-    yield from _texts(layout, "fact", GUTTER + 2, y, mark.text, (width - GUTTER) * 0.95)
+    yield from _texts(layout, f"fact{met}", GUTTER + 2, y, mark.text, (width - GUTTER) * 0.95)

@@ -97,7 +97,9 @@ def explanations_text(explanations: Sequence[Explanation]) -> str:
 
 
 def report_view(report: Report) -> Group:
-    """Verdict, what broke for whom, numbers, rules and goals, then every counterexample."""
+    """Verdict, what broke for whom, numbers, rules and goals, then every counterexample and the
+    path to every goal that was asked for.
+    """
     words = [
         (report.verdict, COLOUR.get(report.verdict, "bold")),
         (report.title, "bold"),
@@ -130,15 +132,19 @@ def explanation_view(told: Explanation) -> Group:
 
 
 def _path(told: Explanation) -> Group:
-    """How long it is, its steps, the promise that it breaks, its key."""
-    head = Text.assemble("\n", (printable(told.headline), "bold red" if told.invariant else "bold"))
+    """How long it is, its steps, the promise that it breaks or the goal that it meets, its key."""
+    style = "bold red" if told.invariant else "bold green" if told.goal else "bold"
+    head = Text.assemble("\n", (printable(told.headline), style))
     if told.source:
         head.append(f"  [{printable(told.source)}]", "dim")
     if told.trouble:
         head.append(f"\n{printable(told.trouble)}", "yellow")
-    values = [("breaks for", one) for one in told.evidence] if told.own else []
+    by = "met by" if told.goal else "breaks for"
+    values = [(by, one) for one in told.evidence] if told.own else []
     known = [("known", KNOWN)] if told.known else []
-    facts = [("promise", told.promise), ("why", told.why), *known, *values, ("key", told.key)]
+    promise = [("promise", told.promise), ("why", told.why)]
+    what = [("goal", told.statement)] if told.goal else promise
+    facts = [*what, *known, *values, ("key", told.key)]
     return Group(head, _steps(told), facts_table((name, text) for name, text in facts if text))
 
 
@@ -158,8 +164,9 @@ def _steps(told: Explanation) -> Stacked:
             Text(printable(row.who)),
             Text(printable(row.words)),
             Text("\n".join(map(printable, row.changes))),
-            style="red" if row.broken else "",
+            style="red" if row.broken else "green" if row.met else "",
         )
-        for fact in row.broken:
-            table.add_row("", "", Text(printable(fact), "bold red"), "")
+        for style, facts in (("bold red", row.broken), ("bold green", row.met)):
+            for fact in facts:
+                table.add_row("", "", Text(printable(fact), style), "")
     return Stacked(table, lead=2, named=False)

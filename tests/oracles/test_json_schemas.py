@@ -40,6 +40,8 @@ COMMANDS = {
     "a violation": "check classic --mutation size_cap_off_by_one --engine reference",
     "progress": "check classic --progress --mutation no_sync_deadline",
     "a path": "explain classic gc1-0.0.1",
+    "the path to a goal": "explain classic gc1-0.0.1 --goal preparing",
+    "a goal": "check classic --members 1 --generations 1 --engine reference --goal stable",
     "an assignment": f"assign {DATA}/assign/sticky.json",
     "a wrong assignment": f"assign {DATA}/assign/printed-range-after.json",
     "constraints": f"assign {DATA}/assign/constraints-impossible.json",
@@ -151,6 +153,7 @@ def test_a_field_too_many_is_refused_and_so_is_each_field_that_is_missing(one: D
     assert one.name in ("list", "event") or set(top["properties"]) - missing - by_side <= {
         "distribution", "answers_judged", "facts", "asked", "findings", "coverage",
         "situations", "conformed", "scopes", "group_steps", "random_walks", "progress", "killed_by",
+        "goal_paths",
     }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path as FilePath
 from types import FrameType
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.fast import checkpoint as checkpoints
@@ -39,7 +39,13 @@ from groupcheck.model.engine.fast.memory import (
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.lasso import Answers
 from groupcheck.model.engine.paths import path_of
-from groupcheck.model.engine.reference import conclude, reduction, violation, with_progress
+from groupcheck.model.engine.reference import (
+    conclude,
+    goal_met,
+    reduction,
+    violation,
+    with_progress,
+)
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import (
     NO_SYMMETRY,
@@ -48,7 +54,7 @@ from groupcheck.model.engine.symmetry import (
     Symmetry,
     symmetry_of,
 )
-from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Verdict, Violation
+from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Reached, Verdict, Violation
 
 __all__ = ["explore", "hear_of_compiling", "is_compiled"]
 WORTH = 6  # permutations below which symmetry is used only if it is asked for
@@ -85,6 +91,8 @@ class Run:
     # When the last checkpoint was complete, by `time.perf_counter`, and how many seconds it took.
     saved: float = 0.0
     saving: float = 0.0
+    # Goals whose paths are told.
+    goals: Sequence[str] = ()
     # States of the level that are not expanded yet.
     left: int = 0
     # What is known of progress promises.
@@ -311,6 +319,7 @@ def explore(
     look: Callable[[Search], None] | None = None,
     liveness: bool = False,
     symmetry: bool | None = False,
+    goals: Sequence[str] = (),
 ) -> Verdict:
     """Explores every state of a spec; first violations stop it at the end of their level, so that
     paths are shortest.
@@ -326,11 +335,12 @@ def explore(
     all states; limits are about those that are stored. Where the search finds that permutations do
     make a difference, it begins again without symmetry. None: where it is worth while.
     `liveness`: judges the progress promises, too, when the search has ended; among all states.
+    `goals`: those whose shortest paths are told, too, once the search has ended.
     Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint
     that is torn or of another model, scope or version.
     """
     explored = functools.partial(
-        _explored, spec, limits, progress, workers, checkpoint, resume, look, liveness
+        _explored, spec, limits, progress, workers, checkpoint, resume, look, liveness, goals
     )
     try:
         return explored(_symmetry(spec, symmetry, look is not None, liveness))
@@ -362,6 +372,7 @@ def _explored(
     resume: str | FilePath | None,
     look: Callable[[Search], None] | None,
     liveness: bool,
+    goals: Sequence[str],
     symmetry: Symmetry,
 ) -> Verdict:
     began, peak, spare = time.perf_counter(), peak_bytes(), Spare()
@@ -376,7 +387,7 @@ def _explored(
         saver = checkpoints.Saver(search, folder, ours) if folder and ours else None
         search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
         numbers = checkpoints.numbers_of(search)
-        run = Run(search, limits, progress, saver, began, numbers, Watch(search, peak))
+        run = Run(search, limits, progress, saver, began, numbers, Watch(search, peak), goals=goals)
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
             run.report(0, is_compiling=True)
         has_parts = spec.constraints or spec.refinements or liveness or symmetry.groups
@@ -430,12 +441,30 @@ def verdict_of(run: Run) -> Verdict:
             run.reason += f"; {name} is violated in level {at}, but no memory was left for the path"
         else:
             violations.append(violation(s.see, name, at, path))
+    paths, more = goal_paths(run)
     reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
     states = s.counted
     per_state = (max(s.peak, s.bytes) + s.bytes_of_values) / states
-    return answer(
-        s, reason, violations, states - s.outside, run.seconds, per_state, s.told(run.seconds)
-    )
+    notes = [*s.told(run.seconds), *more]
+    found = answer(s, reason, violations, states - s.outside, run.seconds, per_state, notes)
+    return evolve(found, reached=tuple(paths))
+
+
+def goal_paths(run: Run) -> tuple[list[Reached], list[str]]:
+    """The paths to the goals that were asked for and are met, and notes on those that are met but
+    for whose path no memory was left.
+    """
+    s = run.search
+    paths, notes = [], []
+    for name in run.goals:
+        at = s.findings.goals[name]
+        if at is None:
+            continue
+        try:
+            paths.append(goal_met(s.see, name, at, s.path_to_goal(name)))
+        except MemoryError:
+            notes.append(f"{name} is met at {at}, but no memory was left for its schedule")
+    return paths, notes
 
 
 def answer(

@@ -59,6 +59,8 @@ class Findings:
     def __init__(self, tables: Tables) -> None:
         self.spec = tables.see.spec
         self.goals: dict[str, int | None] = {g.name: None for g in self.spec.goals}
+        # Goal -> the place of the first state that meets it; not of those of an earlier run.
+        self.first: dict[str, int] = {}
         self.wrong: dict[str, tuple[int, int, str]] = {}
         self.depth = 0
         self.news = True
@@ -77,6 +79,7 @@ class Findings:
         self.news = True
         if self.is_goal(p):
             self.goals[p.name] = self.depth
+            self.first[p.name] = place
         else:
             self.wrong[p.name] = (self.depth, place, "state")
 

@@ -5,6 +5,8 @@ successor.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.aside import Aside
 from groupcheck.model.engine.fast.costs import ADVICE, costly
@@ -187,6 +189,26 @@ class Search(Exploration):
         if self.orbits is None:
             return path_through(self.see, states)
         return unwound(self.see, self.orbits, states, states[-1] if last is None else last)
+
+    def path_to_goal(self, name: str) -> Path:
+        """A shortest path to a state that meets a goal, which some state does."""
+        goal = next(g for g in self.spec.goals if g.name == name)
+        places = [self.findings.first[name]] if name in self.findings.first else self._first(name)
+        return next(
+            self.path_to(place, image)
+            for place in places
+            for image in self._orbit(self.state(place))
+            if self.see.met(goal, image)
+        )
+
+    def _first(self, goal: str) -> range:
+        """The places of the level in which a goal was met before the search was resumed."""
+        depth, levels = self.findings.goals[goal], (*self.log.levels, self.log.states)
+        assert depth is not None
+        return range(levels[depth], levels[depth + 1])
+
+    def _orbit(self, state: State) -> Iterable[State]:
+        return self.orbits.images(state) if self.orbits else (state,)
 
     def witness(self, name: str, place: int) -> State:
         """The state of an orbit that shows what is wrong: a broken invariant, or a deadlock. The
