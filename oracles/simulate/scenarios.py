@@ -13,14 +13,14 @@ from groupcheck.oracles.simulate.streams import Streams
 
 @frozen
 class Action:
-    """At this time (ms) something happens to a member: start, close, crash, or stall (it does not
-    poll). Or the topic gets a partition: add_partitions.
+    """At this time (ms) something happens to a member: start, close, crash, stall (it does not
+    poll), or pause (the whole process stands still). Or the topic gets a partition: add_partitions.
     """
 
     at_ms: float
     what: str
     member: int
-    # How long a stall lasts.
+    # How long a stall or a pause lasts.
     length_ms: float = 0.0
 
 

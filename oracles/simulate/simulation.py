@@ -153,6 +153,8 @@ def _phase(group: Group, index: int, a: Assumptions) -> float:
 def _act(group: Group, action: Action) -> None:
     if action.what == "stall":
         group.members.stall(action.member, action.length_ms)
+    elif action.what == "pause":
+        group.members.freeze(action.member, action.length_ms)
     elif action.what == "add_partitions":
         bound = group.world.rules[action.what]
         outcome = group.world.outcomes(bound, 0)[0]

@@ -1,4 +1,5 @@
-"""What happened to the processes of a group, read from its log: who came, closed, died, stalled.
+"""What happened to the processes of a group, read from its log: who came, closed, died, stalled or
+was paused.
 
 A log of a coordinator shows what the protocol made of these events: a member joined, left, expired.
 How they are read:
@@ -7,7 +8,8 @@ How they are read:
   (KIP-800) or the log says that it did not poll in time: then its application stalled from
   max.poll.interval.ms before that until it joined again.
 - A member whose session expired died at a moment within one heartbeat interval after its last
-  heartbeat, which came session.timeout.ms before the expiry.
+  heartbeat, which came session.timeout.ms before the expiry. If it came back with its old id, its
+  process was only paused, until then.
 - A member that the others waited for in vain stalled from the begin of that rebalance on.
 - A member for which a rebalance waited longer than two heartbeats stalled for that time.
 - A static member that joins with a new id closed before, and was away for `restart_ms` of the
@@ -24,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import Factory, define, frozen
 
 from groupcheck.traces.events import Cause
-from groupcheck.traces.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION
+from groupcheck.traces.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION, Findings
 from groupcheck.traces.moments import Moment, Round, elapsed
 from groupcheck.traces.report import GroupReport
 from groupcheck.traces.timeline import Member, client_of
@@ -42,6 +44,8 @@ DEFAULT_SESSION_MS = 45_000.0
 DEFAULT_HEARTBEAT_MS = 3_000.0
 POLL_TIMEOUT = "poll timeout"
 AWAY = ("left", "expired", "not_rejoined", "not_synced", "replaced", "gone")
+SILENT = ("expired", "not_rejoined", "not_synced")
+LASTING = ("stall", "pause")
 FOLLOWS = (Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN)
 
 
@@ -49,13 +53,13 @@ FOLLOWS = (Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN)
 class Happening:
     """Something that happened to a process. Times are ms since 1970 by the clock of the log."""
 
-    # start, close, crash or stall.
+    # start, close, crash, stall (it does not poll) or pause (it stands still as a whole).
     what: str
     process: int
     at: float
     # The line that shows it.
     line: int
-    # When a stall ends; None: not before the log ends.
+    # When a stall or a pause ends; None: not before the log ends.
     until: float | None = None
     # It happened at most so long after `at`.
     slack: float = 0.0
@@ -192,6 +196,8 @@ class _Reader:
     _of: dict[str, int] = Factory(dict)
     _named: dict[str, list[int]] = Factory(dict)
     _slow: set[str] = Factory(set)
+    # Member id -> (from, to) of a pause after which it came back with its old id.
+    _paused: dict[str, tuple[float, float]] = Factory(dict)
 
     def read(self) -> None:
         """Fills `processes` and `happenings`."""
@@ -199,6 +205,8 @@ class _Reader:
         self.rounds = [r for r in timeline.rounds if r.started is not None]
         self.members = [m for m in timeline.members.values() if _came(m) or not m.handed_out]
         self._slow = {a.member for a in self.report.findings.absences if a.kind == "slow"}
+        silent = {m.id for m in self.members if m.gone in SILENT}
+        self._paused = {id: t for id, t in _pauses(self.report.findings) if id in silent}
         joins = {id: k for k, r in enumerate(self.rounds) for id in r.joined}
         arrivals = sorted(
             (m for m in self.members if _came(m) is not None),
@@ -245,8 +253,9 @@ class _Reader:
         process = self.processes[index]
         line = _line(_came(member))
         last = process.last
-        if last is not None and last.what == "stall" and last.until is None:
-            last.until, last.round_after = max(at, last.at), round
+        if last is not None and last.what in LASTING:
+            last.until = max(at, last.at) if last.until is None else last.until
+            last.round_after = round
         else:
             last = Happening("start", index, at, line, round=round)
             self.happenings.append(last)
@@ -261,7 +270,7 @@ class _Reader:
             if p.away is not None
             and at - SUCCESSION_MS <= p.away <= at
             and p.names[-1] not in later
-            and not (p.last is not None and p.last.what == "stall")
+            and not (p.last is not None and p.last.what in LASTING)
         ]
         if not gone or member.instance is not None:
             return None
@@ -294,6 +303,8 @@ class _Reader:
         """When the process went, which is earlier than the coordinator's line about it."""
         ended, came = _time(member.ended), _time(_came(member), before=True)
         early = 0.0
+        if member.id in self._paused:
+            return max(self._paused[member.id][0], came + 1)
         if member.gone == "expired":
             early = self.settings["session_timeout_ms"]
         elif member.gone == "replaced":
@@ -311,12 +322,16 @@ class _Reader:
         at, line = self._went(member), _line(member.ended)
         round = self._round_of(member)
         what, slack = "close", 0.0
-        if self._stalled(member):
+        if member.id in self._paused:
+            what, slack = "pause", self.settings["heartbeat_interval_ms"]
+        elif self._stalled(member):
             what = "stall"
         elif member.gone in ("expired", "gone"):
             what = "crash"
             slack = self.settings["heartbeat_interval_ms"] if member.gone == "expired" else 0.0
         one = Happening(what, index, at, line, slack=slack, round=round)
+        if what == "pause":
+            one.until = max(self._paused[member.id][1], at)
         self.happenings.append(one)
         self.processes[index].away = at
         self.processes[index].last = one
@@ -354,6 +369,16 @@ class _Reader:
                 until=began + took,
                 one_of=tuple(names) if len(names) > 1 else (),
             )
+
+
+def _pauses(findings: Findings) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Members that were silent for longer than a session and came back with their old ids, and
+    when they were silent: from their last request to the next one.
+    """
+    for one in findings.absences:
+        since, until = one.window.since, one.window.until
+        if one.kind == "frozen" and since is not None and until is not None:
+            yield one.member, (float(since), float(until))
 
 
 def _came(member: Member) -> Moment | None:

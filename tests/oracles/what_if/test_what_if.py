@@ -238,6 +238,19 @@ def test_settings_of_the_log_hold_in_the_baseline() -> None:
     assert min(found.rounds[1]) >= max(found.rounds[0]) + 2
 
 
+def test_a_process_that_comes_back_with_its_old_id_was_only_paused() -> None:
+    """`a` was stopped for 6 s, and its session is 3 s: with 10 s nobody would have noticed."""
+    (file,) = replay([DATA / "requests/live-zombie.log.gz"])
+    (group,) = file.groups
+    found = asked(group, "session.timeout.ms=10000")
+    assert found.trusted and happens(found)[2:4] == [False, False]
+    (pause,) = [h for h in found.outside.happenings if h.what == "pause"]
+    assert pause.until is not None and pause.until - pause.at == 6023
+    assert (pause.round, pause.round_after) == (2, 3)
+    # 5 s are too short.
+    assert happens(asked(group, "session.timeout.ms=5000"))[2:4] == [True, True]
+
+
 def test_a_recorded_rolling_restart_of_static_members_would_have_begun_no_round() -> None:
     """So it was when the same restarts were recorded with static members: no generation after the
     first. The client ids change with each restart here.
