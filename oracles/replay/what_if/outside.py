@@ -12,8 +12,9 @@ How they are read:
   process was only paused, until then.
 - A member that the others waited for in vain stalled from the begin of that rebalance on.
 - A member for which a rebalance waited longer than two heartbeats stalled for that time.
-- A static member that joins with a new id closed before, and was away for `restart_ms` of the
-  assumptions, or for half a session if that is shorter.
+- A static member that joins with a new id closed before. In a request log that was within one
+  heartbeat interval after its last request. Else it was away for `restart_ms` of the assumptions,
+  but at most for half a session, and for half the time since the log last shows it alive.
 - Members with one client id (or instance id) that follow each other are one process. A client id
   that is seen for the first time, within `SUCCESSION_MS` after a process went for good, is taken
   for the same process under another name.
@@ -25,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import Factory, define, frozen
 
+from groupcheck.oracles.replay.what_if.returns import with_returns
 from groupcheck.traces.events import Cause
 from groupcheck.traces.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION, Findings
 from groupcheck.traces.moments import Moment, Round, elapsed
@@ -203,7 +205,8 @@ class _Reader:
         """Fills `processes` and `happenings`."""
         timeline = self.report.timeline
         self.rounds = [r for r in timeline.rounds if r.started is not None]
-        self.members = [m for m in timeline.members.values() if _came(m) or not m.handed_out]
+        members = with_returns(timeline.members.values())
+        self.members = [m for m in members if _came(m) or not m.handed_out]
         self._slow = {a.member for a in self.report.findings.absences if a.kind == "slow"}
         silent = {m.id for m in self.members if m.gone in SILENT}
         self._paused = {id: t for id, t in _pauses(self.report.findings) if id in silent}
@@ -308,10 +311,20 @@ class _Reader:
         if member.gone == "expired":
             early = self.settings["session_timeout_ms"]
         elif member.gone == "replaced":
-            early = min(self.settings["restart_ms"], self.settings["session_timeout_ms"] / 2)
+            early = self._away(member)
         elif self._stalled(member):
             early = self.settings["max_poll_interval_ms"]
         return max(ended - early, came + 1)
+
+    def _away(self, member: Member) -> float:
+        """How long before it was replaced the process of a static member closed, at the most."""
+        ended, sign = _time(member.ended), self.report.timeline.signs.get(member.id)
+        if sign is not None:
+            return max(ended - sign, 0.0)
+        seen = member.armed or _came(member)
+        since = ended - _time(seen) if seen is not None else float("inf")
+        session = self.settings["session_timeout_ms"]
+        return min(self.settings["restart_ms"], session / 2, since / 2)
 
     def _stalled(self, member: Member) -> bool:
         said = POLL_TIMEOUT in (member.client_reason or "") or member.id in self._slow
@@ -329,6 +342,8 @@ class _Reader:
         elif member.gone in ("expired", "gone"):
             what = "crash"
             slack = self.settings["heartbeat_interval_ms"] if member.gone == "expired" else 0.0
+        elif member.gone == "replaced" and member.id in self.report.timeline.signs:
+            slack = self.settings["heartbeat_interval_ms"]
         one = Happening(what, index, at, line, slack=slack, round=round)
         if what == "pause":
             one.until = max(self._paused[member.id][1], at)

@@ -81,6 +81,19 @@ class Log:
         self.settles(at + took, leader or member)
         return member
 
+    def added(self, at: float, instance: str, member: str, state: str) -> None:
+        self.line(
+            at,
+            f"Static member with groupInstanceId={instance} and unknown member id joins group g in"
+            f" {state} state. Created a new member id {member} for this member and added to the"
+            " group.",
+        )
+        self.rebalance(
+            at,
+            f"Adding new member {member} with group instance id {instance}; client reason: not"
+            " provided",
+        )
+
     def leaves(self, at: float, member: str, leader: str, took: float, reason: str) -> None:
         self.size -= 1
         self.line(
@@ -249,6 +262,60 @@ def test_a_process_that_comes_back_with_its_old_id_was_only_paused() -> None:
     assert (pause.round, pause.round_after) == (2, 3)
     # 5 s are too short.
     assert happens(asked(group, "session.timeout.ms=5000"))[2:4] == [True, True]
+
+
+def test_a_static_member_that_is_replaced_was_restarted() -> None:
+    """A broker prints only its old id. Recorded: each was away for 1.7 s."""
+    (file,) = replay([DATA / "replay/live-rolling_static.log"])
+    events = outside(file.groups[0], {**SETTINGS, "restart_ms": 1_700.0})
+    assert [p.names for p in events.processes] == [["i-a"], ["i-b"], ["i-c"]]
+    for process in range(3):
+        mine = [h for h in events.happenings if h.process == process]
+        assert [h.what for h in mine] == ["start", "close", "start"]
+        assert mine[2].at - mine[1].at == 1_700
+
+
+def test_a_replaced_member_closed_after_the_log_last_shows_it() -> None:
+    (file,) = replay([DATA / "replay/live-rolling_static.log"])
+    (group,) = file.groups
+    events = outside(group, SETTINGS)
+    generation = group.timeline.rounds[0].joined_at
+    closed = [h.at for h in events.happenings if h.what == "close"]
+    assert generation is not None and min(closed) > (generation.time or 0)
+    (file,) = replay([DATA / "requests/live-static_bounce.log.gz"])
+    close = next(h for h in outside(file.groups[0], SETTINGS).happenings if h.what == "close")
+    # Its last request; it was stopped at 470429.
+    assert close.at % 1_000_000 == 470_436 and close.slack == SETTINGS["heartbeat_interval_ms"]
+
+
+def test_a_replaced_member_is_no_other_process_where_its_new_id_is_never_named() -> None:
+    (file,) = replay([DATA / "replay/live-static_bounce.log"])
+    told = {"session_timeout_ms": "4000", "heartbeat_interval_ms": "500"}
+    found = asked(file.groups[0], "session.timeout.ms=8000", given=told)
+    assert [s.names for s in found.stood] == [("i-a",), ("i-b",), ("i-c",)]
+    assert found.trusted and happens(found) == [True, True, False, False]
+
+
+def test_the_new_id_of_a_replaced_member_belongs_to_its_process(tmp_path: Path) -> None:
+    log = Log()
+    a, b, c = f"i-a-{uuid(1)}", f"i-b-{uuid(2)}", f"i-b-{uuid(3)}"
+    log.added(0, "i-a", a, "Empty")
+    log.size = 1
+    log.settles(3, a)
+    log.added(60, "i-b", b, "Stable")
+    log.size = 2
+    log.settles(62, a)
+    log.line(
+        90,
+        "Static member with groupInstanceId=i-b and unknown member id joins group g in Stable"
+        f" state. Replacing previously mapped member {b} with this groupInstanceId.",
+    )
+    log.expires(150, c, a, 2.0)
+    events = outside(log.report(tmp_path), SETTINGS)
+    assert [p.names for p in events.processes] == [["i-a"], ["i-b"]]
+    mine = [h for h in events.happenings if h.process == 1]
+    assert [h.what for h in mine] == ["start", "close", "start", "crash"]
+    assert [h.line for h in mine[:3]] == [5, 9, 9]
 
 
 def test_a_recorded_rolling_restart_of_static_members_would_have_begun_no_round() -> None:
