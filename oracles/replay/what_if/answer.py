@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.replay.what_if.outside import FOLLOWS, Outside, outside, told_settings
 from groupcheck.oracles.replay.what_if.runs import Run, run
 from groupcheck.oracles.replay.what_if.schedule import Scheduled, Shortened, scheduled, shortened
@@ -212,6 +213,7 @@ def what_if(
     after = with_settings(change.settings, before)
     known = {name: getattr(before, name) for name in SETTINGS}
     _too_large(report)
+    _contradictory(report)
     events = outside(report, known)
     _refused(report, events)
     kinds = [events.cooperative, bool(events.static)]
@@ -266,14 +268,27 @@ def _consistent(told: Mapping[str, str | float]) -> dict[str, str | float]:
 
 
 def _too_large(report: GroupReport) -> None:
-    """Events are matched with each other, which takes a time that grows with their square."""
+    """Events are matched with each other, which takes a time that grows with their square; and a
+    member that a line only counts is one that is simulated.
+    """
     story = report.timeline
-    count = max(len(story.members), len(story.rounds))
+    largest = max((r.size or 0 for r in story.rounds), default=0)
+    count = max(len(story.members), len(story.rounds), largest)
     if count > MOST_EVENTS or story.rounds_dropped or story.members_dropped:
         raise UserError(
             f"has {count:,} members or rebalances, and at most {MOST_EVENTS:,} are simulated",
             where=report.group,
             do="give a part of the log",
+        )
+
+
+def _contradictory(report: GroupReport) -> None:
+    """What happened cannot be read from lines that contradict each other."""
+    if report.verdict == VIOLATED:
+        raise UserError(
+            f"replay without --what-if says violated: {report.reason}",
+            where=report.group,
+            do="give a part of the log that it does not call so",
         )
 
 

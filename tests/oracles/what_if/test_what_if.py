@@ -235,6 +235,25 @@ def test_a_log_with_too_many_members_is_refused(
         asked(restarts, "static")
 
 
+def test_a_count_of_members_that_no_line_names_takes_no_memory(
+    restarts: GroupReport, tmp_path: Path
+) -> None:
+    """A line may print any number; each counted member would be a process."""
+    log = tmp_path / "server.log"
+    log.write_text(log.read_text().replace("with 1 members", "with 999999999999 members"))
+    (file,) = replay([log])
+    with pytest.raises(UserError, match="has 999,999,999,999 members"):
+        asked(file.groups[0], "static")
+
+
+def test_a_log_that_contradicts_itself_is_refused(restarts: GroupReport, tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(log.read_text().replace("has 2 members", "has 4 members"))
+    (file,) = replay([log])
+    with pytest.raises(UserError, match="says violated: line 8: 4 members are printed"):
+        asked(file.groups[0], "static")
+
+
 def test_equal_seeds_give_equal_answers(restarts: GroupReport) -> None:
     assert asked(restarts, "cooperative", seed=3) == asked(restarts, "cooperative", seed=3)
 
