@@ -27,23 +27,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import Factory, define, frozen
 
 from groupcheck.oracles.replay.what_if.returns import with_returns
+from groupcheck.oracles.replay.what_if.settings import Settings, is_cooperative, settings_of
 from groupcheck.traces.events import Cause
-from groupcheck.traces.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION, Findings
+from groupcheck.traces.findings import Findings
 from groupcheck.traces.moments import Moment, Round, elapsed
 from groupcheck.traces.report import GroupReport
 from groupcheck.traces.timeline import Member, client_of
 
 SUCCESSION_MS = 300_000
-NAMES = {
-    SESSION: "session_timeout_ms",
-    REBALANCE: "max_poll_interval_ms",
-    HEARTBEAT: "heartbeat_interval_ms",
-    INITIAL_DELAY: "initial_rebalance_delay_ms",
-}
-"""Settings that a log may tell -> the assumptions of a simulation."""
-LEAST_WAITS = 3
-DEFAULT_SESSION_MS = 45_000.0
-DEFAULT_HEARTBEAT_MS = 3_000.0
 POLL_TIMEOUT = "poll timeout"
 AWAY = ("left", "expired", "not_rejoined", "not_synced", "replaced", "gone")
 SILENT = ("expired", "not_rejoined", "not_synced")
@@ -70,6 +61,8 @@ class Happening:
     # The rebalance of the log that followed, as an index, and the one that followed its end.
     round: int | None = None
     round_after: int | None = None
+    # When the coordinator noticed that it died.
+    noticed: float | None = None
 
 
 @define
@@ -94,59 +87,19 @@ class Outside:
     processes: Sequence[Process]
     # In order of time.
     happenings: Sequence[Happening]
-    # NAME of an assumption -> ms, as the log tells it.
-    settings: Mapping[str, float]
+    settings: Settings
     # Are all members static, or none? None: some are.
     static: bool | None
-    cooperative: bool
+    # None: no line tells.
+    cooperative: bool | None
     # (line, line): a process went, and another name came that is taken for it.
     renamed: Sequence[tuple[str, str, int]] = ()
     # The partitions that the members of one generation owned at most; 0 if the log does not tell.
     partitions: int = 0
-
-
-def told_settings(report: GroupReport) -> dict[str, float]:
-    """The settings that the log tells, in ms: of several values the longest."""
-    told: dict[str, float] = {}
-    for one in report.findings.settings:
-        name = NAMES.get(one.name)
-        if name is not None and one.value_ms > 0:
-            told[name] = max(told.get(name, 0.0), float(one.value_ms))
-    session = NAMES[SESSION]
-    if session not in told and (most := _longest_session(report.timeline.members)) is not None:
-        told[session] = most
-    beat = NAMES[HEARTBEAT]
-    if beat not in told and (estimate := _heartbeat(report.timeline.rounds)) is not None:
-        told[beat] = estimate
-    return told
-
-
-def _longest_session(members: Mapping[str, Member]) -> float | None:
-    """The longest session.timeout.ms that the log allows, if that is shorter than Kafka's default:
-    no member that expired had been heard of for that long.
-    """
-    lives = [
-        ms
-        for m in members.values()
-        if m.gone == "expired" and (ms := elapsed(m.armed or m.joined, m.ended)) is not None
-    ]
-    return float(min(lives)) if lives and 0 < min(lives) < DEFAULT_SESSION_MS else None
-
-
-def _heartbeat(rounds: Sequence[Round]) -> float | None:
-    """The heartbeat interval, in ms, where the join phases are too short for Kafka's default: they
-    last until the last member has sent its next heartbeat, so up to one interval. (The estimate of
-    the end of a uniform distribution from its largest value.)
-    """
-    waits = [
-        took
-        for r in rounds
-        if not r.initial and not r.not_rejoined and r.outcome != "emptied" and (r.size or 0) > 1
-        if (took := elapsed(r.started, r.joined_at)) is not None
-    ]
-    if len(waits) < LEAST_WAITS or not 0 < max(waits) < DEFAULT_HEARTBEAT_MS / 2:
-        return None
-    return max(waits) * (len(waits) + 1) / len(waits)
+    # How long static members were away is told by `restart_ms`, and not by the log.
+    away_assumed: bool = False
+    # It is read from requests, which show who came back with its old id.
+    requests: bool = False
 
 
 def outside(report: GroupReport, settings: Mapping[str, float]) -> Outside:
@@ -161,20 +114,14 @@ def outside(report: GroupReport, settings: Mapping[str, float]) -> Outside:
         rounds=reader.rounds,
         processes=reader.processes,
         happenings=sorted(reader.happenings, key=lambda h: (h.at, h.line)),
-        settings=told_settings(report),
+        settings=settings_of(report),
         static=statics.pop() if len(statics) == 1 else None if statics else False,
-        cooperative=_cooperative(report),
+        cooperative=is_cooperative(report),
+        away_assumed=reader.away_assumed,
+        requests=report.requests is not None,
         renamed=reader.renamed,
         partitions=_partitions(report),
     )
-
-
-def _cooperative(report: GroupReport) -> bool:
-    generations = report.requests.facts.generations if report.requests else ()
-    if generations:
-        return any("cooperative" in (g.protocol or "") for g in generations)
-    said = " ".join(r.client_reason or "" for r in report.timeline.rounds)
-    return "need to revoke partitions" in said
 
 
 def _partitions(report: GroupReport) -> int:
@@ -194,6 +141,7 @@ class _Reader:
     processes: list[Process] = Factory(list)
     happenings: list[Happening] = Factory(list)
     renamed: list[tuple[str, str, int]] = Factory(list)
+    away_assumed: bool = False
     # Member id -> its process; name -> the processes with that name.
     _of: dict[str, int] = Factory(dict)
     _named: dict[str, list[int]] = Factory(dict)
@@ -321,6 +269,7 @@ class _Reader:
         ended, sign = _time(member.ended), self.report.timeline.signs.get(member.id)
         if sign is not None:
             return max(ended - sign, 0.0)
+        self.away_assumed = True
         seen = member.armed or _came(member)
         since = ended - _time(seen) if seen is not None else float("inf")
         session = self.settings["session_timeout_ms"]
@@ -345,6 +294,8 @@ class _Reader:
         elif member.gone == "replaced" and member.id in self.report.timeline.signs:
             slack = self.settings["heartbeat_interval_ms"]
         one = Happening(what, index, at, line, slack=slack, round=round)
+        if what == "crash":
+            one.noticed = _time(member.ended)
         if what == "pause":
             one.until = max(self._paused[member.id][1], at)
         self.happenings.append(one)

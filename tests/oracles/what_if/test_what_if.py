@@ -265,6 +265,8 @@ def test_settings_of_the_log_hold_in_the_baseline() -> None:
     assert found.baseline[0] == "static_membership"
     assert found.baseline[1].session_timeout_ms == 4_000
     assert found.baseline[1].heartbeat_interval_ms == pytest.approx(500, abs=5)
+    assert set(found.outside.settings.told) == {"session_timeout_ms", "max_poll_interval_ms"}
+    assert found.assumed == ("heartbeat_interval_ms", "initial_rebalance_delay_ms")
     assert found.trusted and "session_timeout_ms" not in found.assumed
     # A bounce that was not even a rebalance is two as a dynamic member.
     assert min(found.rounds[1]) >= max(found.rounds[0]) + 2
