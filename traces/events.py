@@ -197,6 +197,8 @@ class MemberLeft(Event):
     # Printed after what it caused (the old coordinator, from 3.0 on).
     late: bool = False
     timeouts: Timeouts | None = None
+    # The names of its assignors, in the order of its preference.
+    protocols: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -293,6 +295,8 @@ class MemberLoaded(Event):
     instance: str | None = None
     generation: int | None = None
     timeouts: Timeouts | None = None
+    # The names of its assignors, in the order of its preference.
+    protocols: tuple[str, ...] = ()
     protocol: str = "classic"
 
 

@@ -122,6 +122,8 @@ class Timeline:
     still_awaited: tuple[str, ...] = ()
     # The timeouts of clients, as far as lines tell.
     asked: dict[str, Timeouts] = Factory(dict)
+    # The assignors that members support, as far as lines tell: the lists of their names.
+    assignors: set[tuple[str, ...]] = Factory(set)
     # The last sign of life of a member, in ms since 1970 (request logs only).
     signs: dict[str, int] = Factory(dict)
     # Members that sent a request with their id after their session had ended (request logs only).
@@ -170,6 +172,11 @@ class Timeline:
         client = client_of(id)
         if client in self.asked or len(self.asked) < NAMES_KEPT:
             self.asked[client] = timeouts
+
+    def supports(self, protocols: tuple[str, ...]) -> None:
+        """Notes the assignors of a member."""
+        if protocols and len(self.assignors) < NAMES_KEPT:
+            self.assignors.add(protocols)
 
     def sign(self, id: str, time: int) -> None:
         """Notes a sign of life."""
@@ -352,6 +359,7 @@ class Timeline:
         member.client_reason = event.client_reason
         if event.timeouts is not None:
             self.timeouts(event.member, event.timeouts)
+        self.supports(event.protocols)
         member.instance = member.instance or event.instance
         if self.open is not None and event.member not in self.open.left:
             _note(self.open.left, event.member)
@@ -392,6 +400,7 @@ class Timeline:
             self.member(event.member, event).instance = event.instance
         if event.timeouts is not None:
             self.timeouts(event.member, event.timeouts)
+        self.supports(event.protocols)
 
     def _moved(self, event: GroupLoaded | GroupUnloaded) -> None:
         self.counts["loaded" if isinstance(event, GroupLoaded) else "unloaded"] += 1

@@ -117,6 +117,14 @@ class Members:
         self._busy_until[index] = max(self._busy_until[index], until)
         self.group.clock.at(until, self.consider, index)
 
+    def freeze(self, index: int, length_ms: float) -> None:
+        """A scenario pauses the whole process: as in a stall, its time does not count as lost."""
+        now = self.group.clock.now
+        self.stalled_until[index] = max(self.stalled_until[index], now + length_ms)
+        self.group.observer.gone(index, now)
+        self.pause(index, length_ms)
+        self.group.clock.at(now + length_ms, self._recovers, index)
+
     def _recovers(self, index: int) -> None:
         if self.up[index]:
             self._work(index, self.client(index).owned)

@@ -14,7 +14,8 @@ from groupcheck.oracles.simulate.streams import Streams
 @frozen
 class Action:
     """At this time (ms) something happens to a member: start, close, crash, stall (it does not
-    poll), or pause (it neither polls nor sends heartbeats). Or the topic gets a partition:
+    poll), pause (it neither polls nor sends heartbeats), or freeze (the same, of a process that does
+    nothing meanwhile: its own time does not count as lost). Or the topic gets a partition:
     add_partitions.
     """
 

@@ -169,6 +169,8 @@ def _act(group: Group, action: Action) -> None:
         group.members.stall(action.member, action.length_ms)
     elif action.what == "pause":
         group.members.pause(action.member, action.length_ms)
+    elif action.what == "freeze":
+        group.members.freeze(action.member, action.length_ms)
     elif action.what == "add_partitions":
         bound = group.world.rules[action.what]
         outcome = group.world.outcomes(bound, 0)[0]

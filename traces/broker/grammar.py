@@ -80,10 +80,16 @@ def option(text: str) -> str | None:
     return None if text in ("None", "null", "Optional.empty") else text
 
 
+def assignors(text: str) -> tuple[str, ...]:
+    """`List(range, cooperative-sticky)`, which versions before 2.8 end with a comma."""
+    return tuple(text.strip(", ").removeprefix("List(").removesuffix(")").split(", "))
+
+
 _CONVERT: Mapping[str, Any] = {
     "int": int,
     "state": lambda s: PHASES.get(s),
     "ids": member_ids,
+    "assignors": assignors,
     "option": option,
     "reason": lambda s: parse_reason(s),
     "names": lambda s: tuple(s.split(", ")),

@@ -4,15 +4,24 @@ protocol and settings (the baseline), and under others, from the same seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.replay.what_if.outside import FOLLOWS, Outside, outside, told_settings
+from groupcheck.model.engine.verdict import VIOLATED
+from groupcheck.oracles.replay.what_if.doubts import doubts
+from groupcheck.oracles.replay.what_if.outside import FOLLOWS, Outside, outside
 from groupcheck.oracles.replay.what_if.runs import Run, run
 from groupcheck.oracles.replay.what_if.schedule import Scheduled, Shortened, scheduled, shortened
+from groupcheck.oracles.replay.what_if.settings import (
+    PROTOCOL,
+    consistent,
+    given_settings,
+    settings_of,
+)
 from groupcheck.oracles.simulate import Assumptions, documented, intervals, with_settings
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.traces.events import Cause
@@ -65,11 +74,18 @@ class Row:
     simulated: bool
     baseline: tuple[int, ...]
     changed: tuple[int, ...]
+    # Why nothing is said about it; empty: it is judged, if the baseline has it.
+    doubt: str = ""
 
     @property
     def reproduced(self) -> bool:
         """Does the baseline have it?"""
         return self.simulated and _share(self.baseline) >= ENOUGH
+
+    @property
+    def judged(self) -> bool:
+        """Does the baseline have it, and does the log tell enough to judge it?"""
+        return self.reproduced and not self.doubt
 
     @property
     def avoided(self) -> float:
@@ -111,7 +127,7 @@ class WhatIf:
     # Rounds in each replication: all, and those that no event of a rebalance in the log began.
     rounds: tuple[tuple[int, ...], tuple[int, ...]]
     others: tuple[tuple[int, ...], tuple[int, ...]]
-    # Assumptions that the log does not tell and that matter.
+    # Assumptions that the log does not state and that matter: guessed or estimated.
     assumed: tuple[str, ...]
 
     @property
@@ -121,15 +137,29 @@ class WhatIf:
 
     @property
     def trusted(self) -> bool:
+        """Does the baseline have most rebalances of the log, and few others, and can most of them
+        be judged?
+        """
+        return self.like_the_log and self._few(sum(not row.judged for row in self.rows))
+
+    @property
+    def like_the_log(self) -> bool:
         """Does the baseline have most rebalances of the log, and few others?"""
         others = sum(self.others[0]) / self.replications
-        missing = len(self.rows) - self.reproduced
-        return max(missing, others) <= MOST_AMISS * len(self.rows)
+        return self._few(max(len(self.rows) - self.reproduced, others))
+
+    def _few(self, count: float) -> bool:
+        return count <= MOST_AMISS * len(self.rows)
+
+    @property
+    def doubts(self) -> dict[str, int]:
+        """Why rebalances that the baseline has are not judged -> how many."""
+        return dict(Counter(row.doubt for row in self.rows if row.reproduced and row.doubt))
 
     @property
     def avoided(self) -> list[Row]:
         """The rebalances that would not have happened in most replications."""
-        return [row for row in self.rows if row.reproduced and row.avoided > 0.5]
+        return [row for row in self.rows if row.judged and row.avoided > 0.5]
 
     @property
     def verdict(self) -> str:
@@ -170,7 +200,7 @@ def changes(given: Sequence[str]) -> Change:
         settings[known] = value
     if not words and not settings:
         raise UserError("is empty", where="--what-if", do="give static, for example")
-    with_settings(settings)  # a wrong value is an error before anything runs
+    with_settings(consistent(settings))  # a wrong value is an error before anything runs
     return Change(tuple(dict.fromkeys(words)), settings)
 
 
@@ -207,19 +237,24 @@ def what_if(
     """Simulates the events of a group twice in each replication. `given`: assumptions that replace
     what the log tells; `watch(done, all)` is told each run. Raises `UserError`.
     """
-    told: dict[str, str | float] = {**told_settings(report), **(given or {})}
-    before = with_settings(_consistent(told))
+    stated, said = given_settings(given or {})
+    settings = settings_of(report)
+    before = with_settings(consistent({**settings.values, **stated}))
     after = with_settings(change.settings, before)
     known = {name: getattr(before, name) for name in SETTINGS}
     _too_large(report)
+    _contradictory(report)
     events = outside(report, known)
     _refused(report, events)
-    kinds = [events.cooperative, bool(events.static)]
-    baseline = VARIANTS[kinds[0], kinds[1]]
-    for word in change.words:
-        place, value = WORDS[word]
-        kinds[place] = value
-    changed = VARIANTS[kinds[0], kinds[1]]
+    told = {*settings.told, *stated}
+    if said is not None:
+        events = evolve(events, cooperative=said)
+    baseline, changed = _variants(events, change)
+    unsure = doubts(
+        events,
+        (before.session_timeout_ms, after.session_timeout_ms),
+        stated="session_timeout_ms" in told,
+    )
     count = partitions or events.partitions or max(len(events.processes), 1)
     clock = shortened(events, (before, after))
     cost = clock.end / 1000 * len(events.processes) * 2 * replications
@@ -246,34 +281,59 @@ def what_if(
         partitions=count,
         seed=seed,
         replications=replications,
-        rows=tuple(_rows(events, clock, courses, ((before, sides[0]), (after, sides[1])))),
+        rows=tuple(
+            evolve(row, doubt=unsure.get(k, ""))
+            for k, row in enumerate(
+                _rows(events, clock, courses, ((before, sides[0]), (after, sides[1])))
+            )
+        ),
         stood=tuple(_stood(events, sides)),
         rounds=(_rounds(sides[0]), _rounds(sides[1])),
         others=(_others(courses, sides[0]), _others(courses, sides[1])),
-        assumed=tuple(name for name in SETTINGS if name not in told),
+        assumed=tuple(_assumed(events, told)),
     )
 
 
-def _consistent(told: Mapping[str, str | float]) -> dict[str, str | float]:
-    """Where a log tells a session that is shorter than the default heartbeat interval, a heartbeat
-    interval of a third of it: Kafka's client refuses a longer one.
-    """
-    found = dict(told)
-    session = float(found.get("session_timeout_ms", 45_000))
-    if "heartbeat_interval_ms" not in found and session < 9_000:
-        found["heartbeat_interval_ms"] = session / 3
-    return found
+def _variants(events: Outside, change: Change) -> tuple[str, str]:
+    """The variants that are simulated: the group as it was, and after the change."""
+    kinds = [bool(events.cooperative), bool(events.static)]
+    baseline = VARIANTS[kinds[0], kinds[1]]
+    for word in change.words:
+        place, value = WORDS[word]
+        kinds[place] = value
+    return baseline, VARIANTS[kinds[0], kinds[1]]
+
+
+def _assumed(events: Outside, told: set[str]) -> Iterator[str]:
+    for name in SETTINGS:
+        if name not in told and (events.away_assumed or name != "restart_ms"):
+            yield name
+    if events.cooperative is None:
+        yield PROTOCOL
 
 
 def _too_large(report: GroupReport) -> None:
-    """Events are matched with each other, which takes a time that grows with their square."""
+    """Events are matched with each other, which takes a time that grows with their square; and a
+    member that a line only counts is one that is simulated.
+    """
     story = report.timeline
-    count = max(len(story.members), len(story.rounds))
+    largest = max((r.size or 0 for r in story.rounds), default=0)
+    count = max(len(story.members), len(story.rounds), largest)
     if count > MOST_EVENTS or story.rounds_dropped or story.members_dropped:
         raise UserError(
             f"has {count:,} members or rebalances, and at most {MOST_EVENTS:,} are simulated",
             where=report.group,
             do="give a part of the log",
+        )
+
+
+def _contradictory(report: GroupReport) -> None:
+    """What happened cannot be read from lines that contradict each other."""
+    if report.verdict == VIOLATED:
+        raise UserError(
+            f"replay without --what-if says violated: {report.reason}",
+            where=report.group,
+            do="give a part of the log that it does not call so",
         )
 
 
@@ -361,7 +421,7 @@ def _counted(
 
 
 def _follows(events: Outside, r: Round) -> bool:
-    return events.cooperative and r.cause in (*FOLLOWS, Cause.NOT_TOLD)
+    return bool(events.cooperative) and r.cause in (*FOLLOWS, Cause.NOT_TOLD)
 
 
 def _rounds(runs: Sequence[Run]) -> tuple[int, ...]:

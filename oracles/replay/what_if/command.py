@@ -11,11 +11,11 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.what_if.answer import WhatIf, changes, what_if
 from groupcheck.oracles.replay.what_if.document import document
+from groupcheck.oracles.replay.what_if.settings import given_settings
 from groupcheck.oracles.replay.what_if.view import view
 from groupcheck.oracles.show.files import not_read
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import answer, say
-from groupcheck.oracles.simulate.assumptions import with_settings
 
 REPLICATIONS = 8
 
@@ -42,7 +42,7 @@ def run(
     can be trusted. Raises `UserError`, before anything runs where it can.
     """
     change = changes(given)
-    with_settings(dict(settings))
+    given_settings(dict(settings))
     not_read({"--html": html}, files)
     if html is not None:
         from groupcheck.oracles.simulate.uses.plots import needed

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from groupcheck.oracles.replay.what_if.answer import Row, Stood, WhatIf, interval
+from groupcheck.oracles.replay.what_if.settings import PROTOCOL, Estimate
 from groupcheck.oracles.simulate.document import assumptions, number
 from groupcheck.oracles.simulate.document import interval as interval_document
 from groupcheck.oracles.simulate.intervals import CONFIDENCE
@@ -42,7 +43,11 @@ def _group(w: WhatIf) -> dict[str, Any]:
         "partitions": w.partitions,
         "baseline": {"variant": w.baseline[0], "assumptions": assumptions(w.baseline[1])},
         "changed": {"variant": w.changed[0], "assumptions": assumptions(w.changed[1])},
-        "told_by_the_log": {k: number(v) for k, v in sorted(w.outside.settings.items())},
+        "told_by_the_log": {k: number(v) for k, v in sorted(w.outside.settings.told.items())},
+        "estimated": {
+            name: {"value_ms": number(one.value_ms), "from": one.source}
+            for name, one in _estimates(w)
+        },
         "assumed": list(w.assumed),
         "reproduced": w.reproduced,
         "avoided": len(w.avoided),
@@ -83,7 +88,8 @@ def _row(row: Row) -> dict[str, Any]:
         "reproduced": row.reproduced,
         "baseline_rounds": list(row.baseline),
         "changed_rounds": list(row.changed),
-        "avoided_share": number(row.avoided) if row.reproduced else None,
+        "not_judged": row.doubt or None,
+        "avoided_share": number(row.avoided) if row.judged else None,
     }
 
 
@@ -105,7 +111,7 @@ def told(row: Row, counts: Sequence[int]) -> str:
 def sentences(w: WhatIf) -> Iterator[str]:
     """What the answer says, and how far it can be trusted."""
     rows = plural(len(w.rows), "rebalance")
-    if not w.trusted:
+    if not w.like_the_log:
         yield (
             f"Unknown: only {w.reproduced} of the {rows} of the log happen when its events are"
             " simulated under the group's own protocol and settings, so what the change does"
@@ -113,6 +119,8 @@ def sentences(w: WhatIf) -> Iterator[str]:
         )
     else:
         yield f"The baseline has {w.reproduced} of the {rows} of the log."
+        yield from _doubts(w)
+    if w.trusted:
         avoided = w.avoided
         yield (
             f"{plural(len(avoided), 'rebalance')} would not have happened"
@@ -139,16 +147,40 @@ def sentences(w: WhatIf) -> Iterator[str]:
             f"{plural(missing, 'rebalance')} began for a reason that is not simulated (a member"
             " joined again by itself, or topics changed), so nothing is said about them."
         )
-    if w.assumed:
-        yield (
-            "The log does not tell "
-            + ", ".join(f"{name}={getattr(w.baseline[1], name):g}" for name in w.assumed)
-            + "; --set NAME=VALUE replaces what is assumed."
-        )
+    yield from _assumed(w)
     for old, new, line in w.outside.renamed[:3]:
         yield f"{new} (line {line}) is taken for {old}, restarted under another name."
     if len(w.outside.renamed) > 3:
         yield f"So are {len(w.outside.renamed) - 3} others."
+
+
+def _doubts(w: WhatIf) -> Iterator[str]:
+    """Why rebalances are not judged."""
+    unknown = "" if w.trusted else "Unknown: "
+    for doubt, count in w.doubts.items():
+        yield f"{unknown}{plural(count, 'rebalance')} cannot be judged: {doubt}."
+
+
+def _estimates(w: WhatIf) -> list[tuple[str, Estimate]]:
+    return [(n, e) for n, e in sorted(w.outside.settings.estimated.items()) if n in w.assumed]
+
+
+def _assumed(w: WhatIf) -> Iterator[str]:
+    """What the log does not state."""
+    estimates = _estimates(w)
+    if estimates:
+        told = (f"{name}={one.value_ms:.0f} (from {one.source})" for name, one in estimates)
+        yield "Estimated: " + ", ".join(told) + "."
+    known = {name for name, _ in estimates}
+    values = [
+        f"{name}={'eager' if name == PROTOCOL else format(getattr(w.baseline[1], name), 'g')}"
+        for name in w.assumed
+        if name not in known
+    ]
+    if values:
+        yield "The log does not tell " + ", ".join(values) + "."
+    if w.assumed:
+        yield "--set NAME=VALUE replaces what is estimated or assumed."
 
 
 def _sides(w: WhatIf) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:

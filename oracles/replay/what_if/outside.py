@@ -1,4 +1,5 @@
-"""What happened to the processes of a group, read from its log: who came, closed, died, stalled.
+"""What happened to the processes of a group, read from its log: who came, closed, died, stalled or
+was paused.
 
 A log of a coordinator shows what the protocol made of these events: a member joined, left, expired.
 How they are read:
@@ -7,11 +8,13 @@ How they are read:
   (KIP-800) or the log says that it did not poll in time: then its application stalled from
   max.poll.interval.ms before that until it joined again.
 - A member whose session expired died at a moment within one heartbeat interval after its last
-  heartbeat, which came session.timeout.ms before the expiry.
+  heartbeat, which came session.timeout.ms before the expiry. If it came back with its old id, its
+  process was only paused, until then.
 - A member that the others waited for in vain stalled from the begin of that rebalance on.
 - A member for which a rebalance waited longer than two heartbeats stalled for that time.
-- A static member that joins with a new id closed before, and was away for `restart_ms` of the
-  assumptions, or for half a session if that is shorter.
+- A static member that joins with a new id closed before. In a request log that was within one
+  heartbeat interval after its last request. Else it was away for `restart_ms` of the assumptions,
+  but at most for half a session, and for half the time since the log last shows it alive.
 - Members with one client id (or instance id) that follow each other are one process. A client id
   that is seen for the first time, within `SUCCESSION_MS` after a process went for good, is taken
   for the same process under another name.
@@ -23,25 +26,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import Factory, define, frozen
 
+from groupcheck.oracles.replay.what_if.returns import with_returns
+from groupcheck.oracles.replay.what_if.settings import Settings, is_cooperative, settings_of
 from groupcheck.traces.events import Cause
-from groupcheck.traces.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION
+from groupcheck.traces.findings import Findings
 from groupcheck.traces.moments import Moment, Round, elapsed
 from groupcheck.traces.report import GroupReport
 from groupcheck.traces.timeline import Member, client_of
 
 SUCCESSION_MS = 300_000
-NAMES = {
-    SESSION: "session_timeout_ms",
-    REBALANCE: "max_poll_interval_ms",
-    HEARTBEAT: "heartbeat_interval_ms",
-    INITIAL_DELAY: "initial_rebalance_delay_ms",
-}
-"""Settings that a log may tell -> the assumptions of a simulation."""
-LEAST_WAITS = 3
-DEFAULT_SESSION_MS = 45_000.0
-DEFAULT_HEARTBEAT_MS = 3_000.0
 POLL_TIMEOUT = "poll timeout"
 AWAY = ("left", "expired", "not_rejoined", "not_synced", "replaced", "gone")
+SILENT = ("expired", "not_rejoined", "not_synced")
+LASTING = ("stall", "pause")
 FOLLOWS = (Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN)
 
 
@@ -49,13 +46,13 @@ FOLLOWS = (Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN)
 class Happening:
     """Something that happened to a process. Times are ms since 1970 by the clock of the log."""
 
-    # start, close, crash or stall.
+    # start, close, crash, stall (it does not poll) or pause (it stands still as a whole).
     what: str
     process: int
     at: float
     # The line that shows it.
     line: int
-    # When a stall ends; None: not before the log ends.
+    # When a stall or a pause ends; None: not before the log ends.
     until: float | None = None
     # It happened at most so long after `at`.
     slack: float = 0.0
@@ -64,6 +61,8 @@ class Happening:
     # The rebalance of the log that followed, as an index, and the one that followed its end.
     round: int | None = None
     round_after: int | None = None
+    # When the coordinator noticed that it died.
+    noticed: float | None = None
 
 
 @define
@@ -88,59 +87,19 @@ class Outside:
     processes: Sequence[Process]
     # In order of time.
     happenings: Sequence[Happening]
-    # NAME of an assumption -> ms, as the log tells it.
-    settings: Mapping[str, float]
+    settings: Settings
     # Are all members static, or none? None: some are.
     static: bool | None
-    cooperative: bool
+    # None: no line tells.
+    cooperative: bool | None
     # (line, line): a process went, and another name came that is taken for it.
     renamed: Sequence[tuple[str, str, int]] = ()
     # The partitions that the members of one generation owned at most; 0 if the log does not tell.
     partitions: int = 0
-
-
-def told_settings(report: GroupReport) -> dict[str, float]:
-    """The settings that the log tells, in ms: of several values the longest."""
-    told: dict[str, float] = {}
-    for one in report.findings.settings:
-        name = NAMES.get(one.name)
-        if name is not None and one.value_ms > 0:
-            told[name] = max(told.get(name, 0.0), float(one.value_ms))
-    session = NAMES[SESSION]
-    if session not in told and (most := _longest_session(report.timeline.members)) is not None:
-        told[session] = most
-    beat = NAMES[HEARTBEAT]
-    if beat not in told and (estimate := _heartbeat(report.timeline.rounds)) is not None:
-        told[beat] = estimate
-    return told
-
-
-def _longest_session(members: Mapping[str, Member]) -> float | None:
-    """The longest session.timeout.ms that the log allows, if that is shorter than Kafka's default:
-    no member that expired had been heard of for that long.
-    """
-    lives = [
-        ms
-        for m in members.values()
-        if m.gone == "expired" and (ms := elapsed(m.armed or m.joined, m.ended)) is not None
-    ]
-    return float(min(lives)) if lives and 0 < min(lives) < DEFAULT_SESSION_MS else None
-
-
-def _heartbeat(rounds: Sequence[Round]) -> float | None:
-    """The heartbeat interval, in ms, where the join phases are too short for Kafka's default: they
-    last until the last member has sent its next heartbeat, so up to one interval. (The estimate of
-    the end of a uniform distribution from its largest value.)
-    """
-    waits = [
-        took
-        for r in rounds
-        if not r.initial and not r.not_rejoined and r.outcome != "emptied" and (r.size or 0) > 1
-        if (took := elapsed(r.started, r.joined_at)) is not None
-    ]
-    if len(waits) < LEAST_WAITS or not 0 < max(waits) < DEFAULT_HEARTBEAT_MS / 2:
-        return None
-    return max(waits) * (len(waits) + 1) / len(waits)
+    # How long static members were away is told by `restart_ms`, and not by the log.
+    away_assumed: bool = False
+    # It is read from requests, which show who came back with its old id.
+    requests: bool = False
 
 
 def outside(report: GroupReport, settings: Mapping[str, float]) -> Outside:
@@ -155,20 +114,14 @@ def outside(report: GroupReport, settings: Mapping[str, float]) -> Outside:
         rounds=reader.rounds,
         processes=reader.processes,
         happenings=sorted(reader.happenings, key=lambda h: (h.at, h.line)),
-        settings=told_settings(report),
+        settings=settings_of(report),
         static=statics.pop() if len(statics) == 1 else None if statics else False,
-        cooperative=_cooperative(report),
+        cooperative=is_cooperative(report),
+        away_assumed=reader.away_assumed,
+        requests=report.requests is not None,
         renamed=reader.renamed,
         partitions=_partitions(report),
     )
-
-
-def _cooperative(report: GroupReport) -> bool:
-    generations = report.requests.facts.generations if report.requests else ()
-    if generations:
-        return any("cooperative" in (g.protocol or "") for g in generations)
-    said = " ".join(r.client_reason or "" for r in report.timeline.rounds)
-    return "need to revoke partitions" in said
 
 
 def _partitions(report: GroupReport) -> int:
@@ -188,17 +141,23 @@ class _Reader:
     processes: list[Process] = Factory(list)
     happenings: list[Happening] = Factory(list)
     renamed: list[tuple[str, str, int]] = Factory(list)
+    away_assumed: bool = False
     # Member id -> its process; name -> the processes with that name.
     _of: dict[str, int] = Factory(dict)
     _named: dict[str, list[int]] = Factory(dict)
     _slow: set[str] = Factory(set)
+    # Member id -> (from, to) of a pause after which it came back with its old id.
+    _paused: dict[str, tuple[float, float]] = Factory(dict)
 
     def read(self) -> None:
         """Fills `processes` and `happenings`."""
         timeline = self.report.timeline
         self.rounds = [r for r in timeline.rounds if r.started is not None]
-        self.members = [m for m in timeline.members.values() if _came(m) or not m.handed_out]
+        members = with_returns(timeline.members.values())
+        self.members = [m for m in members if _came(m) or not m.handed_out]
         self._slow = {a.member for a in self.report.findings.absences if a.kind == "slow"}
+        silent = {m.id for m in self.members if m.gone in SILENT}
+        self._paused = {id: t for id, t in _pauses(self.report.findings) if id in silent}
         joins = {id: k for k, r in enumerate(self.rounds) for id in r.joined}
         arrivals = sorted(
             (m for m in self.members if _came(m) is not None),
@@ -245,8 +204,9 @@ class _Reader:
         process = self.processes[index]
         line = _line(_came(member))
         last = process.last
-        if last is not None and last.what == "stall" and last.until is None:
-            last.until, last.round_after = max(at, last.at), round
+        if last is not None and last.what in LASTING:
+            last.until = max(at, last.at) if last.until is None else last.until
+            last.round_after = round
         else:
             last = Happening("start", index, at, line, round=round)
             self.happenings.append(last)
@@ -261,7 +221,7 @@ class _Reader:
             if p.away is not None
             and at - SUCCESSION_MS <= p.away <= at
             and p.names[-1] not in later
-            and not (p.last is not None and p.last.what == "stall")
+            and not (p.last is not None and p.last.what in LASTING)
         ]
         if not gone or member.instance is not None:
             return None
@@ -294,13 +254,26 @@ class _Reader:
         """When the process went, which is earlier than the coordinator's line about it."""
         ended, came = _time(member.ended), _time(_came(member), before=True)
         early = 0.0
+        if member.id in self._paused:
+            return max(self._paused[member.id][0], came + 1)
         if member.gone == "expired":
             early = self.settings["session_timeout_ms"]
         elif member.gone == "replaced":
-            early = min(self.settings["restart_ms"], self.settings["session_timeout_ms"] / 2)
+            early = self._away(member)
         elif self._stalled(member):
             early = self.settings["max_poll_interval_ms"]
         return max(ended - early, came + 1)
+
+    def _away(self, member: Member) -> float:
+        """How long before it was replaced the process of a static member closed, at the most."""
+        ended, sign = _time(member.ended), self.report.timeline.signs.get(member.id)
+        if sign is not None:
+            return max(ended - sign, 0.0)
+        self.away_assumed = True
+        seen = member.armed or _came(member)
+        since = ended - _time(seen) if seen is not None else float("inf")
+        session = self.settings["session_timeout_ms"]
+        return min(self.settings["restart_ms"], session / 2, since / 2)
 
     def _stalled(self, member: Member) -> bool:
         said = POLL_TIMEOUT in (member.client_reason or "") or member.id in self._slow
@@ -311,12 +284,20 @@ class _Reader:
         at, line = self._went(member), _line(member.ended)
         round = self._round_of(member)
         what, slack = "close", 0.0
-        if self._stalled(member):
+        if member.id in self._paused:
+            what, slack = "pause", self.settings["heartbeat_interval_ms"]
+        elif self._stalled(member):
             what = "stall"
         elif member.gone in ("expired", "gone"):
             what = "crash"
             slack = self.settings["heartbeat_interval_ms"] if member.gone == "expired" else 0.0
+        elif member.gone == "replaced" and member.id in self.report.timeline.signs:
+            slack = self.settings["heartbeat_interval_ms"]
         one = Happening(what, index, at, line, slack=slack, round=round)
+        if what == "crash":
+            one.noticed = _time(member.ended)
+        if what == "pause":
+            one.until = max(self._paused[member.id][1], at)
         self.happenings.append(one)
         self.processes[index].away = at
         self.processes[index].last = one
@@ -354,6 +335,16 @@ class _Reader:
                 until=began + took,
                 one_of=tuple(names) if len(names) > 1 else (),
             )
+
+
+def _pauses(findings: Findings) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Members that were silent for longer than a session and came back with their old ids, and
+    when they were silent: from their last request to the next one.
+    """
+    for one in findings.absences:
+        since, until = one.window.since, one.window.until
+        if one.kind == "frozen" and since is not None and until is not None:
+            yield one.member, (float(since), float(until))
 
 
 def _came(member: Member) -> Moment | None:

@@ -10,7 +10,7 @@ from groupcheck.oracles.replay.what_if.schedule import Instant, Scheduled
 from groupcheck.oracles.simulate import Assumptions, Setup, simulate
 from groupcheck.oracles.simulate.running import Group
 
-GOING = ("close", "crash", "stall")
+GOING = ("close", "crash", "stall", "pause")
 COMING = ("start", "resume")
 WENT = (
     timers.session_timeout.name,

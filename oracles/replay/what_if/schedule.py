@@ -8,7 +8,7 @@ from random import Random
 
 from attrs import frozen
 
-from groupcheck.oracles.replay.what_if.outside import Happening, Outside
+from groupcheck.oracles.replay.what_if.outside import LASTING, Happening, Outside
 from groupcheck.oracles.simulate import Action, Assumptions, Course
 
 LEAD_MS = 10_000.0
@@ -21,7 +21,7 @@ class Instant:
     """A moment at which something happens to a process, in ms of virtual time."""
 
     at: float
-    # start, close, crash, stall, or resume: the end of a stall.
+    # start, close, crash, stall, pause, or resume: the end of a stall or a pause.
     what: str
     # The index of the rebalance that followed it in the log; None if none did.
     round: int | None
@@ -69,7 +69,7 @@ def shortened(outside: Outside, settings: Sequence[Assumptions]) -> Shortened:
     )
     ends = [h.until for h in outside.happenings if h.until is not None]
     times = sorted({h.at for h in outside.happenings} | {*ends})
-    stalls = [h for h in outside.happenings if h.what == "stall"]
+    stalls = [h for h in outside.happenings if h.what in LASTING]
     limits = []
     for time in times:
         stalled = any(h.at <= time and (h.until is None or time < h.until) for h in stalls)
@@ -97,11 +97,12 @@ def scheduled(outside: Outside, clock: Shortened, seed: int) -> Scheduled:
         process = h.one_of[int(which * len(h.one_of))] if h.one_of else h.process
         at = clock(min(h.at + h.slack * drawn, _next(outside, h) - 1))
         until = clock.end if h.until is None else clock(h.until)
-        length = max(until - at, 0.0) if h.what == "stall" else 0.0
-        actions.append(Action(at, h.what, index[process], length))
+        length = max(until - at, 0.0) if h.what in LASTING else 0.0
+        does = "freeze" if h.what == "pause" else h.what
+        actions.append(Action(at, does, index[process], length))
         mine = instants[index[process]]
         mine.append(Instant(at, h.what, h.round, number))
-        if h.what == "stall" and h.until is not None:
+        if h.what in LASTING and h.until is not None:
             mine.append(Instant(until, "resume", h.round_after, number + 1))
         number += 2
     for mine in instants:

@@ -68,6 +68,8 @@ def _judged(row: Row) -> str:
         return "not simulated"
     if not row.reproduced:
         return "not reproduced"
+    if row.doubt:
+        return "not judged"
     return "would not have happened" if row.avoided > 0.5 else ""
 
 

@@ -18,7 +18,9 @@ from groupcheck.model.variants.registry import names
 from groupcheck.oracles import cli, cli_simulate
 from groupcheck.oracles.simulate import (
     SCENARIOS,
+    Action,
     Assumptions,
+    Course,
     Setup,
     compare,
     document,
@@ -51,6 +53,18 @@ def test_equal_setups_give_equal_results_and_other_seeds_other_ones() -> None:
     first = simulate(SMALL)
     assert simulate(SMALL) == first
     assert simulate(SMALL.with_(seed=1)).longest_pause_ms != first.longest_pause_ms
+
+
+@pytest.mark.parametrize(("length_ms", "rounds"), [(30_000, 0), (60_000, 2)])
+def test_a_paused_process_is_removed_once_its_session_is_over(
+    length_ms: float, rounds: int
+) -> None:
+    """It neither polls nor sends heartbeats, and joins again when it goes on."""
+    course = Course(4, (Action(0, "freeze", 0, length_ms),))
+    setup = Setup(members=4, partitions=8, course=course)
+    found = simulate(setup)
+    assert found.rounds == rounds and found.settled_ms is not None
+    assert found.false_expiries == (rounds > 0)
 
 
 @pytest.mark.parametrize("variant", ["classic", "cooperative", "async_server"])

@@ -81,6 +81,19 @@ class Log:
         self.settles(at + took, leader or member)
         return member
 
+    def added(self, at: float, instance: str, member: str, state: str) -> None:
+        self.line(
+            at,
+            f"Static member with groupInstanceId={instance} and unknown member id joins group g in"
+            f" {state} state. Created a new member id {member} for this member and added to the"
+            " group.",
+        )
+        self.rebalance(
+            at,
+            f"Adding new member {member} with group instance id {instance}; client reason: not"
+            " provided",
+        )
+
     def leaves(self, at: float, member: str, leader: str, took: float, reason: str) -> None:
         self.size -= 1
         self.line(
@@ -222,6 +235,25 @@ def test_a_log_with_too_many_members_is_refused(
         asked(restarts, "static")
 
 
+def test_a_count_of_members_that_no_line_names_takes_no_memory(
+    restarts: GroupReport, tmp_path: Path
+) -> None:
+    """A line may print any number; each counted member would be a process."""
+    log = tmp_path / "server.log"
+    log.write_text(log.read_text().replace("with 1 members", "with 999999999999 members"))
+    (file,) = replay([log])
+    with pytest.raises(UserError, match="has 999,999,999,999 members"):
+        asked(file.groups[0], "static")
+
+
+def test_a_log_that_contradicts_itself_is_refused(restarts: GroupReport, tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(log.read_text().replace("has 2 members", "has 4 members"))
+    (file,) = replay([log])
+    with pytest.raises(UserError, match="says violated: line 8: 4 members are printed"):
+        asked(file.groups[0], "static")
+
+
 def test_equal_seeds_give_equal_answers(restarts: GroupReport) -> None:
     assert asked(restarts, "cooperative", seed=3) == asked(restarts, "cooperative", seed=3)
 
@@ -233,9 +265,78 @@ def test_settings_of_the_log_hold_in_the_baseline() -> None:
     assert found.baseline[0] == "static_membership"
     assert found.baseline[1].session_timeout_ms == 4_000
     assert found.baseline[1].heartbeat_interval_ms == pytest.approx(500, abs=5)
+    assert set(found.outside.settings.told) == {"session_timeout_ms", "max_poll_interval_ms"}
+    assert found.assumed == ("heartbeat_interval_ms", "initial_rebalance_delay_ms")
     assert found.trusted and "session_timeout_ms" not in found.assumed
     # A bounce that was not even a rebalance is two as a dynamic member.
     assert min(found.rounds[1]) >= max(found.rounds[0]) + 2
+
+
+def test_a_process_that_comes_back_with_its_old_id_was_only_paused() -> None:
+    """`a` was stopped for 6 s, and its session is 3 s: with 10 s nobody would have noticed."""
+    (file,) = replay([DATA / "requests/live-zombie.log.gz"])
+    (group,) = file.groups
+    found = asked(group, "session.timeout.ms=10000")
+    assert found.trusted and happens(found)[2:4] == [False, False]
+    (pause,) = [h for h in found.outside.happenings if h.what == "pause"]
+    assert pause.until is not None and pause.until - pause.at == 6023
+    assert (pause.round, pause.round_after) == (2, 3)
+    # 5 s are too short.
+    assert happens(asked(group, "session.timeout.ms=5000"))[2:4] == [True, True]
+
+
+def test_a_static_member_that_is_replaced_was_restarted() -> None:
+    """A broker prints only its old id. Recorded: each was away for 1.7 s."""
+    (file,) = replay([DATA / "replay/live-rolling_static.log"])
+    events = outside(file.groups[0], {**SETTINGS, "restart_ms": 1_700.0})
+    assert [p.names for p in events.processes] == [["i-a"], ["i-b"], ["i-c"]]
+    for process in range(3):
+        mine = [h for h in events.happenings if h.process == process]
+        assert [h.what for h in mine] == ["start", "close", "start"]
+        assert mine[2].at - mine[1].at == 1_700
+
+
+def test_a_replaced_member_closed_after_the_log_last_shows_it() -> None:
+    (file,) = replay([DATA / "replay/live-rolling_static.log"])
+    (group,) = file.groups
+    events = outside(group, SETTINGS)
+    generation = group.timeline.rounds[0].joined_at
+    closed = [h.at for h in events.happenings if h.what == "close"]
+    assert generation is not None and min(closed) > (generation.time or 0)
+    (file,) = replay([DATA / "requests/live-static_bounce.log.gz"])
+    close = next(h for h in outside(file.groups[0], SETTINGS).happenings if h.what == "close")
+    # Its last request; it was stopped at 470429.
+    assert close.at % 1_000_000 == 470_436 and close.slack == SETTINGS["heartbeat_interval_ms"]
+
+
+def test_a_replaced_member_is_no_other_process_where_its_new_id_is_never_named() -> None:
+    (file,) = replay([DATA / "replay/live-static_bounce.log"])
+    told = {"session_timeout_ms": "4000", "heartbeat_interval_ms": "500"}
+    found = asked(file.groups[0], "session.timeout.ms=8000", given=told)
+    assert [s.names for s in found.stood] == [("i-a",), ("i-b",), ("i-c",)]
+    assert found.trusted and happens(found) == [True, True, False, False]
+
+
+def test_the_new_id_of_a_replaced_member_belongs_to_its_process(tmp_path: Path) -> None:
+    log = Log()
+    a, b, c = f"i-a-{uuid(1)}", f"i-b-{uuid(2)}", f"i-b-{uuid(3)}"
+    log.added(0, "i-a", a, "Empty")
+    log.size = 1
+    log.settles(3, a)
+    log.added(60, "i-b", b, "Stable")
+    log.size = 2
+    log.settles(62, a)
+    log.line(
+        90,
+        "Static member with groupInstanceId=i-b and unknown member id joins group g in Stable"
+        f" state. Replacing previously mapped member {b} with this groupInstanceId.",
+    )
+    log.expires(150, c, a, 2.0)
+    events = outside(log.report(tmp_path), SETTINGS)
+    assert [p.names for p in events.processes] == [["i-a"], ["i-b"]]
+    mine = [h for h in events.happenings if h.process == 1]
+    assert [h.what for h in mine] == ["start", "close", "start", "crash"]
+    assert [h.line for h in mine[:3]] == [5, 9, 9]
 
 
 def test_a_recorded_rolling_restart_of_static_members_would_have_begun_no_round() -> None:
