@@ -14,9 +14,8 @@ from groupcheck.oracles.simulate.streams import Streams
 @frozen
 class Action:
     """At this time (ms) something happens to a member: start, close, crash, stall (it does not
-    poll), pause (it neither polls nor sends heartbeats), or freeze (the same, of a process that does
-    nothing meanwhile: its own time does not count as lost). Or the topic gets a partition:
-    add_partitions.
+    poll), pause (it neither polls nor sends heartbeats), or freeze (the same, but the time in which
+    it stands still does not count as lost). Or the topic gets a partition: add_partitions.
     """
 
     at_ms: float
