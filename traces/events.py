@@ -53,10 +53,12 @@ class Reason:
 
 @frozen
 class Timeouts:
-    """Milliseconds, as the member asked for them in JoinGroup."""
+    """What the member asked for in JoinGroup; times are in milliseconds."""
 
     session: int
     rebalance: int
+    # The names of the protocols that it offered, as the log prints them; empty if it does not.
+    protocols: str = ""
 
 
 @frozen(kw_only=True)

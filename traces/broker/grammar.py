@@ -105,7 +105,9 @@ def build(row: Row, found: Mapping[str, str], place: Mapping[str, Any]) -> Event
     """The event of a matched row; `place`: line, time, broker."""
     values = convert(row.template.kinds, found)
     if "session" in values:
-        values["timeouts"] = Timeouts(values.pop("session"), values.pop("rebalance"))
+        values["timeouts"] = Timeouts(
+            values.pop("session"), values.pop("rebalance"), values.pop("protocols", "")
+        )
     return row.event(**{**place, **row.fixed, **values})
 
 

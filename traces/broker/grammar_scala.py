@@ -42,7 +42,7 @@ _P = "(__consumer_offsets-{_partition:int})"
 _MEMBER = (
     "MemberMetadata(memberId={member}, groupInstanceId={instance:option}, clientId={_client},"
     " clientHost={_host}, sessionTimeoutMs={session:int}, rebalanceTimeoutMs={rebalance:int},"
-    " supportedProtocols={_protocols})"
+    " supportedProtocols={protocols})"
 )
 
 ROUNDS = rows(
@@ -205,7 +205,7 @@ METADATA = rows(
         (MemberLoaded, "2.5", "2.7",
          "Static member MemberMetadata(memberId={_id}, groupInstanceId={instance:option},"
          " clientId={_client}, clientHost={_host}, sessionTimeoutMs={session:int},"
-         " rebalanceTimeoutMs={rebalance:int}, supportedProtocols={_protocols}).groupInstanceId"
+         " rebalanceTimeoutMs={rebalance:int}, supportedProtocols={protocols}).groupInstanceId"
          " of group {group} loaded with member id {member} at generation {generation:int}."),
         (Noted, "2.1", "3.9", "Expired offsets from group '{_rest}", {"what": "offsets expired"}),
         (Noted, "3.4", "3.9", "Failed to invoke {_rest}", {"what": "callback failed"}),

@@ -68,7 +68,7 @@ class ClassicStory:
         self.members = now
         for m in r.members:
             if m.session_ms:
-                self.timeline.timeouts(m.id, Timeouts(m.session_ms, m.rebalance_ms))
+                self.timeline.timeouts(m.id, Timeouts(m.session_ms, m.rebalance_ms, r.protocol))
         self._shares.now(r, r.generation, {m.id: m.partitions or frozenset() for m in r.members})
         self._twice(r)
 

@@ -13,9 +13,10 @@ import pytest
 from groupcheck.model.engine import UserError
 from groupcheck.oracles import cli
 from groupcheck.oracles.replay.report import replay
-from groupcheck.oracles.replay.what_if.answer import VARIANTS, WhatIf, changes, what_if
+from groupcheck.oracles.replay.what_if.answer import WhatIf, what_if
+from groupcheck.oracles.replay.what_if.change import EFFECTIVE, VARIANTS, changes
 from groupcheck.oracles.replay.what_if.outside import outside
-from groupcheck.oracles.simulate import with_settings
+from groupcheck.oracles.simulate import documented, with_settings
 from groupcheck.traces.report import GroupReport
 
 DATA = Path(__file__).parents[2] / "data"
@@ -125,7 +126,7 @@ def restarts(tmp_path: Path) -> GroupReport:
 
 
 def asked(report: GroupReport, *change: str, **more: Any) -> WhatIf:
-    return what_if(report, "server.log", changes(change), replications=4, **more)
+    return what_if(report, "server.log", changes(change), **{"replications": 4, **more})
 
 
 def happens(found: WhatIf) -> list[bool]:
@@ -217,7 +218,7 @@ def test_a_baseline_that_is_not_the_log_is_unknown(tmp_path: Path) -> None:
 def test_a_log_with_too_many_members_is_refused(
     restarts: GroupReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("groupcheck.oracles.replay.what_if.answer.MOST_EVENTS", 3)
+    monkeypatch.setattr("groupcheck.oracles.replay.what_if.admitted.MOST_EVENTS", 3)
     with pytest.raises(UserError, match="at most 3 are simulated"):
         asked(restarts, "static")
 
