@@ -224,12 +224,12 @@ def _noticed(w: WhatIf) -> Iterator[str]:
     session = f"{after.session_timeout_ms / 1000:,g} s"
     if "static" in variant and "static" not in base:
         yield (
-            f"A static member that closes and does not come back is missed after {session}"
+            f"A static member that closes and does not come back is missed after up to {session}"
             " (session.timeout.ms); nobody reads its partitions until then."
         )
     elif after.session_timeout_ms > before.session_timeout_ms:
         yield (
-            f"A process that dies is missed after {session} instead of"
+            f"A process that dies is missed after up to {session} instead of"
             f" {before.session_timeout_ms / 1000:,g} s; nobody reads its partitions until then."
             + _ends_before(w)
         )

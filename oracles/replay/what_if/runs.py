@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define, evolve, frozen
 
 from groupcheck.model.protocol.classic import client_faults, coordinator, timers
 from groupcheck.model.protocol.classic.group import Phase
@@ -33,6 +33,8 @@ class Began:
     instant: int
     # It follows from the round before, which has the same instant.
     follows: bool
+    # When its join phase ended.
+    until: float = float("inf")
 
 
 @frozen
@@ -70,6 +72,8 @@ class Tracker:
         preparing = group.core.phase == Phase.PREPARING
         if preparing and not self._preparing:
             self.began.append(self._began(rule.partition(":")[0], index, group.clock.now))
+        elif self._preparing and not preparing:
+            self.began[-1] = evolve(self.began[-1], until=group.clock.now)
         self._preparing = preparing
 
     def _began(self, rule: str, index: int, now: float) -> Began:

@@ -40,8 +40,8 @@ def _until_heard(what: str, static: bool, a: Assumptions) -> float:
 
 
 def served(at: float, one: Run, a: Assumptions) -> bool:
-    """Does a round begin about when the group hears of an event? A join phase lasts until all have
-    sent a heartbeat, and a session ends up to a heartbeat earlier than the process died.
+    """Is a round in its join phase about when the group hears of an event? A session ends up to a
+    heartbeat earlier than `effects` says.
     """
     near = 2 * a.heartbeat_interval_ms
-    return any(abs(began.at - at) <= near for began in one.rounds)
+    return any(began.at - near <= at <= began.until + near for began in one.rounds)

@@ -14,9 +14,9 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles import cli
 from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.what_if.answer import WhatIf, what_if
-from groupcheck.oracles.replay.what_if.change import EFFECTIVE, VARIANTS, changes
+from groupcheck.oracles.replay.what_if.change import VARIANTS, changes
 from groupcheck.oracles.replay.what_if.outside import outside
-from groupcheck.oracles.simulate import documented, with_settings
+from groupcheck.oracles.simulate import with_settings
 from groupcheck.traces.report import GroupReport
 
 DATA = Path(__file__).parents[2] / "data"
@@ -96,7 +96,7 @@ class Log:
         self.size -= 1
         self.line(
             at,
-            f"[GroupId g] Member {member} in group g has failed, removing it from the group.",
+            f"Member {member} in group g has failed, removing it from the group.",
         )
         self.rebalance(at, f"removing member {member} on heartbeat expiration.")
         self.settles(at + took, leader)
