@@ -144,7 +144,7 @@ SCALA_LINES: list[tuple[str, type[e.Event], dict[str, Any]]] = [
             "member": M,
             "instance": "i-1",
             "client_reason": "the consumer is being closed",
-            "timeouts": e.Timeouts(45000, 300000),
+            "timeouts": e.Timeouts(45000, 300000, "List(range, cooperative-sticky)"),
             "late": True,
         },
     ),

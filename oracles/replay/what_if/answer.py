@@ -111,6 +111,8 @@ class WhatIf:
     stopped: tuple[tuple[float, ...], tuple[float, ...]]
     # Assumptions that the log does not tell and that matter.
     assumed: tuple[str, ...]
+    # Else: "protocol" (eager is assumed), "partitions" (as many as processes are assumed).
+    guessed: tuple[str, ...] = ()
     # How long the first replication took, in s of real time.
     first_s: float = field(default=0.0, eq=False)
     # Fewer replications than `REPLICATIONS` were run, because they take so long.
@@ -208,7 +210,14 @@ def what_if(
         rounds=(_rounds(sides[0]), _rounds(sides[1])),
         others=(_others(courses, sides[0]), _others(courses, sides[1])),
         assumed=tuple(name for name in SETTINGS if name not in told),
+        guessed=_guessed(report, events, partitions),
     )
+
+
+def _guessed(report: GroupReport, events: Outside, partitions: int | None) -> tuple[str, ...]:
+    told = report.requests is not None and report.requests.facts.generations
+    protocol = () if told or events.cooperative else ("protocol",)
+    return protocol if partitions or events.partitions else (*protocol, "partitions")
 
 
 def _kinds(kinds: tuple[bool, bool], change: Change) -> tuple[bool, bool]:

@@ -51,7 +51,7 @@ def _group(w: WhatIf) -> dict[str, Any]:
         "baseline": {"variant": w.baseline[0], "assumptions": assumptions(w.baseline[1])},
         "changed": {"variant": w.changed[0], "assumptions": assumptions(w.changed[1])},
         "told_by_the_log": {k: number(v) for k, v in sorted(w.outside.settings.items())},
-        "assumed": list(w.assumed),
+        "assumed": [*w.assumed, *w.guessed],
         "reproduced": w.reproduced,
         "avoided": len(w.avoided),
         "rounds": {
@@ -252,6 +252,13 @@ def _assumed(w: WhatIf) -> Iterator[str]:
             "The log does not tell "
             + ", ".join(f"{name}={getattr(w.baseline[1], name):g}" for name in w.assumed)
             + "; --set NAME=VALUE replaces what is assumed."
+        )
+    if "protocol" in w.guessed:
+        yield "The log does not tell the protocol: members that rebalance eagerly are assumed."
+    if "partitions" in w.guessed:
+        yield (
+            f"The log does not tell the partitions: {w.partitions} are assumed, as many as"
+            " processes; --partitions replaces that."
         )
     for old, new, line in w.outside.renamed[:3]:
         yield f"{new} (line {line}) is taken for {old}, restarted under another name."

@@ -234,6 +234,17 @@ def test_an_unknown_answer_says_what_is_amiss(restarts: GroupReport) -> None:
     assert "only 1 of its 4 rebalances happens" in text and "on average" not in text
 
 
+def test_what_the_log_does_not_tell_is_listed(restarts: GroupReport) -> None:
+    found = asked(restarts, "static", replications=1)
+    assert found.guessed == ("protocol", "partitions")
+    said = " ".join(sentences(found))
+    assert "members that rebalance eagerly are assumed" in said
+    assert "The log does not tell the partitions: 2 are assumed" in said
+    assert asked(restarts, "static", replications=1, partitions=6).guessed == ("protocol",)
+    (file,) = replay([DATA / "what_if/rolling-restart.requests.log.gz"])
+    assert asked(file.groups[0], "static", replications=1).guessed == ()
+
+
 # -- how long it takes
 
 
