@@ -105,7 +105,8 @@ DIALECTS = (
     "--replications",
     type=POSITIVE,
     metavar="N",
-    help="With --what-if: simulations of each side, with the seeds from --seed on. Default: 8.",
+    help="With --what-if: simulations of each side, with the seeds from --seed on."
+    " Default: 8, or as many (at least 2) as take a minute.",
 )
 @click.option("--seed", type=COUNT, metavar="N", help="With --what-if: the first seed. Default: 0.")
 @click.option(

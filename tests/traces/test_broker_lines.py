@@ -145,6 +145,7 @@ SCALA_LINES: list[tuple[str, type[e.Event], dict[str, Any]]] = [
             "instance": "i-1",
             "client_reason": "the consumer is being closed",
             "timeouts": e.Timeouts(45000, 300000),
+            "protocols": ("range", "cooperative-sticky"),
             "late": True,
         },
     ),

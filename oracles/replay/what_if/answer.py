@@ -6,48 +6,48 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
+from time import monotonic
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.model.engine.verdict import VIOLATED
+from groupcheck.oracles.replay.what_if.admitted import (
+    consumers,
+    simulable,
+    too_large,
+    without_contradictions,
+)
+from groupcheck.oracles.replay.what_if.change import VARIANTS, WORDS, Change, after
 from groupcheck.oracles.replay.what_if.doubts import doubts
 from groupcheck.oracles.replay.what_if.outside import FOLLOWS, Outside, outside
 from groupcheck.oracles.replay.what_if.runs import Run, run
 from groupcheck.oracles.replay.what_if.schedule import Scheduled, Shortened, scheduled, shortened
+from groupcheck.oracles.replay.what_if.served import effects, served
 from groupcheck.oracles.replay.what_if.settings import (
     PROTOCOL,
     consistent,
     given_settings,
     settings_of,
 )
-from groupcheck.oracles.simulate import Assumptions, documented, intervals, with_settings
+from groupcheck.oracles.simulate import Assumptions, intervals, with_settings
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.traces.events import Cause
 from groupcheck.traces.moments import Round
 from groupcheck.traces.report import GroupReport
 
-VARIANTS = {
-    # (cooperative, static) -> the variant that is simulated.
-    (False, False): "classic",
-    (True, False): "cooperative",
-    (False, True): "static_membership",
-    (True, True): "cooperative_static",
-}
-WORDS = {
-    # A word of --what-if -> (place in the keys of VARIANTS, value).
-    "cooperative": (0, True),
-    "eager": (0, False),
-    "static": (1, True),
-    "dynamic": (1, False),
-}
 ENOUGH = 0.75
 """In this share of the replications at least, the baseline must have a rebalance of the log."""
 MOST_AMISS = 1 / 3
 """At most this share of the rebalances may be missing in the baseline, and as many be its own."""
-MOST_MEMBER_SECONDS = 100e6
-MOST_EVENTS = 5_000
+REPLICATIONS = 8
+LEAST_REPLICATIONS = 2
+"""With fewer, there is no interval."""
+BUDGET_S = 60.0
+"""Replications that would take longer in all are left out, unless their number is given."""
+MOST_MEMBER_SECONDS = 40e6
+"""Members times simulated seconds. 200 members with 401 rebalances took 28 s for each million on
+one core of 2026.
+"""
 SETTINGS = (
     "heartbeat_interval_ms",
     "session_timeout_ms",
@@ -55,14 +55,6 @@ SETTINGS = (
     "initial_rebalance_delay_ms",
     "restart_ms",
 )
-
-
-@frozen
-class Change:
-    """What is different: words, and assumptions by name."""
-
-    words: tuple[str, ...]
-    settings: Mapping[str, str]
 
 
 @frozen
@@ -74,6 +66,8 @@ class Row:
     simulated: bool
     baseline: tuple[int, ...]
     changed: tuple[int, ...]
+    # After the change, a round that another event began serves its events.
+    merged: tuple[bool, ...]
     # Why nothing is said about it; empty: it is judged, if the baseline has it.
     doubt: str = ""
 
@@ -89,8 +83,14 @@ class Row:
 
     @property
     def avoided(self) -> float:
-        """The share of replications in which it does not happen after the change."""
-        return 1 - _share(self.changed)
+        """The share of replications in which no round serves its events after the change."""
+        free = [not n and not m for n, m in zip(self.changed, self.merged)]
+        return _share(free)
+
+    @property
+    def merges(self) -> bool:
+        """After the change, does a round of other events serve its events in most replications?"""
+        return self.judged and _share(self.merged) > 0.5
 
 
 @frozen
@@ -127,8 +127,16 @@ class WhatIf:
     # Rounds in each replication: all, and those that no event of a rebalance in the log began.
     rounds: tuple[tuple[int, ...], tuple[int, ...]]
     others: tuple[tuple[int, ...], tuple[int, ...]]
+    # For how long partitions had no reader, in ms, in each replication.
+    stopped: tuple[tuple[float, ...], tuple[float, ...]]
     # Assumptions that the log does not state and that matter: guessed or estimated.
     assumed: tuple[str, ...]
+    # As many partitions as processes are assumed.
+    partitions_guessed: bool = False
+    # How long the first replication took, in s of real time.
+    first_s: float = field(default=0.0, eq=False)
+    # Fewer replications than `REPLICATIONS` were run, because they take so long.
+    shortened: bool = False
 
     @property
     def reproduced(self) -> int:
@@ -145,8 +153,22 @@ class WhatIf:
     @property
     def like_the_log(self) -> bool:
         """Does the baseline have most rebalances of the log, and few others?"""
-        others = sum(self.others[0]) / self.replications
-        return self._few(max(len(self.rows) - self.reproduced, others))
+        return not self.too_few and not self.too_many
+
+    @property
+    def too_few(self) -> bool:
+        """Are too many rebalances of the log missing in the baseline?"""
+        return not self._few(len(self.rows) - self.reproduced)
+
+    @property
+    def too_many(self) -> bool:
+        """Has the baseline too many rounds that the log does not have?"""
+        return not self._few(self.own_rounds)
+
+    @property
+    def own_rounds(self) -> float:
+        """Rounds of the baseline that no rebalance of the log explains: the mean."""
+        return sum(self.others[0]) / self.replications
 
     def _few(self, count: float) -> bool:
         return count <= MOST_AMISS * len(self.rows)
@@ -167,60 +189,8 @@ class WhatIf:
         return "answered" if self.trusted else "unknown"
 
 
-def _share(counts: Sequence[int]) -> float:
+def _share(counts: Sequence[float]) -> float:
     return sum(count > 0 for count in counts) / len(counts) if counts else 0.0
-
-
-def changes(given: Sequence[str]) -> Change:
-    """The change that texts such as `static` and `session.timeout.ms=60000` mean. Raises
-    `UserError`.
-    """
-    words: list[str] = []
-    settings: dict[str, str] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals:
-            if text not in WORDS:
-                near = get_close_matches(text, WORDS, 1)
-                raise UserError(
-                    f"{text!r} is neither a protocol nor NAME=VALUE",
-                    where="--what-if",
-                    do=f"did you mean {near[0]}?"
-                    if near
-                    else "one of " + ", ".join(WORDS) + ", or a setting such as"
-                    " session.timeout.ms=60000",
-                )
-            if any(WORDS[text][0] == WORDS[other][0] and other != text for other in words):
-                raise UserError(f"{text} contradicts another --what-if", where="--what-if")
-            words.append(text)
-            continue
-        known = assumption(name)
-        if known in settings:
-            raise UserError(f"{name} is given twice", where="--what-if")
-        settings[known] = value
-    if not words and not settings:
-        raise UserError("is empty", where="--what-if", do="give static, for example")
-    with_settings(consistent(settings))  # a wrong value is an error before anything runs
-    return Change(tuple(dict.fromkeys(words)), settings)
-
-
-def assumption(name: str) -> str:
-    """The assumption that a setting's name means, with dots as Kafka writes it or without. Raises
-    `UserError`.
-    """
-    plain = name.replace(".", "_")
-    if plain.removeprefix("group_") in documented():
-        plain = plain.removeprefix("group_")
-    if plain == "rebalance_timeout_ms":
-        plain = "max_poll_interval_ms"
-    if plain not in documented():
-        near = get_close_matches(plain, documented(), 1)
-        raise UserError(
-            f"there is no setting {name!r} in simulations",
-            where="--what-if",
-            do=f"did you mean {near[0]}?" if near else "see groupcheck list assumptions",
-        )
-    return plain
 
 
 def what_if(
@@ -230,78 +200,58 @@ def what_if(
     *,
     given: Mapping[str, str] | None = None,
     partitions: int | None = None,
-    replications: int = 8,
+    replications: int | None = None,
     seed: int = 0,
+    budget_s: float = BUDGET_S,
     watch: Callable[[int, int], None] | None = None,
 ) -> WhatIf:
     """Simulates the events of a group twice in each replication. `given`: assumptions that replace
-    what the log tells; `watch(done, all)` is told each run. Raises `UserError`.
+    what the log tells; `replications`: None for `REPLICATIONS`, or fewer if they would take longer
+    than `budget_s`; `watch(done, all)` is told each run. Raises `UserError`.
     """
     stated, said = given_settings(given or {})
     settings = settings_of(report)
-    before = with_settings(consistent({**settings.values, **stated}))
-    after = with_settings(change.settings, before)
-    known = {name: getattr(before, name) for name in SETTINGS}
-    _too_large(report)
-    _contradictory(report)
-    events = outside(report, known)
-    _refused(report, events)
-    told = {*settings.told, *stated}
+    known: dict[str, str | float] = {**settings.values, **stated}
+    before = with_settings(consistent(known))
+    changed = after(change, before, known)
+    too_large(report)
+    without_contradictions(report)
+    consumers(report)
+    events = outside(report, {name: getattr(before, name) for name in SETTINGS})
+    simulable(events)
     if said is not None:
         events = evolve(events, cooperative=said)
-    baseline, changed = _variants(events, change)
-    unsure = doubts(
-        events,
-        (before.session_timeout_ms, after.session_timeout_ms),
-        stated="session_timeout_ms" in told,
+    kinds = (bool(events.cooperative), bool(events.static))
+    course = _Course(
+        events=events,
+        clock=shortened(events, (before, changed)),
+        baseline=(VARIANTS[kinds], before),
+        changed=(VARIANTS[_kinds(kinds, change)], changed),
+        partitions=partitions or events.partitions or max(len(events.processes), 1),
+        seed=seed,
     )
-    count = partitions or events.partitions or max(len(events.processes), 1)
-    clock = shortened(events, (before, after))
-    cost = clock.end / 1000 * len(events.processes) * 2 * replications
-    if cost > MOST_MEMBER_SECONDS:
-        raise UserError(
-            f"{cost:,.0f} seconds of members would be simulated, more than"
-            f" {MOST_MEMBER_SECONDS:,.0f}",
-            where=events.group,
-            do="give fewer --replications, or a part of the log",
-        )
-    courses = [scheduled(events, clock, seed + k) for k in range(replications)]
-    sides: tuple[list[Run], list[Run]] = ([], [])
-    for k, course in enumerate(courses):
-        for runs, variant, assumed in zip(sides, (baseline, changed), (before, after)):
-            runs.append(run(course, variant, count, assumed, seed + k))
-            if watch is not None:
-                watch(len(sides[0]) + len(sides[1]), 2 * replications)
+    _too_long(course, replications or LEAST_REPLICATIONS)
+    courses, sides, first_s = _replicated(course, replications, budget_s, watch)
+    told = {*settings.told, *stated}
     return WhatIf(
         outside=events,
         file=file,
         change=change,
-        baseline=(baseline, before),
-        changed=(changed, after),
-        partitions=count,
+        baseline=course.baseline,
+        changed=course.changed,
+        partitions=course.partitions,
         seed=seed,
-        replications=replications,
-        rows=tuple(
-            evolve(row, doubt=unsure.get(k, ""))
-            for k, row in enumerate(
-                _rows(events, clock, courses, ((before, sides[0]), (after, sides[1])))
-            )
-        ),
+        replications=len(courses),
+        first_s=first_s,
+        shortened=replications is None and len(courses) < REPLICATIONS,
+        rows=tuple(_judged(course, courses, sides, "session_timeout_ms" in told)),
         stood=tuple(_stood(events, sides)),
+        stopped=(_stopped(sides[0]), _stopped(sides[1])),
         rounds=(_rounds(sides[0]), _rounds(sides[1])),
         others=(_others(courses, sides[0]), _others(courses, sides[1])),
         assumed=tuple(_assumed(events, told)),
+        partitions_guessed=not (partitions or events.partitions),
     )
-
-
-def _variants(events: Outside, change: Change) -> tuple[str, str]:
-    """The variants that are simulated: the group as it was, and after the change."""
-    kinds = [bool(events.cooperative), bool(events.static)]
-    baseline = VARIANTS[kinds[0], kinds[1]]
-    for word in change.words:
-        place, value = WORDS[word]
-        kinds[place] = value
-    return baseline, VARIANTS[kinds[0], kinds[1]]
 
 
 def _assumed(events: Outside, told: set[str]) -> Iterator[str]:
@@ -312,51 +262,76 @@ def _assumed(events: Outside, told: set[str]) -> Iterator[str]:
         yield PROTOCOL
 
 
-def _too_large(report: GroupReport) -> None:
-    """Events are matched with each other, which takes a time that grows with their square; and a
-    member that a line only counts is one that is simulated.
-    """
-    story = report.timeline
-    largest = max((r.size or 0 for r in story.rounds), default=0)
-    count = max(len(story.members), len(story.rounds), largest)
-    if count > MOST_EVENTS or story.rounds_dropped or story.members_dropped:
+def _kinds(kinds: tuple[bool, bool], change: Change) -> tuple[bool, bool]:
+    for word in change.words:
+        place, value = WORDS[word]
+        kinds = (value, kinds[1]) if place == 0 else (kinds[0], value)
+    return kinds
+
+
+@frozen
+class _Course:
+    """What is simulated."""
+
+    events: Outside
+    clock: Shortened
+    baseline: tuple[str, Assumptions]
+    changed: tuple[str, Assumptions]
+    partitions: int
+    seed: int
+
+
+def _judged(
+    course: _Course,
+    courses: Sequence[Scheduled],
+    sides: tuple[list[Run], list[Run]],
+    stated: bool,
+) -> Iterator[Row]:
+    """The rows, with the doubts about them. `stated`: the session timeout is known."""
+    assumed = (course.baseline[1], course.changed[1])
+    sessions = (assumed[0].session_timeout_ms, assumed[1].session_timeout_ms)
+    unsure = doubts(course.events, sessions, stated=stated)
+    both = ((course.baseline, sides[0]), (course.changed, sides[1]))
+    for k, row in enumerate(_rows(course.events, course.clock, courses, both)):
+        yield evolve(row, doubt=unsure.get(k, ""))
+
+
+def _too_long(course: _Course, replications: int) -> None:
+    cost = course.clock.end / 1000 * len(course.events.processes) * 2 * replications
+    if cost > MOST_MEMBER_SECONDS:
         raise UserError(
-            f"has {count:,} members or rebalances, and at most {MOST_EVENTS:,} are simulated",
-            where=report.group,
-            do="give a part of the log",
+            f"{cost:,.0f} seconds of members would be simulated, more than"
+            f" {MOST_MEMBER_SECONDS:,.0f}",
+            where=course.events.group,
+            do="give fewer --replications, or a part of the log",
         )
 
 
-def _contradictory(report: GroupReport) -> None:
-    """What happened cannot be read from lines that contradict each other."""
-    if report.verdict == VIOLATED:
-        raise UserError(
-            f"replay without --what-if says violated: {report.reason}",
-            where=report.group,
-            do="give a part of the log that it does not call so",
-        )
-
-
-def _refused(report: GroupReport, events: Outside) -> None:
-    if report.protocol in ("consumer", "share", "streams"):
-        raise UserError(
-            f"is a group of the {report.protocol} protocol, and only the classic one is simulated",
-            where=events.group,
-        )
-    if events.static is None:
-        raise UserError(
-            "has static and dynamic members, and a simulation has members of one kind",
-            where=events.group,
-        )
-    times = [r.started.time for r in events.rounds if r.started is not None]
-    if not times or None in times:
-        raise UserError(
-            "shows no rebalance with a time",
-            where=events.group,
-            do="give a log of the broker that coordinates the group, with times",
-        )
-    if not events.happenings:
-        raise UserError("names no member that came or went", where=events.group)
+def _replicated(
+    course: _Course,
+    replications: int | None,
+    budget_s: float,
+    watch: Callable[[int, int], None] | None,
+) -> tuple[list[Scheduled], tuple[list[Run], list[Run]], float]:
+    """The courses, the runs of both sides, and how long the first replication took, in s."""
+    count = replications or REPLICATIONS
+    courses: list[Scheduled] = []
+    sides: tuple[list[Run], list[Run]] = ([], [])
+    first_s, began = 0.0, monotonic()
+    if watch is not None:
+        watch(0, 2 * count)
+    while len(courses) < count:
+        seed = course.seed + len(courses)
+        courses.append(scheduled(course.events, course.clock, seed))
+        for runs, (variant, assumed) in zip(sides, (course.baseline, course.changed)):
+            runs.append(run(courses[-1], variant, course.partitions, assumed, seed))
+            if watch is not None:
+                watch(len(sides[0]) + len(sides[1]), 2 * count)
+        if len(courses) == 1:
+            first_s = monotonic() - began
+            if replications is None and first_s * count > budget_s:
+                count = max(LEAST_REPLICATIONS, min(count, int(budget_s / first_s)))
+    return courses, sides, first_s
 
 
 # -- figures
@@ -371,28 +346,45 @@ def _rows(
     events: Outside,
     clock: Shortened,
     courses: Sequence[Scheduled],
-    sides: Sequence[tuple[Assumptions, Sequence[Run]]],
+    sides: Sequence[tuple[tuple[str, Assumptions], Sequence[Run]]],
 ) -> list[Row]:
     known = {n for n in _of_round(courses[0]).values() if n is not None}
     starts = {k: clock(_started(events.rounds[k])) for k in known}
     counted = [
         [_counted(starts, c, one, a.heartbeat_interval_ms) for c, one in zip(courses, runs)]
-        for a, runs in sides
+        for (_, a), runs in sides
     ]
+    (variant, assumed), runs = sides[1]
+    merged = [_served(course, one, variant, assumed) for course, one in zip(courses, runs)]
     rows: list[Row] = []
     parent, follows = -1, 0
     for k, r in enumerate(events.rounds):
         if k in known:
             parent, follows = k, 0
             base, other = ([found[k] for found in side] for side in counted)
+            also = [not n and k in rounds for n, rounds in zip(other, merged)]
         elif parent >= 0 and _follows(events, r):
             follows += 1  # it happens if the events of its parent begin so many rounds more
             base, other = ([int(found[parent] > follows) for found in side] for side in counted)
+            also = [False] * len(courses)
         else:
-            rows.append(Row(r, False, (), ()))
+            rows.append(Row(r, False, (), (), ()))
             continue
-        rows.append(Row(r, True, tuple(base), tuple(other)))
+        rows.append(Row(r, True, tuple(base), tuple(other), tuple(also)))
     return rows
+
+
+def _served(course: Scheduled, one: Run, variant: str, a: Assumptions) -> set[int]:
+    """The rebalances of the log whose events some round serves."""
+    static = variant in (VARIANTS[False, True], VARIANTS[True, True])
+    found = set()
+    for mine in course.instants:
+        heard = effects(mine, static, a)
+        for instant in mine:
+            at = heard.get(instant.number)
+            if instant.round is not None and at is not None and served(at, one, a):
+                found.add(instant.round)
+    return found
 
 
 def _started(r: Round) -> float:
@@ -426,6 +418,10 @@ def _follows(events: Outside, r: Round) -> bool:
 
 def _rounds(runs: Sequence[Run]) -> tuple[int, ...]:
     return tuple(len(one.rounds) for one in runs)
+
+
+def _stopped(runs: Sequence[Run]) -> tuple[float, ...]:
+    return tuple(one.stopped_ms for one in runs)
 
 
 def _others(courses: Sequence[Scheduled], runs: Sequence[Run]) -> tuple[int, ...]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from time import monotonic
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.report import replay
-from groupcheck.oracles.replay.what_if.answer import WhatIf, changes, what_if
+from groupcheck.oracles.replay.what_if.answer import WhatIf, what_if
+from groupcheck.oracles.replay.what_if.change import changes
 from groupcheck.oracles.replay.what_if.document import document
 from groupcheck.oracles.replay.what_if.settings import given_settings
 from groupcheck.oracles.replay.what_if.view import view
@@ -17,12 +19,12 @@ from groupcheck.oracles.show.files import not_read
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import answer, say
 
-REPLICATIONS = 8
 
-
-def _told(group: str, done: int, total: int, seconds: float) -> str:
-    """One line for a terminal."""
-    return f"{printable(group)}: simulation {done} of {total}  {seconds:.0f} s"
+def _told(group: str, began: float, done: int, total: int, _: float) -> str:
+    """One line for a terminal. `began`: when the group's first simulation did."""
+    seconds = monotonic() - began
+    left = f", about {seconds / done * (total - done):.0f} s left" if done else ""
+    return f"{printable(group)}: {done} of {total} simulations  {seconds:.0f} s{left}"
 
 
 def run(
@@ -62,9 +64,9 @@ def run(
                             change,
                             given=dict(settings),
                             partitions=partitions,
-                            replications=replications or REPLICATIONS,
+                            replications=replications,
                             seed=seed or 0,
-                            watch=report and partial(report, one.group),
+                            watch=report and partial(report, one.group, monotonic()),
                         )
                     )
                 except UserError as error:

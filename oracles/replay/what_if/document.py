@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from groupcheck.oracles.replay.what_if.answer import Row, Stood, WhatIf, interval
+from groupcheck.oracles.replay.what_if.answer import (
+    REPLICATIONS,
+    Row,
+    Stood,
+    WhatIf,
+    interval,
+)
+from groupcheck.oracles.replay.what_if.change import LEAST_SESSION_MS, MOST_SESSION_MS
 from groupcheck.oracles.replay.what_if.settings import PROTOCOL, Estimate
 from groupcheck.oracles.simulate.document import assumptions, number
 from groupcheck.oracles.simulate.document import interval as interval_document
-from groupcheck.oracles.simulate.intervals import CONFIDENCE
+from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
 from groupcheck.traces.anomalies import plural
 from groupcheck.traces.moments import elapsed
 from groupcheck.traces.timestamps import show_time
@@ -22,7 +29,7 @@ def document(found: Sequence[WhatIf]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "seed": found[0].seed,
-        "replications": found[0].replications,
+        "replications": max(one.replications for one in found),
         "confidence": CONFIDENCE,
         "what_if": [*found[0].change.words, *(f"{k}={v}" for k, v in _settings(found[0]))],
         "groups": [_group(one) for one in found],
@@ -41,6 +48,7 @@ def _group(w: WhatIf) -> dict[str, Any]:
         "sentences": list(sentences(w)),
         "processes": len(w.outside.processes),
         "partitions": w.partitions,
+        "replications": w.replications,
         "baseline": {"variant": w.baseline[0], "assumptions": assumptions(w.baseline[1])},
         "changed": {"variant": w.changed[0], "assumptions": assumptions(w.changed[1])},
         "told_by_the_log": {k: number(v) for k, v in sorted(w.outside.settings.told.items())},
@@ -48,7 +56,7 @@ def _group(w: WhatIf) -> dict[str, Any]:
             name: {"value_ms": number(one.value_ms), "from": one.source}
             for name, one in _estimates(w)
         },
-        "assumed": list(w.assumed),
+        "assumed": [*w.assumed, *(["partitions"] if w.partitions_guessed else [])],
         "reproduced": w.reproduced,
         "avoided": len(w.avoided),
         "rounds": {
@@ -70,6 +78,7 @@ def _group(w: WhatIf) -> dict[str, Any]:
         ],
         "renamed": [{"from": old, "to": new, "line": line} for old, new, line in w.outside.renamed],
         "stood_still": [_stood(s) for s in w.stood],
+        "stopped_ms": _both(*w.stopped),
     }
 
 
@@ -89,6 +98,7 @@ def _row(row: Row) -> dict[str, Any]:
         "baseline_rounds": list(row.baseline),
         "changed_rounds": list(row.changed),
         "not_judged": row.doubt or None,
+        "changed_merged": list(row.merged),
         "avoided_share": number(row.avoided) if row.judged else None,
     }
 
@@ -103,6 +113,14 @@ def _stood(s: Stood) -> dict[str, Any]:
     }
 
 
+def _both(baseline: Sequence[float], changed: Sequence[float]) -> dict[str, Any]:
+    return {
+        "baseline": interval_document(interval(baseline)),
+        "changed": interval_document(interval(changed)),
+        "saved": interval_document(interval([a - b for a, b in zip(baseline, changed)])),
+    }
+
+
 def told(row: Row, counts: Sequence[int]) -> str:
     """`8 of 8` replications have it."""
     return f"{sum(n > 0 for n in counts)} of {len(counts)}" if row.simulated else "-"
@@ -110,59 +128,131 @@ def told(row: Row, counts: Sequence[int]) -> str:
 
 def sentences(w: WhatIf) -> Iterator[str]:
     """What the answer says, and how far it can be trusted."""
+    yield from _verdict(w)
+    yield from _rounds(w)
+    yield from _stands_still(w)
+    yield from _stopped(w)
+    yield from _noticed(w)
+    yield from _bounds_of_sessions(w)
+    yield from _assumed(w)
+    yield from _fewer(w)
+
+
+def _verdict(w: WhatIf) -> Iterator[str]:
     rows = plural(len(w.rows), "rebalance")
     if not w.like_the_log:
         yield (
-            f"Unknown: only {w.reproduced} of the {rows} of the log happen when its events are"
-            " simulated under the group's own protocol and settings, so what the change does"
-            " cannot be told from this log."
+            f"Unknown: when the events of the log are simulated under the group's own protocol and"
+            f" settings, {_amiss(w)}, so what the change does cannot be told from this log."
         )
+        return
+    yield f"The baseline has {w.reproduced} of the {rows} of the log."
+    yield from _doubts(w)
+    if not w.trusted:
+        return
+    avoided = w.avoided
+    if avoided:
+        named = _named(avoided)
+        yield f"{plural(len(avoided), 'rebalance')} would not have happened: {named}."
+    elif all(row.judged for row in w.rows):
+        yield "Every rebalance would still have happened."
     else:
-        yield f"The baseline has {w.reproduced} of the {rows} of the log."
-        yield from _doubts(w)
-    if w.trusted:
-        avoided = w.avoided
+        yield "Every rebalance that can be judged would still have happened."
+    if merged := [row for row in w.rows if row.merges]:
         yield (
-            f"{plural(len(avoided), 'rebalance')} would not have happened"
-            + (": " + _named(avoided) if avoided else "")
-            + "."
+            f"{plural(len(merged), 'rebalance')} would have been one with another:"
+            f" {_named(merged)}."
         )
+
+
+def _amiss(w: WhatIf) -> str:
+    """In what the baseline differs from the log."""
+    found = []
+    if w.too_few:
+        happen = "happens" if w.reproduced == 1 else "happen"
+        found.append(f"only {w.reproduced} of its {plural(len(w.rows), 'rebalance')} {happen}")
+    if w.too_many:
+        found.append(f"{w.own_rounds:.1f} rounds happen on average that the log does not have")
+    return " and ".join(found)
+
+
+def _rounds(w: WhatIf) -> Iterator[str]:
     first, then = interval(w.rounds[0]), interval(w.rounds[1])
     yield (
         f"Rounds in all: {first.mean:.1f} in the baseline, {then.mean:.1f} after the change"
         f"{_bounds(then)}."
     )
-    if w.trusted and w.avoided and then.mean >= first.mean:
+    more = interval([b - a for a, b in zip(*w.rounds)])
+    if more.mean >= 0.5 and (more.low is None or more.low > 0):
+        yield f"The change adds rebalances: {more.mean:.1f} more on average{_spread(more)}."
+    elif w.trusted and w.avoided and then.mean >= first.mean:
         yield "As many rounds happen in their place."
+
+
+def _stands_still(w: WhatIf) -> Iterator[str]:
     before, after = ([sum(values) for values in zip(*side)] for side in _sides(w))
-    saved = interval([(a - b) / 1000 for a, b in zip(before, after)])
-    word = "less" if saved.mean >= 0 else "more"
-    yield (
-        f"All members together stand still {abs(saved.mean):,.1f} s {word} than the"
-        f" {interval([b / 1000 for b in before]).mean:,.1f} s of the baseline{_spread(saved)}."
-    )
+    yield f"All members together stand still {_compared(before, after)}."
     if any(not row.simulated for row in w.rows):
         missing = sum(not row.simulated for row in w.rows)
+        about = "it" if missing == 1 else "them"
         yield (
             f"{plural(missing, 'rebalance')} began for a reason that is not simulated (a member"
-            " joined again by itself, or topics changed), so nothing is said about them."
+            f" joined again by itself, or topics changed), so nothing is said about {about}."
         )
-    yield from _assumed(w)
-    for old, new, line in w.outside.renamed[:3]:
-        yield f"{new} (line {line}) is taken for {old}, restarted under another name."
-    if len(w.outside.renamed) > 3:
-        yield f"So are {len(w.outside.renamed) - 3} others."
 
 
-def _doubts(w: WhatIf) -> Iterator[str]:
-    """Why rebalances are not judged."""
-    unknown = "" if w.trusted else "Unknown: "
-    for doubt, count in w.doubts.items():
-        yield f"{unknown}{plural(count, 'rebalance')} cannot be judged: {doubt}."
+def _stopped(w: WhatIf) -> Iterator[str]:
+    yield f"Partitions, summed up, stand without a reader for {_compared(*w.stopped)}."
 
 
-def _estimates(w: WhatIf) -> list[tuple[str, Estimate]]:
-    return [(n, e) for n, e in sorted(w.outside.settings.estimated.items()) if n in w.assumed]
+def _compared(before: Sequence[float], after: Sequence[float]) -> str:
+    """Two times in ms, as their difference in words: `1.2 s less than the 3.0 s of ...`."""
+    more = interval([(b - a) / 1000 for a, b in zip(before, after)])
+    first = interval([b / 1000 for b in before]).mean
+    base = f"the {first:,.1f} s of the baseline"
+    if round(abs(more.mean), 1) == 0:
+        return f"about as long as in the baseline, {first:,.1f} s"
+    if more.mean < 0:
+        more = interval([(a - b) / 1000 for a, b in zip(before, after)])
+        return f"{more.mean:,.1f} s less than {base}{_spread(more)}"
+    return f"{more.mean:,.1f} s more than {base}{_spread(more)}"
+
+
+def _ends_before(w: WhatIf) -> str:
+    """Says so where the log ends before the death of a process would have been noticed."""
+    crashes = [h.at for h in w.outside.happenings if h.what == "crash"]
+    last = max(h.at if h.until is None else h.until for h in w.outside.happenings)
+    if crashes and max(crashes) + w.changed[1].session_timeout_ms > last:
+        return " The log ends before that, so more time is lost than is counted here."
+    return ""
+
+
+def _noticed(w: WhatIf) -> Iterator[str]:
+    """What a longer session costs, which a log without deaths does not show."""
+    (base, before), (variant, after) = w.baseline, w.changed
+    session = f"{after.session_timeout_ms / 1000:,g} s"
+    if "static" in variant and "static" not in base:
+        yield (
+            f"A static member that closes and does not come back is missed after up to {session}"
+            " (session.timeout.ms); nobody reads its partitions until then."
+        )
+    elif after.session_timeout_ms > before.session_timeout_ms:
+        yield (
+            f"A process that dies is missed after up to {session} instead of"
+            f" {before.session_timeout_ms / 1000:,g} s; nobody reads its partitions until then."
+            + _ends_before(w)
+        )
+
+
+def _bounds_of_sessions(w: WhatIf) -> Iterator[str]:
+    session = w.changed[1].session_timeout_ms
+    known = "session_timeout_ms" in w.change.settings
+    if known and not LEAST_SESSION_MS <= session <= MOST_SESSION_MS:
+        yield (
+            f"Brokers refuse a session.timeout.ms of {session:,.0f} by default:"
+            f" group.min.session.timeout.ms is {LEAST_SESSION_MS:,}, and"
+            f" group.max.session.timeout.ms {MOST_SESSION_MS:,}."
+        )
 
 
 def _assumed(w: WhatIf) -> Iterator[str]:
@@ -181,6 +271,35 @@ def _assumed(w: WhatIf) -> Iterator[str]:
         yield "The log does not tell " + ", ".join(values) + "."
     if w.assumed:
         yield "--set NAME=VALUE replaces what is estimated or assumed."
+    if w.partitions_guessed:
+        yield (
+            f"The log does not tell the partitions: {w.partitions} are assumed, as many as"
+            " processes; --partitions replaces that."
+        )
+    for old, new, line in w.outside.renamed[:3]:
+        yield f"{new} (line {line}) is taken for {old}, restarted under another name."
+    if len(w.outside.renamed) > 3:
+        yield f"So are {len(w.outside.renamed) - 3} others."
+
+
+def _doubts(w: WhatIf) -> Iterator[str]:
+    """Why rebalances are not judged."""
+    unknown = "" if w.trusted else "Unknown: "
+    for doubt, count in w.doubts.items():
+        yield f"{unknown}{plural(count, 'rebalance')} cannot be judged: {doubt}."
+
+
+def _estimates(w: WhatIf) -> list[tuple[str, Estimate]]:
+    return [(n, e) for n, e in sorted(w.outside.settings.estimated.items()) if n in w.assumed]
+
+
+def _fewer(w: WhatIf) -> Iterator[str]:
+    if w.shortened:
+        yield (
+            f"{w.replications} of {REPLICATIONS} replications were run, because the first took"
+            f" {w.first_s:.0f} s; --replications {REPLICATIONS} runs all, in about"
+            f" {max(REPLICATIONS * w.first_s / 60, 1):.0f} min."
+        )
 
 
 def _sides(w: WhatIf) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:
@@ -193,13 +312,18 @@ def _named(rows: Sequence[Row]) -> str:
     return ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
 
 
-def _bounds(found: Any) -> str:
-    if found.low is None or found.low == found.high:
+def _bounds(found: Interval) -> str:
+    if found.low is None or found.high is None or found.low == found.high:
         return ""
-    return f" (95 % t interval: {found.low:.1f} to {found.high:.1f})"
+    return f" (95 % t interval: {_signed(found.low)} to {_signed(found.high)})"
 
 
-def _spread(found: Any) -> str:
-    if found.low is None or found.low == found.high:
+def _spread(found: Interval) -> str:
+    if found.low is None or found.high is None or found.low == found.high:
         return ""
-    return f" (95 % t interval of the difference: {found.low:,.1f} to {found.high:,.1f})"
+    return f" (95 % t interval of the difference: {_signed(found.low)} to {_signed(found.high)})"
+
+
+def _signed(value: float) -> str:
+    """With one digit, and no minus before a zero."""
+    return f"{round(value, 1) + 0.0:,.1f}"

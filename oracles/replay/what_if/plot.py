@@ -17,8 +17,9 @@ MOST_PROCESSES = 40
 
 
 def drawn(w: WhatIf, format: str) -> bytes:
-    """Two panels: rounds that the events of each rebalance begin, and how long each process stands
-    still, both in the baseline and after the change. Equal answers give equal bytes.
+    """Three panels: rounds that the events of each rebalance begin, how long each process stands
+    still, and how long partitions have no reader, in the baseline and after the change. Equal
+    answers give equal bytes.
     """
     needed("a plot")
     from matplotlib.figure import Figure
@@ -26,8 +27,8 @@ def drawn(w: WhatIf, format: str) -> bytes:
     rows = [row for row in w.rows if row.simulated][:MOST_ROUNDS]
     stood = w.stood[:MOST_PROCESSES]
     with fixed():
-        figure = Figure(figsize=(11, 5 + 0.25 * len(stood)), layout="tight")
-        above, below = figure.subplots(2, 1)
+        figure = Figure(figsize=(11, 6 + 0.25 * len(stood)), layout="tight")
+        above, below, last = figure.subplots(3, 1, height_ratios=(4, 4, 1))
         _bars(
             above,
             [f"{r.round.from_generation} to {r.round.to_generation}" for r in rows],
@@ -45,6 +46,10 @@ def drawn(w: WhatIf, format: str) -> bytes:
             [interval(s.changed).mean / 1000 for s in stood],
         )
         below.tick_params(axis="x", rotation=90)
+        last.set_title("Seconds that partitions have no reader, summed up", fontsize=10)
+        last.barh(["after", "baseline"], [interval(w.stopped[k]).mean / 1000 for k in (1, 0)])
+        last.patches[0].set_color("C1")
+        last.grid(axis="x", alpha=0.3)
         return saved(figure, format)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define, evolve, frozen
 
 from groupcheck.model.protocol.classic import client_faults, coordinator, timers
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.oracles.replay.what_if.schedule import Instant, Scheduled
+from groupcheck.oracles.replay.what_if.stopped import stopped_ms
 from groupcheck.oracles.simulate import Assumptions, Setup, simulate
+from groupcheck.oracles.simulate.observer import Observer
 from groupcheck.oracles.simulate.running import Group
 
 GOING = ("close", "crash", "stall", "pause")
@@ -31,6 +33,8 @@ class Began:
     instant: int
     # It follows from the round before, which has the same instant.
     follows: bool
+    # When its join phase ended.
+    until: float = float("inf")
 
 
 @frozen
@@ -41,6 +45,8 @@ class Run:
     # How long each process stood still, in ms, and the longest time of that.
     stood_ms: tuple[float, ...]
     longest_ms: tuple[float, ...]
+    # For how long partitions had no reader: see `stopped`.
+    stopped_ms: float
 
 
 @define
@@ -53,6 +59,8 @@ class Tracker:
     # Those of the setup; while the group is brought to rest before the course, others hold.
     assumptions: Assumptions
     began: list[Began] = Factory(list)
+    # What the simulation measures; None before its first step.
+    observer: Observer | None = None
     _used: set[int] = Factory(set)
     _preparing: bool = False
 
@@ -60,9 +68,12 @@ class Tracker:
         """Is told every rule that fires."""
         if group.assumptions is not self.assumptions:
             return
+        self.observer = group.observer
         preparing = group.core.phase == Phase.PREPARING
         if preparing and not self._preparing:
             self.began.append(self._began(rule.partition(":")[0], index, group.clock.now))
+        elif self._preparing and not preparing:
+            self.began[-1] = evolve(self.began[-1], until=group.clock.now)
         self._preparing = preparing
 
     def _began(self, rule: str, index: int, now: float) -> Began:
@@ -100,4 +111,10 @@ def run(
         course=scheduled.course,
     )
     result = simulate(setup, tracker)
-    return Run(tuple(tracker.began), result.stood_ms, result.pauses_ms)
+    turns = tracker.observer.turns if tracker.observer is not None else []
+    return Run(
+        rounds=tuple(tracker.began),
+        stood_ms=result.stood_ms,
+        longest_ms=result.pauses_ms,
+        stopped_ms=stopped_ms(turns, scheduled, result.ended_ms),
+    )

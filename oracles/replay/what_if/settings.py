@@ -12,7 +12,7 @@ from contextlib import suppress
 from attrs import Factory, frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.simulate.assumptions import with_settings
+from groupcheck.oracles.replay.what_if.change import each_valid
 from groupcheck.traces.events import Cause
 from groupcheck.traces.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION
 from groupcheck.traces.moments import Round, elapsed
@@ -161,7 +161,7 @@ def given_settings(given: Mapping[str, str]) -> tuple[dict[str, str], bool | Non
             where="--set",
             do=f"{PROTOCOL}={PROTOCOLS[0]} or {PROTOCOL}={PROTOCOLS[1]}",
         )
-    with_settings(consistent(rest))
+    each_valid(rest)
     return rest, None if protocol is None else protocol == PROTOCOLS[1]
 
 

@@ -70,7 +70,9 @@ def _judged(row: Row) -> str:
         return "not reproduced"
     if row.doubt:
         return "not judged"
-    return "would not have happened" if row.avoided > 0.5 else ""
+    if row.avoided > 0.5:
+        return "would not have happened"
+    return "in one with another" if row.merges else ""
 
 
 def stood_cells(s: Stood) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ import pytest
 from groupcheck.model.engine import UserError
 from groupcheck.oracles import cli
 from groupcheck.oracles.replay.report import replay
-from groupcheck.oracles.replay.what_if.answer import VARIANTS, WhatIf, changes, what_if
+from groupcheck.oracles.replay.what_if.answer import WhatIf, what_if
+from groupcheck.oracles.replay.what_if.change import VARIANTS, changes
 from groupcheck.oracles.replay.what_if.outside import outside
 from groupcheck.oracles.simulate import with_settings
 from groupcheck.traces.report import GroupReport
@@ -108,7 +109,7 @@ class Log:
         self.size -= 1
         self.line(
             at,
-            f"[GroupId g] Member {member} in group g has failed, removing it from the group.",
+            f"Member {member} in group g has failed, removing it from the group.",
         )
         self.rebalance(at, f"removing member {member} on heartbeat expiration.")
         self.settles(at + took, leader)
@@ -138,7 +139,7 @@ def restarts(tmp_path: Path) -> GroupReport:
 
 
 def asked(report: GroupReport, *change: str, **more: Any) -> WhatIf:
-    return what_if(report, "server.log", changes(change), replications=4, **more)
+    return what_if(report, "server.log", changes(change), **{"replications": 4, **more})
 
 
 def happens(found: WhatIf) -> list[bool]:
@@ -230,7 +231,7 @@ def test_a_baseline_that_is_not_the_log_is_unknown(tmp_path: Path) -> None:
 def test_a_log_with_too_many_members_is_refused(
     restarts: GroupReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("groupcheck.oracles.replay.what_if.answer.MOST_EVENTS", 3)
+    monkeypatch.setattr("groupcheck.oracles.replay.what_if.admitted.MOST_EVENTS", 3)
     with pytest.raises(UserError, match="at most 3 are simulated"):
         asked(restarts, "static")
 
