@@ -23,8 +23,7 @@ from groupcheck import __version__
 from groupcheck.oracles import cli_advise, cli_curve, cli_logs, cli_real, cli_simulate
 from groupcheck.oracles.cli_scope import (
     bound_options,
-    goal_option,
-    invariant_option,
+    names_option,
     no_deadlock_option,
     progress_option,
     scope_options,
@@ -82,12 +81,14 @@ def command(debug: bool) -> None:
 )
 @click.argument("variant", shell_complete=names_of("variants"))
 @scope_options
-@invariant_option(
-    "Check only this invariant; see `list invariants`. FILE.py:NAME is one of your own."
+@names_option(
+    "invariant",
+    "Check only this invariant; see `list invariants`. FILE.py:NAME is one of your own.",
 )
-@goal_option(
+@names_option(
+    "goal",
     "Show the shortest schedule that leads to this goal, and answer `unknown` if it is never met;"
-    " see `list goals`. FILE.py:NAME is one of your own."
+    " see `list goals`. FILE.py:NAME is one of your own.",
 )
 @bound_options
 @click.option(
@@ -215,8 +216,8 @@ def check(**options: Any) -> int:
 @click.argument("variant", shell_complete=names_of("variants"))
 @click.argument("key")
 @scope_options
-@invariant_option("Only this invariant, as you gave it to `check`.")
-@goal_option("Mark the first step that meets this goal, as `check` does.")
+@names_option("invariant", "Only this invariant, as you gave it to `check`.")
+@names_option("goal", "Mark the first step that meets this goal, as `check` does.")
 @no_deadlock_option
 @progress_option
 @click.option("--json", "as_json", is_flag=True, help="Print the path as one JSON document.")

@@ -11,26 +11,14 @@ from groupcheck.oracles.help_page import names_of
 from groupcheck.oracles.quantities import BUDGET, COUNT, POSITIVE, SETTING
 
 
-def invariant_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`--invariant`, which may be repeated."""
+def names_option(what: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--invariant` or `--goal`, as `what` says, which may be repeated."""
     return click.option(
-        "--invariant",
-        "invariants",
+        f"--{what}",
+        f"{what}s",
         multiple=True,
         metavar="NAME",
-        shell_complete=names_of("invariants"),
-        help=f"{help} Repeatable.",
-    )
-
-
-def goal_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`--goal`, which may be repeated."""
-    return click.option(
-        "--goal",
-        "goals",
-        multiple=True,
-        metavar="NAME",
-        shell_complete=names_of("goals"),
+        shell_complete=names_of(f"{what}s"),
         help=f"{help} Repeatable.",
     )
 

@@ -14,14 +14,14 @@ from groupcheck.oracles.simulate.streams import Streams
 @frozen
 class Action:
     """At this time (ms) something happens to a member: start, close, crash, stall (it does not
-    poll), pause (it neither polls nor sends heartbeats), or freeze (the same, but the time in which
+    poll), outage (it neither polls nor sends heartbeats), or pause (the same, but the time in which
     it stands still does not count as lost). Or the topic gets a partition: add_partitions.
     """
 
     at_ms: float
     what: str
     member: int
-    # How long a stall or a pause lasts.
+    # How long a stall, an outage or a pause lasts.
     length_ms: float = 0.0
 
 
@@ -93,8 +93,8 @@ def _slow_message(members: int, a: Assumptions, streams: Streams) -> Course:
 
 def _outage(members: int, a: Assumptions, streams: Streams) -> Course:
     silent = _chosen(members, _changed(members, a, 0), streams)
-    pauses = [Action(0, "pause", i, a.pause_ms.draw(streams("outage", i))) for i in silent]
-    return Course(members, tuple(pauses))
+    outages = [Action(0, "outage", i, a.pause_ms.draw(streams("outage", i))) for i in silent]
+    return Course(members, tuple(outages))
 
 
 def _steady(members: int, a: Assumptions, streams: Streams) -> Course:

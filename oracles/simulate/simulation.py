@@ -167,9 +167,9 @@ def _phase(group: Group, index: int, a: Assumptions) -> float:
 def _act(group: Group, action: Action) -> None:
     if action.what == "stall":
         group.members.stall(action.member, action.length_ms)
-    elif action.what == "pause":
+    elif action.what == "outage":
         group.members.pause(action.member, action.length_ms)
-    elif action.what == "freeze":
+    elif action.what == "pause":
         group.members.freeze(action.member, action.length_ms)
     elif action.what == "add_partitions":
         bound = group.world.rules[action.what]

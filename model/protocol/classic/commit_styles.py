@@ -304,8 +304,7 @@ def leave(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
 
 def go_silently(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
     """The same for a static member, which sends no LeaveGroup."""
-    for label, *after in leave.call(client, link, budget):
-        if label == "again":
-            yield label, *after
-    if not (client.dirty and client.state == Member.STABLE):
+    if client.dirty and client.state == Member.STABLE:
+        yield from (after for after in leave.call(client, link, budget) if after[0] == "again")
+    else:
         yield "silent", Client(), Link(late=link.late), budget

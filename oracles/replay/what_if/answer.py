@@ -25,6 +25,7 @@ from groupcheck.oracles.replay.what_if.schedule import Scheduled, Shortened, sch
 from groupcheck.oracles.replay.what_if.served import effects, served
 from groupcheck.oracles.replay.what_if.settings import (
     PROTOCOL,
+    Settings,
     consistent,
     given_settings,
     settings_of,
@@ -113,6 +114,8 @@ class WhatIf:
     """The answer for one group."""
 
     outside: Outside
+    # What the log tells of the group's settings.
+    settings: Settings
     # The name of the log.
     file: str
     change: Change
@@ -235,6 +238,7 @@ def what_if(
     told = {*settings.told, *stated}
     return WhatIf(
         outside=events,
+        settings=settings,
         file=file,
         change=change,
         baseline=course.baseline,

@@ -51,7 +51,7 @@ def _group(w: WhatIf) -> dict[str, Any]:
         "replications": w.replications,
         "baseline": {"variant": w.baseline[0], "assumptions": assumptions(w.baseline[1])},
         "changed": {"variant": w.changed[0], "assumptions": assumptions(w.changed[1])},
-        "told_by_the_log": {k: number(v) for k, v in sorted(w.outside.settings.told.items())},
+        "told_by_the_log": {k: number(v) for k, v in sorted(w.settings.told.items())},
         "estimated": {
             name: {"value_ms": number(one.value_ms), "from": one.source}
             for name, one in _estimates(w)
@@ -290,7 +290,7 @@ def _doubts(w: WhatIf) -> Iterator[str]:
 
 
 def _estimates(w: WhatIf) -> list[tuple[str, Estimate]]:
-    return [(n, e) for n, e in sorted(w.outside.settings.estimated.items()) if n in w.assumed]
+    return [(n, e) for n, e in sorted(w.settings.estimated.items()) if n in w.assumed]
 
 
 def _fewer(w: WhatIf) -> Iterator[str]:

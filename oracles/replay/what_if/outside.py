@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import Factory, define, frozen
 
 from groupcheck.oracles.replay.what_if.returns import with_returns
-from groupcheck.oracles.replay.what_if.settings import Settings, is_cooperative, settings_of
+from groupcheck.oracles.replay.what_if.settings import is_cooperative
 from groupcheck.traces.events import Cause
 from groupcheck.traces.findings import Findings
 from groupcheck.traces.moments import Moment, Round, elapsed
@@ -87,7 +87,6 @@ class Outside:
     processes: Sequence[Process]
     # In order of time.
     happenings: Sequence[Happening]
-    settings: Settings
     # Are all members static, or none? None: some are.
     static: bool | None
     # None: no line tells.
@@ -114,7 +113,6 @@ def outside(report: GroupReport, settings: Mapping[str, float]) -> Outside:
         rounds=reader.rounds,
         processes=reader.processes,
         happenings=sorted(reader.happenings, key=lambda h: (h.at, h.line)),
-        settings=settings_of(report),
         static=statics.pop() if len(statics) == 1 else None if statics else False,
         cooperative=is_cooperative(report),
         away_assumed=reader.away_assumed,

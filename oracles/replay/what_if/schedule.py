@@ -98,8 +98,7 @@ def scheduled(outside: Outside, clock: Shortened, seed: int) -> Scheduled:
         at = clock(min(h.at + h.slack * drawn, _next(outside, h) - 1))
         until = clock.end if h.until is None else clock(h.until)
         length = max(until - at, 0.0) if h.what in LASTING else 0.0
-        does = "freeze" if h.what == "pause" else h.what
-        actions.append(Action(at, does, index[process], length))
+        actions.append(Action(at, h.what, index[process], length))
         mine = instants[index[process]]
         mine.append(Instant(at, h.what, h.round, number))
         if h.what in LASTING and h.until is not None:

@@ -4,13 +4,15 @@ leader is the one that cannot.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+import attrs
 import pytest
 
-from groupcheck.model.engine import reference
+from groupcheck.model.engine import invariant, reference
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS
+from groupcheck.model.protocol.connect.worker import Backs, Worker
 from groupcheck.oracles.explain.subject import subject
 
 UNREAD = {"config_timeout": 1, "config_update": 1}
@@ -43,6 +45,19 @@ def test_a_leader_that_leaves_runs_what_its_successor_gives_away() -> None:
     scope = {"members": 2, "partitions": 2, "generations": 3, "faults": UNREAD}
     verdict = explore(subject("connect_backoff", **scope).spec)
     assert verdict.goals["runs_while_it_backs_off"] == 16
+
+
+@invariant
+def leavers_are_counted(leavers: int, workers: Annotated[tuple[Worker, ...], "worker[:]"]) -> bool:
+    return leavers == sum(worker.backs == Backs.COUNTED for worker in workers)
+
+
+def test_the_leader_waits_for_those_that_have_left_and_for_nobody_else() -> None:
+    """`delay_over` sees no worker, and goes by their count."""
+    faults = {**UNREAD, "crash": 1, "poll_timeout": 1}
+    spec = subject("connect_backoff", members=2, partitions=2, generations=4, faults=faults).spec
+    verdict = explore(attrs.evolve(spec, invariants=[leavers_are_counted], goals=[]))
+    assert verdict.verdict == HOLDS and verdict.rules["sync_answer:unread"]
 
 
 def test_the_obvious_engine_says_the_same() -> None:

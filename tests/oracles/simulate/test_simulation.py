@@ -60,7 +60,7 @@ def test_a_paused_process_is_removed_once_its_session_is_over(
     length_ms: float, rounds: int
 ) -> None:
     """It neither polls nor sends heartbeats, and joins again when it goes on."""
-    course = Course(4, (Action(0, "freeze", 0, length_ms),))
+    course = Course(4, (Action(0, "pause", 0, length_ms),))
     setup = Setup(members=4, partitions=8, course=course)
     found = simulate(setup)
     assert found.rounds == rounds and found.settled_ms is not None

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from test_what_if import CLOSED, DATA, Log, asked
+from test_what_if import DATA, asked
+from written_log import CLOSED, Log
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles import cli
@@ -22,17 +23,6 @@ from groupcheck.oracles.replay.what_if.served import effects
 from groupcheck.oracles.replay.what_if.stopped import running, stopped_ms
 from groupcheck.oracles.simulate import Course, documented, with_settings
 from groupcheck.traces.report import GroupReport
-
-
-@pytest.fixture
-def restarts(tmp_path: Path) -> GroupReport:
-    """Two members; one is restarted, and away for 20 s."""
-    log = Log()
-    a = log.joins(0, "a", 3.0)
-    b = log.joins(60, "b", 2.0, a)
-    log.leaves(120, b, a, 2.0, CLOSED)
-    log.joins(140, "b", 2.0, a)
-    return log.report(tmp_path)
 
 
 def compared(said: str, word: str) -> tuple[float, float, float]:
