@@ -38,6 +38,7 @@ TYPES = {
     "bool": "yes or no",
     "bool | None": "yes or no",
     "str": "text",
+    "str | None": "text or none",
     "tuple[tuple[str, int], ...]": "budgets",
 }
 

@@ -17,7 +17,7 @@ from attrs.validators import optional
 
 from groupcheck.model.engine import ScopeError
 from groupcheck.model.engine.step import MOST_OUTCOMES
-from groupcheck.model.protocol.classic.scope import _between, _bound, _faults, _within
+from groupcheck.model.protocol.bounds import between, bound, fault_counts, within
 from groupcheck.model.protocol.faults import Budget
 
 FAULTS: Mapping[str, str] = {
@@ -85,39 +85,39 @@ class AsyncScope:
     LACKS: ClassVar[Mapping[str, str]] = {}
     MORE: ClassVar[Mapping[str, str]] = {}
 
-    members: int = _bound(2, "Members that may join.", _between(1, 16))
-    partitions: int | None = _bound(
+    members: int = bound(2, "Members that may join.", between(1, 16))
+    partitions: int | None = bound(
         None,
         "Partitions of the one topic. If not given: one with the assignor `any` (a promise about"
         " single partitions needs no more), as many as members with `sticky`.",
-        optional(_between(1, 30)),
+        optional(between(1, 30)),
     )
-    generations: int = _bound(
+    generations: int = bound(
         3,
         "Plans that are made. A round after the last one is not: the group waits at the edge of the"
         " scope.",
-        _between(1, 1000),
+        between(1, 1000),
     )
     faults: tuple[tuple[str, int], ...] = field(
         default=(),
-        converter=_faults,
+        converter=fault_counts,
         metadata={"doc": "Which faults may happen, and how often each."},
     )
-    any_faults: int | None = _bound(
+    any_faults: int | None = bound(
         None,
         "Any N of all faults instead of named ones; the same one may repeat.",
-        optional(_between(0, 100)),
+        optional(between(0, 100)),
     )
-    assignor: str = _bound(
+    assignor: str = bound(
         Factory(lambda self: "any" if self.partitions is None else "sticky", takes_self=True),
         "How the coordinator assigns partitions. If not given: `sticky` if partitions are given,"
         " otherwise `any`, which proves more.",
     )
-    old_clients: int = _bound(
+    old_clients: int = bound(
         0,
         "How many members, the first ones, are old clients: they report nothing, and understand"
         " only that a rebalance runs.",
-        _between(0, 16),
+        between(0, 16),
     )
     handover: str = _reading(
         "revoked",
@@ -218,7 +218,7 @@ class AsyncScope:
                 raise ScopeError(
                     f"fault {name} is given twice", where="scope", do="give each fault once"
                 )
-            _within(f"fault {name}", count, 0, 100)
+            within(f"fault {name}", count, 0, 100)
         if self.assignor not in ASSIGNORS:
             raise ScopeError(
                 f"unknown assignor {self.assignor!r}",

@@ -29,8 +29,9 @@ from attrs import frozen
 
 from groupcheck.model.engine import ScopeError, Spec
 from groupcheck.model.engine.step import MOST_OUTCOMES
+from groupcheck.model.protocol.bounds import TRUTH, bound
 from groupcheck.model.protocol.classic.assignment import answer_syncs, look_at_claims
-from groupcheck.model.protocol.classic.scope import _TRUTH, Scope, _bound
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.feature import inserted
 
 ASSIGNORS = {
@@ -75,12 +76,12 @@ def user_data_bound() -> Any:
     said, but for the user data: so a round begins where it would have been answered at once
     (CooperativeStickyAssignor.subscriptionUserData).
     """
-    return _bound(
+    return bound(
         False,
         "Whether subscriptions repeat the generation of the member's last assignment in their user"
         " data, so that a member that has lost its generation and kept its id starts a round when"
         " it joins again. More states: from half as many again to three times as many.",
-        _TRUTH,
+        TRUTH,
     )
 
 

@@ -20,11 +20,11 @@ from attrs import frozen
 
 from groupcheck.model.engine import ScopeError, Spec
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.protocol.bounds import between, bound
 from groupcheck.model.protocol.classic import client_faults, timers
 from groupcheck.model.protocol.classic.assignment import answer_syncs
 from groupcheck.model.protocol.classic.group import Core, Seats
 from groupcheck.model.protocol.classic.rounds import dismiss, dismiss_absent
-from groupcheck.model.protocol.classic.scope import _between, _bound
 from groupcheck.model.protocol.classic.static import (
     STATIC_SPENT_BY,
     StaticScope,
@@ -56,8 +56,8 @@ WORDS = attrs.evolve(
 class MixedScope(StaticScope):
     """The scope of a group of static and dynamic members."""
 
-    static_members: int = _bound(
-        1, "How many members are static: the first ones. The others are dynamic.", _between(0, 16)
+    static_members: int = bound(
+        1, "How many members are static: the first ones. The others are dynamic.", between(0, 16)
     )
 
     def __attrs_post_init__(self) -> None:

@@ -25,11 +25,11 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec, but, single
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.protocol.bounds import bound
 from groupcheck.model.protocol.classic import client_faults, coordinator, timers, walks
 from groupcheck.model.protocol.classic.cooperative import ASSIGNORS, CooperativeScope
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.rounds import Complete
-from groupcheck.model.protocol.classic.scope import _bound
 from groupcheck.model.protocol.feature import Widened, extended, rebuilt
 
 MOST = 2  # rounds beyond the one that a change makes; more are not told apart
@@ -48,7 +48,7 @@ class RoundsScope(CooperativeScope):
     LACKS: ClassVar[Mapping[str, str]] = LACKS
     ASSIGNORS: ClassVar[Mapping[str, str]] = {"sticky": ASSIGNORS["sticky"]}
 
-    assignor: str = _bound("sticky", "How the leader assigns partitions.")
+    assignor: str = bound("sticky", "How the leader assigns partitions.")
 
 
 @frozen

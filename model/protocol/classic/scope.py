@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from attrs import Factory, field, frozen
 from attrs.validators import optional
 
 from groupcheck.model.engine import ScopeError
 from groupcheck.model.engine.step import MOST_OUTCOMES
+from groupcheck.model.protocol.bounds import (
+    TRUTH,
+    between,
+    bound,
+    fault_counts,
+    is_a,
+    one_of,
+    within,
+)
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS, Budget
 
 ASSIGNORS = {
@@ -26,49 +35,8 @@ ASSIGNORS = {
 }
 
 
-def _faults(given: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    pairs = given.items() if isinstance(given, Mapping) else given
-    return tuple(sorted((name, count) for name, count in pairs))
-
-
 # How applications commit (see `commit_styles`).
 AUTO, SYNC, ASYNC = COMMIT_STYLES = ("auto", "sync", "async")
-Validator = Callable[[Any, Any, Any], None]
-
-
-def _bound(default: Any, doc: str, validator: Validator | None = None) -> Any:
-    """A field of the scope with its meaning, one sentence or two for `groupcheck list scope`."""
-    return field(default=default, metadata={"doc": doc}, validator=validator)
-
-
-def _within(name: str, value: object, least: int, most: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise ScopeError(f"{name} is {value!r}, not a number from {least} to {most}", where="scope")
-
-
-def _between(least: int, most: int) -> Validator:
-    return lambda scope, field, value: _within(field.name, value, least, most)
-
-
-def _is(kind: type, words: str) -> Validator:
-    def check(scope: Any, field: Any, value: object) -> None:
-        if not isinstance(value, kind):
-            raise ScopeError(f"{field.name} is {value!r}, {words}", where="scope")
-
-    return check
-
-
-def one_of(names: tuple[str, ...]) -> Validator:
-    def check(scope: Any, field: Any, value: object) -> None:
-        if value not in names:
-            raise ScopeError(
-                f"{field.name} is {value!r}", where="scope", do="one of " + ", ".join(names)
-            )
-
-    return check
-
-
-_TRUTH = _is(bool, "neither True nor False")
 
 
 @frozen
@@ -95,31 +63,31 @@ class Scope:
     # Producers commit in transactions (see `keeping`).
     transactional: ClassVar[bool] = False
 
-    members: int = _bound(2, "Members that may join.", _between(1, 16))
-    partitions: int | None = _bound(
+    members: int = bound(2, "Members that may join.", between(1, 16))
+    partitions: int | None = bound(
         None,
         "Partitions of the one topic. If not given: one with the assignor `any` (a promise about"
         " single partitions needs no more), as many as members with another one.",
-        optional(_between(1, 30)),
+        optional(between(1, 30)),
     )
-    generations: int | None = _bound(
+    generations: int | None = bound(
         3,
         "Generations that are completed. A round after the last one is not: the group waits at the"
         " edge of the scope. With --progress there is no bound.",
-        optional(_between(1, 1000)),
+        optional(between(1, 1000)),
     )
-    records: int = _bound(1, "Records in each partition.", _between(0, 1000))
+    records: int = bound(1, "Records in each partition.", between(0, 1000))
     faults: tuple[tuple[str, int], ...] = field(
         default=(),
-        converter=_faults,
+        converter=fault_counts,
         metadata={"doc": "Which faults may happen, and how often each."},
     )
-    any_faults: int | None = _bound(
+    any_faults: int | None = bound(
         None,
         "Any N of all faults instead of named ones; the same one may repeat.",
-        optional(_between(0, 100)),
+        optional(between(0, 100)),
     )
-    assignor: str = _bound(
+    assignor: str = bound(
         Factory(
             lambda self: "any" if self.partitions is None else next(iter(self.ASSIGNORS)),
             takes_self=True,
@@ -127,33 +95,31 @@ class Scope:
         "How the leader assigns partitions. If not given: `range` if partitions are given"
         " (`sticky` in a cooperative group), otherwise `any`, which proves more.",
     )
-    max_size: int | None = _bound(None, "group.max.size (KIP-389).", optional(_between(1, 1000)))
-    two_step: bool = _bound(
+    max_size: int | None = bound(None, "group.max.size (KIP-389).", optional(between(1, 1000)))
+    two_step: bool = bound(
         True,
         "Whether members first ask for an id (KIP-394, JoinGroup version 4 and newer). Static"
         " members never do.",
-        _TRUTH,
+        TRUTH,
     )
-    protocols: str = _bound(
+    protocols: str = bound(
         "",
         "What each member lists in JoinGroup, in order of preference, if they differ:"
         " `range,sticky|sticky` for two members.",
-        _is(str, "not a text"),
+        is_a(str, "not a text"),
     )
-    autocommit: bool = _bound(
-        True, "Whether members commit in poll and before they revoke.", _TRUTH
+    autocommit: bool = bound(True, "Whether members commit in poll and before they revoke.", TRUTH)
+    atomic_complete: bool = bound(
+        True, "Whether the SyncGroup answer and onJoinComplete are one step.", TRUTH
     )
-    atomic_complete: bool = _bound(
-        True, "Whether the SyncGroup answer and onJoinComplete are one step.", _TRUTH
-    )
-    phases: bool | None = _bound(
+    phases: bool | None = bound(
         None,
         "Whether a fail-over takes its phases: the broker unloads the group, or does not know yet"
         " that it is no longer the coordinator; the next one loads the group, and members look"
         " for it. If not, a fail-over is one step.",
-        optional(_TRUTH),
+        optional(TRUTH),
     )
-    commit_style: str | None = _bound(
+    commit_style: str | None = bound(
         None,
         "How applications commit: `auto` (enable.auto.commit: in poll, before they join, in"
         " close), `sync` or `async` (commitSync or commitAsync behind each record, before the next"
@@ -185,7 +151,7 @@ class Scope:
                     f"fault {name} is given twice", where="scope", do="give each fault once"
                 )
             seen.add(name)
-            _within(f"fault {name}", count, 0, 100)
+            within(f"fault {name}", count, 0, 100)
         if not isinstance(self.assignor, str) or self.assignor not in self.ASSIGNORS:
             raise ScopeError(
                 f"unknown assignor {self.assignor!r}",

@@ -28,11 +28,11 @@ from attrs import frozen
 
 from groupcheck.model.engine import ScopeError, Spec, array, but, rule
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.protocol.bounds import bound, is_a
 from groupcheck.model.protocol.classic import client, client_faults, offsets
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.cooperative import CooperativeScope
 from groupcheck.model.protocol.classic.group import Seats
-from groupcheck.model.protocol.classic.scope import _bound, _is
 from groupcheck.model.protocol.classic.telling import NOTES, Words
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.feature import own, rebuilt, rewritten
@@ -55,11 +55,11 @@ class UpgradeScope(CooperativeScope):
 
     MORE: ClassVar[Mapping[str, str]] = MORE
 
-    bounces: str = _bound(
+    bounces: str = bound(
         f"range>{COOPERATIVE},range>{COOPERATIVE}",
         "The lists of assignors that every process goes through, one after each `bounce`. It begins"
         " with the first one, or with its own in `protocols`.",
-        _is(str, "not a text"),
+        is_a(str, "not a text"),
     )
 
     def __attrs_post_init__(self) -> None:

@@ -8,7 +8,8 @@ from typing import ClassVar
 from attrs import frozen
 
 from groupcheck.model.engine import ScopeError
-from groupcheck.model.protocol.classic.scope import _TRUTH, Scope, _between, _bound
+from groupcheck.model.protocol.bounds import TRUTH, between, bound
+from groupcheck.model.protocol.classic.scope import Scope
 
 LACKS: Mapping[str, str] = {"late_commit": "a worker commits nothing to the group of the workers"}
 MORE: Mapping[str, str] = {
@@ -39,19 +40,17 @@ class ConnectScope(Scope):
     # A worker keeps its work while it joins.
     cooperative: ClassVar[bool] = True
 
-    assignor: str = _bound("incremental", "How the leader assigns the work.")
-    partitions: int | None = _bound(
-        1, "Tasks of the one connector. Balance needs two or more.", _between(1, 8)
+    assignor: str = bound("incremental", "How the leader assigns the work.")
+    partitions: int | None = bound(
+        1, "Tasks of the one connector. Balance needs two or more.", between(1, 8)
     )
-    connectors: int = _bound(
+    connectors: int = bound(
         0,
         "Connectors that are dealt out beside the tasks. The leader deals both kinds out"
         " independently and in the same way.",
-        _between(0, 4),
+        between(0, 4),
     )
-    delay: bool = _bound(
-        True, "Whether scheduled.rebalance.max.delay.ms is greater than 0.", _TRUTH
-    )
+    delay: bool = bound(True, "Whether scheduled.rebalance.max.delay.ms is greater than 0.", TRUTH)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()

@@ -38,10 +38,10 @@ from groupcheck.model.assignors.connect import Config
 from groupcheck.model.assignors.connect.eager import eager
 from groupcheck.model.engine import ScopeError, Spec, but, rule
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.protocol.bounds import bound, is_a
 from groupcheck.model.protocol.classic import client
 from groupcheck.model.protocol.classic.client import Client, Member
 from groupcheck.model.protocol.classic.group import Core, Errand, Seats, Walk, is_member
-from groupcheck.model.protocol.classic.scope import _bound, _is
 from groupcheck.model.protocol.connect.leader import Deal, deal_out, make_plan, planned
 from groupcheck.model.protocol.connect.memory import Memory
 from groupcheck.model.protocol.connect.plans import Claim, Planned, Share, mask_of, work_of
@@ -81,16 +81,16 @@ class ConnectVersionsScope(ConnectScope):
 
     MORE: ClassVar[Mapping[str, str]] = MORE
 
-    connect_protocol: str = _bound(
+    connect_protocol: str = bound(
         "eager",
         "connect.protocol of the workers at first: one for all, or one for each, as in"
         " `eager|compatible`.",
-        _is(str, "not a text"),
+        is_a(str, "not a text"),
     )
-    bounces: str = _bound(
+    bounces: str = bound(
         "eager>compatible>sessioned",
         "The versions that every worker goes through, one after each `bounce`.",
-        _is(str, "not a text"),
+        is_a(str, "not a text"),
     )
 
     def __attrs_post_init__(self) -> None:

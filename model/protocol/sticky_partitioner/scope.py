@@ -9,7 +9,7 @@ from attrs import field, frozen
 from attrs.validators import optional
 
 from groupcheck.model.engine import ScopeError
-from groupcheck.model.protocol.classic.scope import _between, _bound, _faults, _within
+from groupcheck.model.protocol.bounds import between, bound, fault_counts, within
 from groupcheck.model.protocol.faults import Budget
 
 FAULTS: Mapping[str, str] = {
@@ -38,27 +38,27 @@ class PartitionerScope:
     LACKS: ClassVar[Mapping[str, str]] = {}
     MORE: ClassVar[Mapping[str, str]] = {}
 
-    partitions: int = _bound(2, "Partitions of the topic.", _between(1, 8))
-    records: int = _bound(6, "Records that the producer sends, without key.", _between(0, 1000))
-    batch: int = _bound(3, "batch.size, in records.", _between(1, 100))
-    linger: int = _bound(
+    partitions: int = bound(2, "Partitions of the topic.", between(1, 8))
+    records: int = bound(6, "Records that the producer sends, without key.", between(0, 1000))
+    batch: int = bound(3, "batch.size, in records.", between(1, 100))
+    linger: int = bound(
         1,
         "How many records come within linger.ms: a batch with so many is sent, full or not, unless"
         " its broker is slow.",
-        _between(1, 100),
+        between(1, 100),
     )
-    partitioner: str = _bound(
+    partitioner: str = bound(
         "sticky",
         "Which partitioner: `sticky` (KIP-480) or `built_in` (KIP-794).",
         _partitioner,
     )
     faults: tuple[tuple[str, int], ...] = field(
         default=(),
-        converter=_faults,
+        converter=fault_counts,
         metadata={"doc": "Which faults may happen, and how often each."},
     )
-    any_faults: int | None = _bound(
-        None, "Any N of all faults instead of named ones.", optional(_between(0, 100))
+    any_faults: int | None = bound(
+        None, "Any N of all faults instead of named ones.", optional(between(0, 100))
     )
 
     def __attrs_post_init__(self) -> None:
@@ -73,7 +73,7 @@ class PartitionerScope:
                 raise ScopeError(
                     f"unknown fault {name!r}", where="scope", do="one of " + ", ".join(FAULTS)
                 )
-            _within(f"fault {name}", count, 0, 100)
+            within(f"fault {name}", count, 0, 100)
 
     @property
     def built_in(self) -> bool:

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from groupcheck.model.protocol.classic.scope import Scope, _bound, one_of
+from groupcheck.model.protocol.bounds import bound, one_of
+from groupcheck.model.protocol.classic.scope import Scope
 
 MORE: Mapping[str, str] = {
     "reset_offsets": (
@@ -35,13 +36,13 @@ class KeepingScope(Scope):
 
     MORE: ClassVar[Mapping[str, str]] = MORE
 
-    reset: str = _bound(
+    reset: str = bound(
         "earliest",
         "Where a member starts if nothing is committed (auto.offset.reset): earliest, latest, or"
         " none, with which it stops.",
         one_of(RESETS),
     )
-    commits: str = _bound(
+    commits: str = bound(
         "consumer",
         "Who commits: the consumer, or the producer in transactions, either with the consumer's id"
         " and generation (KIP-447) or, as before, anonymous.",

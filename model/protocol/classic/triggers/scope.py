@@ -10,7 +10,8 @@ from typing import ClassVar
 from attrs import frozen
 
 from groupcheck.model.engine import ScopeError
-from groupcheck.model.protocol.classic.scope import Scope, _bound, _is
+from groupcheck.model.protocol.bounds import bound, is_a
+from groupcheck.model.protocol.classic.scope import Scope
 
 PATTERN = "*"
 MORE: Mapping[str, str] = {
@@ -79,22 +80,22 @@ class TriggersScope(Scope):
 
     MORE: ClassVar[Mapping[str, str]] = MORE
 
-    topics: str = _bound(
+    topics: str = bound(
         "t:1-2,u:0-1",
         "The topics, each with its partitions at the beginning and the most that it may have:"
         " `t:1-2,u:0-1`. A topic with 0 does not exist yet.",
-        _is(str, "not a text"),
+        is_a(str, "not a text"),
     )
-    subscriptions: str = _bound(
+    subscriptions: str = bound(
         "",
         "The topics to which each member subscribes at the beginning, if not all to all: `t|t,u|*`"
         " for three members. `*` is a pattern that matches every topic.",
-        _is(str, "not a text"),
+        is_a(str, "not a text"),
     )
-    protocols_after: str = _bound(
+    protocols_after: str = bound(
         "",
         "What each member lists after change_assignors, in the form of `protocols`.",
-        _is(str, "not a text"),
+        is_a(str, "not a text"),
     )
 
     def __attrs_post_init__(self) -> None:
