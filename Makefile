@@ -43,48 +43,11 @@ bench-replay: $(READY) ## `replay` of logs of 20 MB beside a loop over their lin
 bench-spark: $(READY) ## one search in one process and over Spark, side by side; 5 minutes
 	@$(RUN)/python tests/bench/bench_spark.py $(BENCH)
 
-nightly: $(READY) ## what takes hours: random schedules and specs, kills, limits, a flaky S3
-	@$(RUN)/python tests/model/engine/judged.py 10000 2000
-	@$(RUN)/python tests/model/engine/judged_progress.py 10000 500
-	@$(RUN)/python tests/oracles/limited.py
+nightly: $(READY) ## what takes hours, step by step; a stopped run goes on (NIGHTLY="--list")
 	@$(RUN)/python -m venv .venv/nightly
 	@.venv/nightly/bin/python -m pip --quiet --disable-pip-version-check install \
 		--require-hashes -r requirements-nightly.txt
-	@$(RUN)/python tests/model/engine/kills_of_drivers.py
-	@$(RUN)/python tests/model/engine/flaky_s3.py .venv/nightly/bin/python
-	@$(RUN)/python tests/oracles/spark/kills.py
-	@$(RUN)/pytest tests/oracles/conform/test_conform_random.py --hypothesis-profile=nightly
-	@$(RUN)/python tests/oracles/conform/conformed_scopes.py
-	@$(RUN)/groupcheck conform classic --side member
-	@$(RUN)/groupcheck conform classic --side member --kafka 4.0.0
-	@$(RUN)/groupcheck conform cooperative --side member --generations 2
-	@$(RUN)/groupcheck conform cooperative_static --side member --generations 2
-	@$(RUN)/groupcheck conform cooperative --side member --kafka 4.0.0
-	@$(RUN)/groupcheck conform triggers --side member --generations 2
-	@$(RUN)/groupcheck conform triggers --side member --kafka 4.0.0
-	@$(RUN)/groupcheck conform mixed_membership --side member --generations 2
-	@$(RUN)/groupcheck conform cooperative_mixed --side member
-	@$(RUN)/groupcheck conform twins --side member --generations 2
-	@$(RUN)/groupcheck conform upgrade --side member
-	@$(RUN)/groupcheck conform cooperative_rounds --side member
-	@$(RUN)/groupcheck conform callbacks --side member
-	@$(RUN)/groupcheck conform offsets --side member
-	@$(RUN)/groupcheck conform offsets --side member --kafka 4.0.0
-	@$(RUN)/groupcheck conform cooperative_callbacks --side member
-	@$(RUN)/groupcheck conform classic --whole --members 2 --schedules 3000 --seed 1
-	@$(RUN)/groupcheck conform classic --whole --members 4 --schedules 3000 --seed 2
-	@$(RUN)/groupcheck conform cooperative --whole --schedules 1000 --seed 3
-	@$(RUN)/groupcheck conform static_membership --whole --schedules 1000 --seed 4
-	@$(RUN)/groupcheck conform cooperative_static --whole --schedules 1000 --seed 5
-	@$(RUN)/groupcheck conform connect
-	@$(RUN)/python tests/oracles/connect/all_versions.py
-	@$(RUN)/python tests/oracles/assignment/judged_by_contract.py
-	@$(RUN)/python tests/traces/mutated_lines.py 1000000
-	@$(RUN)/groupcheck bugs --real
-	@$(RUN)/python tests/oracles/record/record_all.py java
-	@$(RUN)/python tests/oracles/record/record_all.py kafka-python
-	@.ci/need "asking assignors of other languages" go node npm
-	@$(RUN)/python tests/oracles/assignment/adapters/again.py
+	@$(RUN)/python tests/nightly/nightly.py $(NIGHTLY)
 
 mutants-engine: $(READY) ## the tests against changes of tokens; hours (MUTANTS="--sample 60")
 	@$(RUN)/python tests/mutants/mutants.py engine $(MUTANTS)
