@@ -113,7 +113,7 @@ def test_every_option_in_the_documents_exists(document):
 @pytest.mark.parametrize(("document", "command"), shown("make"))
 def test_every_make_target_in_the_documents_exists(document, command):
     targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text("utf-8"), re.M))
-    assert set(re.sub(r"\s[A-Z]+=\S+", "", command).split()[1:]) <= targets
+    assert set(re.sub(r"""\s[A-Z]+=("[^"]*"|\S+)""", "", command).split()[1:]) <= targets
 
 
 @pytest.mark.parametrize(
