@@ -16,7 +16,7 @@ from groupcheck.model.protocol.classic.callbacks import callback_runs
 from groupcheck.model.protocol.classic.client import Client, Prepare
 from groupcheck.model.protocol.feature import own, rebuilt, rewritten
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.protocol.messages import Answer, OffsetCommit
+from groupcheck.model.protocol.messages import NO_ID, Answer, OffsetCommit
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
 from groupcheck.oracles.conform.member.conformance import rows_of
@@ -27,6 +27,7 @@ from groupcheck.oracles.conform.member.tour import Row, different
 from groupcheck.oracles.kafka.driver import Driver
 
 NEAREST = 120  # memories
+HEARD = (0, 14, 15, 16, 22, 25, 27, 30, 82)
 OTHERS = {"callbacks": "classic", "cooperative_callbacks": "cooperative"}
 # A member owns its share and a position, and is told to join again.
 OWNS = (
@@ -41,7 +42,7 @@ REVOKES = (
     *(Input(Does.SEND), Input(share=0)),
 )
 IN_CALLBACKS = (
-    *(Input(Does.POLL, during=how) for how in During if how != During.COMMITS),
+    *(Input(Does.POLL, during=how) for how in During if how not in (During.COMMITS, During.BEATS)),
     *(Input(Does.POLL, during=During.COMMITS, code=code) for code in (0, 22, 25, 27, 82)),
 )
 
@@ -94,9 +95,9 @@ def test_its_rows_are_those_of_the_group_in_which_callbacks_take_no_time(
     assert fired >= eager | {f"{callback_runs.name}:returned"}
 
 
-def row_of(rows: Rows, given: Input) -> Row:
+def row_of(rows: Rows, given: Input, before: tuple[Input, ...] = READS) -> Row:
     memory, standing = rows.start(), Standing(setup_of(rows.scope))
-    for led in READS:
+    for led in before:
         (outcome,) = rows.outcomes(memory, led)
         assert outcome.after is not None
         row = Row(memory, led, outcome, standing)
@@ -109,6 +110,31 @@ def test_what_the_application_does_in_onpartitionsrevoked_agrees(coordinator: Dr
     rows = of("callbacks")
     every = [row_of(rows, given) for given in IN_CALLBACKS]
     assert all({*row.outcome.rules} & {"call_back"} for row in every if row.outcome)
+    for row, seen in zip(every, coordinator.run_all(row.probe for row in every), strict=True):
+        assert different(rows, row, seen) == [], row.given
+
+
+# The callbacks in which a heartbeat is answered: with 0, and with 22, after which none is sent.
+BEFORE_CALLBACKS = {
+    "joins again": ("callbacks", READS, ("revoked",), ("revoked",)),
+    "has its share": ("callbacks", OWNS[:-1], ("assigned",), ("assigned",)),
+    "has its share and is told to join again": (
+        *("callbacks", (*OWNS[:-1], *AGAIN), ("assigned", "revoked"), ("assigned",)),
+    ),
+    "revokes": ("cooperative_callbacks", REVOKES, ("revoked", "assigned"), ("revoked",)),
+}
+
+
+@pytest.mark.parametrize("begins", BEFORE_CALLBACKS)
+def test_heartbeats_that_are_answered_in_callbacks_agree(begins: str, coordinator: Driver) -> None:
+    variant, before, all, until_refused = BEFORE_CALLBACKS[begins]
+    rows = of(variant)
+    offered = [g for g in rows.inputs(led(rows, before)) if g.during == During.BEATS]
+    every = [row_of(rows, given, before) for given in offered]
+    polls = {row.given.code: row.outcome for row in every if row.given.does == Does.POLL}
+    assert [o.beats for code, o in polls.items() if o and code == 0] == [all]
+    assert [o.beats for code, o in polls.items() if o and code == 22] == [until_refused]
+    assert tuple(polls) == HEARD
     for row, seen in zip(every, coordinator.run_all(row.probe for row in every), strict=True):
         assert different(rows, row, seen) == [], row.given
 
@@ -135,9 +161,33 @@ def stays(base: Rule) -> Rule:
     return rewritten(base, call)
 
 
+def deaf(base: Rule) -> Rule:
+    """A member that is not told anything by heartbeats while a callback runs."""
+
+    def call(client: Client, link: Link) -> Iterator[Any]:
+        for label, after, heard in base.call(client, link):
+            yield label, client if client.prepare == Prepare.REVOKING else after, heard
+
+    return rewritten(base, call)
+
+
+def forgets(base: Rule) -> Rule:
+    """A member that is in no generation any longer forgets its id with it."""
+
+    def call(client: Client, link: Link) -> Iterator[Any]:
+        for label, after, heard in base.call(client, link):
+            lost = client.prepare == Prepare.REVOKING and label == "refused"
+            yield label, attrs.evolve(after, id=NO_ID) if lost else after, heard
+
+    return rewritten(base, call)
+
+
 @pytest.mark.parametrize(
     ("rule", "wrong", "given"),
     [
+        ("heartbeat_answer", deaf, Input(Does.POLL, during=During.BEATS, code=25)),
+        ("heartbeat_answer", deaf, Input(Does.POLL, during=During.BEATS, code=22)),
+        ("heartbeat_answer", forgets, Input(Does.POLL, during=During.BEATS, code=22)),
         ("callback_runs", keeps, Input(Does.POLL, during=During.THROWS)),
         ("commit_answer", stays, Input(Does.POLL, during=During.COMMITS, code=25)),
     ],
