@@ -3,15 +3,15 @@ a poll does is what several steps of the group's model do one after the other.
 
 onPartitionsRevoked of onJoinPrepare begins (`call_back`), the application commits or throws in it,
 its heartbeat thread leaves the group meanwhile or hears an answer, and it ends (`callback_runs`). A
-cooperative member
-calls it in onJoinComplete; there the group's model knows that it returns and that it commits, and
-`application` says what else may happen, as it does of onPartitionsLost and onPartitionsAssigned.
+cooperative member calls it in onJoinComplete; there the group's model knows that it returns, that
+it commits, and what its heartbeat thread hears, and `application` says what else may happen, as it
+does of onPartitionsLost and onPartitionsAssigned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
@@ -60,13 +60,13 @@ HEARD = (NONE, 14, 15, 16, 22, 25, 27, 30, 82)
 class CallbackRows(ApplicationRows):
     """The rows of a member of `callbacks` or `cooperative_callbacks`."""
 
-    in_one_poll: ClassVar[bool] = True
-
     def inputs(self, m: Memory) -> Iterator[Input]:
         """Those of the application, and heartbeats that are answered while a callback runs."""
         yield from super().inputs(m)
         for does in (Does.POLL, Does.UNSUBSCRIBE):
-            if any(o.beats for o in self.outcomes(m, Input(does, during=During.BEATS))):
+            calls = any(callbacks(m, o) for o in self.outcomes(m, Input(does)))
+            given = Input(does, during=During.BEATS)
+            if calls and any(o.beats for o in self.outcomes(m, given)):
                 for code in HEARD:
                     yield Input(does, during=During.BEATS, code=code)
 
@@ -182,14 +182,18 @@ class CallbackRows(ApplicationRows):
                 )
 
     def _ends_outside(self, m: Memory) -> Iterator[Outcome]:
-        """The callback ends, and the member has lost its generation meanwhile: it joins."""
+        """The callback ends, and the member has lost its generation meanwhile: it joins. One that
+        is fenced joins by the rule of the callback itself.
+        """
         for now in self._ends(m, RETURNED):
+            join = now["link"].request
             for then in self._joins_once_more(but(m, client=clean(now["client"]))):
                 assert then.after is not None
                 # resetStateAndRejoin asks for another onJoinPrepare.
                 client = but(then.after.client, prepare=Prepare.NEEDED)
                 after = but(then.after, client=client)
-                yield attrs.evolve(then, after=after, rules=(RETURNED,))
+                sent = then.sent if join is None else (join,)
+                yield attrs.evolve(then, after=after, rules=(RETURNED,), sent=sent)
 
     # -- heartbeats that are answered while a callback runs
 
@@ -202,11 +206,12 @@ class CallbackRows(ApplicationRows):
         others = any(not isinstance(s.request, Heartbeat) for s in m.flight)
         if others or c.failed or not m.known or not beats(c):
             return Outcome((), m)
-        (sent,) = [Outcome((), m)] if m.flight else self._beaten(m)
-        assert sent.after is not None
-        (told,) = self._answered(sent.after, Input(code=code))
-        assert told.after is not None
-        return attrs.evolve(told, beats=(name,), reason=_reason(code, told.after.client))
+        for sent in [Outcome((), m)] if m.flight else self._beaten(m):
+            assert sent.after is not None
+            for told in self._answered(sent.after, Input(code=code)) if sent.after.flight else ():
+                assert told.after is not None
+                return attrs.evolve(told, beats=(name,), reason=_reason(code, told.after.client))
+        return Outcome((), m)
 
     def _hears(self, m: Memory, code: int, was: Client) -> Iterator[Outcome]:
         """onPartitionsRevoked of onJoinPrepare. `was`: the member before it."""
@@ -253,15 +258,20 @@ class CallbackRows(ApplicationRows):
         """onPartitionsRevoked and onPartitionsAssigned of onJoinComplete, and those of the
         onJoinPrepare that follows in the same poll if the member has to join again.
         """
-        ((_, now),) = self._fire(join_complete, m)
-        first = Outcome((), but(m, client=clean(now["client"])))
-        if now["client"].prepare == Prepare.REVOKING:
-            assert first.after is not None
-            first = self._heard(first.after, "revoked", code)
-            assert first.after is not None
-            (now,) = self._ends(first.after, RETURNED)
-            after = but(first.after, client=clean(now["client"]))
-            first = attrs.evolve(first, rules=(*first.rules, RETURNED), after=after)
+        for _, now in self._fire(join_complete, m):
+            here = but(m, client=clean(now["client"]))
+            if now["client"].prepare != Prepare.REVOKING:
+                yield from self._hears_assigned(Outcome((), here), code)
+                continue
+            told = self._heard(here, "revoked", code)
+            assert told.after is not None
+            for now in self._ends(told.after, RETURNED):
+                over = but(told.after, client=clean(now["client"]))
+                first = attrs.evolve(told, rules=(*told.rules, RETURNED), after=over)
+                yield from self._hears_assigned(first, code)
+
+    def _hears_assigned(self, first: Outcome, code: int) -> Iterator[Outcome]:
+        """What follows onPartitionsRevoked of onJoinComplete, `first`."""
         assert first.after is not None
         told = self._heard(first.after, "assigned", code)
         here = told.after
