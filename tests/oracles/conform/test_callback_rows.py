@@ -20,10 +20,23 @@ from groupcheck.model.protocol.messages import NO_ID, Answer, OffsetCommit
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
 from groupcheck.oracles.conform.member.conformance import rows_of
-from groupcheck.oracles.conform.member.moves import Standing, setup_of
+from groupcheck.oracles.conform.member.moves import (
+    BEAT,
+    HEARTBEAT_MS,
+    INSTANCE,
+    NETWORK,
+    POLL,
+    Probe,
+    Seen,
+    Standing,
+    setup_of,
+)
 from groupcheck.oracles.conform.member.parts import Does, During, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.promises import broken
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.tour import Row, different
+from groupcheck.oracles.kafka.client import failed
+from groupcheck.oracles.kafka.client_commands import Advance, Callback
 from groupcheck.oracles.kafka.driver import Driver
 
 NEAREST = 120  # memories
@@ -137,6 +150,37 @@ def test_heartbeats_that_are_answered_in_callbacks_agree(begins: str, coordinato
     assert tuple(polls) == HEARD
     for row, seen in zip(every, coordinator.run_all(row.probe for row in every), strict=True):
         assert different(rows, row, seen) == [], row.given
+
+
+def test_new_partitions_come_to_a_cooperative_member_that_has_heard_25(coordinator: Driver) -> None:
+    """FINDINGS 33, by a heartbeat. With two partitions, so that the share has a new one."""
+    (rows,) = rows_of("cooperative_callbacks", 1, None, {"autocommit": "no", "partitions": "2"})
+    before = (*REVOKES[:-1], Input(share=2))
+    heard = row_of(rows, Input(Does.POLL, during=During.BEATS, code=25), before)
+    well = row_of(rows, Input(Does.POLL, during=During.BEATS, code=0), before)
+    found = coordinator.run_all([heard.probe, well.probe])
+    of_heard, of_well = (
+        {f.promise for f in broken(row.before, row.given, seen) if isinstance(seen, Seen)}
+        for row, seen in zip((heard, well), found, strict=True)
+    )
+    assert (of_heard, of_well) == ({"assigned_in_its_generation"}, set())
+
+
+def test_a_static_member_that_is_fenced_in_its_callback_takes_its_place_back(
+    coordinator: Driver,
+) -> None:
+    """FINDINGS 43: JoinGroup with its instance id and no id, before the error is thrown."""
+    (rows,) = rows_of("static_membership", 1, None, {"autocommit": "no", "partitions": "1"})
+    standing = row_of(rows, Input(Does.POLL)).standing
+    heard = (Advance(ms=HEARTBEAT_MS), BEAT, NETWORK, failed("Heartbeat", 82), NETWORK)
+    probe = Probe(standing, (Callback(on="revoked", during=heard), POLL, POLL))
+    (seen,) = coordinator.run_all([probe])
+    assert isinstance(seen, Seen)
+    (_, polled, nothing), (_, _, thrown) = seen.steps[1:]
+    (join,) = polled.sent
+    told = (join.api, join.data["memberId"], join.data["groupInstanceId"])
+    assert told == ("JoinGroup", "", INSTANCE)
+    assert nothing is None and thrown is not None and thrown.error == 82
 
 
 def keeps(base: Rule) -> Rule:
