@@ -145,12 +145,15 @@ def _revoking_first(before: Values, label: str, after: Values) -> Mapping[str, A
 
 
 def _still_running(before: Values, label: str, after: Values) -> Mapping[str, Any]:
-    """The heartbeat thread makes the member forget its generation; the callback runs on."""
+    """The heartbeat thread makes the member forget its generation; the callback runs on. Its share
+    was answered before the callback began, so that 22 leaves it its id.
+    """
     was, now = before["client"], after["client"]
     if was.prepare != Prepare.REVOKING or now.prepare == Prepare.REVOKING:
         return after
     if label == "refused":
-        now = _reset(before)
+        unknown = before["link"].answer.code == UNKNOWN_MEMBER_ID
+        now = reset(but(was, granted=NOTHING), unknown)
     return {**after, "client": but(now, prepare=Prepare.REVOKING)}
 
 
@@ -197,21 +200,14 @@ def _ended(client: Client, scope: Scope) -> Client:
 
 
 def _committed(before: Values, label: str, after: Values, scope: Scope) -> Values:
-    """commitSync throws where the commit is refused, and the callback ends with that."""
-    was, now = before["client"], after["client"]
+    """commitSync throws where the commit is refused, and the callback ends with that. In a
+    cooperative member onJoinComplete ends with it, too: its next poll finds that the generation is
+    gone, and forgets the id (AbstractCoordinator.joinGroupIfNeeded).
+    """
+    was = before["client"]
     if was.prepare != Prepare.REVOKING or label in ("done", "retry"):
         return after
-    if label == "refused":
-        now = _reset(before)
-    return {**after, "client": _ended(now, scope)}
-
-
-def _reset(before: Values) -> Client:
-    """The member is told that it is outside the generation (22) or the group (25). Its share was
-    answered before the callback began, so that 22 leaves it its id.
-    """
-    unknown = before["link"].answer.code == UNKNOWN_MEMBER_ID
-    return reset(but(before["client"], granted=NOTHING), unknown)
+    return {**after, "client": _ended(after["client"], scope)}
 
 
 WORDS = Words(

@@ -8,8 +8,6 @@ steps are compared as those of any group.
 
 What it leaves out:
 
-- A commit that is refused in a callback of onJoinComplete. The group's member gives its partitions
-  up at once, Kafka's in its next poll.
 - 82 while a callback runs. The application of the group's member stops, but no member of these
   groups has an instance id.
 - What follows if the member has left its generation or lost its coordinator while the callback ran.
@@ -27,7 +25,7 @@ from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults as faults
 from groupcheck.model.protocol.classic.callbacks import call_back, callback_runs
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
-from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, NONE
+from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
     Answer,
@@ -54,6 +52,7 @@ from groupcheck.oracles.conform.member.parts import Does, During, Input, Memory,
 JOINED = f"{SEND_JOIN}:sent"
 # What may fire while a callback runs. The heartbeat thread sends no heartbeat that changes nothing.
 MEANWHILE = (callback_runs.name, SEND_HEARTBEAT, POLL_TIMEOUT, faults.crash.name)
+UNFENCED = tuple(code for code in ANSWERS if code != FENCED_INSTANCE_ID)
 LASTS, OUTLASTS = (Input(Does.POLL, during=how) for how in (During.LASTS, During.OUTLASTS))
 
 
@@ -106,7 +105,8 @@ class CallbackSteps(GroupSteps):
             yield from self._ends_early(begun[0], begins)
         for done in filter(_running, self._fire(members.join_complete.name, at)):
             yield from self._in_callback(done, m)
-            yield from self._commits(done, m, NONE)
+            for code in UNFENCED:
+                yield from self._commits(done, m, code)
 
     # -- while a callback runs
 
@@ -164,9 +164,8 @@ class CallbackSteps(GroupSteps):
         threw = self._runs(begun, THREW)
         yield from self._one(threw, m, given)
         yield from self._goes_on(threw, m, given)
-        for code in ANSWERS:
-            if code != FENCED_INSTANCE_ID:
-                yield from self._commits(begun, m, code)
+        for code in UNFENCED:
+            yield from self._commits(begun, m, code)
 
     def _commits(self, begun: Fired, m: Memory, code: int) -> Iterator[Standing | Misfit]:
         """The application commits what it has processed and was not told is committed, and the
@@ -205,9 +204,12 @@ class CallbackSteps(GroupSteps):
 
     def _as_told(self, ended: Fired, m: Memory, given: Input) -> Iterator[Misfit]:
         """Does the poll end as its row says? A member that is outside its generation when the
-        callback ends joins in the same poll.
+        callback ends joins in the same poll. One whose onJoinComplete throws runs it in the next
+        one.
         """
         row = self._told.row(m, given)
+        if row and row.after and row.raised and row.installed:
+            row = self._told.row(row.after, Input(Does.POLL))
         if row is None or row.after is None:
             yield self._misfit("the sequence has no row", given)
             return

@@ -8,12 +8,19 @@ from typing import Any
 
 from groupcheck.model.engine import but
 from groupcheck.model.protocol.classic.callbacks import callback_runs
-from groupcheck.model.protocol.classic.client import Client, Member, Prepare
+from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Prepare
 from groupcheck.model.protocol.classic.offsets import Offsets, process_record
-from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID
+from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, ILLEGAL_GENERATION
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.protocol.messages import NO_ID, Answer, Heartbeat, JoinGroup, OffsetCommit
+from groupcheck.model.protocol.messages import (
+    NO_GENERATION,
+    NO_ID,
+    Answer,
+    Heartbeat,
+    JoinGroup,
+    OffsetCommit,
+)
 from groupcheck.model.variants import load
 
 EAGER, COOPERATIVE = load("callbacks"), load("cooperative_callbacks")
@@ -65,6 +72,16 @@ def test_a_member_that_is_fenced_while_its_callback_runs_joins_once_more_before_
     assert (link.request, link.live) == (JoinGroup(NO_ID), False)
     assert (stopped.failed, stopped.owned) == (FENCED_INSTANCE_ID, 0)
     assert ways["threw"] == (stopped, Link())
+
+
+def test_a_commit_that_is_answered_22_costs_the_id_only_where_it_ends_on_join_complete():
+    for variant, granted, id in ((EAGER, NOTHING, 0), (COOPERATIVE, 0, NO_ID)):
+        revoking = but(REVOKING, granted=granted)
+        told = but(Link(), answer=Answer(OffsetCommit(0, 1, 0), ILLEGAL_GENERATION))
+        scope = variant.scope_type(members=2, partitions=2)
+        ((_, after, _),) = rules(variant)["commit_answer"].call(revoking, told, scope)
+        assert (after.state, after.generation, after.id) == (Member.UNJOINED, NO_GENERATION, id)
+        assert (after.owned, after.granted) == (0, NOTHING)
 
 
 def test_nobody_closes_while_the_callback_runs():
