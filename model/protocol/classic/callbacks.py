@@ -51,7 +51,7 @@ from groupcheck.model.protocol.classic.client import (
 from groupcheck.model.protocol.classic.cooperative import CooperativeScope
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.telling import DOES, NOTES, Words
-from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
+from groupcheck.model.protocol.codes import NONE, UNKNOWN_MEMBER_ID
 from groupcheck.model.protocol.feature import (
     extended,
     outcomes_changed,
@@ -59,7 +59,7 @@ from groupcheck.model.protocol.feature import (
     rebuilt,
     rewritten,
 )
-from groupcheck.model.protocol.link import Link, send
+from groupcheck.model.protocol.link import Link, send, send_into_the_void
 
 Values = dict[str, Any]
 
@@ -99,6 +99,7 @@ def callbacks(spec: Spec) -> Spec:
         extended(own(spec, members.commit_answer), _committed),
         outcomes_changed(own(spec, client_faults.poll_timeout), _still_running),
         outcomes_changed(own(spec, client_faults.close), _only_between_callbacks),
+        outcomes_changed(own(spec, client_faults.delay_request), _only_between_callbacks),
     ]
     return rebuilt(spec, rules, [call_back, callback_runs])
 
@@ -144,17 +145,22 @@ def _revoking_first(before: Values, label: str, after: Values) -> Mapping[str, A
 
 
 def _still_running(before: Values, label: str, after: Values) -> Mapping[str, Any]:
-    """The heartbeat thread makes the member forget its generation; the callback runs on."""
+    """The heartbeat thread makes the member forget its generation; the callback runs on. Its share
+    was answered before the callback began, so that 22 leaves it its id.
+    """
     was, now = before["client"], after["client"]
     if was.prepare != Prepare.REVOKING or now.prepare == Prepare.REVOKING:
         return after
     if label == "refused":
-        now = _reset(before)
+        unknown = before["link"].answer.code == UNKNOWN_MEMBER_ID
+        now = reset(but(was, granted=NOTHING), unknown)
     return {**after, "client": but(now, prepare=Prepare.REVOKING)}
 
 
 def _only_between_callbacks(before: Values, label: str, after: Values) -> Mapping[str, Any] | None:
-    """The thread that runs the callback is the one that would close."""
+    """The thread that runs the callback is the one that would close, and so send a LeaveGroup that
+    is delayed.
+    """
     return None if before["client"].prepare == Prepare.REVOKING else after
 
 
@@ -167,7 +173,11 @@ def callback_runs(client: Client, link: Link, scope: Scope) -> Iterator[tuple[st
         after, commit = committing(client)
         yield "committed", after, send(link, commit)
     ended = _ended(client, scope)
-    if ended.prepare == Prepare.DONE:  # onJoinPrepare: JoinGroup follows, unless it threw
+    if client.failed:  # the same poll joins, and the next one throws
+        _, join = joining(but(ended, failed=NONE), scope)
+        yield "returned", ended, send_into_the_void(link, join)
+        yield "threw", ended, link
+    elif ended.prepare == Prepare.DONE:  # onJoinPrepare: JoinGroup follows, unless it threw
         joined, join = joining(ended, scope)
         yield "returned", joined, send(link, join)
         yield "threw", ended, link
@@ -190,21 +200,14 @@ def _ended(client: Client, scope: Scope) -> Client:
 
 
 def _committed(before: Values, label: str, after: Values, scope: Scope) -> Values:
-    """commitSync throws where the commit is refused, and the callback ends with that."""
-    was, now = before["client"], after["client"]
+    """commitSync throws where the commit is refused, and the callback ends with that. In a
+    cooperative member onJoinComplete ends with it, too: its next poll finds that the generation is
+    gone, and forgets the id (AbstractCoordinator.joinGroupIfNeeded).
+    """
+    was = before["client"]
     if was.prepare != Prepare.REVOKING or label in ("done", "retry"):
         return after
-    if label == "refused":
-        now = _reset(before)
-    return {**after, "client": _ended(now, scope)}
-
-
-def _reset(before: Values) -> Client:
-    """The member is told that it is outside the generation (22) or the group (25). Its share was
-    answered before the callback began, so that 22 leaves it its id.
-    """
-    unknown = before["link"].answer.code == UNKNOWN_MEMBER_ID
-    return reset(but(before["client"], granted=NOTHING), unknown)
+    return {**after, "client": _ended(after["client"], scope)}
 
 
 WORDS = Words(

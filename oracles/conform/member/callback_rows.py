@@ -2,15 +2,16 @@
 a poll does is what several steps of the group's model do one after the other.
 
 onPartitionsRevoked of onJoinPrepare begins (`call_back`), the application commits or throws in it,
-its heartbeat thread leaves the group meanwhile, and it ends (`callback_runs`). A cooperative member
-calls it in onJoinComplete; there the group's model knows that it returns and that it commits, and
-`application` says what else may happen, as it does of onPartitionsLost and onPartitionsAssigned.
+its heartbeat thread leaves the group meanwhile or hears an answer, and it ends (`callback_runs`). A
+cooperative member calls it in onJoinComplete; there the group's model knows that it returns, that
+it commits, and what its heartbeat thread hears, and `application` says what else may happen, as it
+does of onPartitionsLost and onPartitionsAssigned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
@@ -18,11 +19,17 @@ from groupcheck.model.engine import but
 from groupcheck.model.protocol.classic.callbacks import call_back, callback_runs
 from groupcheck.model.protocol.classic.client import (
     Client,
+    Member,
     Prepare,
+    beats,
     commit_answer,
+    heartbeat_answer,
+    join_complete,
     must_commit_first,
+    wants_to_join,
 )
-from groupcheck.model.protocol.messages import NO_ID, Answer
+from groupcheck.model.protocol.codes import NONE, REBALANCE_IN_PROGRESS, name_of
+from groupcheck.model.protocol.messages import NO_ID, Answer, Heartbeat
 from groupcheck.oracles.conform.member.application import (
     LEAVES,
     UNREACHED,
@@ -40,17 +47,28 @@ from groupcheck.oracles.conform.member.parts import (
     Memory,
     Outcome,
     Sent,
+    callbacks,
     commits_in_callback,
 )
 
 COMMITTED, RETURNED, THREW = callback_runs.names
-OF_CALLBACKS = (call_back.name, RETURNED, THREW, COMMITTED)
+OF_CALLBACKS = (call_back.name, RETURNED, THREW, COMMITTED, *heartbeat_answer.names)
+# The codes for which HeartbeatResponseHandler has a branch; the branch of 14 is that of all others.
+HEARD = (NONE, 14, 15, 16, 22, 25, 27, 30, 82)
 
 
 class CallbackRows(ApplicationRows):
     """The rows of a member of `callbacks` or `cooperative_callbacks`."""
 
-    in_one_poll: ClassVar[bool] = True
+    def inputs(self, m: Memory) -> Iterator[Input]:
+        """Those of the application, and heartbeats that are answered while a callback runs."""
+        yield from super().inputs(m)
+        for does in (Does.POLL, Does.UNSUBSCRIBE):
+            calls = any(callbacks(m, o) for o in self.outcomes(m, Input(does)))
+            given = Input(does, during=During.BEATS)
+            if calls and any(o.beats for o in self.outcomes(m, given)):
+                for code in HEARD:
+                    yield Input(does, during=During.BEATS, code=code)
 
     def _told(self, outcome: Outcome) -> tuple[str, ...]:
         return tuple(name for name in outcome.rules if name in OF_CALLBACKS)
@@ -118,6 +136,8 @@ class CallbackRows(ApplicationRows):
             yield from self._commits_and_ends(m, given, was)
         elif given.during == During.LASTS:
             yield from self._leaves_meanwhile(m, was)
+        elif given.during == During.BEATS:
+            yield from self._hears(m, given.code, was)
         elif given.during == During.OUTLASTS:
             for now in self._ends(m, RETURNED):
                 after = but(m, client=clean(now["client"]))
@@ -153,16 +173,145 @@ class CallbackRows(ApplicationRows):
         """The heartbeat thread leaves; the member joins as a new one once the callback is over."""
         for left in self._left(m, unheard=False):
             assert left.after is not None
-            for now in self._ends(left.after, RETURNED):
-                for then in self._send_join(but(left.after, client=clean(now["client"]))):
-                    assert then.after is not None
-                    # resetStateAndRejoin asks for another onJoinPrepare.
-                    client = but(then.after.client, prepare=Prepare.NEEDED)
-                    yield attrs.evolve(
-                        then,
-                        after=but(then.after, client=client),
-                        rules=(RETURNED,),
-                        sent=(*left.sent, *then.sent),
-                        gave_up=(was.generation, was.id),
-                        reason=LEAVES,
-                    )
+            for then in self._ends_outside(left.after):
+                yield attrs.evolve(
+                    then,
+                    sent=(*left.sent, *then.sent),
+                    gave_up=(was.generation, was.id),
+                    reason=LEAVES,
+                )
+
+    def _ends_outside(self, m: Memory) -> Iterator[Outcome]:
+        """The callback ends, and the member has lost its generation meanwhile: it joins. One that
+        is fenced joins by the rule of the callback itself.
+        """
+        for now in self._ends(m, RETURNED):
+            join = now["link"].request
+            for then in self._joins_once_more(but(m, client=clean(now["client"]))):
+                assert then.after is not None
+                # resetStateAndRejoin asks for another onJoinPrepare.
+                client = but(then.after.client, prepare=Prepare.NEEDED)
+                after = but(then.after, client=client)
+                sent = then.sent if join is None else (join,)
+                yield attrs.evolve(then, after=after, rules=(RETURNED,), sent=sent)
+
+    # -- heartbeats that are answered while a callback runs
+
+    def _heard(self, m: Memory, name: str, code: int) -> Outcome:
+        """The heartbeat thread sends a heartbeat while the callback of this name runs, unless one
+        is under way, and reads the answer. No other request is in flight: it would be answered
+        first. If the thread sends none, nothing happens.
+        """
+        c = m.client
+        others = any(not isinstance(s.request, Heartbeat) for s in m.flight)
+        if others or c.failed or not m.known or not beats(c):
+            return Outcome((), m)
+        for sent in [Outcome((), m)] if m.flight else self._beaten(m):
+            assert sent.after is not None
+            for told in self._answered(sent.after, Input(code=code)) if sent.after.flight else ():
+                assert told.after is not None
+                return attrs.evolve(told, beats=(name,), reason=_reason(code, told.after.client))
+        return Outcome((), m)
+
+    def _hears(self, m: Memory, code: int, was: Client) -> Iterator[Outcome]:
+        """onPartitionsRevoked of onJoinPrepare. `was`: the member before it."""
+        told = self._heard(m, "revoked", code)
+        if not told.beats:
+            return
+        now = told.after
+        assert now is not None
+        if now.client.state != Member.STABLE:
+            ended = list(self._ends_outside(now))
+        else:
+            ended = [self._joins_after(now, then) for then in self._ends(now, RETURNED)]
+        for then in ended:
+            yield attrs.evolve(
+                then,
+                rules=(*told.rules, *then.rules),
+                gave_up=(was.generation, was.id),
+                reason=told.reason if now.known else UNREACHED,
+                beats=told.beats,
+            )
+
+    def _joins_after(self, m: Memory, ended: dict[str, Any]) -> Outcome:
+        """JoinGroup is sent, or fails at once: the coordinator is lost."""
+        client, join = clean(ended["client"]), ended["link"].request
+        if not m.known:
+            return Outcome((RETURNED,), but(m, client=client))
+        after = but(m, client=client, flight=(*m.flight, Sent(join)), late_id=NO_ID)
+        return Outcome((RETURNED,), after, (join,))
+
+    def _joins_once_more(self, m: Memory) -> Iterator[Outcome]:
+        """The member joins in this poll; the error of its heartbeat is thrown by the next one."""
+        error = m.client.failed
+        for then in self._send_join(but(m, client=but(m.client, failed=NONE))):
+            assert then.after is not None
+            client = but(then.after.client, failed=error)
+            yield attrs.evolve(then, after=but(then.after, client=client))
+
+    def _installs(self, m: Memory, given: Input) -> list[Outcome]:
+        if given.during != During.BEATS:
+            return super()._installs(m, given)
+        return list(self._hears_at_the_end(m, given.code))
+
+    def _hears_at_the_end(self, m: Memory, code: int) -> Iterator[Outcome]:
+        """onPartitionsRevoked and onPartitionsAssigned of onJoinComplete, and those of the
+        onJoinPrepare that follows in the same poll if the member has to join again.
+        """
+        for _, now in self._fire(join_complete, m):
+            here = but(m, client=clean(now["client"]))
+            if now["client"].prepare != Prepare.REVOKING:
+                yield from self._hears_assigned(Outcome((), here), code)
+                continue
+            told = self._heard(here, "revoked", code)
+            assert told.after is not None
+            for now in self._ends(told.after, RETURNED):
+                over = but(told.after, client=clean(now["client"]))
+                first = attrs.evolve(told, rules=(*told.rules, RETURNED), after=over)
+                yield from self._hears_assigned(first, code)
+
+    def _hears_assigned(self, first: Outcome, code: int) -> Iterator[Outcome]:
+        """What follows onPartitionsRevoked of onJoinComplete, `first`."""
+        assert first.after is not None
+        told = self._heard(first.after, "assigned", code)
+        here = told.after
+        assert here is not None
+        heard = (*first.beats, *told.beats)
+        c = but(here.client, failed=NONE)
+        found = [Outcome((), here)]
+        if heard and here.known and wants_to_join(c):
+            begun = list(self._begins(here))
+            found = [o for running in begun for o in self._hears(running, code, c)]
+            found = found or list(self._joins_once_more(here))
+        for then in found if heard else []:
+            yield attrs.evolve(
+                then,
+                rules=(*first.rules, *told.rules, *then.rules),
+                reason=then.reason or told.reason,
+                installed=True,
+                beats=(*heard, *then.beats),
+            )
+
+    def _unsubscribes(self, m: Memory, given: Input) -> Iterator[Outcome]:
+        if given.during != During.BEATS:
+            yield from super()._unsubscribes(m, given)
+            return
+        idly = Input(Does.UNSUBSCRIBE)
+        called = [name for o in super()._unsubscribes(m, idly) for name, _ in callbacks(m, o)]
+        for name in called:
+            told = self._heard(m, name, given.code)
+            if told.beats:
+                assert told.after is not None
+                for left in super()._unsubscribes(told.after, idly):
+                    gave_up = (m.client.generation, m.client.id)
+                    rules = self._told(told)
+                    yield attrs.evolve(left, rules=rules, gave_up=gave_up, beats=told.beats)
+
+
+def _reason(code: int, now: Client) -> str | None:
+    """Why the member joins again after an answer to a heartbeat; None: as it was before."""
+    if code == REBALANCE_IN_PROGRESS and now.rejoin:
+        return "group is already rebalancing"
+    if now.state == Member.UNJOINED:
+        return f"encountered {name_of(code).partition(' ')[2]} from HEARTBEAT response"
+    return None

@@ -19,6 +19,7 @@ from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.member.application import ApplicationRows
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
+from groupcheck.oracles.conform.member.callback_steps import CallbackSteps
 from groupcheck.oracles.conform.member.changing import Changing, ChangingRow
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
 from groupcheck.oracles.conform.member.keeping_rows import KeepingRows, KeepingSteps
@@ -266,7 +267,7 @@ def conform_member(
             tour.run()
             if tour.reason:
                 break
-            if isinstance(tour, Tour) and not tour.differences and not tour.rows.in_one_poll:
+            if isinstance(tour, Tour) and not tour.differences:
                 steps.append(_steps_of(tour.rows)(tour.rows, tour.memories))
                 misfits += beside(tour, steps[-1].run(max_differences))
     finally:
@@ -377,7 +378,9 @@ def _kind_of_rows(scope: Scope) -> type[Rows]:
 
 
 def _steps_of(rows: Rows) -> type[GroupSteps]:
-    return KeepingSteps if isinstance(rows, KeepingRows) else GroupSteps
+    if isinstance(rows, KeepingRows):
+        return KeepingSteps
+    return CallbackSteps if isinstance(rows, CallbackRows) else GroupSteps
 
 
 def changing_of(

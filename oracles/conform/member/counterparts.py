@@ -8,6 +8,8 @@ from attrs import define, field, frozen
 
 from groupcheck.model.engine import but
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
+from groupcheck.model.protocol.classic.offsets import Offsets
+from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
     NO_ID,
@@ -75,6 +77,17 @@ class Expected:
     goes_on: bool = True
 
 
+@frozen
+class Fired:
+    """An outcome of a rule."""
+
+    name: str
+    client: Client
+    link: Link
+    offsets: Offsets
+    budget: Budget
+
+
 @define
 class Counterparts:
     """The outcomes that the rules of the group's model must have, for any standing."""
@@ -133,7 +146,17 @@ class Counterparts:
     # -- what the poll thread sends
 
     def _joins(self, at: Standing, m: Memory) -> tuple[Request, Memory] | None:
-        """What the next poll sends to join, and the member afterwards. Kafka's member commits every
+        """What the next poll sends to join, and the member afterwards."""
+        begins = self.before_joining(at, m)
+        polled = self.row(begins, Input(Does.POLL)) if begins else None
+        if polled is None or polled.after is None or not polled.sent:
+            return None
+        if not isinstance(polled.sent[0], JoinGroup | OffsetCommit):
+            return None
+        return polled.sent[0], polled.after
+
+    def before_joining(self, at: Standing, m: Memory) -> Memory | None:
+        """The member whose next poll joins; None if it does not. Kafka's member commits every
         position first; the model's only what is not committed. So a member that has nothing new to
         commit is compared after that commit was accepted. (`commits every position`)
         """
@@ -141,12 +164,8 @@ class Counterparts:
         polled = self.row(m, Input(Does.POLL))
         if polled is None or not polled.sent or polled.installed or not at.link.idle:
             return None
-        polled = self.joins(polled, at.uncommitted)
-        if polled is None or polled.after is None or not polled.sent:
-            return None
-        if not isinstance(polled.sent[0], JoinGroup | OffsetCommit):
-            return None
-        return polled.sent[0], polled.after
+        commits = isinstance(polled.sent[0], OffsetCommit)
+        return self._committed(polled) if commits and not at.uncommitted else m
 
     def joins(self, polled: Outcome, uncommitted: bool) -> Outcome | None:
         """The poll in which the member joins, for a group's member that commits what is uncommitted

@@ -186,6 +186,7 @@ def timers(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterat
             # A second callback lasts longer than this back-off.
             once = len(callbacks(before, outcome)) == 1
             wanted["heartbeat"] = moves.BACKOFF_MS if once else 0
+        wanted |= _heard_meanwhile(before, given, outcome)
         for name in ("session", "heartbeat", "poll"):
             yield f"timer {name}", now.timers.get(name), wanted[name]
     waits = after.paused
@@ -208,7 +209,26 @@ def _in_callbacks(m: Memory, given: Input, outcome: Outcome) -> int:
     if given.during == During.COMMITS:
         each = moves.BACKOFF_MS if given.code in BACKS_OFF else 0
         return each * len(answered_in_callbacks(m, given, outcome))
+    if given.during == During.BEATS:
+        return moves.HEARTBEAT_MS * _sent_meanwhile(m, outcome)
     return each * len(callbacks(m, outcome))
+
+
+def _sent_meanwhile(m: Memory, outcome: Outcome) -> int:
+    """How many of the heartbeats that are answered in callbacks are sent in them."""
+    return max(0, len(outcome.beats) - _beating(m))
+
+
+def _heard_meanwhile(m: Memory, given: Input, outcome: Outcome) -> dict[str, int]:
+    """The timers that the last heartbeat in a callback, and its answer, start anew: no time passes
+    after it.
+    """
+    if not outcome.beats:
+        return {}
+    found = {"heartbeat": moves.HEARTBEAT_MS} if _sent_meanwhile(m, outcome) else {}
+    if given.code in (NONE, REBALANCE_IN_PROGRESS):
+        return {**found, "session": moves.SESSION_MS}
+    return found if given.code == FENCED_INSTANCE_ID else {"heartbeat": moves.BACKOFF_MS}
 
 
 def _by_itself(given: Input) -> int:

@@ -34,7 +34,7 @@ from groupcheck.model.protocol.messages import (
     Store,
     SyncGroup,
 )
-from groupcheck.oracles.conform.member.counterparts import Counterparts, Expected, Standing
+from groupcheck.oracles.conform.member.counterparts import Counterparts, Expected, Fired, Standing
 from groupcheck.oracles.conform.member.model_rules import (
     CLOSE,
     FETCH_OFFSET,
@@ -74,17 +74,6 @@ class Misfit:
     memory: Memory
     given: Input
     what: str
-
-
-@frozen
-class Fired:
-    """An outcome of a rule."""
-
-    name: str
-    client: Client
-    link: Link
-    offsets: Offsets
-    budget: Budget
 
 
 @define
@@ -154,7 +143,7 @@ class GroupSteps:
 
     def _compared(self, rule: str, at: Standing) -> Iterator[Standing | Misfit]:
         """The outcomes of a rule, each with the one that it must have."""
-        fired = list(self._fire(rule, at))
+        fired = self._polls(rule, at)
         allows = self.rows.scope.budget.allows  # a variant may lack faults
         wanted = [w for w in self._told.of(rule, at) if all(map(allows, w.spends))]
         for done in fired:
@@ -220,7 +209,7 @@ class GroupSteps:
         """onJoinComplete. Kafka's member joins in the same poll if it was told to meanwhile."""
         given = Input(Does.POLL)
         polled = self._told.row(m, given)
-        fired = list(self._fire(members.join_complete.name, at))
+        fired = self._polls(members.join_complete.name, at)
         if not (polled and polled.installed):
             if fired:
                 yield self._misfit(f"{_shown(fired[0])} has no row", given)
@@ -231,7 +220,7 @@ class GroupSteps:
         (done,) = fired
         if polled.sent:
             told = Standing(done.client, done.link, at.known, None)
-            joined = list(self._fire(members.send_join.name, told))
+            joined = self._polls(members.send_join.name, told)
             polled = self._told.joins(polled, told.uncommitted)
             sent = polled and polled.sent and Link(request=polled.sent[0])
             if polled is None or len(joined) != 1 or joined[0].link != sent:
@@ -254,7 +243,7 @@ class GroupSteps:
             assert row is not None and row.after is not None
             spent = self.rows.scope.budget.spend(LOSE_REQUEST)
             left = Standing(done.client, Link(), at.known, None)
-            joins = list(self._fire(members.send_join.name, left))
+            joins = self._polls(members.send_join.name, left)
             if (done.link, done.budget) != (Link(), spent) or len(joins) != 1:
                 yield self._misfit(f"{_shown(done)} has no row", given)
             elif joins[0].link != Link(request=row.sent[1]):
@@ -427,6 +416,10 @@ class GroupSteps:
             yield self._misfit("dirty without a position", given)
 
     # -- the rules
+
+    def _polls(self, rule: str, at: Standing) -> list[Fired]:
+        """The outcomes of a rule in a poll: with what the same poll does before and after it."""
+        return list(self._fire(rule, at))
 
     def _offsets(self, watched: int = 0, committed: int = 0) -> Offsets:
         """The offsets of a partition of which nothing was processed."""

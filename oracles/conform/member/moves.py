@@ -135,10 +135,24 @@ def _callback(name: str, m: Memory, given: Input, outcome: Outcome) -> Callback:
         return Callback(on=name, during=(Advance(ms=POLL_MS), BEAT, NETWORK))
     if given.during == During.OUTLASTS:
         return Callback(on=name, during=(Advance(ms=SESSION_MS), BEAT, NETWORK, NETWORK))
+    if given.during == During.BEATS:
+        return Callback(on=name, during=_heartbeat(name, m, given, outcome))
     if name not in dict(answered_in_callbacks(m, given, outcome)):
         return Callback(on=name, during=(CommitSync(),))
     commit = CommitSync(ms=BACKOFF_MS, waits=(committed(given.code),))
     return Callback(on=name, during=(commit,))
+
+
+def _heartbeat(name: str, m: Memory, given: Input, outcome: Outcome) -> tuple[Command, ...]:
+    """The heartbeat thread sends a heartbeat, unless one is under way. Its next round polls the
+    network, which hands it the answer, and perhaps asks for the coordinator.
+    """
+    if name not in outcome.beats:
+        return ()
+    under_way = m.waits_for(Heartbeat) and name == outcome.beats[0]
+    sends = () if under_way else (Advance(ms=HEARTBEAT_MS), BEAT, NETWORK)
+    told = Answer(api=API[Heartbeat], data={"errorCode": given.code})
+    return (*sends, told, NETWORK, BEAT, NETWORK)
 
 
 def _commands(m: Memory, given: Input, outcome: Outcome) -> tuple[Command, ...]:

@@ -55,6 +55,7 @@ class During(StrEnum):
     COMMITS = "they commit and wait for the answer"
     LASTS = "they last longer than max.poll.interval.ms"
     OUTLASTS = "they last longer than the session timeout"
+    BEATS = "a heartbeat is answered while they run"
 
 
 @frozen
@@ -65,8 +66,8 @@ class Input:
     does: Does | None = None
     # What the application does in its rebalance callbacks.
     during: During = During.NOTHING
-    # The error code of the answer; of the answer to an OffsetFetch or to a commit in a callback, if
-    # there is one.
+    # The error code of the answer; of the answer to an OffsetFetch, or to a commit or a heartbeat
+    # in a callback, if there is one.
     code: int = NONE
     # The id and generation of an answer to JoinGroup, and whether it makes the member the leader.
     id: int = NO_ID
@@ -159,6 +160,8 @@ class Outcome:
     reason: str | None = None
     # The commits in callbacks of onJoinComplete that are answered: callback and offset.
     commits: tuple[tuple[str, int], ...] = ()
+    # The callbacks in which a heartbeat is answered, in order.
+    beats: tuple[str, ...] = ()
     # The partitions whose committed offsets it asks for, as a bit mask, and those of them for which
     # there is one.
     asks: int = 0

@@ -113,7 +113,9 @@ def _claims(join: Sent) -> Partitions:
 def _left(given: Input, seen: Seen) -> Iterator[Finding]:
     before = seen.before
     leaves = any(s.api == "LeaveGroup" for _, look, _ in seen.steps for s in look.sent)
-    known = before.coordinator and given.during != During.OUTLASTS
+    # A callback in which the member loses its coordinator, its id or its generation.
+    loses = given.during in (During.OUTLASTS, During.BEATS)
+    known = before.coordinator and not loses
     if before.member and known and not leaves:
         throws = ", and a callback throws" if any(t for _, _, t in seen.steps) else ""
         yield Finding("leaves", f"{before.state}{throws}")

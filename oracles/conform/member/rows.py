@@ -12,7 +12,7 @@ rules.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
@@ -63,9 +63,6 @@ ANSWERED_BY = {
 
 class Rows(Firing):
     """The rows of a variant's member at a scope, perhaps with a mutation applied."""
-
-    # Is a poll several steps of the group's model? Then single steps have no row.
-    in_one_poll: ClassVar[bool] = False
 
     def start(self) -> Memory:
         """A member that has not polled yet."""

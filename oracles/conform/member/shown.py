@@ -43,7 +43,8 @@ def row_shown(row: Row | ChangingRow) -> tuple[str, str]:
 def input_shown(m: Memory, given: Input) -> str:
     """`JoinGroup is answered 0: generation 1, id c-0`."""
     if given.during != During.NOTHING:
-        answer = f", answered {given.code}" if given.during == During.COMMITS else ""
+        asks = given.during in (During.COMMITS, During.BEATS)
+        answer = f", answered {given.code}" if asks else ""
         return f"{given.does}; its callbacks: {given.during}{answer}"
     if given.does is not None:
         return given.does.value + (f": {given.offset}" if given.offset else "")

@@ -8,10 +8,19 @@ from typing import Any
 
 from groupcheck.model.engine import but
 from groupcheck.model.protocol.classic.callbacks import callback_runs
-from groupcheck.model.protocol.classic.client import Client, Member, Prepare
+from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Prepare
 from groupcheck.model.protocol.classic.offsets import Offsets, process_record
+from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, ILLEGAL_GENERATION
+from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.protocol.messages import Answer, Heartbeat, JoinGroup, OffsetCommit
+from groupcheck.model.protocol.messages import (
+    NO_GENERATION,
+    NO_ID,
+    Answer,
+    Heartbeat,
+    JoinGroup,
+    OffsetCommit,
+)
 from groupcheck.model.variants import load
 
 EAGER, COOPERATIVE = load("callbacks"), load("cooperative_callbacks")
@@ -53,6 +62,34 @@ def test_nothing_is_processed_while_the_callback_runs():
 def test_a_member_that_has_left_meanwhile_commits_nothing_and_gives_everything_up():
     gone = Client(owned=1, position=1, dirty=True, prepare=Prepare.REVOKING)
     assert list(callback_runs.call(gone, Link(), SCOPE)) == [("returned", Client(), Link())]
+
+
+def test_a_member_that_is_fenced_while_its_callback_runs_joins_once_more_before_it_stops():
+    told = but(Link(), answer=Answer(Heartbeat(0, 1), FENCED_INSTANCE_ID))
+    ((_, fenced, link),) = rules(EAGER)["heartbeat_answer"].call(REVOKING, told)
+    ways = {label: (after, link) for label, after, link in callback_runs.call(fenced, link, SCOPE)}
+    stopped, link = ways["returned"]
+    assert (link.request, link.live) == (JoinGroup(NO_ID), False)
+    assert (stopped.failed, stopped.owned) == (FENCED_INSTANCE_ID, 0)
+    assert ways["threw"] == (stopped, Link())
+
+
+def test_a_commit_that_is_answered_22_costs_the_id_only_where_it_ends_on_join_complete():
+    for variant, granted, id in ((EAGER, NOTHING, 0), (COOPERATIVE, 0, NO_ID)):
+        revoking = but(REVOKING, granted=granted)
+        told = but(Link(), answer=Answer(OffsetCommit(0, 1, 0), ILLEGAL_GENERATION))
+        scope = variant.scope_type(members=2, partitions=2)
+        ((_, after, _),) = rules(variant)["commit_answer"].call(revoking, told, scope)
+        assert (after.state, after.generation, after.id) == (Member.UNJOINED, NO_GENERATION, id)
+        assert (after.owned, after.granted) == (0, NOTHING)
+
+
+def test_nobody_closes_while_the_callback_runs():
+    budget = Budget((("close", 1), ("delay_request", 1), ("lose_request", 1)))
+    for name in ("close", "delay_request"):
+        scope = [SCOPE] if name == "delay_request" else []
+        between = list(rules(EAGER)[name].call(but(OWNER, rejoin=False), Link(), budget, *scope))
+        assert between and not list(rules(EAGER)[name].call(REVOKING, Link(), budget, *scope))
 
 
 def test_a_cooperative_member_calls_back_in_its_new_generation_and_then_takes_its_share():

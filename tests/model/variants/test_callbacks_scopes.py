@@ -24,7 +24,7 @@ from groupcheck.oracles.explain.subject import subject
     [
         ("callbacks", {"any_faults": 1}, 7_450, 21_024),
         ("callbacks", {"any_faults": 1, "autocommit": False}, 8_863, 25_460),
-        ("cooperative_callbacks", {"any_faults": 1}, 15_938, 45_042),
+        ("cooperative_callbacks", {"any_faults": 1}, 15_960, 45_072),
     ],
 )
 def test_the_promises_hold_and_the_states_are_pinned(

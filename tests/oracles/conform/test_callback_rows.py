@@ -16,17 +16,31 @@ from groupcheck.model.protocol.classic.callbacks import callback_runs
 from groupcheck.model.protocol.classic.client import Client, Prepare
 from groupcheck.model.protocol.feature import own, rebuilt, rewritten
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.protocol.messages import Answer, OffsetCommit
+from groupcheck.model.protocol.messages import NO_ID, Answer, OffsetCommit
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
 from groupcheck.oracles.conform.member.conformance import rows_of
-from groupcheck.oracles.conform.member.moves import Standing, setup_of
+from groupcheck.oracles.conform.member.moves import (
+    BEAT,
+    HEARTBEAT_MS,
+    INSTANCE,
+    NETWORK,
+    POLL,
+    Probe,
+    Seen,
+    Standing,
+    setup_of,
+)
 from groupcheck.oracles.conform.member.parts import Does, During, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.promises import broken
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.tour import Row, different
+from groupcheck.oracles.kafka.client import failed
+from groupcheck.oracles.kafka.client_commands import Advance, Callback
 from groupcheck.oracles.kafka.driver import Driver
 
 NEAREST = 120  # memories
+HEARD = (0, 14, 15, 16, 22, 25, 27, 30, 82)
 OTHERS = {"callbacks": "classic", "cooperative_callbacks": "cooperative"}
 # A member owns its share and a position, and is told to join again.
 OWNS = (
@@ -41,7 +55,7 @@ REVOKES = (
     *(Input(Does.SEND), Input(share=0)),
 )
 IN_CALLBACKS = (
-    *(Input(Does.POLL, during=how) for how in During if how != During.COMMITS),
+    *(Input(Does.POLL, during=how) for how in During if how not in (During.COMMITS, During.BEATS)),
     *(Input(Does.POLL, during=During.COMMITS, code=code) for code in (0, 22, 25, 27, 82)),
 )
 
@@ -94,9 +108,9 @@ def test_its_rows_are_those_of_the_group_in_which_callbacks_take_no_time(
     assert fired >= eager | {f"{callback_runs.name}:returned"}
 
 
-def row_of(rows: Rows, given: Input) -> Row:
+def row_of(rows: Rows, given: Input, before: tuple[Input, ...] = READS) -> Row:
     memory, standing = rows.start(), Standing(setup_of(rows.scope))
-    for led in READS:
+    for led in before:
         (outcome,) = rows.outcomes(memory, led)
         assert outcome.after is not None
         row = Row(memory, led, outcome, standing)
@@ -111,6 +125,62 @@ def test_what_the_application_does_in_onpartitionsrevoked_agrees(coordinator: Dr
     assert all({*row.outcome.rules} & {"call_back"} for row in every if row.outcome)
     for row, seen in zip(every, coordinator.run_all(row.probe for row in every), strict=True):
         assert different(rows, row, seen) == [], row.given
+
+
+# The callbacks in which a heartbeat is answered: with 0, and with 22, after which none is sent.
+BEFORE_CALLBACKS = {
+    "joins again": ("callbacks", READS, ("revoked",), ("revoked",)),
+    "has its share": ("callbacks", OWNS[:-1], ("assigned",), ("assigned",)),
+    "has its share and is told to join again": (
+        *("callbacks", (*OWNS[:-1], *AGAIN), ("assigned", "revoked"), ("assigned",)),
+    ),
+    "revokes": ("cooperative_callbacks", REVOKES, ("revoked", "assigned"), ("revoked",)),
+}
+
+
+@pytest.mark.parametrize("begins", BEFORE_CALLBACKS)
+def test_heartbeats_that_are_answered_in_callbacks_agree(begins: str, coordinator: Driver) -> None:
+    variant, before, all, until_refused = BEFORE_CALLBACKS[begins]
+    rows = of(variant)
+    offered = [g for g in rows.inputs(led(rows, before)) if g.during == During.BEATS]
+    every = [row_of(rows, given, before) for given in offered]
+    polls = {row.given.code: row.outcome for row in every if row.given.does == Does.POLL}
+    assert [o.beats for code, o in polls.items() if o and code == 0] == [all]
+    assert [o.beats for code, o in polls.items() if o and code == 22] == [until_refused]
+    assert tuple(polls) == HEARD
+    for row, seen in zip(every, coordinator.run_all(row.probe for row in every), strict=True):
+        assert different(rows, row, seen) == [], row.given
+
+
+def test_new_partitions_come_to_a_cooperative_member_that_has_heard_25(coordinator: Driver) -> None:
+    """FINDINGS 33, by a heartbeat. With two partitions, so that the share has a new one."""
+    (rows,) = rows_of("cooperative_callbacks", 1, None, {"autocommit": "no", "partitions": "2"})
+    before = (*REVOKES[:-1], Input(share=2))
+    heard = row_of(rows, Input(Does.POLL, during=During.BEATS, code=25), before)
+    well = row_of(rows, Input(Does.POLL, during=During.BEATS, code=0), before)
+    found = coordinator.run_all([heard.probe, well.probe])
+    of_heard, of_well = (
+        {f.promise for f in broken(row.before, row.given, seen) if isinstance(seen, Seen)}
+        for row, seen in zip((heard, well), found, strict=True)
+    )
+    assert (of_heard, of_well) == ({"assigned_in_its_generation"}, set())
+
+
+def test_a_static_member_that_is_fenced_in_its_callback_takes_its_place_back(
+    coordinator: Driver,
+) -> None:
+    """FINDINGS 43: JoinGroup with its instance id and no id, before the error is thrown."""
+    (rows,) = rows_of("static_membership", 1, None, {"autocommit": "no", "partitions": "1"})
+    standing = row_of(rows, Input(Does.POLL)).standing
+    heard = (Advance(ms=HEARTBEAT_MS), BEAT, NETWORK, failed("Heartbeat", 82), NETWORK)
+    probe = Probe(standing, (Callback(on="revoked", during=heard), POLL, POLL))
+    (seen,) = coordinator.run_all([probe])
+    assert isinstance(seen, Seen)
+    (_, polled, nothing), (_, _, thrown) = seen.steps[1:]
+    (join,) = polled.sent
+    told = (join.api, join.data["memberId"], join.data["groupInstanceId"])
+    assert told == ("JoinGroup", "", INSTANCE)
+    assert nothing is None and thrown is not None and thrown.error == 82
 
 
 def keeps(base: Rule) -> Rule:
@@ -135,9 +205,33 @@ def stays(base: Rule) -> Rule:
     return rewritten(base, call)
 
 
+def deaf(base: Rule) -> Rule:
+    """A member that is not told anything by heartbeats while a callback runs."""
+
+    def call(client: Client, link: Link) -> Iterator[Any]:
+        for label, after, heard in base.call(client, link):
+            yield label, client if client.prepare == Prepare.REVOKING else after, heard
+
+    return rewritten(base, call)
+
+
+def forgets(base: Rule) -> Rule:
+    """A member that is in no generation any longer forgets its id with it."""
+
+    def call(client: Client, link: Link) -> Iterator[Any]:
+        for label, after, heard in base.call(client, link):
+            lost = client.prepare == Prepare.REVOKING and label == "refused"
+            yield label, attrs.evolve(after, id=NO_ID) if lost else after, heard
+
+    return rewritten(base, call)
+
+
 @pytest.mark.parametrize(
     ("rule", "wrong", "given"),
     [
+        ("heartbeat_answer", deaf, Input(Does.POLL, during=During.BEATS, code=25)),
+        ("heartbeat_answer", deaf, Input(Does.POLL, during=During.BEATS, code=22)),
+        ("heartbeat_answer", forgets, Input(Does.POLL, during=During.BEATS, code=22)),
         ("callback_runs", keeps, Input(Does.POLL, during=During.THROWS)),
         ("commit_answer", stays, Input(Does.POLL, during=During.COMMITS, code=25)),
     ],
