@@ -77,9 +77,11 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
     TxnOffsetCommit,
 )
+from groupcheck.oracles.conform import elsewhere
 from groupcheck.oracles.conform.row import (
     CHANGED,
     COMMITTED,
+    ENDS_TXN,
     LOWER_MAX_SIZE,
     MOVES,
     STRANGER,
@@ -111,8 +113,6 @@ OF_THE_GROUP = MOVES | frozenset(
         former_learns,
     )
 )
-# Rules of inputs in place of `write_marker`: whether the transaction is committed.
-ENDS_TXN = {"end_txn:commit": True, "end_txn:abort": False}
 TXN_COMMITTED = 2  # what transactions commit; members commit less
 
 
@@ -168,8 +168,11 @@ class Rows:
                     yield Asks(me, request)
                 yield from self._relisted(me, memory.seats[me])
             yield from self._asks_former(me, memory)
+        yield from elsewhere.inputs(memory, self.scope)
         yield from self._of_offsets(memory)
         yield from self.armed(memory)
+        if memory.core.loading:
+            return
         for instance in self._see.ordinary:
             name = instance.rule.name
             sweeps = name == expire_offsets.name and memory.kept is not None and memory.kept.other
@@ -185,7 +188,7 @@ class Rows:
         if memory.kept is not None and self.scope.records:
             if not self.scope.has("append_failure"):
                 yield Asks(0, OffsetFetch(stable=False))
-            for me, txn in enumerate(memory.txns):
+            for me, txn in enumerate(() if memory.core.loading else memory.txns):
                 if not txn.idle and self._writes(memory):
                     yield from (Fires(rule, me) for rule in ENDS_TXN)
 
@@ -349,7 +352,8 @@ class Rows:
         timer is armed.
         """
         found: dict[Outcome, None] = {}
-        for reaction in self._reactions(memory, given):
+        ruled = isinstance(given, Asks) or elsewhere.is_ruled(given)
+        for reaction in self._reactions(memory, given) if ruled else ():
             told = [Told(me, answer, True) for me, answer in reaction.told]
             if reaction.own is not None:
                 assert isinstance(given, Asks)
@@ -361,10 +365,10 @@ class Rows:
             waiting = tuple(waiter for waiter, orphaned in parked if not orphaned)
             gone = tuple(waiter for waiter, orphaned in parked if orphaned)
             found[Outcome(reaction.rules, tuple(told), after, stored, waiting, gone)] = None
+        if not found and isinstance(given, Fires) and elsewhere.concerns(memory, given):
+            return (elsewhere.outcome(memory, given, self.outcomes),)
         if not found and (isinstance(given, Asks) or given in self.armed(memory)):
-            still = enumerate(memory.links)
-            waiting = tuple(Waiter(me, parked=True) for me, link in still if link.parked)
-            found[Outcome((), (), memory, waiting=waiting)] = None
+            found[Outcome((), (), memory, waiting=memory.waiting)] = None
         return tuple(found)
 
     def _parked(self, given: Input, reaction: Reaction) -> Iterator[tuple[Waiter, bool]]:
