@@ -113,7 +113,7 @@ OF_THE_GROUP = MOVES | frozenset(
         former_learns,
     )
 )
-TXN_COMMITTED = 2  # what transactions commit; members commit less
+TXN_COMMITTED = 2  # what transactions of the first process commit; members commit less
 
 
 def _stale(memory: Memory, given: Input) -> bool:
@@ -293,24 +293,22 @@ class Rows:
                 yield Heartbeat(id, generation)
                 if memory.kept is None or self._writes(memory):
                     yield OffsetCommit(id, generation, COMMITTED - 1)
-                if self._transacts(me, memory):
-                    yield TxnOffsetCommit(id, generation, TXN_COMMITTED)
+                if self._transacts(memory):
+                    yield TxnOffsetCommit(id, generation, TXN_COMMITTED + me)
             if seat is not None and seat.member and memory.kept is None:
                 yield OffsetCommit(id, core.generation, COMMITTED + 1)
             yield LeaveGroup(id)
-        yield from self._produces(me, memory)
+        if self.scope.members == 1 or getattr(self.scope, "commits", "") == "anonymous":
+            yield from self._produces(me, memory)
 
     def _produces(self, me: int, memory: Memory) -> Iterator[Request]:
         """What a producer commits that knows of no member."""
-        if self._transacts(me, memory):
+        if self._transacts(memory):
             yield TxnOffsetCommit(NO_ID, NO_GENERATION, TXN_COMMITTED + me)
 
-    def _transacts(self, me: int, memory: Memory) -> bool:
-        """Does the process commit in transactions? With several members of a group only the first
-        one does: each more of them would make seven times as many memories.
-        """
-        produces = me == 0 or self._only_produces(me)
-        return produces and self._writes(memory) and getattr(self.scope, "transactional", False)
+    def _transacts(self, memory: Memory) -> bool:
+        """Are there commits in transactions?"""
+        return self._writes(memory) and getattr(self.scope, "transactional", False)
 
     def _only_produces(self, me: int) -> bool:
         """Is the process a producer that is no member? So are all but the first one where
