@@ -182,11 +182,12 @@ class Rows:
 
     def _of_offsets(self, memory: Memory) -> Iterator[Input]:
         """Fetches, and the ends of transactions. A fetch that is not stable sees no commit in
-        flight, which the model does not know: it is left out where commits may be in flight.
+        flight, which the model does not know: it is left out where commits may be in flight,
+        behind a plan or because an append may fail.
         """
         yield from (Asks(0, request) for request in self._fetches(0, memory))
         if memory.kept is not None and self.scope.records:
-            if not self.scope.has("append_failure"):
+            if not self.scope.has("append_failure") and not memory.core.appending:
                 yield Asks(0, OffsetFetch(stable=False))
             for me, txn in enumerate(() if memory.core.loading else memory.txns):
                 if not txn.idle and self._writes(memory):
