@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from groupcheck.model.protocol.classic import timers
 from groupcheck.oracles.conform.comparing import held_for_good
 from groupcheck.oracles.conform.history import left_over
-from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
+from groupcheck.oracles.conform.row import Fires, Input, Memory, Outcome
 from groupcheck.oracles.conform.standing import Move, Standing, ends_at_once, late_codes, leads_with
 
 ABSTRACTIONS = {
@@ -90,7 +90,7 @@ def excuses(
         yield "timer of a rejected id"
     if any(write.number != now.append for write in now.log.in_flight):
         yield "time-outs of writes"
-    if isinstance(given, Asks) and held_for_good(at, outcome):
+    if given.former and held_for_good(at, outcome):
         yield "answers of a former coordinator"
     if now.past.spent - at.past.spent:
         yield "timer that fires in vain"

@@ -16,7 +16,6 @@ from groupcheck.model.protocol.classic.keeping.kept import Fetched
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import (
     COORDINATOR_NOT_AVAILABLE,
-    GROUP_ID_NOT_FOUND,
     MEMBER_ID_REQUIRED,
     NONE,
 )
@@ -29,7 +28,7 @@ from groupcheck.oracles.conform.logged import (
     records_differ,
     shown,
 )
-from groupcheck.oracles.conform.row import Asks, Input, Memory, Outcome, Told
+from groupcheck.oracles.conform.row import Input, Memory, Outcome, Told
 from groupcheck.oracles.conform.sending import move, written_user_data
 from groupcheck.oracles.conform.standing import (
     Move,
@@ -43,6 +42,7 @@ from groupcheck.oracles.conform.topics import partitions_of, topics_of
 from groupcheck.oracles.kafka.answers import (
     Answer,
     DeleteAnswer,
+    DescribeAnswer,
     FetchAnswer,
     JoinAnswer,
     LeaveAnswer,
@@ -135,13 +135,14 @@ def answers_differ(
         failed = attrs.evolve(own.answer, code=COORDINATOR_NOT_AVAILABLE)
         expected[moved.asked] = attrs.evolve(own, answer=failed)
     memory = outcome.after
-    if isinstance(given, Asks) and given.former and before.former is not None and at.former:
+    outside = keeping.code(outcome)
+    if given.former and before.former is not None and at.former:
         memory, now = Memory(before.former, before.former_seats), at.former
         if held_for_good(at, outcome):
             expected.pop(moved.asked, None)
+            outside = None
     late = late_codes(at, before, given, moved, outcome)
     codes = {number: told.answer.code for number, told in expected.items() if number not in late}
-    outside = keeping.code(outcome)
     if outside is not None and moved.asked not in late:
         codes[moved.asked] = outside
     codes |= codes_from_log(at, moved, now, set(codes))
@@ -161,10 +162,15 @@ def answers_differ(
     for number in sorted(set(at_last) & set(late) - set(expected)):
         if late[number] != (error := _error(at_last[number])):
             yield f"request {number}: error is {error}, in the model {late[number]}"
-    if isinstance(there := at_last.get(moved.asked), DeleteAnswer) and before.kept is not None:
-        other = NONE if before.kept.other else GROUP_ID_NOT_FOUND
+    there = at_last.get(moved.asked)
+    if isinstance(there, DeleteAnswer):
+        other = keeping.code_of_other(before, outcome)
         if dict(there.codes).get(keeping.OTHER) != other:
             yield f"the other group's codes are {shown(there.codes)}, in the model {other}"
+    if isinstance(there, DescribeAnswer) and outside == there.error == NONE:
+        for what, model, seen in _described(memory, now, there, scope):
+            if model != seen:
+                yield f"{what} described is {shown(seen)}, in the model {shown(model)}"
     for number in sorted(set(at_last) & set(expected)):
         told = expected[number]
         skips = takeovers.ends(given) is not None
@@ -202,7 +208,7 @@ def held_for_good(at: Standing, outcome: Outcome) -> bool:
     """
     own = outcome.own
     waits = messages.Heartbeat | messages.LeaveGroup | messages.OffsetFetch
-    behind = own is not None and isinstance(own.request, waits)
+    behind = isinstance(own.request, waits) if own is not None else keeping.held(outcome)
     in_flight = at.former is not None and at.former.log.written > at.former.log.replicated
     return behind and in_flight and not outcome.fails
 
@@ -255,6 +261,22 @@ def _answer(
             yield "protocol", protocol_of(memory.core.assignor, scope), real.protocol
 
 
+def _described(
+    memory: Memory, now: Standing, real: DescribeAnswer, scope: Scope
+) -> Iterator[tuple[str, Any, Any]]:
+    """DescribeGroups tells the assignments, and by which protocol, of a group that is Stable."""
+    core, stable = memory.core, memory.core.phase == Phase.STABLE
+    members = {
+        now.name(me, id): partitions_of(seat.share, scope) if stable else frozenset()
+        for me, seats in enumerate(memory.seats)
+        for id, seat in seats
+        if seat.member
+    }
+    yield "state", States[core.phase], real.state
+    yield "protocol", protocol_of(core.assignor, scope) if stable else "", real.protocol
+    yield "members", members, {m.member: m.assigned or frozenset() for m in real.members}
+
+
 def _joined(
     told: Told, memory: Memory, now: Standing, real: JoinAnswer, scope: Scope, skips: bool
 ) -> Iterator[tuple[str, Any, Any]]:
@@ -296,6 +318,8 @@ def memory_differs(memory: Memory, at: Standing, real: Real | None, scope: Scope
     if memory.core.loading:
         if isinstance(real, ClassicMemory) or real is None or real.coordinator != "LOADING":
             yield f"the coordinator does not load, but remembers {type(real).__name__}"
+        elif real.timers:
+            yield f"timers is {shown(tuple(t.key for t in real.timers))}, in the model nothing"
         return
     if memory.kept is not None and real is not None:
         yield from keeping.offsets_differ(memory, real)

@@ -29,6 +29,7 @@ from groupcheck.oracles.kafka.commands import (
     AutoCommit,
     Command,
     CommitAppends,
+    DescribeGroups,
     FailOver,
     Fire,
     JoinGroup,
@@ -374,7 +375,7 @@ class Log:
             case Fire(timer=timer) if timer.startswith("append-"):
                 flying = tuple(write for write in flying if write.timer != timer)
                 return attrs.evolve(self, in_flight=flying)
-            case OffsetFetch(stable=False):
+            case OffsetFetch(stable=False) | DescribeGroups():
                 return self
             case Request() | Fire():
                 if not self.held:

@@ -42,10 +42,12 @@ class Row:
     @property
     def stays(self) -> bool:
         """Does the row leave the memory as it was? A timer that has fired is gone, even if the
-        model does not remember it.
+        model does not remember it; but a former coordinator's memory is not looked at.
         """
         unchanged = len(self.outcomes) == 1 and self.outcomes[0].after == self.before
-        return unchanged and (isinstance(self.given, Asks) or keeping.asks(self.given))
+        if isinstance(self.given, Asks):
+            return unchanged
+        return unchanged and (self.given.former or keeping.asks(self.given))
 
 
 LOOK, READ = Look(), ReadLog()

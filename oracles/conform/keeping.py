@@ -9,28 +9,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.former import FORMER, SENT_AWAY
 from groupcheck.model.protocol.classic.keeping import admin, commits
 from groupcheck.model.protocol.classic.keeping.kept import Kept
 from groupcheck.model.protocol.classic.keeping.transactions import write_marker
+from groupcheck.model.protocol.classic.moving import LOADING
 from groupcheck.model.protocol.codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
     GROUP_ID_NOT_FOUND,
     GROUP_SUBSCRIBED_TO_TOPIC,
     NON_EMPTY_GROUP,
     NONE,
+    NOT_COORDINATOR,
+    NOT_LEADER_OR_FOLLOWER,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
-from groupcheck.oracles.conform.rows import ENDS_TXN
+from groupcheck.oracles.conform.row import ENDS_TXN, Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.kafka import commands
 from groupcheck.oracles.kafka.commands import Command, Fire
 from groupcheck.oracles.kafka.memory import Memory as Real
 
 TOPIC, OTHER = "t", "h"
+DESCRIBES, SWEEPS = "describe_groups", admin.expire_offsets.name
+NOT_LEADER = "not_leader"  # the label of its answer where it cannot append
 SWEEP = "expire-group-metadata"
 RETENTION_MS = 8 * 24 * 3_600_000  # more than offsets.retention.minutes
 COMMITS = (messages.OffsetCommit, messages.TxnOffsetCommit)
 # Outcome -> the code of its answer.
-CODES = {
+_CODES = {
+    f"{DESCRIBES}:told": NONE,
+    f"{DESCRIBES}:no_group": GROUP_ID_NOT_FOUND,
     f"{admin.reset_offsets.name}:accepted": NONE,
     f"{admin.reset_offsets.name}:refused": UNKNOWN_MEMBER_ID,
     f"{admin.delete_offsets.name}:deleted": NONE,
@@ -47,12 +55,19 @@ CODES = {
         NONE,
     ),
 }
+_REQUESTS = {DESCRIBES, *ENDS_TXN, *(r.name for r in admin.ADMIN_RULES)} - {SWEEPS}
+REFUSED = {f"{name}:{LOADING}": COORDINATOR_LOAD_IN_PROGRESS for name in _REQUESTS} | {
+    f"{FORMER}{name}:{SENT_AWAY}": NOT_COORDINATOR for name in _REQUESTS
+}
+REFUSED |= {f"{FORMER}{name}:{NOT_LEADER}": NOT_LEADER_OR_FOLLOWER for name in ENDS_TXN}
+CODES = {**_CODES, **{FORMER + name: code for name, code in _CODES.items()}, **REFUSED}
 # The request ends with an exception, which waits for nothing.
 PENDS = (
     f"{commits.txn_offset_commit.name}:accepted",
     f"{commits.txn_offset_commit.name}:anonymous",
 )
 FAILS = (f"{admin.reset_offsets.name}:refused", f"{admin.delete_offsets.name}:no_group")
+PAST = tuple(f"{DESCRIBES}:{label}" for label in ("told", "no_group"))  # answered past the log
 
 
 def creation(kept: Kept | None) -> tuple[Command, ...]:
@@ -65,6 +80,8 @@ def command(given: Fires) -> Command | None:
     if given.rule in ENDS_TXN:
         assert given.member is not None
         return commands.EndTxn(producer=given.member + 1, commit=ENDS_TXN[given.rule])
+    if given.rule == DESCRIBES:
+        return commands.DescribeGroups()
     match given.rule:
         case admin.reset_offsets.name:
             return commands.OffsetCommit(offsets={TOPIC: {0: 0}})
@@ -87,9 +104,24 @@ def code(outcome: Outcome) -> int | None:
     return CODES.get(outcome.rules[0]) if outcome.rules else None
 
 
+def code_of_other(before: Memory, outcome: Outcome) -> int:
+    """The code of the other group in the answer to DeleteGroups."""
+    assert before.kept is not None
+    usual = NONE if before.kept.other else GROUP_ID_NOT_FOUND
+    return REFUSED.get(outcome.rules[0], usual)
+
+
 def fails(outcome: Outcome) -> bool:
     """Does it end with an exception?"""
-    return bool(outcome.rules) and outcome.rules[0] in FAILS
+    return bool(outcome.rules) and (outcome.rules[0] in FAILS or outcome.rules[0] in REFUSED)
+
+
+def held(outcome: Outcome) -> bool:
+    """Would a former coordinator hold the answer back behind an append in flight?"""
+    name, _, label = (outcome.rules[0] if outcome.rules else "").partition(":")
+    if name == FORMER + admin.delete_groups.name:  # it asks for share groups first
+        return True
+    return name == FORMER + admin.delete_offsets.name and label in ("deleted", "subscribed")
 
 
 def waits_for_nothing(request: messages.Request) -> bool:
@@ -116,6 +148,8 @@ def appended(before: Memory, given: Input, outcome: Outcome) -> list[tuple[objec
     kept, rule = before.kept, outcome.rules[0] if outcome.rules else ""
     if kept is None:
         return None
+    if rule.startswith(FORMER) or rule in REFUSED:
+        return []
     name, _, label = rule.partition(":")
     gone: list[tuple[object, ...]] = (
         [("offset", None)] if kept.committed >= 0 or kept.pending else []

@@ -34,6 +34,10 @@ MOVES = frozenset({fail_over.name, LOWER_MAX_SIZE})
 COMMITTED = 2  # the offset that is committed before each row; commits go back and forth
 
 
+# Rules of inputs in place of `write_marker`: whether the transaction is committed.
+ENDS_TXN = {"end_txn:commit": True, "end_txn:abort": False}
+
+
 STRANGER = 50  # an id that the coordinator does not know (any more)
 
 
@@ -63,6 +67,8 @@ class Fires:
     id: int | None = None
     # How a fail-over begins, where it takes its phases.
     way: Way | None = None
+    # It comes to the broker that was the coordinator before.
+    former: bool = False
 
 
 Input = Asks | Fires
@@ -117,6 +123,11 @@ class Memory:
             waiting = (_link(self.former, seats) for seats in self.former_seats)
             return tuple(attrs.evolve(link, stale=True) for link in waiting)
         return tuple(_link(self.core, seats) for seats in self.seats)
+
+    @property
+    def waiting(self) -> tuple[Waiter, ...]:
+        """Who waits over them."""
+        return tuple(Waiter(me, parked=True) for me, link in enumerate(self.links) if link.parked)
 
 
 def _link(core: Core, seats: Seats) -> Link:

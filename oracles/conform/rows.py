@@ -77,9 +77,11 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
     TxnOffsetCommit,
 )
+from groupcheck.oracles.conform import elsewhere
 from groupcheck.oracles.conform.row import (
     CHANGED,
     COMMITTED,
+    ENDS_TXN,
     LOWER_MAX_SIZE,
     MOVES,
     STRANGER,
@@ -111,9 +113,7 @@ OF_THE_GROUP = MOVES | frozenset(
         former_learns,
     )
 )
-# Rules of inputs in place of `write_marker`: whether the transaction is committed.
-ENDS_TXN = {"end_txn:commit": True, "end_txn:abort": False}
-TXN_COMMITTED = 2  # what transactions commit; members commit less
+TXN_COMMITTED = 2  # what transactions of the first process commit; members commit less
 
 
 def _stale(memory: Memory, given: Input) -> bool:
@@ -168,8 +168,11 @@ class Rows:
                     yield Asks(me, request)
                 yield from self._relisted(me, memory.seats[me])
             yield from self._asks_former(me, memory)
+        yield from elsewhere.inputs(memory, self.scope)
         yield from self._of_offsets(memory)
         yield from self.armed(memory)
+        if memory.core.loading:
+            return
         for instance in self._see.ordinary:
             name = instance.rule.name
             sweeps = name == expire_offsets.name and memory.kept is not None and memory.kept.other
@@ -179,13 +182,14 @@ class Rows:
 
     def _of_offsets(self, memory: Memory) -> Iterator[Input]:
         """Fetches, and the ends of transactions. A fetch that is not stable sees no commit in
-        flight, which the model does not know: it is left out where commits may be in flight.
+        flight, which the model does not know: it is left out where commits may be in flight,
+        behind a plan or because an append may fail.
         """
         yield from (Asks(0, request) for request in self._fetches(0, memory))
         if memory.kept is not None and self.scope.records:
-            if not self.scope.has("append_failure"):
+            if not self.scope.has("append_failure") and not memory.core.appending:
                 yield Asks(0, OffsetFetch(stable=False))
-            for me, txn in enumerate(memory.txns):
+            for me, txn in enumerate(() if memory.core.loading else memory.txns):
                 if not txn.idle and self._writes(memory):
                     yield from (Fires(rule, me) for rule in ENDS_TXN)
 
@@ -290,24 +294,22 @@ class Rows:
                 yield Heartbeat(id, generation)
                 if memory.kept is None or self._writes(memory):
                     yield OffsetCommit(id, generation, COMMITTED - 1)
-                if self._transacts(me, memory):
-                    yield TxnOffsetCommit(id, generation, TXN_COMMITTED)
+                if self._transacts(memory):
+                    yield TxnOffsetCommit(id, generation, TXN_COMMITTED + me)
             if seat is not None and seat.member and memory.kept is None:
                 yield OffsetCommit(id, core.generation, COMMITTED + 1)
             yield LeaveGroup(id)
-        yield from self._produces(me, memory)
+        if self.scope.members == 1 or getattr(self.scope, "commits", "") == "anonymous":
+            yield from self._produces(me, memory)
 
     def _produces(self, me: int, memory: Memory) -> Iterator[Request]:
         """What a producer commits that knows of no member."""
-        if self._transacts(me, memory):
+        if self._transacts(memory):
             yield TxnOffsetCommit(NO_ID, NO_GENERATION, TXN_COMMITTED + me)
 
-    def _transacts(self, me: int, memory: Memory) -> bool:
-        """Does the process commit in transactions? With several members of a group only the first
-        one does: each more of them would make seven times as many memories.
-        """
-        produces = me == 0 or self._only_produces(me)
-        return produces and self._writes(memory) and getattr(self.scope, "transactional", False)
+    def _transacts(self, memory: Memory) -> bool:
+        """Are there commits in transactions?"""
+        return self._writes(memory) and getattr(self.scope, "transactional", False)
 
     def _only_produces(self, me: int) -> bool:
         """Is the process a producer that is no member? So are all but the first one where
@@ -349,7 +351,8 @@ class Rows:
         timer is armed.
         """
         found: dict[Outcome, None] = {}
-        for reaction in self._reactions(memory, given):
+        ruled = isinstance(given, Asks) or elsewhere.is_ruled(given)
+        for reaction in self._reactions(memory, given) if ruled else ():
             told = [Told(me, answer, True) for me, answer in reaction.told]
             if reaction.own is not None:
                 assert isinstance(given, Asks)
@@ -361,10 +364,10 @@ class Rows:
             waiting = tuple(waiter for waiter, orphaned in parked if not orphaned)
             gone = tuple(waiter for waiter, orphaned in parked if orphaned)
             found[Outcome(reaction.rules, tuple(told), after, stored, waiting, gone)] = None
+        if not found and isinstance(given, Fires) and elsewhere.concerns(memory, given):
+            return (elsewhere.outcome(memory, given, self.outcomes),)
         if not found and (isinstance(given, Asks) or given in self.armed(memory)):
-            still = enumerate(memory.links)
-            waiting = tuple(Waiter(me, parked=True) for me, link in still if link.parked)
-            found[Outcome((), (), memory, waiting=waiting)] = None
+            found[Outcome((), (), memory, waiting=memory.waiting)] = None
         return tuple(found)
 
     def _parked(self, given: Input, reaction: Reaction) -> Iterator[tuple[Waiter, bool]]:

@@ -70,6 +70,8 @@ def move(
         prelude = (FailAppends(),)
     if isinstance(given, Fires):
         outside = keeping.command(given)
+        if outside and given.former:
+            outside = attrs.evolve(outside, broker=phases.former(at.commands))
         asks = isinstance(outside, commands.Request)
         asked = len(at.commands) + len(prelude) + 1 if asks else 0
         fired = (outside,) if outside else _fires(at, before, given, scope)

@@ -31,7 +31,8 @@ Left out, because it is the same as something else to the group:
 
 - A load that fails, or is interrupted by another move: the log is the same afterwards.
 - An administrator's request, or the end of a transaction, that reaches a coordinator while it
-  loads, or a former one: it is refused, and sent again.
+  loads, or a former one: it changes nothing and is sent again. (The rows of `conform offsets` say
+  what it is answered.)
 
 Left out, although it shows:
 

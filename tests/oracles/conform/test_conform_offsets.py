@@ -4,7 +4,7 @@ stand beside what an administrator asks, and transactions of two producers overl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,11 +14,15 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.keeping.admin import delete_offsets
+from groupcheck.model.protocol.classic.keeping.commits import txn_offset_commit
+from groupcheck.model.protocol.classic.keeping.transactions import write_marker
 from groupcheck.model.protocol.feature import extended, own, rebuilt
+from groupcheck.model.protocol.messages import JoinGroup, SyncGroup, TxnOffsetCommit
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.conformance import conform, rows_at
+from groupcheck.oracles.conform.jobs import Row
 from groupcheck.oracles.conform.ledger import Ledger
-from groupcheck.oracles.conform.row import Fires
+from groupcheck.oracles.conform.row import STRANGER, Asks, Fires, Memory
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.tour import Tour
 from groupcheck.oracles.kafka.driver import Driver
@@ -33,6 +37,8 @@ TWO_PRODUCERS: dict[str, Any] = {
     "faults": {},
     "settings": {"commits": "anonymous"},
 }
+
+TWO_MEMBERS: dict[str, str] = {"commits": "transactions", "two_step": "no"}
 
 
 def outside(fault: str) -> dict[str, Any]:
@@ -124,3 +130,65 @@ def test_the_rows_have_two_transactions_that_are_open(coordinator: Driver) -> No
         if agrees and isinstance(row.given, Fires) and row.given.rule in markers
     ]
     assert any(kept is not None and kept.pending == 2 for kept in ends)
+
+
+def leads_on(given: Asks, memory: Memory) -> bool:
+    """Is it the next request of a member, or a commit in a transaction of a Stable group?"""
+    core, request = memory.core, given.request
+    if isinstance(request, JoinGroup):
+        return core.phase <= Phase.PREPARING and not memory.seats[given.member].ids
+    now = request.id != STRANGER and getattr(request, "generation", None) == core.generation
+    commits = isinstance(request, TxnOffsetCommit) and core.phase == Phase.STABLE
+    return now and (commits or isinstance(request, SyncGroup))
+
+
+class OfTransactions(Tour):
+    """Follows a group until it is Stable, and executes what its members commit in transactions."""
+
+    def _enter(self, memory: Memory) -> Iterator[Row]:
+        for given in self._rows.inputs(memory):
+            if isinstance(given, Asks) and not leads_on(given, memory):
+                continue
+            outcomes = self._rows.outcomes(memory, given)
+            if outcomes:
+                self._waiting.update(dict.fromkeys(o.after for o in outcomes))
+                yield self._ledger.enter(memory, given, outcomes)
+
+
+def alone(txn_offset_commit: Rule) -> Rule:
+    """A commit in a transaction, which ends that of another member."""
+
+    def change(before: Any, label: str, after: Any, scope: Any) -> dict[str, Any]:
+        pending = min(after["offsets"].pending, 1)
+        return {**after, "offsets": but(after["offsets"], pending=pending)}
+
+    return extended(txn_offset_commit, change)
+
+
+def in_order(write_marker: Rule) -> Rule:
+    """The transaction that ends last counts, whatever was written last."""
+
+    def change(before: Any, label: str, after: Any, scope: Any) -> dict[str, Any]:
+        offset = before["txn"].offset if before["txn"].decided else before["offsets"].committed
+        return {**after, "offsets": but(after["offsets"], committed=offset, logged=offset)}
+
+    return extended(write_marker, change)
+
+
+@pytest.mark.parametrize("wrong", [None, alone, in_order])
+def test_two_members_have_transactions_that_are_open(
+    wrong: Callable[[Rule], Rule] | None, coordinator: Driver
+) -> None:
+    rows = rows_at("offsets", 2, 1, (), None, TWO_MEMBERS)[1]
+    if wrong is not None:
+        changed = write_marker if wrong is in_order else txn_offset_commit
+        spec = VARIANT.spec(rows.scope)
+        spec = rebuilt(spec, [wrong(own(spec, changed))])
+        rows = Rows(rows.scope, spec, VARIANT.coordinator)
+    ledger = Ledger(max_differences=1, lists=True)
+    OfTransactions(rows, coordinator, ledger).run()
+    assert bool(ledger.differing) == (wrong is not None)
+    if wrong is None:
+        before = [one.before for one in ledger.listed if one.before.kept is not None]
+        both = [m for m in before if m.kept is not None and m.kept.pending == 2]
+        assert any(m.core.phase == Phase.STABLE for m in both)

@@ -133,8 +133,12 @@ CONFORMED: tuple[Mapping[str, Any], ...] = (
     ASKED,
     {**ASKED, "settings": IN_TRANSACTIONS},
     {**ASKED, "faults": {"fail_over": 1, "session_timeout": 1}, "settings": IN_TRANSACTIONS},
-    ROWS_IN_PHASES,
-    {**ROWS_IN_PHASES, "settings": {"phases": "yes", **IN_TRANSACTIONS}},
+    {**ROWS_IN_PHASES, "faults": dict.fromkeys(OUTSIDE, 1)},
+    {
+        **ROWS_IN_PHASES,
+        "faults": dict.fromkeys(OUTSIDE, 1),
+        "settings": {"phases": "yes", **IN_TRANSACTIONS},
+    },
     {
         **ASKED,
         "faults": dict.fromkeys((*OUTSIDE, "session_timeout"), 1),
