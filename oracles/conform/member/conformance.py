@@ -11,15 +11,17 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import Spec, UserError
+from groupcheck.model.protocol.classic.client_faults import late_commit
 from groupcheck.model.protocol.classic.keeping.scope import KeepingScope
-from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, COMMIT_STYLES, SYNC, Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load, names
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.member.application import ApplicationRows
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
-from groupcheck.oracles.conform.member.changing import Changing, ChangingRow
+from groupcheck.oracles.conform.member.changing import Changing
+from groupcheck.oracles.conform.member.commit_styles import StyledRows
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
 from groupcheck.oracles.conform.member.keeping_rows import KeepingRows, KeepingSteps
 from groupcheck.oracles.conform.member.moves import Seen
@@ -27,15 +29,17 @@ from groupcheck.oracles.conform.member.promises import PROMISES, Finding
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.shown import kind_of, row_shown, transcript
 from groupcheck.oracles.conform.member.tour import (
+    AnyRow,
     ChangingTour,
     Counts,
     Difference,
     Row,
+    StyledTour,
     Tour,
     Touring,
 )
 from groupcheck.oracles.conform.shown import scope_shown
-from groupcheck.oracles.explain.subject import subject, variant_named
+from groupcheck.oracles.explain.subject import mutation_named, one_of, subject, variant_named
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 
@@ -45,7 +49,8 @@ if TYPE_CHECKING:
 MAX_DIFFERENCES = 20
 CHANGES = ("topics", "subscriptions")  # fields of a scope that its changing rows depend on
 HOW = ("members", "partitions", "atomic_complete")  # fields that do not make another kind of member
-AnyRows = Rows | Changing
+STYLE = "commit_style"
+AnyRows = Rows | Changing | StyledRows
 AnyTour = Touring[Any, Any, Any]
 ANY = 9  # of each fault: more than one step can spend
 
@@ -81,7 +86,7 @@ class MemberConformance:
         return [*(d for tour in self.tours for d in tour.differences), *self.misfits]
 
     @property
-    def listed(self) -> list[tuple[Row | ChangingRow, bool | None]]:
+    def listed(self) -> list[tuple[AnyRow, bool | None]]:
         """Every row, if asked for, and whether it agrees; None if it was not executed."""
         return [row for tour in self.tours for row in tour.listed]
 
@@ -293,6 +298,8 @@ def toured(rows: AnyRows, *options: Any) -> AnyTour:
     """The tour of such rows. `options`: the fields of a tour, in their order."""
     if isinstance(rows, Changing):
         return ChangingTour(rows, *options)
+    if isinstance(rows, StyledRows):
+        return StyledTour(rows, *options)
     return Tour(rows, *options)
 
 
@@ -309,11 +316,14 @@ def beside(tour: Tour, misfits: Iterable[Misfit]) -> Iterator[Difference]:
 def every_row(
     variant: str, generations: int | None, mutation: str | None, settings: Mapping[str, str]
 ) -> list[AnyRows]:
-    """All rows of the variant's members: with a subscription and topics that stay as they are, and
-    with changing ones.
+    """All rows of the variant's members: with a subscription and topics that stay as they are, with
+    changing ones, and those of the styles of commits; only the last if `settings` name a style.
     """
+    styles = styles_of(variant, generations, mutation, settings)
+    if STYLE in settings:
+        return [*styles]
     changing = changing_of(variant, generations, mutation, settings)
-    return [*rows_of(variant, generations, mutation, settings), *changing]
+    return [*rows_of(variant, generations, mutation, settings), *changing, *styles]
 
 
 def rows_of(
@@ -323,12 +333,6 @@ def rows_of(
     perhaps with a mutation.
     """
     about = executable(variant)
-    if "commit_style" in settings:
-        raise UserError(
-            "a member that is taken out of its group polls at any time, whatever its commit_style",
-            where="--set",
-            do="leave it out",
-        )
     fields: dict[str, Any] = {
         "generations": about.member_generations if generations is None else generations,
         "records": 1,
@@ -367,6 +371,35 @@ def rows_of(
             here = attrs.evolve(scope, autocommit=autocommit)
             spec = _mutated(about, here, chosen.mutation)
             found.append(_kind_of_rows(here)(here, spec, _in_words(kind) if len(kinds) > 1 else ""))
+    return found
+
+
+def styles_of(
+    variant: str, generations: int | None, mutation: str | None, settings: Mapping[str, str]
+) -> list[StyledRows]:
+    """The rows of each style of commits, for each kind of member that the variant has: one
+    generation and one partition, unless more are asked for. None for a variant without styles.
+    """
+    about, asked = executable(variant), settings.get(STYLE)
+    without = about.scope_type.NO_STYLES
+    if asked is not None and without:
+        raise UserError(f"there is no commit_style here: {without}", where=f"--set {STYLE}")
+    if without:
+        return []
+    given = {name: text for name, text in settings.items() if name != STYLE}
+    if any("partitions" in kind for kind in about.member_scopes):
+        given = {"partitions": "1", **given}
+    if asked is not None and asked not in COMMIT_STYLES:
+        raise one_of(STYLE, asked, COMMIT_STYLES)
+    found: list[StyledRows] = []
+    bug = mutation_named(mutation) if mutation else None
+    for model in rows_of(variant, generations or 1, None, given):
+        for style in (AUTO,) if model.scope.autocommit else (SYNC, ASYNC):
+            if asked in (None, style):
+                scope = model.spec.scope
+                chosen = tuple(f for f in scope.faults if f[0] != late_commit.name)
+                scope = attrs.evolve(scope, commit_style=style, faults=chosen)
+                found.append(StyledRows(model, _mutated(about, scope, bug)))
     return found
 
 
