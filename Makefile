@@ -71,6 +71,12 @@ nightly: $(READY) ## what takes hours: random schedules and specs, kills, limits
 	@$(RUN)/groupcheck conform offsets --side member
 	@$(RUN)/groupcheck conform offsets --side member --kafka 4.0.0
 	@$(RUN)/groupcheck conform cooperative_callbacks --side member
+	@for style in auto sync async; do for variant in static_membership static_triggers; do \
+		$(RUN)/groupcheck conform $$variant --side member --set commit_style=$$style || exit 1; \
+	done; done
+	@for style in auto sync async; do \
+		$(RUN)/groupcheck conform cooperative --side member --set commit_style=$$style \
+			--set partitions=2 || exit 1; done
 	@$(RUN)/groupcheck conform classic --whole --members 2 --schedules 3000 --seed 1
 	@$(RUN)/groupcheck conform classic --whole --members 4 --schedules 3000 --seed 2
 	@$(RUN)/groupcheck conform cooperative --whole --schedules 1000 --seed 3

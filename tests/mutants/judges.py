@@ -23,6 +23,7 @@ ANOTHER_SIZE = "another number of states"
 MOST_ROWS, MOST_STATES = 250_000, 200_000
 # Variants and generations of the member's rows.
 MEMBERS = (("classic", 1), ("classic", 2), ("cooperative", 1))
+OF_STYLES = 10_000  # more than the rows of the styles of commits
 SCHEDULES = 100  # of real members on a real coordinator
 ONE: dict[str, Any] = {"members": 1, "generations": 1}
 TWO: dict[str, Any] = {"members": 2, "generations": 1}
@@ -257,7 +258,7 @@ def member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
             kafka=driver.version,
             driver=driver,
             max_differences=1,
-            max_rows=None if its is None else sum(map(most_rows, its)),
+            max_rows=None if its is None else sum(map(most_rows, its)) + OF_STYLES,
             generations=generations,
         )
         if found.verdict == "unknown":

@@ -46,13 +46,7 @@ from groupcheck.oracles.conform.member.moves import (
     name_of,
     setup_of,
 )
-from groupcheck.oracles.conform.member.parts import (
-    CODES,
-    LOST,
-    Failed,
-    Input,
-    Memory,
-)
+from groupcheck.oracles.conform.member.parts import CODES, LOST, Failed, Input, Memory
 from groupcheck.oracles.conform.member.parts import Does as Happens
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.kafka.client import committed
@@ -125,7 +119,7 @@ class StyleRow:
         return f"close, commit_style {self.style}" if self.closes else CALLS[self.style]
 
     @property
-    def told(self) -> str:
+    def given(self) -> str:
         """What happens, in a line."""
         codes = ["the connection breaks" if c == BROKEN else f"answer {c}" for c in self.answers]
         return ": ".join([self.kind, *([", then ".join(codes)] if codes else [])])
@@ -176,7 +170,7 @@ class StyledRows(Firing):
             return [f"it cannot be carried out: {seen.reason}"]
         real, model = attrs.asdict(did(row, seen), recurse=False), self.does(row)
         return [
-            f"{name}: {found!r}, the model {said!r}"
+            f"{name.replace('_', ' ')}: {found!r}, the model {said!r}"
             for name, found in real.items()
             if (said := getattr(model, name)) != found
         ]

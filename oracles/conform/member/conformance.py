@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, UserError
+from groupcheck.model.engine import Spec, SpecError, UserError
 from groupcheck.model.protocol.classic.client_faults import late_commit
 from groupcheck.model.protocol.classic.keeping.scope import KeepingScope
 from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, COMMIT_STYLES, SYNC, Scope
@@ -39,7 +39,7 @@ from groupcheck.oracles.conform.member.tour import (
     Touring,
 )
 from groupcheck.oracles.conform.shown import scope_shown
-from groupcheck.oracles.explain.subject import mutation_named, one_of, subject, variant_named
+from groupcheck.oracles.explain.subject import one_of, subject, variant_named
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 
@@ -127,6 +127,7 @@ class MemberConformance:
                 {
                     "member": tour.rows.kind,
                     "autocommit": scope.autocommit,
+                    "commit_style": scope.commit_style,
                     "records": scope.records,
                     "rows": tour.counts.rows,
                     "memories": tour.counts.memories,
@@ -358,15 +359,16 @@ def rows_of(
             settings=settings,
             **mine,
         )
-        scope = attrs.evolve(chosen.spec.scope, atomic_complete=False)
+        scope = chosen.spec.scope
         if not scope.records:
             raise UserError("records is 0: the member's rows need one", where="--set")
-        if scope.phases:
+        if scope.phases and "phases" in settings:
             raise UserError(
                 "the member's rows are the same whoever answers, so they know no phases",
                 where="--set phases",
                 do="leave it out, or leave out --side member",
             )
+        scope = attrs.evolve(scope, atomic_complete=False, phases=None, commit_style=None)
         for autocommit in [scope.autocommit] if "autocommit" in settings else [True, False]:
             here = attrs.evolve(scope, autocommit=autocommit)
             spec = _mutated(about, here, chosen.mutation)
@@ -392,14 +394,25 @@ def styles_of(
     if asked is not None and asked not in COMMIT_STYLES:
         raise one_of(STYLE, asked, COMMIT_STYLES)
     found: list[StyledRows] = []
-    bug = mutation_named(mutation) if mutation else None
+    bug = subject(variant, mutation=mutation).mutation
     for model in rows_of(variant, generations or 1, None, given):
         for style in (AUTO,) if model.scope.autocommit else (SYNC, ASYNC):
             if asked in (None, style):
                 scope = model.spec.scope
                 chosen = tuple(f for f in scope.faults if f[0] != late_commit.name)
                 scope = attrs.evolve(scope, commit_style=style, faults=chosen)
-                found.append(StyledRows(model, _mutated(about, scope, bug)))
+                try:
+                    spec = _mutated(about, scope, bug)
+                except SpecError:  # the style has a rule of its own there
+                    if asked:
+                        raise
+                    continue
+                found.append(StyledRows(model, spec))
+    if asked and not found:
+        poll = "commits" if asked == AUTO else "does not commit"
+        raise UserError(
+            f"commit_style {asked} {poll} in poll", where="--set autocommit", do="leave it out"
+        )
     return found
 
 

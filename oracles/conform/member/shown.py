@@ -41,7 +41,7 @@ def row_shown(row: AnyRow) -> tuple[str, str]:
     if isinstance(row, ChangingRow):
         return changing_shown.row_shown(row)
     if isinstance(row, StyleRow):
-        return row.told, memory_shown(row.before)
+        return row.given, memory_shown(row.before)
     return input_shown(row.before, row.given), memory_shown(row.before)
 
 
