@@ -348,30 +348,30 @@ def rows_of(
             do="leave it out, or leave out --side member",
         )
     found: list[Rows] = []
+    bug, shown_at = _bug(variant, mutation)
     # A setting may make two kinds the same.
     kinds = {_unset(kind, settings): None for kind in about.member_scopes}
     for kind in map(dict, kinds):
         mine = dict(_unset(fields | kind, settings))
         chosen = subject(
             variant,
-            mutation=mutation,
+            mutation=shown_at,
             faults=dict.fromkeys(about.faults, ANY),
             settings=settings,
             **mine,
         )
-        scope = chosen.spec.scope
+        scope = attrs.evolve(chosen.spec.scope, atomic_complete=False)
         if not scope.records:
             raise UserError("records is 0: the member's rows need one", where="--set")
-        if scope.phases and "phases" in settings:
+        if scope.phases:
             raise UserError(
                 "the member's rows are the same whoever answers, so they know no phases",
                 where="--set phases",
                 do="leave it out, or leave out --side member",
             )
-        scope = attrs.evolve(scope, atomic_complete=False, phases=None, commit_style=None)
         for autocommit in [scope.autocommit] if "autocommit" in settings else [True, False]:
             here = attrs.evolve(scope, autocommit=autocommit)
-            spec = _mutated(about, here, chosen.mutation)
+            spec = _mutated(about, here, bug)
             found.append(_kind_of_rows(here)(here, spec, _in_words(kind) if len(kinds) > 1 else ""))
     return found
 
@@ -394,13 +394,12 @@ def styles_of(
     if asked is not None and asked not in COMMIT_STYLES:
         raise one_of(STYLE, asked, COMMIT_STYLES)
     found: list[StyledRows] = []
-    bug = subject(variant, mutation=mutation).mutation
+    bug, _ = _bug(variant, mutation)
     for model in rows_of(variant, generations or 1, None, given):
+        faults = tuple(f for f in model.spec.scope.faults if f[0] != late_commit.name)
         for style in (AUTO,) if model.scope.autocommit else (SYNC, ASYNC):
             if asked in (None, style):
-                scope = model.spec.scope
-                chosen = tuple(f for f in scope.faults if f[0] != late_commit.name)
-                scope = attrs.evolve(scope, commit_style=style, faults=chosen)
+                scope = attrs.evolve(model.spec.scope, commit_style=style, faults=faults)
                 try:
                     spec = _mutated(about, scope, bug)
                 except SpecError:  # the style has a rule of its own there
@@ -435,13 +434,14 @@ def changing_of(
     about = executable(variant)
     if settings.get("autocommit") in ("yes", "true"):
         return []
+    bug, shown_at = _bug(variant, mutation)
     given = {name: settings[name] for name in CHANGES if name in settings}
     found: list[Changing] = []
     for kind in about.member_changing[:1] if given else about.member_changing:
         fields = {**about.member_changing[0], **given} if given else kind
         chosen = subject(
             variant,
-            mutation=mutation,
+            mutation=shown_at,
             faults={"subscribe": ANY},
             **{
                 "members": 1,
@@ -453,8 +453,15 @@ def changing_of(
             },
         )
         scope = chosen.spec.scope
-        found.append(Changing(_mutated(about, scope, chosen.mutation), _in_words(fields)))
+        found.append(Changing(_mutated(about, scope, bug), _in_words(fields)))
     return found
+
+
+def _bug(variant: str, mutation: str | None) -> tuple[Mutation | None, str | None]:
+    """The mutation; and its id if its scope bounds the rows, unless that has a style."""
+    kind = executable(variant).member_scopes[0]
+    bug = subject(variant, mutation=mutation, **kind).mutation if mutation else None
+    return bug, None if bug and STYLE in bug.scope else mutation
 
 
 def _unset(kind: Mapping[str, Any], settings: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:

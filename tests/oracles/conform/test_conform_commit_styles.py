@@ -135,6 +135,13 @@ def test_a_known_bug_of_a_style_is_noticed(bug: str, coordinator: Driver) -> Non
     assert differing(BUGS[bug], mutation(bug).apply(healthy(BUGS[bug]).spec))
 
 
+def test_a_bug_of_a_style_is_put_into_the_rules_of_other_variants() -> None:
+    """Its scope has one member, twins are two."""
+    (found,) = styles_of("twins", None, "commit_sync_gives_up", {"commit_style": "sync"})
+    (usual,) = styled(SYNC, "twins")
+    assert any(found.does(row) != usual.does(row) for row in usual.rows())
+
+
 # -- the command
 
 
