@@ -36,6 +36,7 @@ def scope_shown(scope: Scope, faults: tuple[str, ...]) -> dict[str, Any]:
         "protocols": scope.protocols,
         **({"commits": scope.commits} if isinstance(scope, KeepingScope) else {}),
         **({"phases": True} if scope.phases else {}),
+        **({"commit_style": scope.commit_style} if scope.commit_style else {}),
         **({name: getattr(scope, name) for name in TOPICAL} if topical else {}),
     }
 

@@ -23,6 +23,7 @@ ANOTHER_SIZE = "another number of states"
 MOST_ROWS, MOST_STATES = 250_000, 200_000
 # Variants and generations of the member's rows.
 MEMBERS = (("classic", 1), ("classic", 2), ("cooperative", 1))
+OF_STYLES = 10_000  # more than the rows of the styles of commits
 SCHEDULES = 100  # of real members on a real coordinator
 ONE: dict[str, Any] = {"members": 1, "generations": 1}
 TWO: dict[str, Any] = {"members": 2, "generations": 1}
@@ -115,7 +116,7 @@ def tables_of_member(
     """Digests of the rows of these members, with so many generations. `usual`: those of the
     original.
     """
-    from groupcheck.oracles.conform.member.conformance import rows_of
+    from groupcheck.oracles.conform.member.every_row import rows_of
 
     some = [found for variant, n in which for found in rows_of(variant, n, None, {})]
     before = [None] * len(some) if usual is None else usual
@@ -240,7 +241,8 @@ def member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     of the group's model, which the command compares with the rows at the end, take little time and
     are compared first.
     """
-    from groupcheck.oracles.conform.member.conformance import conform_member, rows_of
+    from groupcheck.oracles.conform.member.conformance import conform_member
+    from groupcheck.oracles.conform.member.every_row import rows_of
     from groupcheck.oracles.conform.member.group_steps import GroupSteps
 
     tables: list[list[Told]] = []
@@ -257,7 +259,7 @@ def member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
             kafka=driver.version,
             driver=driver,
             max_differences=1,
-            max_rows=None if its is None else sum(map(most_rows, its)),
+            max_rows=None if its is None else sum(map(most_rows, its)) + OF_STYLES,
             generations=generations,
         )
         if found.verdict == "unknown":

@@ -182,17 +182,29 @@ def facts(result: MemberConformance) -> list[tuple[str, str]]:
     rate = f", {c.executed / result.seconds:,.0f} rows/s" if result.seconds else ""
     excused = [f"{n:,} {name}" for name, n in result.excused.items()]
     steps = result.document()["group_steps"]
+    styles = _styles(result)
     return [
         ("scope", f"{', '.join(bounds)}; commits in poll {' and '.join(ways)}"),
         *([("members", "; ".join(kinds))] if kinds else []),
         ("rows", f"{c.rows:,} (memory, input), of {c.memories:,} memories"),
         ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {c.differing:,}"),
+        *([("styles", styles)] if styles else []),
         ("again", f"{c.again:,} from {c.real_memories - c.memories:,} more real memories"),
         ("steps", f"{steps['compared']:,} of the group's model, of {steps['states']:,} states"),
         *([("never fired", ", ".join(result.unfired))] if result.unfired else []),
         ("beyond the model", "; ".join(excused) or "no row"),
         ("commands", f"{c.commands:,}, {result.seconds:.1f} s{rate}"),
     ]
+
+
+def _styles(result: MemberConformance) -> str:
+    """How many of the rows are those of each style of commits."""
+    rows: dict[str, int] = {}
+    for scope, tour in zip(result.scopes, result.tours, strict=True):
+        if style := scope.commit_style:
+            rows[style] = rows.get(style, 0) + tour.counts.rows
+    each = [f"{count:,} of commit_style {style}" for style, count in rows.items()]
+    return ", ".join(each)
 
 
 def _difference(k: int, d: Any) -> Group:

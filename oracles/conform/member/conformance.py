@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, UserError
-from groupcheck.model.protocol.classic.keeping.scope import KeepingScope
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.variant import Variant
-from groupcheck.model.variants import load, names
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.abstractions import ABSTRACTIONS
-from groupcheck.oracles.conform.member.application import ApplicationRows
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
 from groupcheck.oracles.conform.member.callback_steps import CallbackSteps
-from groupcheck.oracles.conform.member.changing import Changing, ChangingRow
+from groupcheck.oracles.conform.member.changing import Changing
+from groupcheck.oracles.conform.member.commit_styles import StyledRows
+from groupcheck.oracles.conform.member.every_row import AnyRows, every_row
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
 from groupcheck.oracles.conform.member.keeping_rows import KeepingRows, KeepingSteps
 from groupcheck.oracles.conform.member.moves import Seen
@@ -28,27 +25,25 @@ from groupcheck.oracles.conform.member.promises import PROMISES, Finding
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.shown import kind_of, row_shown, transcript
 from groupcheck.oracles.conform.member.tour import (
+    AnyRow,
     ChangingTour,
     Counts,
     Difference,
     Row,
+    StyledTour,
     Tour,
     Touring,
 )
 from groupcheck.oracles.conform.shown import scope_shown
-from groupcheck.oracles.explain.subject import subject, variant_named
+from groupcheck.oracles.explain.subject import variant_named
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 
 if TYPE_CHECKING:
-    from groupcheck.model.mutations import Mutation
+    pass
 
 MAX_DIFFERENCES = 20
-CHANGES = ("topics", "subscriptions")  # fields of a scope that its changing rows depend on
-HOW = ("members", "partitions", "atomic_complete")  # fields that do not make another kind of member
-AnyRows = Rows | Changing
 AnyTour = Touring[Any, Any, Any]
-ANY = 9  # of each fault: more than one step can spend
 
 
 @frozen
@@ -82,7 +77,7 @@ class MemberConformance:
         return [*(d for tour in self.tours for d in tour.differences), *self.misfits]
 
     @property
-    def listed(self) -> list[tuple[Row | ChangingRow, bool | None]]:
+    def listed(self) -> list[tuple[AnyRow, bool | None]]:
         """Every row, if asked for, and whether it agrees; None if it was not executed."""
         return [row for tour in self.tours for row in tour.listed]
 
@@ -123,6 +118,7 @@ class MemberConformance:
                 {
                     "member": tour.rows.kind,
                     "autocommit": scope.autocommit,
+                    "commit_style": scope.commit_style,
                     "records": scope.records,
                     "rows": tour.counts.rows,
                     "memories": tour.counts.memories,
@@ -249,8 +245,8 @@ def conform_member(
     """Executes every row of the variant's member on the Java client of that Kafka version.
 
     `findings`: the promises of the real member are checked after each row. `lists`: the result
-    lists its rows. `settings`:
-    `partitions`, `records` or `autocommit` of the scope, as text. Raises `UserError` for a name
+    lists its rows. `settings`: fields of the scope as text, such as `partitions` or `commit_style`.
+    Raises `UserError` for a name
     that does not exist, and where there is no JDK.
     """
     found = every_row(variant, generations, mutation, settings or {})
@@ -294,6 +290,8 @@ def toured(rows: AnyRows, *options: Any) -> AnyTour:
     """The tour of such rows. `options`: the fields of a tour, in their order."""
     if isinstance(rows, Changing):
         return ChangingTour(rows, *options)
+    if isinstance(rows, StyledRows):
+        return StyledTour(rows, *options)
     return Tour(rows, *options)
 
 
@@ -307,143 +305,7 @@ def beside(tour: Tour, misfits: Iterable[Misfit]) -> Iterator[Difference]:
         yield Difference(row, (f"in the group's model: {misfit.what}",), seen)
 
 
-def every_row(
-    variant: str, generations: int | None, mutation: str | None, settings: Mapping[str, str]
-) -> list[AnyRows]:
-    """All rows of the variant's members: with a subscription and topics that stay as they are, and
-    with changing ones.
-    """
-    changing = changing_of(variant, generations, mutation, settings)
-    return [*rows_of(variant, generations, mutation, settings), *changing]
-
-
-def rows_of(
-    variant: str, generations: int | None, mutation: str | None, settings: Mapping[str, str]
-) -> list[Rows]:
-    """The rows of each kind of member that the variant has, with commits in poll and without,
-    perhaps with a mutation.
-    """
-    about = executable(variant)
-    if "commit_style" in settings:
-        raise UserError(
-            "a member that is taken out of its group polls at any time, whatever its commit_style",
-            where="--set",
-            do="leave it out",
-        )
-    fields: dict[str, Any] = {
-        "generations": about.member_generations if generations is None else generations,
-        "records": 1,
-        "assignor": next(iter(about.assignors)),  # no rule of the member's asks for it
-    }
-    if about.member_changing:
-        settings = {name: text for name, text in settings.items() if name not in CHANGES}
-    if settings.get("commits", "consumer") != "consumer":
-        raise UserError(
-            "commits in transactions are the producer's, of which no row is executed",
-            where="--set commits",
-            do="leave it out, or leave out --side member",
-        )
-    found: list[Rows] = []
-    # A setting may make two kinds the same.
-    kinds = {_unset(kind, settings): None for kind in about.member_scopes}
-    for kind in map(dict, kinds):
-        mine = dict(_unset(fields | kind, settings))
-        chosen = subject(
-            variant,
-            mutation=mutation,
-            faults=dict.fromkeys(about.faults, ANY),
-            settings=settings,
-            **mine,
-        )
-        scope = attrs.evolve(chosen.spec.scope, atomic_complete=False)
-        if not scope.records:
-            raise UserError("records is 0: the member's rows need one", where="--set")
-        if scope.phases:
-            raise UserError(
-                "the member's rows are the same whoever answers, so they know no phases",
-                where="--set phases",
-                do="leave it out, or leave out --side member",
-            )
-        for autocommit in [scope.autocommit] if "autocommit" in settings else [True, False]:
-            here = attrs.evolve(scope, autocommit=autocommit)
-            spec = _mutated(about, here, chosen.mutation)
-            found.append(_kind_of_rows(here)(here, spec, _in_words(kind) if len(kinds) > 1 else ""))
-    return found
-
-
-def _kind_of_rows(scope: Scope) -> type[Rows]:
-    if isinstance(scope, KeepingScope):
-        return KeepingRows
-    return CallbackRows if scope.callbacks else ApplicationRows
-
-
 def _steps_of(rows: Rows) -> type[GroupSteps]:
     if isinstance(rows, KeepingRows):
         return KeepingSteps
     return CallbackSteps if isinstance(rows, CallbackRows) else GroupSteps
-
-
-def changing_of(
-    variant: str, generations: int | None, mutation: str | None, settings: Mapping[str, str]
-) -> list[Changing]:
-    """The rows of a member whose subscription and topics change; none if the variant has none.
-    There are no commits in poll. `settings` that name topics or subscriptions replace the scopes.
-    """
-    about = executable(variant)
-    if settings.get("autocommit") in ("yes", "true"):
-        return []
-    given = {name: settings[name] for name in CHANGES if name in settings}
-    found: list[Changing] = []
-    for kind in about.member_changing[:1] if given else about.member_changing:
-        fields = {**about.member_changing[0], **given} if given else kind
-        chosen = subject(
-            variant,
-            mutation=mutation,
-            faults={"subscribe": ANY},
-            **{
-                "members": 1,
-                "generations": about.member_generations if generations is None else generations,
-                "records": 0,
-                "autocommit": False,
-                "assignor": "any",
-                **fields,
-            },
-        )
-        scope = chosen.spec.scope
-        found.append(Changing(_mutated(about, scope, chosen.mutation), _in_words(fields)))
-    return found
-
-
-def _unset(kind: Mapping[str, Any], settings: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
-    """The fields of a kind of member that the settings leave as they are."""
-    return tuple((name, value) for name, value in kind.items() if name not in settings)
-
-
-def _in_words(kind: Mapping[str, Any]) -> str:
-    """`static members 1`: which of several kinds of members it is."""
-    told = {name: value for name, value in kind.items() if name not in HOW}
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in told.items())
-
-
-def _mutated(about: Variant, scope: Scope, mutation: Mutation | None) -> Spec:
-    spec = about.spec(scope)
-    if mutation is None:
-        return spec
-    strange = [name for name in mutation.rules if name in about.coordinator]
-    if strange:
-        raise UserError(
-            f"mutation {mutation.id} changes the coordinator ({strange[0]}), not the member",
-            do="choose one of the member's, or leave out --side member",
-        )
-    return mutation.apply(spec)
-
-
-def executable(name: str) -> Variant:
-    """The variant of this name. Raises `UserError` if no real member can be executed for it."""
-    variant = variant_named(name)
-    if not variant.real_member:
-        raise UserError(
-            f"no row executes the member of {name} on a real one: {variant.unreal_member}",
-            do="choose one of " + ", ".join(n for n in names() if load(n).real_member),
-        )
-    return variant

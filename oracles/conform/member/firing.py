@@ -56,14 +56,19 @@ class Firing:
         orphaned: bool = False,
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """The outcomes of the spec's rule of this name, each with the slots afterwards."""
-        mine = self._rules[rule.name]
         slots = {
-            **self.others,
             "client": dirty(m.client),
             "link": Link(parked=parked, orphaned=orphaned, answer=answer),
             "offsets": but(self.others["offsets"], committed=offset),
-            "budget": self.scope.budget,
         }
+        yield from self.fires(rule, slots)
+
+    def fires(self, rule: Rule, given: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The outcomes of the spec's rule of this name, each with the slots afterwards. `given`:
+        the slots that are not as at the beginning.
+        """
+        mine = self._rules[rule.name]
+        slots = {**self.others, "budget": self.scope.budget, **given}
         for name, values in self._see.call(
             self._see.instance(mine.name, 0), tuple(slots[s] for s in mine.slots)
         ):

@@ -11,9 +11,10 @@ from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup, SyncGroup
 from groupcheck.oracles.conform.member import changing_shown
 from groupcheck.oracles.conform.member.changing import ChangingRow
+from groupcheck.oracles.conform.member.commit_styles import StyleRow
 from groupcheck.oracles.conform.member.moves import name_of
 from groupcheck.oracles.conform.member.parts import During, Failed, Input, Memory
-from groupcheck.oracles.conform.member.tour import Difference, Row
+from groupcheck.oracles.conform.member.tour import AnyRow, Difference
 from groupcheck.oracles.kafka.client import Look, Thrown
 from groupcheck.oracles.kafka.client_commands import Command, as_json
 from groupcheck.oracles.kafka.schedule import Lost
@@ -22,10 +23,12 @@ from groupcheck.oracles.printable import printable
 FIELDS = attrs.fields(Client)
 
 
-def kind_of(row: Row | ChangingRow) -> str:
+def kind_of(row: AnyRow) -> str:
     """`SyncGroup` for an answer to a SyncGroup, else what happens."""
     if isinstance(row, ChangingRow):
         return changing_shown.kind_of(row)
+    if isinstance(row, StyleRow):
+        return row.kind
     given = row.given
     if given.does is not None:
         during = given.during != During.NOTHING
@@ -33,10 +36,12 @@ def kind_of(row: Row | ChangingRow) -> str:
     return type(row.before.flight[0].request).__name__
 
 
-def row_shown(row: Row | ChangingRow) -> tuple[str, str]:
+def row_shown(row: AnyRow) -> tuple[str, str]:
     """What happens, and what the member remembers before it, each in a line."""
     if isinstance(row, ChangingRow):
         return changing_shown.row_shown(row)
+    if isinstance(row, StyleRow):
+        return row.given, memory_shown(row.before)
     return input_shown(row.before, row.given), memory_shown(row.before)
 
 

@@ -12,6 +12,7 @@ from attrs import define, field, frozen
 from groupcheck.oracles.conform.member.abstractions import excuses
 from groupcheck.oracles.conform.member.changing import Changing, ChangingRow, Place, worlds_of
 from groupcheck.oracles.conform.member.changing import Memory as ChangingMemory
+from groupcheck.oracles.conform.member.commit_styles import StyledRows, StyleRow
 from groupcheck.oracles.conform.member.comparing import (
     LeftOver,
     before_differs,
@@ -54,11 +55,14 @@ class Row:
         return Probe(self.standing, move(self.before, self.given, self.outcome, assignor))
 
 
+AnyRow = Row | ChangingRow | StyleRow
+
+
 @frozen
 class Difference:
     """A row on which they differ, and what was seen of it."""
 
-    row: Row | ChangingRow
+    row: AnyRow
     what: tuple[str, ...]
     seen: Seen | Lost
 
@@ -83,7 +87,7 @@ class Counts:
 
 S = TypeVar("S")  # what gives the rows
 P = TypeVar("P")  # where the member is before its rows
-R = TypeVar("R", bound="Row | ChangingRow")
+R = TypeVar("R", bound="AnyRow")
 
 
 @define
@@ -112,7 +116,7 @@ class Touring(ABC, Generic[S, P, R]):
     excused: Counter[str] = field(factory=Counter)
     differences: list[Difference] = field(factory=list)
     # Every row, and whether it agrees; None if it was not executed.
-    listed: list[tuple[Row | ChangingRow, bool | None]] = field(factory=list)
+    listed: list[tuple[AnyRow, bool | None]] = field(factory=list)
     # A promise that is broken, and the shortest schedule that shows it.
     findings: dict[Finding, tuple[Row, Seen]] = field(factory=dict)
 
@@ -267,6 +271,32 @@ class ChangingTour(Touring[Changing, Place, ChangingRow]):
         self.counts.agreeing += 1
         self.fired.update(name for led in found for name in led.fired)
         return True
+
+
+@define
+class StyledTour(Touring[StyledRows, StyleRow, StyleRow]):
+    """The rows of a style of commits. They lead to no other rows."""
+
+    def _first(self) -> list[StyleRow]:
+        found = list(self.rows.rows())
+        self.counts.memories = self.counts.real_memories = len({row.before for row in found})
+        return found
+
+    def _count(self) -> None:
+        """`_first` has counted."""
+
+    def _reached(self, row: StyleRow, seen: Seen | Lost) -> Iterator[StyleRow]:
+        return iter(())
+
+    def _beyond(self, place: StyleRow) -> Iterator[StyleRow]:
+        return iter(())
+
+    def _agrees(self, row: StyleRow, seen: Seen | Lost) -> bool:
+        what = self.rows.differences(row, seen)
+        if what:
+            self._differs(row, what, seen)
+        self.counts.agreeing += not what
+        return not what
 
 
 def different(rows: Rows, row: Row, seen: Seen | Lost) -> list[str]:

@@ -14,12 +14,15 @@ from attrs import define, field, fields, frozen
 
 from groupcheck.oracles.conform.conformance import DIFF_SCHEMA
 from groupcheck.oracles.conform.member.changing import Changing, ChangingRow, Place
-from groupcheck.oracles.conform.member.conformance import AnyTour, every_row, with_faults
+from groupcheck.oracles.conform.member.commit_styles import StyledRows, StyleRow
+from groupcheck.oracles.conform.member.conformance import AnyTour, with_faults
+from groupcheck.oracles.conform.member.every_row import every_row
 from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing
 from groupcheck.oracles.conform.member.parts import Memory
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.shown import kind_of, transcript
 from groupcheck.oracles.conform.member.tour import (
+    AnyRow,
     ChangingTour,
     Counts,
     Difference,
@@ -27,6 +30,7 @@ from groupcheck.oracles.conform.member.tour import (
     R,
     Row,
     S,
+    StyledTour,
     Tour,
     Touring,
 )
@@ -46,7 +50,7 @@ Result = Seen | Lost
 class Change:
     """A row in which two versions do different things."""
 
-    row: Row | ChangingRow
+    row: AnyRow
     # What differs, by name.
     what: tuple[str, ...]
     old: Result
@@ -109,6 +113,10 @@ class VersionTour(Beside[Rows, tuple[Memory, Standing], Row], Tour):
 
 class ChangingVersionTour(Beside[Changing, Place, ChangingRow], ChangingTour):
     """Rows of a member whose subscription and topics change, on two versions."""
+
+
+class StyledVersionTour(Beside[StyledRows, StyleRow, StyleRow], StyledTour):
+    """Rows of a style of commits, on two versions."""
 
 
 def difference(old: Result, new: Result) -> Iterator[str]:
@@ -215,9 +223,11 @@ def member_versions_differ(
         for rows in every_row(variant, generations, mutation, settings or {}):
             left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
             # What the model says does not matter here, but the tour goes on where it agrees.
-            tour: VersionTour | ChangingVersionTour
+            tour: VersionTour | ChangingVersionTour | StyledVersionTour
             if isinstance(rows, Changing):
                 tour = ChangingVersionTour(rows, newer, left, 0, progress)
+            elif isinstance(rows, StyledRows):
+                tour = StyledVersionTour(rows, newer, left, 0, progress)
             else:
                 tour = VersionTour(rows, newer, left, 0, progress)
             tour.beside(older, found).run()

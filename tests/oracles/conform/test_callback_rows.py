@@ -19,7 +19,7 @@ from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID, Answer, OffsetCommit
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
-from groupcheck.oracles.conform.member.conformance import rows_of
+from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.moves import (
     BEAT,
     HEARTBEAT_MS,

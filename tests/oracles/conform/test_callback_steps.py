@@ -16,7 +16,7 @@ from groupcheck.model.protocol.feature import rebuilt, rewritten
 from groupcheck.model.protocol.link import Link
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
 from groupcheck.oracles.conform.member.callback_steps import CallbackSteps
-from groupcheck.oracles.conform.member.conformance import rows_of
+from groupcheck.oracles.conform.member.every_row import rows_of
 
 # From the arguments of a rule and its outcomes: the wrong outcomes.
 Wrong = Callable[[tuple[Any, ...], list[Any]], list[Any]]

@@ -13,7 +13,7 @@ from groupcheck.model.protocol.classic.client import Client, Prepare
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import Answer, OffsetCommit
 from groupcheck.model.variants import load
-from groupcheck.oracles.conform.member.conformance import rows_of
+from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.parts import (
     Does,
     During,

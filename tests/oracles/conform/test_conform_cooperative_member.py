@@ -18,7 +18,7 @@ from groupcheck.model.protocol.feature import Change, outcomes_changed, rebuilt
 from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup, LeaveGroup
 from groupcheck.model.variants import load
 from groupcheck.oracles import cli
-from groupcheck.oracles.conform.member.conformance import rows_of
+from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.group_steps import GroupSteps
 from groupcheck.oracles.conform.member.moves import Seen, Standing, setup_of
 from groupcheck.oracles.conform.member.parts import Does, During, Input, Memory, Outcome

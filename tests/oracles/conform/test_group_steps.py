@@ -20,7 +20,8 @@ from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.member.cases import member_suite
-from groupcheck.oracles.conform.member.conformance import MemberConformance, beside, rows_of
+from groupcheck.oracles.conform.member.conformance import MemberConformance, beside
+from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.group_steps import GroupSteps
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.tour import Tour

@@ -17,7 +17,7 @@ from groupcheck.model.protocol.classic.offsets import fetch_offset
 from groupcheck.model.protocol.codes import NONE, UNSTABLE_OFFSET_COMMIT
 from groupcheck.model.protocol.feature import own, rebuilt, rewritten
 from groupcheck.oracles import cli
-from groupcheck.oracles.conform.member.conformance import rows_of
+from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.keeping_rows import KeepingRows, KeepingSteps
 from groupcheck.oracles.conform.member.moves import Standing, setup_of
 from groupcheck.oracles.conform.member.parts import Does, Input, Memory

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.oracles.conform.member.conformance import rows_of
+from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.group_steps import GroupSteps
 from groupcheck.oracles.conform.member.moves import Standing, setup_of
 from groupcheck.oracles.conform.member.parts import Does, Input

@@ -17,12 +17,9 @@ from groupcheck.model.variants import load
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.member.cases import member_suite, member_table
 from groupcheck.oracles.conform.member.changing import Changing
-from groupcheck.oracles.conform.member.conformance import (
-    MemberConformance,
-    changing_of,
-    every_row,
-    rows_of,
-)
+from groupcheck.oracles.conform.member.commit_styles import StyledRows
+from groupcheck.oracles.conform.member.conformance import MemberConformance
+from groupcheck.oracles.conform.member.every_row import changing_of, every_row, rows_of
 from groupcheck.oracles.conform.member.tour import ChangingTour, Tour
 from groupcheck.oracles.conform.member.versions_differ import Changes, ChangingVersionTour
 from groupcheck.oracles.kafka.driver import Driver, shared
@@ -83,11 +80,11 @@ def test_topics_and_subscriptions_choose_the_rows_in_which_they_change() -> None
     assert len([rows for rows in usual if isinstance(rows, Changing)]) == len(
         TRIGGERS.member_changing
     )
-    *still, chosen = every_row("triggers", None, None, {**PATTERN, "autocommit": "no"})
+    *still, chosen, _, _ = every_row("triggers", None, None, {**PATTERN, "autocommit": "no"})
     assert isinstance(chosen, Changing) and chosen.scope.topics == PATTERN["topics"]
     assert [rows.scope.topics for rows in still] == ["t:1"]
     committing = every_row("triggers", None, None, {**PATTERN, "autocommit": "yes"})
-    assert [type(rows) for rows in committing] == [type(still[0])]
+    assert [type(rows) for rows in committing] == [type(still[0]), StyledRows]
 
 
 def test_all_outcomes_of_the_members_rules_are_those_of_some_rows() -> None:
