@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -37,11 +38,12 @@ class Promises:
     ends: tuple[Predicate, ...] = ()
 
 
-def _modules() -> list[ModuleType]:
+@cache
+def _modules() -> tuple[ModuleType, ...]:
     names = sorted(
         m.name for m in pkgutil.iter_modules(groupcheck.invariants.__path__) if m.name != "registry"
     )
-    return [importlib.import_module(f"groupcheck.invariants.{name}") for name in names]
+    return tuple(importlib.import_module(f"groupcheck.invariants.{name}") for name in names)
 
 
 def sentences() -> Mapping[str, Callable[[Any], str]]:

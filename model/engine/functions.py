@@ -6,8 +6,10 @@ import dis
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from numbers import Number
+from types import CodeType
 from typing import Any
 
 from groupcheck.model.engine.errors import SpecError, shown
@@ -83,7 +85,12 @@ _RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
 def answers_nothing(function: Callable[..., Any]) -> bool:
     """Does a function return None wherever it returns?"""
     code = getattr(function, "__code__", None)
-    steps = list(dis.get_instructions(code)) if code else []
+    return code is not None and _code_answers_nothing(code)
+
+
+@lru_cache(maxsize=4096)  # specs of many scopes are made of the same functions
+def _code_answers_nothing(code: CodeType) -> bool:
+    steps = list(dis.get_instructions(code))
     returns = [pair for pair in pairwise(steps) if pair[1].opname in _RETURNS]
     return bool(returns) and all(_gives_none(*pair) for pair in returns)
 

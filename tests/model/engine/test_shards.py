@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import json
 import shutil
+from functools import cache
 
 import pytest
 from in_process import InProcess, manifest_in
@@ -55,29 +56,34 @@ def outcome(search):
         return type(error).__name__, str(error)
 
 
+@cache
 def faulty(**more):
     return subject("classic", members=2, faults={"crash": 1, "session_timeout": 1}, **more).spec
+
+
+@cache
+def alone():
+    """What one process gives for `faulty()`."""
+    return counted(explore(faulty()))
 
 
 @pytest.mark.parametrize("shards", [1, 2, 4, 16])
 def test_counts_are_those_of_one_process_for_any_number_of_shards(tmp_path, shards):
     spec = faulty()
-    assert counted(distribute(spec, InProcess(shards), str(tmp_path), widest=200)) == counted(
-        explore(spec)
-    )
+    assert counted(distribute(spec, InProcess(shards), str(tmp_path), widest=200)) == alone()
 
 
 def test_calls_that_are_repeated_and_caches_that_vanish_change_nothing(tmp_path):
     spec = faulty()
     cluster = InProcess(3, unrest=0.4, seed=5)
-    assert counted(distribute(spec, cluster, str(tmp_path), widest=0)) == counted(explore(spec))
+    assert counted(distribute(spec, cluster, str(tmp_path), widest=0)) == alone()
     assert cluster.retries > 30
 
 
 def test_more_unknown_rows_than_can_be_handed_over_at_once_change_nothing(tmp_path):
     spec = faulty()
     found = distribute(spec, InProcess(2), str(tmp_path), widest=0, most=20)
-    assert counted(found) == counted(explore(spec))
+    assert counted(found) == alone()
     assert sum(level["rounds"] for level in found.distribution["levels"]) > 20
 
 
@@ -92,11 +98,11 @@ def test_more_unknown_rows_than_can_be_handed_over_at_once_change_nothing(tmp_pa
 )
 def test_a_mistake_is_found_at_the_same_depth_with_a_path_that_replays(tmp_path, mutation):
     about = subject("classic", mutation=mutation)
-    alone, spread = (
+    by_itself, spread = (
         explore(about.spec),
         distribute(about.spec, InProcess(3), str(tmp_path), widest=0),
     )
-    assert counted(spread) == counted(alone) and spread.verdict == "violated"
+    assert counted(spread) == counted(by_itself) and spread.verdict == "violated"
     for violation in spread.violations:
         assert reference.Semantics(about.spec).follow(violation.key) == violation.path
 
@@ -123,9 +129,7 @@ def test_a_driver_that_is_killed_is_resumed_from_its_store(tmp_path, calls):
     half = tmp_path / "0123456789ab/level-00029/states-000-0-0123456789ab.0123456789ab.new"
     half.parent.mkdir(parents=True)
     half.write_bytes(b"half")  # of a driver that was killed while it wrote
-    assert counted(distribute(spec, InProcess(5), str(tmp_path), resume=True)) == counted(
-        explore(spec)
-    )
+    assert counted(distribute(spec, InProcess(5), str(tmp_path), resume=True)) == alone()
     names = Store(str(tmp_path)).names()
     assert not [name for name in names if "/dealt-" in name or "/left-" in name]
     assert not half.exists()
@@ -147,9 +151,7 @@ def test_a_limit_ends_it_with_unknown_and_the_store_goes_on(tmp_path):
         and "limit of 1,000 states" in stopped.reason
         and str(tmp_path) in stopped.reason
     )
-    assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == counted(
-        explore(spec)
-    )
+    assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == alone()
 
 
 def test_a_store_of_another_scope_or_with_a_search_in_it_is_refused(tmp_path):
@@ -260,7 +262,7 @@ def test_a_shard_whose_files_another_process_holds_is_made_again_beside_them(tmp
             fcntl.flock(stack.enter_context((folder / "lock").open("w")), fcntl.LOCK_EX)
 
         found = distribute(spec, Meddled(hold), str(tmp_path), widest=0)
-    assert counted(found) == counted(explore(spec))
+    assert counted(found) == alone()
     assert len(held) == 2
     assert all((folder / "holds.json").read_bytes() == was for folder, was in held.items())
     assert not [folder for folder in min(held).parent.iterdir() if folder not in held]
@@ -279,7 +281,7 @@ def test_a_marker_that_does_not_fit_its_index_has_the_index_made_again(tmp_path,
         (folder / "holds.json").write_text(json.dumps(changed[-1]))
 
     found = distribute(spec, Meddled(change), str(tmp_path), widest=0)
-    assert counted(found) == counted(explore(spec)) and len(changed) == 2
+    assert counted(found) == alone() and len(changed) == 2
 
 
 class Failing:
@@ -324,9 +326,7 @@ def test_a_store_that_cannot_be_written_says_what_helps_and_goes_on(
     with pytest.raises(StoreError, match=later):
         distribute(spec, InProcess(2), str(tmp_path), widest=0)
     room[0] = 1 << 30
-    assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == counted(
-        explore(spec)
-    )
+    assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == alone()
 
 
 def test_a_store_that_does_not_stay_is_not_said_to_be_resumed(tmp_path, monkeypatch):

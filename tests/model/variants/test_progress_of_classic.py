@@ -11,8 +11,8 @@ import attrs
 import pytest
 
 from groupcheck.invariants.registry import for_families
-from groupcheck.model.engine import Spec, UserError
-from groupcheck.model.engine.reference import explore
+from groupcheck.model.engine import Spec, UserError, reference
+from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import Verdict, Violation
 from groupcheck.model.protocol.classic.client import heartbeat_answer
 from groupcheck.model.variants import load, names
@@ -72,6 +72,12 @@ BREAKS = {
 @pytest.mark.parametrize("bug", BREAKS)
 def test_known_bugs_break_what_they_stop(bug: str) -> None:
     assert broken(spec(mutation=bug, **SMALL)) == set(BREAKS[bug].split())
+
+
+@pytest.mark.parametrize("bug", [None, "no_sync_deadline", "expelled_still_counted"])
+def test_both_engines_judge_the_promises_alike(bug: str | None) -> None:
+    given = spec(mutation=bug, **SMALL)
+    assert judged(given).progress == reference.explore(given, liveness=True).progress
 
 
 def test_every_promise_is_broken_by_some_known_bug() -> None:
