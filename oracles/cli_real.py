@@ -61,7 +61,8 @@ CONFORM_MODES = {
     multiple=True,
     metavar="NAME",
     shell_complete=names_of("faults"),
-    help="Let this fault happen any number of times. Repeatable. Default: all faults.",
+    help="Let this fault happen any number of times. Repeatable. Default: all faults; NAME=0"
+    " alone: none.",
 )
 @click.option(
     "--set",

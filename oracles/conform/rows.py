@@ -171,13 +171,12 @@ class Rows:
         yield from elsewhere.inputs(memory, self.scope)
         yield from self._of_offsets(memory)
         yield from self.armed(memory)
-        if memory.core.loading:
-            return
+        given = elsewhere.OUTSIDE if memory.core.loading else frozenset()
         for instance in self._see.ordinary:
             name = instance.rule.name
             sweeps = name == expire_offsets.name and memory.kept is not None and memory.kept.other
             deletes = sweeps or name == delete_groups.name
-            if name not in OF_THE_GROUP and (not deletes or self._settled(memory)):
+            if name not in OF_THE_GROUP | given and (not deletes or self._settled(memory)):
                 yield Fires(name, instance.me)
 
     def _of_offsets(self, memory: Memory) -> Iterator[Input]:

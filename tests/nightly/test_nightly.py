@@ -54,6 +54,12 @@ def test_a_step_runs_again_at_another_commit(tmp_path: Path) -> None:
     assert [r.commit for r in again] == ["c2"]
 
 
+def test_every_step_of_a_checkout_with_changes_runs_again(tmp_path: Path) -> None:
+    _ran(tmp_path, "c1-dirty", "good")
+    again, _ = _ran(tmp_path, "c1-dirty", "good")
+    assert [r.name for r in again] == ["good"]
+
+
 def test_a_word_that_no_step_has_is_an_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -77,11 +77,8 @@ class CallbackSteps(GroupSteps):
     """All steps of such a member in the group's model."""
 
     told_by = CallbackRows
+    counterparts = CallbackCounterparts
     _told: CallbackCounterparts
-
-    def __attrs_post_init__(self) -> None:
-        super().__attrs_post_init__()
-        self._told = CallbackCounterparts(self.told_by(self.rows.spec.scope, self.rows.spec))
 
     def _polls(self, rule: str, at: Standing) -> list[Fired]:
         """A poll in which a callback begins is over when it has returned."""

@@ -82,6 +82,7 @@ class GroupSteps:
 
     # The rows that say what each step must do, without those of the application.
     told_by: ClassVar[type[Rows]] = Rows
+    counterparts: ClassVar[type[Counterparts]] = Counterparts
 
     rows: Rows
     # The memories from which rows were executed; None: they are not looked at.
@@ -100,7 +101,7 @@ class GroupSteps:
         self._in_one_step = Semantics(attrs.evolve(self.rows.spec, scope=scope))
         self._see = Semantics(self.rows.spec)
         self._rules = {r.name: r for r in self.rows.spec.rules if "client" in r.slots}
-        self._told = Counterparts(self.told_by(self.rows.spec.scope, self.rows.spec))
+        self._told = self.counterparts(self.told_by(self.rows.spec.scope, self.rows.spec))
         self._memory = self.rows.start()
 
     def run(self, most: int) -> list[Misfit]:

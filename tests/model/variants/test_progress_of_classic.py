@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
+from hypothesis import settings
 
 from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import Spec, UserError, reference
@@ -19,6 +20,7 @@ from groupcheck.model.variants import load, names
 from groupcheck.oracles.explain.subject import every_mutation, subject
 
 CLASSIC = load("classic")
+NIGHTLY = settings.get_current_profile_name() == "nightly"
 PROMISES = [p.name for p in for_families(CLASSIC.families).progress]
 
 
@@ -27,7 +29,11 @@ def spec(**scope: Any) -> Spec:
 
 
 def judged(given: Spec) -> Verdict:
-    return explore(given, liveness=True)
+    """The verdict. `make nightly` asks both engines in each test."""
+    verdict = explore(given, liveness=True)
+    if NIGHTLY:
+        assert verdict.progress == reference.explore(given, liveness=True).progress
+    return verdict
 
 
 def broken(given: Spec) -> set[str]:
