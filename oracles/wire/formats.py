@@ -26,6 +26,13 @@ class Api:
     request: tuple[Field, ...]
     response: tuple[Field, ...]
 
+    @property
+    def oldest_of_instances(self) -> int:
+        """The first version in which a request names an instance (KIP-345)."""
+        entries = [f.kind for f in self.request if f.name == "members"]
+        every = [*self.request, *(f for kind in entries for f in kind if isinstance(f, Field))]
+        return max(self.oldest, *(f.since for f in every if f.name == "instance"))
+
 
 _HEADER = (
     Field("key", "int16"),
@@ -81,7 +88,9 @@ def _api(key: int, oldest: int, newest: int) -> Api:
     return Api(key, name, known.flexible, oldest, newest, request, response)
 
 
-JOIN_GROUP = _api(11, oldest=4, newest=9)
+SKIPS_ASSIGNMENT = 9  # of JoinGroup: a leader that comes back makes no plan (KIP-814)
+TWO_STEP = 4  # of JoinGroup: a member without an id is told to come again with one (KIP-394)
+JOIN_GROUP = _api(11, oldest=2, newest=9)
 SYNC_GROUP = _api(14, oldest=0, newest=5)
 HEARTBEAT = _api(12, oldest=0, newest=4)
 LEAVE_GROUP = _api(13, oldest=0, newest=5)

@@ -15,10 +15,12 @@ from groupcheck.model.protocol import messages
 from groupcheck.oracles.conform.row import Asks, Memory
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.wire import asking
-from groupcheck.oracles.wire.asking import Wire, refused, wire
+from groupcheck.oracles.wire.asking import Wire, refused, versions, wire
 from groupcheck.oracles.wire.formats import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
 from groupcheck.oracles.wire.sockets import Answered, Closed, Connections
+from groupcheck.oracles.wire.subscribing import instance
 from groupcheck.oracles.wire.worlds import (
+    Asked,
     End,
     World,
     could,
@@ -116,7 +118,11 @@ class Walk:
         and is listed more often.
         """
         asked = [
-            [given for given in self._rows.inputs(world.memory) if isinstance(given, Asks)]
+            [
+                given
+                for given in self._rows.inputs(world.memory)
+                if isinstance(given, Asks) and world.knows(given)
+            ]
             for world in self.worlds
         ]
         every = [given for given in asked[0] if all(given in others for others in asked)]
@@ -124,24 +130,27 @@ class Walk:
         return [*usual, *usual, *every]
 
     def _step(self, given: Asks) -> None:
-        api = asking.API_OF[type(given.request)]
-        version = api.oldest + self._choose(api.newest - api.oldest + 1)
+        scope, api = self._rows.scope, asking.API_OF[type(given.request)]
+        named = instance(self.worlds[0].memory.seats[given.member], given.member)
+        known = versions(api, scope, named)
+        version = known[self._choose(len(known))]
         plans = {plan(self._rows, world, given) for world in self.worlds}
-        sent = {str(wire(self._group, world, given, version)) for world in self.worlds}
+        sent = {str(wire(self._group, world, given, version, scope)) for world in self.worlds}
         possible = all(self._rows.outcomes(world.memory, given) for world in self.worlds)
         if not possible or len(plans) > 1 or len(sent) > 1:  # its meaning depends on the world
             return
         number = self._ask(
-            wire(self._group, self.worlds[0], given, version, next(iter(plans))),
+            wire(self._group, self.worlds[0], given, version, scope, next(iter(plans))),
             f"member {given.member} sends ",
         )
         before = self.worlds[0].memory
-        reached = self._follow(ends(self._rows, self.worlds, given, number), number)
+        reached = self._follow(ends(self._rows, self.worlds, given, Asked(number, version)), number)
         self.worlds = list(dict.fromkeys(world for _, world in reached))
         self._total.rows.add(Row(before, given, reached[0][0].rules))
 
     def _refused(self) -> None:
-        kind, version = self._choose(asking.KINDS), self._choose(10)
+        kinds = asking.kinds(self._rows.scope)
+        kind, version = kinds[self._choose(len(kinds))], self._choose(10)
         request = refused(self._group, version, kind)
         assert request.error is not None
         number = self._ask(request)
@@ -258,11 +267,11 @@ def _waits(end: End, number: int) -> bool:
 def natural(memory: Memory, given: Asks) -> bool:
     """Is it what a member does if it follows the protocol?"""
     request, core = given.request, memory.core
+    if isinstance(request, messages.Store):
+        return False
     if isinstance(request, messages.JoinGroup) and request.id == messages.NO_ID:
-        return True
-    seat = (
-        memory.seats[given.member][request.id] if not isinstance(request, messages.Store) else None
-    )
+        return not memory.seats[given.member].ids
+    seat = memory.seats[given.member][request.id]
     if seat is None:
         return False
     match request:

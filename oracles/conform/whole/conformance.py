@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, UserError
+from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import (
     client,
     client_faults,
@@ -23,6 +23,7 @@ from groupcheck.model.protocol.classic import (
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.moves import COOPERATIVE
+from groupcheck.oracles.conform.modes import WHOLE
 from groupcheck.oracles.conform.whole.fitting import Fitting
 from groupcheck.oracles.conform.whole.model import Following, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES
@@ -71,8 +72,6 @@ APART: Mapping[str, str] = {
     forgetting.close_books.name: "The model forgets what only a spent fault could have read.",
     forgetting.forget.name: "The same, seat by seat.",
 }
-# Variants in which every member has an instance id of its own.
-OF_STATIC = ("static_membership", "cooperative_static")
 # Outcomes of a fail-over in its phases; here it is one step.
 COMMIT_RETRY = f"{client.commit_answer.name}:retry"
 IN_PHASES = (COMMIT_RETRY, f"{client.join_answer.name}:retry", f"{client.sync_answer.name}:fatal")
@@ -328,14 +327,6 @@ def _shortened(driver: Driver, fitting: Fitting, parted: Parted) -> Parted:
 
 def _spec(variant: str, mutation: str | None) -> Callable[[Scope], Spec]:
     """The variant's spec at a scope, perhaps with a known bug."""
-    found = variant_named(variant)
-    if not found.real:
-        raise UserError(f"{variant} cannot be compared with real code: {found.unreal}")
-    if found.scope_type.static and variant not in OF_STATIC:
-        raise UserError(
-            "whole groups with some static members, or with two of one instance, are not followed"
-            f" ({variant})",
-            do=f"choose {' or '.join(OF_STATIC)}, in which each member has an instance id",
-        )
+    found = WHOLE.followed(variant)
     bug = subject(variant, mutation=mutation).mutation
     return found.spec if bug is None else lambda scope: bug.apply(found.spec(scope))
