@@ -36,12 +36,12 @@ class Mode:
     """What a mode of `conform` follows."""
 
     option: str
-    # Why nothing in it is a rule that it does not know, in words before the rule's name.
+    # What it says before the names of rules that it does not know.
     lacks: str
     families: frozenset[Family]
     # The fields of the scope that `--set` may give.
     settings: frozenset[str]
-    # Does it follow the coordinator alone? Then no rule of the members matters.
+    # Does it execute the coordinator alone?
     coordinator: bool
 
     def followed(self, name: str, settings: Iterable[str] = ()) -> Variant:
@@ -73,9 +73,9 @@ class Mode:
         more = [f.name for f in variant.families if f not in self.families]
         if more:
             found.append(f"it adds {', '.join(more)}")
-        known = {r for base in bases for r in self._rules(base)}
+        known = {r for base in bases for r in _rules(base)}
         names = {r.name for r in known}
-        strange = [r.name for r in self._rules(variant) if r not in known]
+        strange = [r.name for r in _rules(variant) if r not in known]
         if new := [name for name in strange if name not in names]:
             found.append(f"{self.lacks} {_some(new)}")
         elif strange:
@@ -86,11 +86,6 @@ class Mode:
             found.append(f"nothing there carries out {', '.join(settings)}")
         return found
 
-    def _rules(self, variant: Variant) -> list[Rule]:
-        """The variant's rules that the mode follows, if it follows the variant."""
-        rules = variant.spec(variant.scope_type()).rules
-        return [r for r in rules if not self.coordinator or r.name in variant.coordinator]
-
     def _instead(self, variant: Variant) -> str:
         """The modes that answer."""
         ways = []
@@ -98,12 +93,16 @@ class Mode:
             ways.append(f"`conform {variant.name}` executes the rows of its coordinator")
         if variant.real_member:
             ways.append(f"`conform {variant.name} --side member` those of its member")
-        mine = self._rules(variant)
-        for base in (load(f.base) for f in variant.families if f in self.families):
-            if self.coordinator and all(r in self._rules(base) for r in mine):
-                ways.append(f"`conform {base.name} {self.option}` has the same coordinator")
-                break
+        mine = [r for r in _rules(variant) if r.name in variant.coordinator]
+        bases = [load(f.base) for f in variant.families if f in self.families]
+        alike = [base for base in bases if all(r in _rules(base) for r in mine)]
+        if self.coordinator and alike:
+            ways.append(f"`conform {alike[0].name} {self.option}` has the same coordinator")
         return ", ".join(ways)
+
+
+def _rules(variant: Variant) -> tuple[Rule, ...]:
+    return variant.spec(variant.scope_type()).rules
 
 
 def _some(names: list[str]) -> str:
@@ -123,7 +122,9 @@ LIVE = Mode(
 WHOLE = Mode(
     option="--whole",
     lacks="no step there is",
-    families=frozenset({CLASSIC_GROUP, OFFSETS, COOPERATIVE, STATIC_MEMBERS, COOPERATIVE_STATIC}),
+    families=frozenset(
+        {CLASSIC_GROUP, OFFSETS, COOPERATIVE, STATIC_MEMBERS, COOPERATIVE_STATIC, MIXED}
+    ),
     settings=frozenset(),
     coordinator=False,
 )

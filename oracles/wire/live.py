@@ -87,6 +87,21 @@ class Live:
         }
 
 
+def rows_of(
+    variant: str,
+    members: int | None = None,
+    generations: int | None = None,
+    mutation: str | None = None,
+    settings: Mapping[str, str] = {},
+) -> Rows:
+    """The coordinator's rows that schedules are made of. Raises `UserError` for what does not exist
+    or fit.
+    """
+    count = MEMBERS if members is None else members
+    last = GENERATIONS if generations is None else generations
+    return rows_at(variant, count, last, (), mutation, settings, static_changes=True)[1]
+
+
 def settings_of(scope: Scope) -> dict[str, str]:
     """The properties of the broker."""
     size = {} if scope.max_size is None else {"group.max.size": str(scope.max_size)}
@@ -177,14 +192,8 @@ def live(
         )
     version = known(kafka)
     LIVE.followed(variant, settings or {})
-    scope, rows = rows_at(
-        variant,
-        MEMBERS if members is None else members,
-        GENERATIONS if generations is None else generations,
-        (),
-        mutation,
-        settings or {},
-    )
+    rows = rows_of(variant, members, generations, mutation, settings or {})
+    scope = rows.scope
     began = time.perf_counter()
     with running(version, settings_of(scope), say) as on:
         on.broker.ask("topic", TOPIC, 1)

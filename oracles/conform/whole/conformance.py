@@ -20,6 +20,7 @@ from groupcheck.model.protocol.classic import (
     takeover,
     timers,
 )
+from groupcheck.model.protocol.classic.mixed import MixedScope
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.moves import COOPERATIVE
@@ -57,12 +58,13 @@ COOPERATIVE_LISTS = (
     (COOPERATIVE, OWN),
 )
 # What each schedule draws anew, as the document says it.
-DRAWN = {
+DRAWN: dict[str, str] = {
     "max_size": f"1 to the number of members in {LIMITED:.0%} of the schedules, else no limit",
     "protocols": f"different lists of assignors in {LISTED:.0%} of the schedules, else the same",
     "timeouts": "session and rebalance timeout of each member",
     "autocommit": "whether the members commit by themselves",
 }
+DRAWN_OF_MIXED = {"static_members": "1 to the number of members: how many are static, the first"}
 TOGETHER = 16  # schedules that are carried out side by side
 REAL = "ConsumerCoordinator and GroupCoordinatorService of Apache Kafka, in one JVM"
 
@@ -158,7 +160,8 @@ class WholeConformance:
     def document(self) -> dict[str, Any]:
         """All that `--json` prints. `seconds` apart, the same question gives the same document."""
         steps = self.seen.steps + self.seen.differing
-        apart = apart_from(variant_named(self.variant).scope_type)
+        kind = variant_named(self.variant).scope_type
+        apart, mixed = apart_from(kind), issubclass(kind, MixedScope)
         return {
             "schema": SCHEMA,
             "side": "whole",
@@ -174,7 +177,7 @@ class WholeConformance:
                 "two_step": True,
                 "protocols": "",
             },
-            "drawn": dict(DRAWN),
+            "drawn": DRAWN | (DRAWN_OF_MIXED if mixed else {}),
             "kafka": self.kafka,
             "mutation": self.mutation,
             "seed": self.seed,
@@ -204,6 +207,8 @@ def difference_shown(parted: Parted) -> dict[str, Any]:
     begin = f"{parted.setup.members} members, seed {parted.setup.seed}; each {commits}"
     times = ", ".join(f"{session:,}/{ms:,} ms" for session, ms in parted.setup.times)
     lines = [f"{begin}; session and rebalance timeouts {times}"]
+    if parted.setup.static_members is not None:
+        lines.append(f"static members: {parted.setup.static_members}, the first ones")
     if parted.setup.max_size is not None:
         lines.append(f"group.max.size {parted.setup.max_size}")
     if parted.setup.protocols:
@@ -288,7 +293,10 @@ def conform_whole(
 def apart_from(kind: type[Scope]) -> dict[str, str]:
     """Outcomes that no schedule of such a group can show -> why."""
     if kind.static:  # it is fenced, so that `sync_answer:fatal` is one of them
-        return {**APART, COMMIT_RETRY: ONE_STEP, **OF_STATIC_MEMBERS}
+        found = {**APART, COMMIT_RETRY: ONE_STEP, **OF_STATIC_MEMBERS}
+        if issubclass(kind, MixedScope):  # dynamic members send LeaveGroup
+            del found[timers.read_next.name]
+        return found
     return {**APART, **dict.fromkeys(IN_PHASES, ONE_STEP)}
 
 
@@ -317,6 +325,7 @@ def _setup(members: int, dice: random.Random, kind: type[Scope]) -> Setup:
             else ""
         ),
         kind=kind,
+        static_members=dice.randint(1, members) if issubclass(kind, MixedScope) else None,
     )
 
 
