@@ -97,6 +97,39 @@ LEAVE_GROUP = _api(13, oldest=0, newest=5)
 OFFSET_COMMIT = _api(8, oldest=2, newest=9)
 APIS = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT)
 
+# What a group looks like, which nobody has to be a member for; it is not among the APIs that are
+# compared.
+DESCRIBE_GROUPS = Api(
+    15,
+    "DescribeGroups",
+    flexible=5,
+    oldest=0,
+    newest=0,
+    request=(Field("groups", "[]string"),),
+    response=(
+        Field(
+            "groups",
+            (
+                Field("error", "int16"),
+                Field("group", "string"),
+                Field("state", "string"),
+                Field("protocol_type", "string"),
+                Field("protocol", "string"),
+                Field(
+                    "members",
+                    (
+                        Field("member", "string"),
+                        Field("client", "string"),
+                        Field("host", "string"),
+                        Field("metadata", "bytes"),
+                        Field("assignment", "bytes"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
 
 def request_bytes(
     api: Api, version: int, number: int, client: str, values: Mapping[str, Any]

@@ -12,11 +12,12 @@ from itertools import count
 from attrs import define, field, frozen
 
 from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.timers import rebalance_timeout
 from groupcheck.oracles.conform.row import Asks, Memory
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.wire import asking
 from groupcheck.oracles.wire.asking import Wire, refused, versions, wire
-from groupcheck.oracles.wire.formats import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
+from groupcheck.oracles.wire.formats import DESCRIBE_GROUPS, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
 from groupcheck.oracles.wire.sockets import Answered, Closed, Connections
 from groupcheck.oracles.wire.subscribing import instance
 from groupcheck.oracles.wire.worlds import (
@@ -36,6 +37,7 @@ PATIENCE_S = 10.0  # for an answer, and for a timer of 0 ms on a busy machine
 PAUSE_S = 0.005
 ROUND_TRIPS = 3
 STEPS = 40
+EMPTIES = f"{rebalance_timeout.name}:nobody"
 NOBODY = "nobody"
 
 Choose = Callable[[int], int]  # a number below the given one
@@ -145,6 +147,8 @@ class Walk:
         )
         before = self.worlds[0].memory
         reached = self._follow(ends(self._rows, self.worlds, given, Asked(number, version)), number)
+        if any(EMPTIES in end.rules for end, _ in reached):
+            self._emptied()
         self.worlds = list(dict.fromkeys(world for _, world in reached))
         self._total.rows.add(Row(before, given, reached[0][0].rules))
 
@@ -227,6 +231,19 @@ class Walk:
                     answer is None,
                 )
         return found
+
+    def _emptied(self) -> None:
+        """Waits until a round of nobody has ended. Its timer of 0 ms is due at once, but another
+        thread fires it, and nobody is answered.
+        """
+        until = time.monotonic() + self._patience_s
+        state = ""
+        while state != "Empty":
+            if time.monotonic() > until:
+                raise self._disagrees([f"the group is {state}, in the model Empty"], True)
+            number = self._connections.send(DESCRIBE_GROUPS, 0, {"groups": [self._group]})
+            answer = self._connections.gather(self._patience_s, number).get(number)
+            state = answer["groups"][0]["state"] if isinstance(answer, dict) else "silent"
 
     def _told(self, answers: dict[int, Answered]) -> None:
         for number, answer in sorted(answers.items()):
