@@ -98,6 +98,27 @@ def test_a_broker_that_falls_silent_is_given_full_patience_all_along(
     assert len(waits) > 40 and set(waits) == {PATIENCE_S, PAUSE_S}
 
 
+def test_the_end_of_a_round_of_nobody_is_waited_for(address: str, monkeypatch: pytest.MonkeyPatch):
+    """Its timer is fired by another thread, which may be late, and nobody is answered."""
+    states: list[str] = []
+
+    class Late(Connections):
+        def gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
+            answers = super().gather(wait_s, until)
+            for answer in answers.values():
+                if isinstance(answer, dict) and "groups" in answer:
+                    (group,) = answer["groups"]
+                    group["state"] = group["state"] if len(states) % 2 else "PreparingRebalance"
+                    states.append(group["state"])
+            return answers
+
+    monkeypatch.setattr(live, "Connections", Late)
+    seen, disagreement = explore(rows_of("classic"), address, 30, 5, quiet)
+    assert disagreement is None
+    assert any("rebalance_timeout:nobody" in row.rules for row in seen.rows)
+    assert states[:2] == ["PreparingRebalance", "Empty"]
+
+
 @pytest.mark.parametrize("kind", range(asking.KINDS))
 def test_what_the_broker_refuses_by_itself_it_refuses_as_documented(address: str, kind: int):
     connections = Connections(address)
