@@ -22,6 +22,7 @@ from groupcheck.model.protocol.classic import (
 )
 from groupcheck.model.protocol.classic.mixed import MixedScope
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.moves import COOPERATIVE
 from groupcheck.oracles.conform.modes import WHOLE
@@ -74,10 +75,7 @@ APART: Mapping[str, str] = {
     forgetting.close_books.name: "The model forgets what only a spent fault could have read.",
     forgetting.forget.name: "The same, seat by seat.",
 }
-# Outcomes of a fail-over in its phases; here it is one step.
-COMMIT_RETRY = f"{client.commit_answer.name}:retry"
-IN_PHASES = (COMMIT_RETRY, f"{client.join_answer.name}:retry", f"{client.sync_answer.name}:fatal")
-ONE_STEP = "A fail-over is one step here; `phases` has the ways to this outcome."
+SWITCHED_OFF = "The setting `{}` has the ways to this outcome, and it is off here."
 AT_ONCE = "A takeover is replicated at once here; the coordinator's rows execute others."
 OF_STATIC_MEMBERS: Mapping[str, str] = {
     **{
@@ -160,8 +158,8 @@ class WholeConformance:
     def document(self) -> dict[str, Any]:
         """All that `--json` prints. `seconds` apart, the same question gives the same document."""
         steps = self.seen.steps + self.seen.differing
-        kind = variant_named(self.variant).scope_type
-        apart, mixed = apart_from(kind), issubclass(kind, MixedScope)
+        about = variant_named(self.variant)
+        apart, mixed = apart_from(about), issubclass(about.scope_type, MixedScope)
         return {
             "schema": SCHEMA,
             "side": "whole",
@@ -170,9 +168,7 @@ class WholeConformance:
                 "members": self.members,
                 "generations": None,
                 "partitions": PARTITIONS,
-                "faults": [
-                    name for name in variant_named(self.variant).faults if name not in apart
-                ],
+                "faults": [name for name in about.faults if name not in apart],
                 "max_size": None,
                 "two_step": True,
                 "protocols": "",
@@ -273,9 +269,8 @@ def conform_whole(
         if driver is None:
             own.close()
     differences = tuple({id(p): p for p in causes.values()}.values())
-    followed = scope_of(count, PARTITIONS, True, kind=kind)
-    every = {name for r in spec(followed).rules for name in r.names}
-    expected = every - {*variant_named(variant).unreached} - {*apart_from(kind)}
+    about = variant_named(variant)
+    expected = _outcomes(spec, kind, count) - {*about.unreached} - {*apart_from(about)}
     return WholeConformance(
         variant=variant,
         members=count,
@@ -290,14 +285,25 @@ def conform_whole(
     )
 
 
-def apart_from(kind: type[Scope]) -> dict[str, str]:
+def apart_from(variant: Variant) -> dict[str, str]:
     """Outcomes that no schedule of such a group can show -> why."""
-    if kind.static:  # it is fenced, so that `sync_answer:fatal` is one of them
-        found = {**APART, COMMIT_RETRY: ONE_STEP, **OF_STATIC_MEMBERS}
-        if issubclass(kind, MixedScope):  # dynamic members send LeaveGroup
-            del found[timers.read_next.name]
-        return found
-    return {**APART, **dict.fromkeys(IN_PHASES, ONE_STEP)}
+    found, kind = dict(APART), variant.scope_type
+    for name in sorted(_outcomes(variant.spec, kind)):
+        cover = variant.cover_of(name)
+        for field in variant.switched:
+            if cover is not None and field in cover.fields:
+                found[name] = SWITCHED_OFF.format(field)
+    if kind.static:
+        found |= OF_STATIC_MEMBERS
+    if issubclass(kind, MixedScope):  # dynamic members send LeaveGroup
+        del found[timers.read_next.name]
+    return found
+
+
+def _outcomes(spec: Callable[[Scope], Spec], kind: type[Scope], members: int = MEMBERS) -> set[str]:
+    """The outcomes of all rules that follow a group."""
+    rules = spec(scope_of(members, PARTITIONS, True, kind=kind)).rules
+    return {name for r in rules for name in r.names}
 
 
 def _drawn(

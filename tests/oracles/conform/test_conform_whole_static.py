@@ -153,6 +153,7 @@ def test_a_wrong_model_of_static_members_differs(mutation: str, coordinator: Dri
 
 
 def test_what_no_schedule_shows_has_a_reason() -> None:
-    apart = conformance.apart_from(load(COOPERATIVE).scope_type)
+    apart = conformance.apart_from(load(COOPERATIVE))
     assert apart["takeover_failed:reverted"] == conformance.AT_ONCE
+    assert apart["commit_answer:dropped"] == conformance.SWITCHED_OFF.format("commit_style")
     assert all(apart.values())
