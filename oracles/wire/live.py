@@ -70,7 +70,15 @@ class Live:
         return {
             "schema": SCHEMA,
             "variant": self.variant,
-            "scope": {"members": self.scope.members, "generations": self.scope.generations},
+            "scope": {
+                "members": self.scope.members,
+                "static_members": self.scope.static_count,
+                "generations": self.scope.generations,
+                "partitions": self.scope.partition_count,
+                "max_size": self.scope.max_size,
+                "two_step": self.scope.two_step,
+                "protocols": self.scope.protocols,
+            },
             "kafka": self.kafka,
             "mutation": self.mutation,
             "seed": self.seed,
