@@ -163,6 +163,9 @@ def conform(**options: Any) -> int:
     Kafka's own, in a JVM, and compare them. A row is a reachable memory with an input. Exits with
     1 if they differ, with 3 if not everything was executed or seen. Needs a JDK 17 and Maven.
 
+    --live and --whole refuse a variant that they do not follow (exit code 2), and say which command
+    compares it.
+
     If VARIANT is `assignors`, compare the assignors with Kafka's classes instead, on all small
     inputs and 10,000 larger ones. If it is `connect`, compare the leader of Kafka Connect's workers
     with Connect's own, round by round; versions of Kafka from 2.3.0 on are known there.

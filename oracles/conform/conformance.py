@@ -406,9 +406,10 @@ def rows_at(
     faults: tuple[str, ...],
     mutation: str | None,
     settings: Mapping[str, str],
+    static_changes: bool = False,
 ) -> tuple[Scope, Rows]:
     """The scope and the rows of a variant's coordinator, perhaps with a mutation of it. Raises
-    `UserError` for what does not exist or fit.
+    `UserError` for what does not exist or fit. `static_changes`: as for `Rows`.
     """
     budgets = dict.fromkeys(faults, ANY)
     about = subject(
@@ -431,7 +432,7 @@ def rows_at(
                 do="choose one of the coordinator's",
             )
         spec = bug.apply(spec)
-    return scope, Rows(scope, spec, found.coordinator)
+    return scope, Rows(scope, spec, found.coordinator, static_changes)
 
 
 def progress_line(counts: Counts, seconds: float) -> str:
