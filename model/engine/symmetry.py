@@ -126,12 +126,12 @@ def _of_rule(ties: _Ties, rule: Rule) -> str | None:
         ties.refuse(every, f"rule {rule.name} takes {' and '.join(rule.takes)}")
     elif rule.urgent and rule.written and len(indexing(ties.spec, rule).sizes) > 1:
         ties.refuse(every, f"urgent rule {rule.name} has several indexes")
-    elif rule.guard and rule.guard.takes:
+    elif rule.guard and rule.guard.takes and touched:  # else of one element, which is no choice
         slot = rule.slots[rule.named.index(rule.guard.slot)]
         if not rule.urgent:
-            ties.refuse(every, f"the guard of rule {rule.name} takes me")
+            ties.refuse(touched, f"the guard of rule {rule.name} takes me")
         elif slot in ties.root:
-            ties.refuse(every, f"the guard of rule {rule.name} takes me together with {slot}")
+            ties.refuse(touched, f"the guard of rule {rule.name} takes me together with {slot}")
         else:
             return slot
     return None

@@ -250,7 +250,8 @@ class Walker:
         for name, rest in self.see.broken_at_starts().items():
             self.path = [self.model.numbered(rest)]
             raise WrongError([name], "state")
-        if not any([self.model.within(start) for start in self.starts]):  # of each, to be counted
+        inside = [self.model.within(start) for start in self.starts]  # border states are counted
+        if not any(inside):
             raise self.see.nothing_within()
 
     def walk(self, pulse: Callable[[], None]) -> None:

@@ -256,11 +256,13 @@ def add_ballast(count, slots, rules):
     rules.append(Rule("clear", clear, ("ballast",), (), False, (), None, True))
 
 
-def add_walk(array, weight, slots, rules):
+def add_walk(array, weight, is_labelled, slots, rules):
     """A slot that directs a walk over the elements of an array: it names the next index and what
-    the walk has added up. `weight`: 1 where the order of the visits does not show in the sum.
+    the walk has added up. `weight`: 1 where the order of the visits does not show in the sum;
+    `is_labelled`: it shows in labels.
     """
     size = slots[array].size
+    labels = ("even", "odd") if is_labelled else ()
 
     def begin(turn):
         if turn < 4:
@@ -268,12 +270,13 @@ def add_walk(array, weight, slots, rules):
 
     def visit(element, turn):
         index, found = divmod(turn, 4)
+        label = labels[found % 2 : found % 2 + 1]
         found = (weight * found + number(element)) % 4
-        yield element, found if index == size else 4 * (index + 1) + found
+        yield *label, element, found if index == size else 4 * (index + 1) + found
 
     guard = Guard("p1", lambda me, turn: turn // 4 == me + 1, ("me",))
     slots["turn"] = Slot(0)
     rules.append(Rule("begin", begin, ("turn",), (), False, (), None, False))
     rules.append(
-        Rule("visit", visit, (array, "turn"), (), False, (), guard, True, (), ("p0", "p1"))
+        Rule("visit", visit, (array, "turn"), (), False, labels, guard, True, (), ("p0", "p1"))
     )

@@ -194,7 +194,8 @@ class Writer(RuleWriter):
         ]
         if not fit or rng.random() < 0.4:
             return []
-        add_walk(rng.choice(fit), rng.choice([1, 1, 1, 2]), self.slots, rules)
+        is_labelled = rng.random() < 0.3
+        add_walk(rng.choice(fit), rng.choice([1, 1, 1, 2]), is_labelled, self.slots, rules)
         begin, visit = rules[-2:]
         made = self.step_invariant("turn", [rng.choice([visit, visit, begin])])
         return [made] if rng.random() < 0.7 else []
