@@ -87,13 +87,11 @@ class Model:
         rows = [Rows(t, itemgetter(*t.inputs)) for t in tables.rules]
         self.ordinary, self.urgent = rows[: tables.ordinary], rows[tables.ordinary :]
         # By the id of each instance: a number that those which share their calls have, too.
+        self.keys: dict[int, int] = {}
         numbers: dict[Any, int] = {}
-        self.keys = {
-            id(i): numbers.setdefault(
-                (call_key(i, self.see.checks(i)), i.guard_given), len(numbers)
-            )
-            for i in (*self.see.ordinary, *self.see.urgent)
-        }
+        for i in (*self.see.ordinary, *self.see.urgent):
+            key = call_key(i, self.see.checks(i)), i.guard_given
+            self.keys[id(i)] = numbers.setdefault(key, len(numbers))
         self.calls: dict[tuple[int, Numbers], list[tuple[str, Numbers, tuple[str, ...]]]] = {}
         self.inside: dict[Numbers, bool] = {}
 
