@@ -175,6 +175,17 @@ def looks(
             yield p, tuple(position[place] for place in places if place is not None)
 
 
+def call_key(i: Instance, checks: Sequence[Look]) -> tuple[Any, ...]:
+    """What a call of a rule depends on beside the values: its name, the indexes that it is given,
+    and where step invariants look. Instances of one key share their calls. `checks`: what step
+    invariants look at in the outcomes of this instance.
+
+    Without the last part, the step invariants of an instance would not be asked where another one,
+    at which they look elsewhere or not at all, was called with the same values before.
+    """
+    return (i.rule.name, i.given, tuple(sorted((p.name, at) for p, at in checks)))
+
+
 def instances(
     spec: Parts, rule: Rule, at: Mapping[tuple[str, int | None], int]
 ) -> Iterator[Instance]:

@@ -11,7 +11,8 @@ that permutations make of it) stands for all of them: a search stores one and co
   know it, too, unless it belongs to an urgent rule and reads a single slot: such a rule goes from
   index to index inside a step (a *walk*, directed by the value of that slot), and the engines check
   that every order of its visits comes to the same end.
-- A predicate with two index variables excludes equal indexes, so it ties their arrays together.
+- A predicate with two index variables excludes equal indexes, so it ties their arrays together. A
+  step invariant over two arrays sees their elements at one index, so it ties them, too.
 - Urgent rules apply first index first. Those that touch one element alone and stand before all
   others may be applied in any order. Of each other rule, the engines check that no two indexes are
   possible at once.
@@ -125,12 +126,12 @@ def _of_rule(ties: _Ties, rule: Rule) -> str | None:
         ties.refuse(every, f"rule {rule.name} takes {' and '.join(rule.takes)}")
     elif rule.urgent and rule.written and len(indexing(ties.spec, rule).sizes) > 1:
         ties.refuse(every, f"urgent rule {rule.name} has several indexes")
-    elif rule.guard and rule.guard.takes:
+    elif rule.guard and rule.guard.takes and touched:  # else of one element, which is no choice
         slot = rule.slots[rule.named.index(rule.guard.slot)]
         if not rule.urgent:
-            ties.refuse(every, f"the guard of rule {rule.name} takes me")
+            ties.refuse(touched, f"the guard of rule {rule.name} takes me")
         elif slot in ties.root:
-            ties.refuse(every, f"the guard of rule {rule.name} takes me together with {slot}")
+            ties.refuse(touched, f"the guard of rule {rule.name} takes me together with {slot}")
         else:
             return slot
     return None
@@ -163,12 +164,26 @@ def _arrays(spec: Spec, name: str) -> list[str]:
 
 def _of_predicate(ties: _Ties, p: Predicate) -> None:
     """Ties together what the index variables of a predicate range over."""
-    names = _tie(ties, p, f"{p.kind} {p.name}")
-    ties.tie(names)
+    what = f"{p.kind} {p.name}"
+    names = _tie(ties, p, what)
+    _together(ties, names, what)
     if p.takes:
-        ties.refuse(names or ties.arrays, f"{p.kind} {p.name} takes {' and '.join(p.takes)}")
+        ties.refuse(names or ties.arrays, f"{what} takes {' and '.join(p.takes)}")
+
+
+def _of_step_invariant(ties: _Ties, p: StepInvariant) -> None:
+    """Ties together the arrays whose elements a step invariant sees at one index."""
+    names = [n for n in p.slots if ties.spec.slots[n].size is not None]
+    _together(ties, names, f"step invariant {p.name}")
+
+
+def _together(ties: _Ties, names: Sequence[str], what: str) -> None:
+    """Ties together arrays that are looked at together. Those of different sizes have no
+    permutation in common.
+    """
+    ties.tie(names)
     if len({ties.spec.slots[n].size for n in names}) > 1:
-        ties.refuse(names, f"{p.kind} {p.name} ranges over arrays of different sizes")
+        ties.refuse(names, f"{what} ranges over arrays of different sizes")
 
 
 def symmetry_of(spec: Spec) -> Symmetry:
@@ -178,7 +193,9 @@ def symmetry_of(spec: Spec) -> Symmetry:
         rule.name: slot for rule in spec.rules if (slot := _of_rule(ties, rule)) is not None
     }
     for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.views):
-        if not isinstance(p, StepInvariant):
+        if isinstance(p, StepInvariant):
+            _of_step_invariant(ties, p)
+        else:
             _of_predicate(ties, p)
     for p in spec.constraints:
         ties.refuse(ties.arrays, f"constraint {p.name} may tell indexes apart")
@@ -306,19 +323,22 @@ class Orbits:
 
 def takes_permuted_steps(orbits: Orbits, state: State) -> None:
     """Raises `AsymmetryError` unless each permutation of a state takes the permuted steps of the
-    state, with the same outcomes of rules: what symmetry means.
+    state, with the same outcomes of rules, and breaks the same step invariants: what symmetry
+    means.
     """
+    Taken = tuple[State, tuple[tuple[str, int], ...], frozenset[str]]
 
-    def steps(of: State, move: Move) -> Counter[tuple[State, tuple[tuple[str, int], ...]]]:
-        found: Counter[tuple[State, tuple[tuple[str, int], ...]]] = Counter()
-        for step, _ in orbits.see.steps(of):
+    def steps(of: State, move: Move) -> Counter[Taken]:
+        found: Counter[Taken] = Counter()
+        for step, broken in orbits.see.steps(of):
             fired = Counter(f.name for f in (step.firing, *step.urgent))
-            found[move(step.state), tuple(sorted(fired.items()))] += 1
+            names = frozenset(p.name for p in broken)
+            found[move(step.state), tuple(sorted(fired.items())), names] += 1
         return found
 
     for move in orbits.moves:
         here, there = steps(state, move), steps(move(state), lambda after: after)
         if here != there:
-            (_, fired), *_ = (here - there) or (there - here)
+            (_, fired, _), *_ = (here - there) or (there - here)
             names = ", ".join(name for name, _ in fired)
             raise AsymmetryError(f"a permuted state takes other steps ({names})")

@@ -436,7 +436,7 @@ def verdict_of(run: Run) -> Verdict:
     violations = []
     for name, at, place, kind in s.findings.in_order():
         try:
-            path = path_of(s.see, name, s.path_to(place, s.witness(name, place)), kind)
+            path = path_of(s.see, name, s.path_to(place, s.witness(name, place, kind)), kind)
         except MemoryError:
             run.reason += f"; {name} is violated in level {at}, but no memory was left for the path"
         else:

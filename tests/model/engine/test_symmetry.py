@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from judge import NothingWithinError, TooLargeError, judge
 from judged import answer
@@ -250,6 +251,56 @@ def test_a_walk_is_allowed_if_every_order_of_its_visits_comes_to_the_same(explor
     for spec in (commutes, keeps_the_last):
         assert numbers(explore(spec, symmetry=True)) == numbers(explore(spec))
     assert not explore(keeps_the_last, symmetry=True).symmetry.used
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+@pytest.mark.parametrize("between", [0, 14, 15, 16])
+def test_a_walk_whose_labels_show_the_order_of_its_visits_is_no_symmetry(
+    explore: Engine, between: int
+):
+    labels = ["even", *(f"unused_{n}" for n in range(between)), "odd"]
+
+    @rule
+    def ring(lock: int) -> Any:
+        if lock == 0:
+            yield 100
+
+    @urgent(*labels, when=lambda me, lock: lock // 100 == me + 1)
+    def visit(client: int, lock: int) -> Any:
+        index, found = divmod(lock, 100)
+        after = 100 * (index + 1) + found + client
+        yield "odd" if found % 2 else "even", client, after if index < 3 else 1
+
+    @rule
+    def choose(client: int) -> Any:
+        if client == 0:
+            yield 1
+            yield 2
+
+    spec = spec_of(choose, ring, visit)
+    reduced = explore(spec, symmetry=True)
+    assert numbers(reduced) == numbers(explore(spec))
+    assert not reduced.symmetry.used
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_a_guard_that_takes_the_index_of_one_element_directs_no_walk(explore: Engine):
+    @urgent(when=lambda me, alone: alone > me + 1)
+    def wake(alone: int) -> Any:
+        yield alone - 1
+
+    @rule
+    def set_alone(alone: int) -> Any:
+        if alone == 0:
+            yield 3
+
+    walk = walk_spec(lambda n, c: n + c)
+    slots = {**walk.slots, "alone": array(1, 0)}
+    spec = attrs.evolve(walk, slots=slots, rules=[*walk.rules, wake, set_alone])
+    reduced = explore(spec, symmetry=True)
+    assert symmetry_of(spec).directing == ("lock",)
+    assert numbers(reduced) == numbers(explore(spec))
+    assert reduced.symmetry.used
 
 
 # -- random specs
