@@ -14,6 +14,7 @@ from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.lasso import Answers
 from groupcheck.model.engine.liveness import Graph
 from groupcheck.model.engine.paths import unwound
+from groupcheck.model.engine.pools import Taken
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics, State
@@ -82,6 +83,7 @@ def _explored(
 ) -> Verdict:
     began = time.perf_counter()
     see = Semantics(spec)
+    see.taken = Taken((*spec.slots, *see.views), see.places, see.declared())
     orbits = Orbits(see, symmetry.groups)
     # Orbit -> the state that stands for it: the one that was met first.
     standing: dict[Any, State] = {}

@@ -20,7 +20,7 @@ from groupcheck.model.engine.fast.rows import Rows
 from groupcheck.model.engine.fast.shape import Known, asking, guarded_by, shape_of
 from groupcheck.model.engine.fast.store import Words, address
 from groupcheck.model.engine.fast.tables import tables_of
-from groupcheck.model.engine.pools import Pool
+from groupcheck.model.engine.pools import Pool, Taken
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, AsymmetryError, Orbits, Symmetry
@@ -121,7 +121,10 @@ class Exploration(Loop):
     def _starts(self) -> list[list[int]]:
         """Numbers of the values of the different initial states at rest."""
         known: dict[tuple[int, ...], None] = {}
-        for chain, _, rest in self.see.starts():
+        self.see.taken = Taken(self.spec.slots, self.see.places, self.see.declared())
+        starts = self.see.starts()
+        self.see.taken = Taken()  # from now on `pools` hold what was taken
+        for chain, _, rest in starts:
             for f in chain:
                 self.extra[f.name] += 1
             known.setdefault(self._numbers(rest))

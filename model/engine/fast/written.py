@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from typing import Any, Protocol
 
 from attrs import define, field
@@ -24,9 +25,9 @@ Call = Callable[..., Any]
 class Found:
     """What the loop reads and writes."""
 
-    # All states in order of discovery, and the same as a set.
+    # All states in order of discovery, and each by what is equal to it.
     states: list[State]
-    known: set[State]
+    known: dict[State, State]
     # Of each outcome's name how often it fired.
     fired: dict[str, int]
     # Of each state that the loop found the place of one before it.
@@ -51,6 +52,9 @@ class Listener(Protocol):
         self, i: Instance, place: int, name: str, before: Sequence[Any], after: Sequence[Any]
     ) -> None:
         """An outcome of a rule that step invariants concern."""
+
+    def meet(self, i: Instance, before: State, known: State, after: State) -> None:
+        """A rule led to a known state, made of other objects."""
 
 
 class Writer:
@@ -79,6 +83,8 @@ class Writer:
             "levels": levels,
             "note": listener.note,
             "check": listener.check,
+            "meet": listener.meet,
+            "is_": is_,
         }
         self._views: dict[tuple[str, int | None], str] = {}
 
@@ -244,8 +250,8 @@ def search_loop(w: Writer, wanted: Sequence[Predicate], is_goal: Call) -> Call:
     w.add(
         0,
         "def go(first, end, stop):",
-        " states, known, quiet = found.states, found.known, found.quiet",
-        " add, append, parent = known.add, states.append, found.parents.append",
+        " states, quiet, first_of = found.states, found.quiet, found.known.setdefault",
+        " append, parent = states.append, found.parents.append",
         f" {' = '.join(['c', 'moves', *counters])} = 0",
         " place = first - 1",
         " try:",
@@ -267,9 +273,13 @@ def search_loop(w: Writer, wanted: Sequence[Predicate], is_goal: Call) -> Call:
             w.add(inner, f"t = {after}", *["fired[name] += 1"] * bool(one.rule.labels))
         w.add(
             inner,
-            "if t not in known: add(t); append(t); parent(place); moved = True",
-            "elif not moved: moved = t != s",
+            "k = first_of(t, t)",
+            "if k is t: append(t); parent(place); moved = True",
+            "else:",
+            f" if not all(map(is_, k, t)): meet(ruleo{n}, s, k, t)",
+            " if not moved: moved = t != s",
         )
+        w.given[f"ruleo{n}"] = one
     w.add(4, "if not moved: quiet.append(place)")
     w.add(3, "first = place + 1", "found.looks, place = True, new - 1", "for s in states[new:]:")
     w.add(4, "place += 1", f"{w.taken_apart}= s")
