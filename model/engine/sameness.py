@@ -120,6 +120,35 @@ def _lasting(names: dict[str, Any], cls: type) -> dict[str, Any]:
     }
 
 
+def is_sure(cls: type) -> bool:
+    """Are equal values of this type always the same?"""
+    return cls in _SURE
+
+
+def surely_same(sample: Any, a: str, b: str, given: dict[str, Any]) -> str:
+    """The source of an expression about equal values like a sample, named `a` and `b`: true if they
+    are the same, perhaps false even so. `given`: what it names, which is added there.
+    """
+    cls: Any = type(sample)
+    fields = _fields(cls)
+    given |= {"is_": is_, "sure": _SURE, f"class_{id(cls)}": cls}
+    alike = f"{a}.__class__ is {b}.__class__"
+    if cls in _SURE:
+        return f"({a} is {b} or {alike} and {a}.__class__ in sure)"
+    if cls is tuple and sample:
+        x, y = f"{a}_".replace(".", "_"), f"{b}_".replace(".", "_")
+        inside = f"all(map(is_, {a}, {b}))"
+        one = surely_same(sample[0], x, y, given)
+        inside = f"({inside} or all([{one} for {x}, {y} in zip({a}, {b})]))"
+    elif fields:
+        every = attrs.fields(cls) if attrs.has(cls) else dataclasses.fields(cls)
+        parts = zip((f.name for f in every), fields(sample))
+        inside = " and ".join(surely_same(v, f"{a}.{n}", f"{b}.{n}", given) for n, v in parts)
+    else:
+        return f"{a} is {b}"
+    return f"({a} is {b} or {alike} is class_{id(cls)} and {inside})"
+
+
 def never_equal(value: Any) -> list[Any]:
     """The first part of a value that does not equal itself, such as a NaN; empty if all do."""
     left = [value]

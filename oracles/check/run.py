@@ -280,7 +280,9 @@ def run(
             what, do = "a search on a cluster stores every state", "leave out one of them"
             raise UserError(what, where="--symmetry with --spark", do=do)
         verdict = _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
-        verdict = attrs.evolve(verdict, symmetry=Reduction(False, "not on a cluster"))
+        verdict = attrs.evolve(
+            verdict, symmetry=Reduction(False, "not on a cluster (without --spark)")
+        )
         verdict = _untold(about, verdict, "a search on a cluster tells no schedules of goals")
         return CheckResult(about, judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)

@@ -19,9 +19,10 @@ from groupcheck.model.engine.fast.rows import WATCHED, Rows, not_again
 from groupcheck.model.engine.fast.tables import Tables
 from groupcheck.model.engine.fast.written import Found, Writer, search_loop
 from groupcheck.model.engine.functions import brief, outcomes, truth
+from groupcheck.model.engine.pools import Taken
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.engine.sameness import unending, unlike
+from groupcheck.model.engine.sameness import never_equal, unlike
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.verdict import DEADLOCK
 
@@ -103,7 +104,7 @@ class Direct:
             self._explain(f.at, error)
         self.rows.calls += f.calls
         f.calls = 0
-        self._must_end(len(self.states) - 1)
+        self._must_end()
         self._look_at_whole_states(new)
         self._rest()
         if self.findings.news:
@@ -138,15 +139,20 @@ class Direct:
                 what = f"yielded {brief(here)} for {slot}, which {problem}"
                 raise RuleError(i.rule.name, what, called)
 
-    def _must_end(self, place: int) -> None:
-        """Raises `RuleError` for a state with a value that does not equal itself. One state now and
+    def _must_end(self) -> None:
+        """Raises `RuleError` for values that do not equal themselves. A look at one state now and
         then is enough: where there are such values, nearly all states have some in the end.
         """
-        for (slot, _), value in zip(self.see.places, self.states[place]):
-            if problem := unending(value):
-                what = f"yielded a value for {slot} that {problem}"
-                state = self.see.named(self.states[place])
-                raise RuleError("?", what, state, self.key_to(place))
+
+        def is_odd(place: int) -> bool:
+            return any(map(never_equal, self.states[place]))
+
+        last = len(self.states) - 1
+        if is_odd(last):
+            way = self.way_to(last)
+            first = next(k for k, place in enumerate(way) if is_odd(place))
+            self.see.taken = Taken(self.see.spec.slots)
+            self._explain(way[first - 1], ValueError("a value that does not equal itself"))
 
     def _rest(self) -> None:
         """Looks for a deadlock among states without successors."""

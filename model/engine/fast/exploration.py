@@ -34,11 +34,15 @@ Work = list[tuple[int, list[tuple[int, ...]], list[int]]]
 
 
 WHY = {
-    r.TWO_AT_ONCE: "urgent rule {rule} is possible at two indexes at once",
-    r.DIRECTED_AT_REST: "a state at rest names an index",
-    r.IN_A_WALK: "urgent rule {rule} fires while a walk goes on",
-    r.ORDER_SHOWS: "the walk of {rule} comes to another end if it visits indexes in another order",
-    r.TOO_MANY_ENDS: "the walk of {rule} has too many ends to compare",
+    r.TWO_AT_ONCE: "urgent rule {rule} is possible at two indexes at once (guard it by a single"
+    " slot that says whose turn it is)",
+    r.DIRECTED_AT_REST: "a state at rest names an index (let the walk that it directs go to its"
+    " end in the same step)",
+    r.IN_A_WALK: "urgent rule {rule} fires while a walk goes on (let it wait for the walk's end)",
+    r.ORDER_SHOWS: "the walk of {rule} comes to another end if it visits indexes in another order"
+    " (let no visit depend on those before it)",
+    r.TOO_MANY_ENDS: "the walk of {rule} has too many ends to compare (let visits have fewer"
+    " outcomes)",
 }
 
 

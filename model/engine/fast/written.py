@@ -16,6 +16,7 @@ from groupcheck.model.engine.fast.predicates import Findings
 from groupcheck.model.engine.fast.tables import Tables
 from groupcheck.model.engine.functions import OddError, gives_outcomes, outcomes, truth
 from groupcheck.model.engine.promises import ALL, SOME, Predicate
+from groupcheck.model.engine.sameness import is_sure, surely_same
 from groupcheck.model.engine.step import LONGEST_CHAIN, MOST_OUTCOMES, State
 
 Call = Callable[..., Any]
@@ -157,6 +158,22 @@ class Writer:
         every = range(len(self.see.places))
         return "(" + "".join(f"v{p}, " if p in where else f"s{p}, " for p in every) + ")"
 
+    def met_again(self, rule: str) -> list[str]:
+        """Looks whether a state `t` is the same as `k`, which it equals. Values of plain types are,
+        where a slot keeps to one type.
+        """
+        sample, slots, spots = next(iter(self.given["found"].states)), self.see.spec.slots, []
+        for p, (name, _) in enumerate(self.see.places):
+            if slots[name].kinds or not is_sure(type(sample[p])):
+                spots.append(p)
+        if not spots:
+            return []
+        same = [surely_same(sample[p], f"was{p}", f"now{p}", self.given) for p in spots]
+        return [
+            *(f"was{p}, now{p} = k[{p}], t[{p}]" for p in spots),
+            f"if not ({' and '.join(same)}): meet({rule}, s, k, t)",
+        ]
+
     def _unpack(self, indent: int, name: str, into: Sequence[str]) -> None:
         self.add(
             indent,
@@ -276,7 +293,7 @@ def search_loop(w: Writer, wanted: Sequence[Predicate], is_goal: Call) -> Call:
             "k = first_of(t, t)",
             "if k is t: append(t); parent(place); moved = True",
             "else:",
-            f" if not all(map(is_, k, t)): meet(ruleo{n}, s, k, t)",
+            *(f" {line}" for line in w.met_again(f"ruleo{n}")),
             " if not moved: moved = t != s",
         )
         w.given[f"ruleo{n}"] = one
