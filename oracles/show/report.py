@@ -14,6 +14,7 @@ from attrs import frozen
 from groupcheck.model.engine.symmetry import FEW as FEW_PERMUTATIONS
 from groupcheck.model.engine.symmetry import NO_ARRAYS
 from groupcheck.model.engine.verdict import HOLDS, NOT_ASKED, UNKNOWN, VIOLATED, Reduction
+from groupcheck.oracles.explain.answer import NOT_JUDGED
 from groupcheck.oracles.explain.zeros import Zero, zeros
 from groupcheck.oracles.printable import brief
 from groupcheck.traces.anomalies import plural
@@ -120,7 +121,9 @@ def facts(result: Answer) -> Iterator[tuple[str, str]]:
         yield "invariants", f"{kept} of {len(promises)} {state}"
     if result.subject.progress:
         yield "progress", _kept(v.progress)
-    elif not spec.deadlock:
+    elif result.subject.not_judged:
+        yield "progress", NOT_JUDGED
+    if not result.subject.progress and not spec.deadlock:
         yield "deadlocks", "not looked for"
     fired = sum(1 for count in v.rules.values() if count)
     yield "rules", f"{fired} of {len(v.rules)} fired"
