@@ -81,19 +81,24 @@ def _matched(a: dict[Any, Any], b: dict[Any, Any]) -> Pair | None:
     return ([*a.values()], [b[k] for k in a]) if a.keys() == b.keys() else None
 
 
-@lru_cache(1024)
-def _fields(cls: Any, compared: bool = False) -> Callable[[Any], Sequence[Any]] | None:
-    """A getter of all fields of an attrs class or a data class; None for other classes, and where
-    there are none. `compared`: of those alone at which its `__eq__` looks, if that was generated.
+def _names(cls: Any, compared: bool) -> list[str]:
+    """The fields of an attrs class or a data class; none of other classes. `compared`: those alone
+    at which its `__eq__` looks, and none if that was not generated.
     """
     made_by = getattr(getattr(cls.__eq__, "__code__", None), "co_filename", "")
     if compared and not made_by.startswith("<"):
-        return None
-    names = []
+        return []
     if "__attrs_attrs__" in vars(cls):
-        names = [f.name for f in attrs.fields(cls) if f.eq or not compared]
-    elif "__dataclass_fields__" in vars(cls):
-        names = [f.name for f in dataclasses.fields(cls) if f.compare or not compared]
+        return [f.name for f in attrs.fields(cls) if f.eq or not compared]
+    if "__dataclass_fields__" in vars(cls):
+        return [f.name for f in dataclasses.fields(cls) if f.compare or not compared]
+    return []
+
+
+@lru_cache(1024)
+def _fields(cls: Any, compared: bool = False) -> Callable[[Any], Sequence[Any]] | None:
+    """A getter of these fields; None if there are none."""
+    names = _names(cls, compared)
     if len(names) > 1:
         return attrgetter(*names)
     return (lambda value: (getattr(value, names[0]),)) if names else None
@@ -130,20 +135,18 @@ def surely_same(sample: Any, a: str, b: str, given: dict[str, Any]) -> str:
     are the same, perhaps false even so. `given`: what it names, which is added there.
     """
     cls: Any = type(sample)
-    fields = _fields(cls)
+    names = _names(cls, compared=True)
     given |= {"is_": is_, "sure": _SURE, f"class_{id(cls)}": cls}
     alike = f"{a}.__class__ is {b}.__class__"
     if cls in _SURE:
         return f"({a} is {b} or {alike} and {a}.__class__ in sure)"
     if cls is tuple and sample:
         x, y = f"{a}_".replace(".", "_"), f"{b}_".replace(".", "_")
-        inside = f"all(map(is_, {a}, {b}))"
         one = surely_same(sample[0], x, y, given)
-        inside = f"({inside} or all([{one} for {x}, {y} in zip({a}, {b})]))"
-    elif fields:
-        every = attrs.fields(cls) if attrs.has(cls) else dataclasses.fields(cls)
-        parts = zip((f.name for f in every), fields(sample))
-        inside = " and ".join(surely_same(v, f"{a}.{n}", f"{b}.{n}", given) for n, v in parts)
+        inside = f"(all(map(is_, {a}, {b})) or all([{one} for {x}, {y} in zip({a}, {b})]))"
+    elif names and names == _names(cls, compared=False):
+        parts = ((getattr(sample, n), f"{a}.{n}", f"{b}.{n}") for n in names)
+        inside = " and ".join(surely_same(*part, given) for part in parts)
     else:
         return f"{a} is {b}"
     return f"({a} is {b} or {alike} is class_{id(cls)} and {inside})"

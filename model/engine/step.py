@@ -397,7 +397,8 @@ class Semantics:
 
     def _fault(self, p: Predicate, problem: str, args: list[Any]) -> RuleError:
         s = self.spec
-        roles = {"view": s.views, "goal": s.goals, "end": s.ends, "constraint": s.constraints}
+        roles = {"goal": s.goals, "end": s.ends, "constraint": s.constraints}
+        roles["view"] = tuple(self.views.values())
         roles[PROMISE] = tuple(q for promise in s.progress for q in promise.predicates)
         kind = next(
             (what for what, given in roles.items() if any(p is q for q in given)), "invariant"
