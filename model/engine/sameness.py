@@ -83,13 +83,14 @@ def _matched(a: dict[Any, Any], b: dict[Any, Any]) -> Pair | None:
 
 def _names(cls: Any, compared: bool) -> list[str]:
     """The fields of an attrs class or a data class; none of other classes. `compared`: those alone
-    at which its `__eq__` looks, and none if that was not generated.
+    which its `__eq__` compares as they are, and none if that was not generated.
     """
-    made_by = getattr(getattr(cls.__eq__, "__code__", None), "co_filename", "")
+    made_by = getattr(getattr(vars(cls).get("__eq__"), "__code__", None), "co_filename", "")
     if compared and not made_by.startswith("<"):
         return []
     if "__attrs_attrs__" in vars(cls):
-        return [f.name for f in attrs.fields(cls) if f.eq or not compared]
+        plain = [f for f in attrs.fields(cls) if not compared or (f.eq and f.eq_key is None)]
+        return [f.name for f in plain]
     if "__dataclass_fields__" in vars(cls):
         return [f.name for f in dataclasses.fields(cls) if f.compare or not compared]
     return []

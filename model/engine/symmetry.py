@@ -82,7 +82,9 @@ class Symmetry:
 
 
 NO_SYMMETRY = Symmetry((), (NOT_ASKED,))
-ON_PROGRESS = Symmetry((), ("promises about progress are judged among all states",))
+ON_PROGRESS = Symmetry(
+    (), ("promises about progress are judged among all states (leave out --progress)",)
+)
 
 
 class _Ties:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ENGINES", "CheckResult", "Followed", "check", "follow", "run", "walk"]
 
 ENGINES = ("fast", "reference")
+ON_A_CLUSTER = Reduction(False, "not on a cluster (leave out --spark)")
 
 
 @attrs.frozen
@@ -283,9 +284,7 @@ def run(
             what, do = "a search on a cluster stores every state", "leave out one of them"
             raise UserError(what, where="--symmetry with --spark", do=do)
         verdict = _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
-        verdict = attrs.evolve(
-            verdict, symmetry=Reduction(False, "not on a cluster (without --spark)")
-        )
+        verdict = attrs.evolve(verdict, symmetry=ON_A_CLUSTER)
         verdict = _untold(about, verdict, "a search on a cluster tells no schedules of goals")
         return CheckResult(about, judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)

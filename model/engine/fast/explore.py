@@ -358,7 +358,7 @@ def _symmetry(spec: Spec, asked: bool | None, each_state: bool, liveness: bool) 
     if found.groups and asked is None and found.permutations < WORTH:
         return Symmetry((), (FEW,))
     if found.groups and each_state:
-        return Symmetry((), ("each state is looked at by itself (for --conformed)",))
+        return Symmetry((), ("each state is looked at by itself (leave out --conformed)",))
     return ON_PROGRESS if found.groups and liveness else found
 
 

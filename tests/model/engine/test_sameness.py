@@ -58,6 +58,20 @@ class Card:
     note: str = field(default="", compare=False)
 
 
+@attrs.frozen
+class Name:
+    """Equal to any name with the same letters."""
+
+    text: str = attrs.field(eq=str.lower)
+
+
+@attrs.frozen(eq=False)
+class Labelled(Box):
+    """Compared as a box is."""
+
+    label: str = ""
+
+
 class Text(str):
     pass
 
@@ -106,6 +120,8 @@ UNLIKE = [
     ((Text("a"),), ("a",)),
     ((One.ONE,), (1,)),
     (Loose(1, "x"), Loose(1, "y")),
+    (Name("a"), Name("A")),
+    (Labelled(1, label="x"), Labelled(1, label="y")),
     ((np.float64(0.0),), (np.float64(-0.0),)),
     ((np.int64(1),), (np.uint64(1),)),
     ((np.bool_(True),), (True,)),
