@@ -1,5 +1,6 @@
 """The loop of a search over values, written as Python source for one spec: what a person would
-write by hand for it. The source holds numbers of places and rules alone, nothing that a spec says.
+write by hand for it. The source holds numbers of places and rules and names of fields, nothing else
+that a spec says.
 """
 
 from __future__ import annotations
