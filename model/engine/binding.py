@@ -120,6 +120,12 @@ class Instance:
     guard_at: int
 
     @property
+    def parameters(self) -> list[str]:
+        """The parameter that each of its places belongs to."""
+        pairs = zip(self.rule.named, self.widths)
+        return [name for name, width in pairs for _ in range(width or 1)]
+
+    @property
     def me(self) -> int | None:
         """The first index; None for a rule without one."""
         return self.index[0] if self.index else None

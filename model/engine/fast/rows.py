@@ -18,12 +18,20 @@ from groupcheck.model.engine.binding import Instance, call_key
 from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.fast.callers import Caller, Checks, Listener, caller
 from groupcheck.model.engine.fast.tables import Table, Tables
-from groupcheck.model.engine.functions import outcomes
+from groupcheck.model.engine.functions import AnswerError, brief, outcomes
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.sameness import unending
 from groupcheck.model.engine.step import MOST_OUTCOMES, Semantics, too_many
 
 WATCHED = 64  # calls of each rule that are checked for determinism and for changed input
+
+
+def not_again(outcomes: list[Any]) -> str:
+    """What is wrong with outcomes that are others when the same rule is called again."""
+    if problem := unending(outcomes):
+        return f"yielded a value that {problem}"
+    return "gave other outcomes when called again with the same values: it is not deterministic"
 
 
 class GuardValues:
@@ -289,6 +297,10 @@ class Rows:
         next_one = len(pool.values)
         try:
             number = pool.number(value)
+        except AnswerError as error:
+            problem = f"yielded {brief(value)} for {member.instance.parameters[position]}, which"
+            called = member.instance.called(args)
+            raise RuleError(r.name, f"{problem} {error}", called) from None
         except Exception as error:  # its hash or its comparison
             self._expect_fit(member, args, outcome)
             raise RuleError(
@@ -330,12 +342,7 @@ class Rows:
             problem = f"yielded a value that raises {type(error).__name__} when it is compared"
             raise RuleError(r.name, problem, shown) from error
         if differs:
-            raise RuleError(
-                r.name,
-                "gave other outcomes when called again with the same values: it is not"
-                " deterministic",
-                shown,
-            )
+            raise RuleError(r.name, not_again(first), shown)
         label_of = dict(zip(r.names, r.labels))
         yielded = [
             (label_of[name], *values) if r.labels else values if len(values) > 1 else values[0]

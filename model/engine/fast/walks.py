@@ -21,7 +21,7 @@ from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.memory import resident_bytes
 from groupcheck.model.engine.fast.tables import Table, tables_of
 from groupcheck.model.engine.paths import path_of, path_through
-from groupcheck.model.engine.pools import Pool
+from groupcheck.model.engine.pools import Taken
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.reference import violation
 from groupcheck.model.engine.spec import Spec
@@ -82,8 +82,9 @@ class Model:
     def __init__(self, spec: Spec) -> None:
         tables = tables_of(spec)
         self.tables, self.see = tables, tables.see
-        by_name = {name: Pool(name) for name in spec.slots}
-        self.pools = [by_name[name] for name, _ in self.see.places]
+        taken = Taken((*spec.slots, *self.see.views), self.see.places, self.see.declared())
+        self.see.taken = taken
+        self.pools = [taken.pools[name] for name, _ in self.see.places]
         rows = [Rows(t, itemgetter(*t.inputs)) for t in tables.rules]
         self.ordinary, self.urgent = rows[: tables.ordinary], rows[tables.ordinary :]
         # By the id of each instance: a number that those which share their calls have, too.
