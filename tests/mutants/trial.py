@@ -42,6 +42,7 @@ class Court:
 
     def __init__(self, place: Path, judge: Sequence[str]) -> None:
         self.place, self.judge = place, judge
+        self._process: subprocess.Popen[str] | None = None
 
     def begin(self, root: Path) -> Outcome:
         """Copies the checkout and runs the judge on the code as it is, which it must find good;
@@ -73,6 +74,11 @@ class Court:
         finally:
             file.write_text(good)
 
+    def stop(self) -> None:
+        """Ends the trial that is under way in another thread."""
+        if self._process and self._process.poll() is None:
+            os.killpg(self._process.pid, 9)
+
     def _judged(self, settings: Mapping[str, str]) -> Outcome:
         began = time.monotonic()
         cache = self.place / "cache"  # a mutant of a kernel is compiled, the others stay
@@ -84,7 +90,7 @@ class Court:
         }
         command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", PLUGIN]
         kept = {path.name for path in cache.iterdir()} if cache.is_dir() else None
-        process = subprocess.Popen(
+        process = self._process = subprocess.Popen(
             [*command, "-p", "no:cacheprovider", *self.judge],
             cwd=self.place,
             env=environment,
