@@ -35,6 +35,7 @@ from groupcheck.oracles.conform.shown import (
     unseen_shown,
 )
 from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.side_by_side import Diff
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
@@ -53,7 +54,7 @@ def run(
     *,
     kafka: str,
     as_json: bool,
-    diff: tuple[str, str] | None = None,
+    diff: Diff | None = None,
     parquet: Path | None = None,
     junit: Path | None = None,
     coverage: bool = False,

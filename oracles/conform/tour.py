@@ -101,7 +101,7 @@ class Tour:
         reset = reset_of(at, self._rows.scope)
         result = self._driver.run(Schedule([*at.commands, LOOK, READ], reset, Looks.NEVER))
         if isinstance(result, Lost) or result.refused:
-            raise UserError(f"Kafka {self._driver.version} cannot create a group: {result}")
+            raise UserError(f"Kafka {self._driver.title} cannot create a group: {result}")
         *_, look, read = result.steps
         place = self._place(memory, at, look, look, read.records or ())
         self._arrived(place, at)
