@@ -47,6 +47,7 @@ from groupcheck.traces.anomalies import plural
 ASSIGNORS = "assignors"  # stands where a variant would
 SHOWN = 3  # causes that the report tells in full
 UNSEEN = 5  # outcomes never seen that the report tells
+VALUES = 6  # values of a change between versions that the report tells
 
 
 def run(
@@ -132,23 +133,23 @@ def diff_view(result: VersionDiff) -> RenderableType:
     """
     old, new = result.versions
     c = result.tour.counts
-    said = f"{len(result.changes)} changes" if result.changes else "no difference"
+    said = plural(len(result.changes), "change") if result.changes else "no difference"
+    title = f"{said}  {result.tour.variant}, Kafka {old} and {new}  {result.tour.ledger.reason}"
     out = [
-        Text(
-            f"{said}  {result.tour.variant}, Kafka {old} and {new} "
-            f" {result.tour.ledger.reason}".rstrip(),
-            "bold",
-        )
-    ]
-    out.append(
+        Text(title.rstrip(), "bold"),
+        *([Text(f"  {result.build.told()}")] if result.build else []),
         Text(
             f"  {c.executed:,} rows executed in {c.schedules:,} schedules on both,"
             f" {result.changed:,} of them end differently"
-        )
-    )
+        ),
+    ]
     for change in result.changes:
         told = change.shown(result.versions)
         out.append(Text(f"\nafter {told['after']}: {', '.join(told['differs'])}", "bold red"))
+        out += [
+            Text(f"   {one['what']}: {one['old']} in {old}, {one['new']} in {new}")
+            for one in told["values"][:VALUES]
+        ]
         for version, transcript in told["transcripts"].items():
             out += [
                 Text(f"   Kafka {version}", "bold"),

@@ -365,6 +365,7 @@ def versions_differ(
     """Executes the rows of the variant's coordinator on two Kafka versions, or on a release (None:
     the nearest) and the build in a folder, and lists what differs. `options`: as for `conform`.
     """
+    executable(variant)
     with side_by_side((old, new)) as (older, newer):
         found = Changes()
 

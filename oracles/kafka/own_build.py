@@ -33,21 +33,21 @@ PLACES = (("*.jar",), ("libs/*.jar",), ("*/build/libs/*.jar", "*/*/build/libs/*.
 THIRD_PARTY = "core/build/dependant-libs-*/*.jar"  # what `./gradlew jar` copies there
 WITHOUT_CODE = re.compile(r"-(test|tests|test-fixtures|sources|javadoc|scaladoc)\.jar$")
 ARTIFACT = re.compile(r"(.+?)-\d")
-# A class of Kafka's -> the Gradle project whose jar holds it: those that the driver needs.
+# What the driver needs: the name of a jar without its version -> the Gradle project that makes it.
 PROJECTS = {
-    "org/apache/kafka/common/utils/AppInfoParser.class": ":clients",
-    "org/apache/kafka/coordinator/group/GroupCoordinatorService.class": ":group-coordinator",
-    "org/apache/kafka/coordinator/group/api/assignor/PartitionAssignor.class": (
-        ":group-coordinator:group-coordinator-api"
-    ),
-    "org/apache/kafka/coordinator/common/runtime/CoordinatorRuntime.class": ":coordinator-common",
-    "org/apache/kafka/server/util/timer/Timer.class": ":server-common",
-    "org/apache/kafka/image/MetadataImage.class": ":metadata",
-    "org/apache/kafka/storage/internals/log/LogConfig.class": ":storage",
-    "org/apache/kafka/server/log/remote/storage/RemoteStorageManager.class": ":storage:storage-api",
-    "org/apache/kafka/raft/RaftClient.class": ":raft",
+    "kafka-clients": ":clients",
+    "kafka-group-coordinator": ":group-coordinator",
+    "kafka-group-coordinator-api": ":group-coordinator:group-coordinator-api",
+    "kafka-coordinator-common": ":coordinator-common",
+    "kafka-server-common": ":server-common",
+    "kafka-metadata": ":metadata",
+    "kafka-storage": ":storage",
+    "kafka-storage-api": ":storage:storage-api",
+    "kafka-raft": ":raft",
 }
+# The jar of the clients, by whatever name: it has both, and the first one names the version.
 INFO = "kafka/kafka-version.properties"
+CONSUMER = "org/apache/kafka/clients/consumer/KafkaConsumer.class"
 PLAIN = re.compile(r"[\w.+-]{1,60}", re.ASCII)
 # Loggers: the pinned one says nothing, and the coordinator is several times slower with another.
 LOGGERS = (
@@ -206,7 +206,7 @@ def identity(jars: Sequence[Jar], folder: Path) -> tuple[str, str]:
     """The version and the commit that the jar of Kafka's clients names. Raises `UserError` if there
     is no such jar, or if it is of a version before the first one that is known.
     """
-    clients = next((jar for jar in jars if {INFO, *list(PROJECTS)[:1]} <= jar.files), None)
+    clients = next((jar for jar in jars if {INFO, CONSUMER} <= jar.files), None)
     if clients is None:
         raise UserError(
             f"none of the {len(jars):,} jars in {folder} is that of Kafka's clients (kafka-clients-"
@@ -233,11 +233,11 @@ def identity(jars: Sequence[Jar], folder: Path) -> tuple[str, str]:
 
 
 def missing_in(jars: Sequence[Jar]) -> list[str]:
-    """The Gradle projects of which there is no jar. A class may have been moved or renamed since:
-    so this explains a failure, and is none by itself.
+    """The names of the jars that are not there. Kafka may have merged or renamed some since: so
+    this explains a failure, and is none by itself.
     """
-    there = frozenset[str]().union(*(jar.files for jar in jars))
-    return [project for file, project in PROJECTS.items() if file not in there]
+    there = {jar.artifact for jar in jars}
+    return [name for name in PROJECTS if name not in there]
 
 
 def nearest(version: str, releases: Sequence[str]) -> str:
@@ -290,11 +290,11 @@ def _no_source(
 ) -> UserError:
     """What to say if no source of the driver compiles."""
     if missing:
+        tasks = " ".join(f"{PROJECTS[name]}:jar" for name in missing)
         return UserError(
-            f"jars of Kafka {version} are missing: no jar holds what is built by"
-            f" {', '.join(missing)}",
+            f"jars of Kafka {version} are missing: {', '.join(f'{m}-*.jar' for m in missing)}",
             where=str(folder),
-            do=f"./gradlew {' '.join(f'{project}:jar' for project in missing)}",
+            do=f"./gradlew {tasks}",
         )
     with tempfile.NamedTemporaryFile(
         "w", dir=home, prefix="javac-", suffix=".log", delete=False
@@ -309,6 +309,12 @@ def _no_source(
 
 
 def _first(said: str) -> str:
-    errors = [line for line in said.splitlines() if "error: " in line]
-    short = [re.sub(r"^\S*/", "", line.strip())[:200] for line in errors[:SHOWN]]
-    return " | ".join(short) or said.strip()[:200] or "javac said nothing"
+    """The first errors of javac on one line, each with the name that it does not know."""
+    errors = re.findall(
+        r"^(?:\S*/)?(\S+: error: .*)((?:\n(?!\S+: error: ).*)*)", said, re.MULTILINE
+    )
+    short = []
+    for error, rest in errors[:SHOWN]:
+        symbol = re.search(r"^ *symbol: +(.*)", rest, re.MULTILINE)
+        short.append(f"{error[:200]}{f' ({symbol[1][:200]})' if symbol else ''}")
+    return ", ".join(short) or said.strip().partition("\n")[0][:200] or "javac said nothing"

@@ -142,6 +142,7 @@ def changes_view(result: MemberVersions) -> RenderableType:
     title = f"{said}  the member of {result.variant}, Java clients of Kafka {old} and {new}"
     out = [
         Text(f"{title}  {result.reason}".rstrip(), "bold"),
+        *([Text(f"  {result.build.told()}")] if result.build else []),
         Text(
             f"  {executed:,} of {rows:,} rows executed on both in {result.seconds:.1f} s,"
             f" {result.changed:,} differ"

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from attrs import define, field, fields, frozen
 
+from groupcheck.model.engine import UserError
 from groupcheck.oracles.conform.conformance import DIFF_SCHEMA
 from groupcheck.oracles.conform.member.changing import Changing, ChangingRow, Place
 from groupcheck.oracles.conform.member.commit_styles import StyledRows, StyleRow
@@ -34,7 +35,8 @@ from groupcheck.oracles.conform.member.tour import (
     Tour,
     Touring,
 )
-from groupcheck.oracles.kafka.client import Look, Sent, Thrown
+from groupcheck.oracles.kafka.client import Look, Schedule, Sent, Thrown
+from groupcheck.oracles.kafka.client_commands import Poll
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.own_build import OwnBuild, build_shown
 from groupcheck.oracles.kafka.schedule import Lost
@@ -223,8 +225,11 @@ def member_versions_differ(
     """
     began = time.perf_counter()
     found, tours = Changes(), list[AnyTour]()
+    found_rows = every_row(variant, generations, mutation, settings or {})
     with side_by_side((old, new)) as (older, newer):
-        for rows in every_row(variant, generations, mutation, settings or {}):
+        for driver in (older, newer):
+            begins(driver)
+        for rows in found_rows:
             left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
             # What the model says does not matter here, but the tour goes on where it agrees.
             tour: VersionTour | ChangingVersionTour | StyledVersionTour
@@ -244,3 +249,13 @@ def member_versions_differ(
     return MemberVersions(
         variant, versions, tuple(tours), found.rows, changes, seconds, newer.build
     )
+
+
+def begins(driver: Driver) -> None:
+    """Raises `UserError` if the driver cannot make a member that polls: then it does not fit this
+    client, and every row would differ.
+    """
+    result = driver.run(Schedule([Poll()]))
+    if isinstance(result, Lost):
+        why = printable(result.reason.partition("\n")[0])
+        raise UserError(f"the driver cannot make a member of Kafka {driver.title}: {why}")
