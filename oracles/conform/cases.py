@@ -65,7 +65,7 @@ def _situations(executed: tuple[Executed, ...]) -> Case:
 def versions_suite(result: VersionDiff) -> Suite:
     """One case for each change between two versions; a single one that passes if there is none."""
     tour = result.tour
-    return changes_suite("conform --diff", result, tour.ledger.reason, tour.seconds)
+    return changes_suite("conform", result, tour.ledger.reason, tour.seconds)
 
 
 def changes_suite(command: str, result: Any, reason: str, seconds: float) -> Suite:
@@ -75,7 +75,12 @@ def changes_suite(command: str, result: Any, reason: str, seconds: float) -> Sui
     cases = []
     for number, change in enumerate(result.changes, 1):
         told = change.shown(result.versions)
+        old, new = result.versions
         text = [
+            f"{one['what']}: {one['old']} in {old}, {one['new']} in {new}"
+            for one in told.get("values", ())
+        ]
+        text += [
             line
             for version, transcript in told["transcripts"].items()
             for line in (f"Kafka {version}", *transcript)
@@ -85,4 +90,5 @@ def changes_suite(command: str, result: Any, reason: str, seconds: float) -> Sui
     if reason:
         cases.append(Case("every row is executed", ERROR, f"unknown: {reason}"))
     same = Case("no difference", seconds=seconds)
+    command += " --jars" if result.build else " --diff"
     return Suite(f"{command}, Kafka {' and '.join(result.versions)}", tuple(cases) or (same,))

@@ -24,7 +24,7 @@ from attrs import frozen
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import DRIVER
-from groupcheck.oracles.kafka.pins import digest
+from groupcheck.oracles.kafka.pins import Digests, digest
 from groupcheck.oracles.kafka.versions import VERSIONS, known, number, older_than_known
 from groupcheck.oracles.show import terminal
 
@@ -73,7 +73,7 @@ class OwnBuild:
     # The source of the driver that compiles, named after the first release that it serves.
     shim: str
     # The jars of Kafka itself.
-    jars: tuple[Path, ...]
+    jars: Digests
     classpath: str
 
     @property
@@ -88,7 +88,7 @@ class OwnBuild:
             "commit": self.commit,
             "release": self.release,
             "driver": self.shim,
-            "jars": [{"name": path.name, "sha256": digest(path)} for path in self.jars],
+            "jars": [{"name": name, "sha256": one} for name, one in self.jars.items()],
         }
 
     def told(self) -> str:
@@ -113,6 +113,10 @@ class Jar:
     def artifact(self) -> str:
         found = ARTIFACT.match(self.path.name)
         return found[1] if found else self.path.stem
+
+    @property
+    def version(self) -> str:
+        return self.path.stem.removeprefix(self.artifact).removeprefix("-")
 
     @property
     def of_kafka(self) -> bool:
@@ -142,7 +146,7 @@ def own_build(
         for shim in DRIVER.shims:
             classes, failed = compiled(shim, path, Path(place, shim))
             if not failed:
-                of_kafka = tuple(jar.path for jar in jars if jar.of_kafka)
+                of_kafka = {jar.path.name: digest(jar.path) for jar in jars if jar.of_kafka}
                 yield OwnBuild(
                     version,
                     commit,
@@ -184,6 +188,13 @@ def jars_in(folder: Path) -> list[Jar]:
                 where=where,
                 do="remove the older one",
             )
+    versions = {jar.version: jar.path.name for jar in jars if jar.artifact in PROJECTS}
+    if len(versions) > 1:
+        raise UserError(
+            f"these jars are of several versions: {', '.join(versions.values())}",
+            where=str(folder),
+            do="build all of them anew",
+        )
     return jars
 
 
@@ -270,18 +281,21 @@ def compiled(shim: str, classpath: str, place: Path) -> tuple[Path, str]:
     classes = place / "classes"
     sources = [str(p.relative_to(place)) for p in sorted((place / "src").rglob("*.java"))]
     _, javac = install.tools(DRIVER)
-    ended = subprocess.run(
-        [
-            *(javac, "-J-Duser.language=en", "-J-XX:TieredStopAtLevel=1", "-encoding", "UTF-8"),
-            *("-proc:none", "-nowarn", "-cp", classpath, "-d", str(classes), *sources),
-        ],
-        cwd=place,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=COMPILED_S,
-    )
+    try:
+        ended = subprocess.run(
+            [
+                *(javac, "-J-Duser.language=en", "-J-XX:TieredStopAtLevel=1", "-encoding", "UTF-8"),
+                *("-proc:none", "-nowarn", "-cp", classpath, "-d", str(classes), *sources),
+            ],
+            cwd=place,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=COMPILED_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise UserError(f"javac did not end within {COMPILED_S:.0f} s", where="--jars") from None
     return classes, ended.stderr if ended.returncode else ""
 
 
