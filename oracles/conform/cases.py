@@ -65,12 +65,15 @@ def _situations(executed: tuple[Executed, ...]) -> Case:
 def versions_suite(result: VersionDiff) -> Suite:
     """One case for each change between two versions; a single one that passes if there is none."""
     tour = result.tour
-    return changes_suite("conform", result, tour.ledger.reason, tour.seconds)
+    beside = () if tour.situations is None else (_situations(tour.situations),)
+    return changes_suite("conform", result, tour.ledger.reason, tour.seconds, beside)
 
 
-def changes_suite(command: str, result: Any, reason: str, seconds: float) -> Suite:
-    """A suite of the changes between two versions of anything. `reason`: why not every row was
-    executed; empty if they all were.
+def changes_suite(
+    command: str, result: Any, reason: str, seconds: float, beside: tuple[Case, ...] = ()
+) -> Suite:
+    """A suite of the changes between two versions of anything, and of cases `beside` them.
+    `reason`: why not every row was executed; empty if they all were.
     """
     cases = []
     for number, change in enumerate(result.changes, 1):
@@ -91,4 +94,4 @@ def changes_suite(command: str, result: Any, reason: str, seconds: float) -> Sui
         cases.append(Case("every row is executed", ERROR, f"unknown: {reason}"))
     same = Case("no difference", seconds=seconds)
     command += " --jars" if result.build else " --diff"
-    return Suite(f"{command}, Kafka {' and '.join(result.versions)}", tuple(cases) or (same,))
+    return Suite(f"{command}, Kafka {' and '.join(result.versions)}", (*(cases or [same]), *beside))

@@ -133,7 +133,9 @@ def diff_view(result: VersionDiff) -> RenderableType:
     """
     old, new = result.versions
     c = result.tour.counts
-    said = plural(len(result.changes), "change") if result.changes else "no difference"
+    broken = sum(bool(one.differs) for one in result.tour.situations or ())
+    counts = ((len(result.changes), "change"), (broken, "differing situation"))
+    said = ", ".join(plural(n, what) for n, what in counts if n) or "no difference"
     title = f"{said}  {result.tour.variant}, Kafka {old} and {new}  {result.tour.ledger.reason}"
     out = [
         Text(title.rstrip(), "bold"),
@@ -143,6 +145,9 @@ def diff_view(result: VersionDiff) -> RenderableType:
             f" {result.changed:,} of them end differently"
         ),
     ]
+    if result.tour.situations is not None:
+        ((_, situations),) = _counted(result.tour)
+        out.append(Text(f"  situations: {situations}"))
     for change in result.changes:
         told = change.shown(result.versions)
         out.append(Text(f"\nafter {told['after']}: {', '.join(told['differs'])}", "bold red"))
@@ -155,7 +160,7 @@ def diff_view(result: VersionDiff) -> RenderableType:
                 Text(f"   Kafka {version}", "bold"),
                 *(Text(f"   {line}") for line in transcript),
             ]
-    return Group(*out)
+    return Group(*out, *_situations(result.tour))
 
 
 def view(result: Conformance) -> RenderableType:

@@ -332,7 +332,8 @@ class VersionDiff:
     @property
     def exit_code(self) -> int:
         """0 where nothing changed, 1 where something did, 3 where not every row was executed."""
-        return 1 if self.changes else 3 if self.tour.ledger.reason else 0
+        differs = self.changes or any(one.differs for one in self.tour.situations or ())
+        return 1 if differs else 3 if self.tour.ledger.reason else 0
 
     def document(self) -> dict[str, Any]:
         """All that `--diff --json` prints."""
@@ -349,9 +350,14 @@ class VersionDiff:
             "schedules": c.schedules,
             "schedules_that_differ": self.changed,
             "changes": [change.shown(self.versions) for change in self.changes],
-            **build_shown(self.build),
+            **({} if self.build is None else self._of_build(self.build)),
             "seconds": round(self.tour.seconds, 3),
         }
+
+    def _of_build(self, build: OwnBuild) -> dict[str, Any]:
+        """What a document tells of a build besides."""
+        situations = situations_shown(self.tour.situations or ())
+        return {**build_shown(build), "situations": situations}
 
 
 def versions_differ(
@@ -363,7 +369,8 @@ def versions_differ(
     **options: Any,
 ) -> VersionDiff:
     """Executes the rows of the variant's coordinator on two Kafka versions, or on a release (None:
-    the nearest) and the build in a folder, and lists what differs. `options`: as for `conform`.
+    the nearest) and the build in a folder, and lists what differs. A build also executes the
+    situations, of which the release is known to do what they state. `options`: as for `conform`.
     """
     executable(variant)
     with side_by_side((old, new)) as (older, newer):
@@ -374,7 +381,13 @@ def versions_differ(
 
         options["max_differences"] = 0  # what the model says does not matter here
         told = conform(
-            variant, kafka=newer.title, driver=newer, progress=progress, tour=tour, **options
+            variant,
+            kafka=newer.title,
+            driver=newer,
+            progress=progress,
+            tour=tour,
+            situations=newer.build is not None,
+            **options,
         )
     changes = tuple(found.kinds.values())
     versions = (older.title, newer.title)

@@ -150,7 +150,7 @@ def own_build(
                 yield OwnBuild(
                     version,
                     commit,
-                    wanted or nearest(version, releases_of(shim)),
+                    wanted or nearest(version, releases_of(shim) or VERSIONS),
                     shim,
                     of_kafka,
                     os.pathsep.join([str(classes), path]),
@@ -161,8 +161,9 @@ def own_build(
 
 
 def jars_in(folder: Path) -> list[Jar]:
-    """The jars on the class path of a build, sorted by name. Raises `UserError` if there are none,
-    if one cannot be read, or if there are two of one part of Kafka.
+    """The jars on the class path of a build: those that the driver needs, then others that may hold
+    copies of their classes, each sorted by name. Raises `UserError` if there are none, if one
+    cannot be read, or if there are two of one part of Kafka.
     """
     where = "--jars"
     if not folder.is_dir():
@@ -195,7 +196,7 @@ def jars_in(folder: Path) -> list[Jar]:
             where=str(folder),
             do="build all of them anew",
         )
-    return jars
+    return sorted(jars, key=lambda jar: jar.artifact not in PROJECTS)
 
 
 def _matching(home: Path, patterns: Sequence[str]) -> list[Path]:
@@ -260,7 +261,9 @@ def nearest(version: str, releases: Sequence[str]) -> str:
 
 
 def releases_of(shim: str) -> tuple[str, ...]:
-    """The releases that a source of the driver serves, newest first."""
+    """The releases that a source of the driver serves, newest first; none if the source is for one
+    that is to come.
+    """
     newer = [number(other) for other in DRIVER.shims if number(other) > number(shim)]
     return tuple(
         release
@@ -271,8 +274,10 @@ def releases_of(shim: str) -> tuple[str, ...]:
 
 def served(shim: str) -> str:
     """Those releases, in words."""
-    first, last = releases_of(shim)[-1], releases_of(shim)[0]
-    return f"Kafka {first} and later" if last == VERSIONS[0] else f"Kafka {first} to {last}"
+    newest = next(iter(DRIVER.shims))
+    return (
+        f"Kafka {shim} and later" if shim == newest else f"Kafka {shim} to {releases_of(shim)[0]}"
+    )
 
 
 def compiled(shim: str, classpath: str, place: Path) -> tuple[Path, str]:

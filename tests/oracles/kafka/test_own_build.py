@@ -13,11 +13,13 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import attrs
 import pytest
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles import cli
 from groupcheck.oracles.kafka import install
+from groupcheck.oracles.kafka import own_build as own_build_module
 from groupcheck.oracles.kafka.install import DRIVER
 from groupcheck.oracles.kafka.own_build import (
     CONSUMER,
@@ -116,6 +118,20 @@ def test_each_release_is_served_by_one_source_of_the_driver():
     assert nearest("4.4.0-SNAPSHOT", releases_of(OF_4_0)) == "4.3.1"
 
 
+def test_a_source_may_stand_ready_for_a_release_that_is_to_come(
+    tmp_path: Path, javac: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """So does who makes the driver fit Kafka's trunk (docs/howto/trunk.md)."""
+    fails(javac, "none")
+    sources = shutil.copytree(DRIVER.sources, tmp_path / "driver")
+    shutil.copytree(sources / "shims" / OF_4_4, sources / "shims" / "4.10.0")
+    monkeypatch.setattr(own_build_module, "DRIVER", attrs.evolve(DRIVER, sources=sources))
+    with own_build(release(tmp_path / "libs", "4.10.0-SNAPSHOT"), say=lambda _: None) as build:
+        assert (build.shim, build.release) == ("4.10.0", "4.4.0")
+        assert "the driver's source for Kafka 4.10.0 and later compiles" in build.told()
+    assert (served(OF_4_4), releases_of("4.10.0")) == ("Kafka 4.4.0 to 4.4.0", ())
+
+
 @pytest.mark.parametrize(
     ("pattern", "shim", "compared"), [("none", OF_4_4, "4.4.0"), (f"*{OF_4_4}", OF_4_0, "4.3.1")]
 )
@@ -126,16 +142,19 @@ def test_the_newest_source_that_compiles_is_chosen_and_with_it_the_nearest_relea
     folder = release(tmp_path / "kafka" / "libs")
     jar(folder / "kafka-clients-4.5.0-SNAPSHOT-sources.jar")
     jar(folder / "log4j-slf4j-impl-2.25.1.jar", {LOGGERS[0]: ""})
+    copy = jar(folder / "kafka-all.jar")  # holds what others hold, too
     said: list[str] = []
     with own_build(tmp_path / "kafka", say=said.append) as build:
         assert (build.shim, build.release) == (shim, compared)
         assert build.document()["commit"] == "1234567890abcdef"
         classes, *path = map(Path, build.classpath.split(os.pathsep))
         assert {one.name for one in path} == {*build.jars, "jackson-databind.jar"}
-        assert build.jars.keys() == {f"{name}-4.5.0-SNAPSHOT.jar" for name in PROJECTS}
+        needed = {f"{name}-4.5.0-SNAPSHOT.jar" for name in PROJECTS}
+        assert build.jars.keys() == {*needed, copy.name}
         assert (classes.parent / "src/groupcheck/kafka/Shim.java").read_text() == (
             DRIVER.shims[shim] / "groupcheck/kafka/Shim.java"
         ).read_text()
+        assert path.index(folder / copy.name) == len(PROJECTS)
     assert not classes.parent.exists()
     assert len(said) == 1 and "whose code it runs with your rights" in said[0]
 
