@@ -25,9 +25,11 @@ CONFORM_MODES = {
     ),
     "VARIANT --diff": "members generations fault set mutation seed max-rows junit",
     "VARIANT --side member --diff": "generations set mutation max-rows junit",
+    "VARIANT --jars": "members generations fault set mutation seed max-rows junit",
+    "VARIANT --side member --jars": "generations set mutation max-rows junit",
     "VARIANT --whole": "members mutation max-differences seed schedules",
     "VARIANT --live": "members generations set mutation seed schedules junit",
-    "assignors": "members assignor seed diff findings junit",
+    "assignors": "members assignor seed diff jars findings junit",
     "connect": "seed diff junit",
 }
 
@@ -40,6 +42,7 @@ CONFORM_MODES = {
         "groupcheck conform classic --members 1 --generations 1",
         "groupcheck conform classic --whole --members 2",
         "groupcheck conform classic --diff 4.0.0 4.3.0",
+        "groupcheck conform classic --jars ~/kafka",
         "groupcheck conform assignors --assignor sticky",
         "groupcheck conform connect --kafka 3.3.2",
     ),
@@ -75,8 +78,7 @@ CONFORM_MODES = {
 )
 @click.option(
     "--kafka",
-    default="4.3.0",
-    show_default=True,
+    show_default="4.3.0; with --jars the one nearest to them",
     metavar="VERSION",
     shell_complete=KAFKA_VERSIONS,
     help="The version of Kafka to compare with.",
@@ -116,6 +118,13 @@ CONFORM_MODES = {
     metavar="OLD NEW",
     shell_complete=KAFKA_VERSIONS,
     help="Compare two Kafka versions with each other instead.",
+)
+@click.option(
+    "--jars",
+    type=PATH,
+    metavar="DIR",
+    help="Compare a build of your own of Kafka with a release instead. DIR is an unpacked build, or"
+    " a checkout in which Gradle has built the jars. Their code is executed, with your rights.",
 )
 @click.option(
     "--live",

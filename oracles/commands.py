@@ -224,7 +224,13 @@ def _real_bugs(
 
 
 def conform(
-    live: bool, whole: bool, schedules: int | None, side: str | None, **options: Any
+    live: bool,
+    whole: bool,
+    schedules: int | None,
+    side: str | None,
+    kafka: str | None,
+    jars: Path | None,
+    **options: Any,
 ) -> int:
     """`groupcheck conform`: see `groupcheck.oracles.conform.command`,
     `groupcheck.oracles.conform.member.command` for `--side member`,
@@ -234,8 +240,14 @@ def conform(
     """
     from groupcheck.oracles.conform.command import run
     from groupcheck.oracles.conform.member.command import run as run_member
+    from groupcheck.oracles.kafka.versions import DEFAULT
     from groupcheck.oracles.wire.command import run as run_live
 
+    of_connect = side == "leader" or (side is None and options["variant"] == "connect")
+    if jars is not None:
+        _compares_rows(live=live, whole=whole, diff=options["diff"], connect=of_connect)
+        options["diff"] = (kafka, jars)
+    options["kafka"] = kafka or DEFAULT
     options["faults"] = dict(options["faults"]) or None
     options["settings"] = dict(options["settings"])
     if options["parquet"] and (live or options["diff"] or options["variant"] == "assignors"):
@@ -246,7 +258,7 @@ def conform(
         )
     not_read({f"--{name}": options[name] for name in ("parquet", "junit")}, [])
     _can_write_table(options["parquet"])
-    if side == "leader" or (side is None and options["variant"] == "connect"):
+    if of_connect:
         from groupcheck.oracles.connect.command import run as run_leader
 
         return run_leader(live=live, whole=whole, schedules=schedules, **options)
@@ -263,6 +275,18 @@ def conform(
             "is only for --live and --whole", where="--schedules", do="add one of these"
         )
     return run(**options)
+
+
+def _compares_rows(**others: Any) -> None:
+    """Raises `UserError` for what cannot be combined with --jars."""
+    for name, given in others.items():
+        if given:
+            what = "Connect's leader" if name == "connect" else f"--{name}"
+            raise UserError(
+                f"compares a build with a release, row by row, and not with {what}",
+                where="--jars",
+                do="leave one of them out",
+            )
 
 
 def assign(

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 SECTIONS = {  # a title, and the parameters below it; all others stand under "Options"
-    "Mode": "side diff whole live".split(),
+    "Mode": "side diff jars whole live".split(),
     "Scope": (
         "members partitions generations faults any_faults assignor settings mutation"
         " invariants goals"

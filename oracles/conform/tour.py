@@ -47,12 +47,14 @@ from groupcheck.oracles.conform.standing import (
     possible,
     unwritten,
 )
+from groupcheck.oracles.conform.transcript import lines
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.records import GroupRecord, Record
 from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Step, Transcript
 
 SEEDS = 64  # hash orders that are tried before an outcome counts as not seen
 AT_ONCE = 8  # seeds tried together
+LONGEST = 600  # characters of a first schedule that fails
 
 
 @frozen(cache_hash=True)
@@ -101,7 +103,8 @@ class Tour:
         reset = reset_of(at, self._rows.scope)
         result = self._driver.run(Schedule([*at.commands, LOOK, READ], reset, Looks.NEVER))
         if isinstance(result, Lost) or result.refused:
-            raise UserError(f"Kafka {self._driver.version} cannot create a group: {result}")
+            why = "; ".join(line.strip() for line in lines(result))
+            raise UserError(f"Kafka {self._driver.title} cannot create a group: {why[:LONGEST]}")
         *_, look, read = result.steps
         place = self._place(memory, at, look, look, read.records or ())
         self._arrived(place, at)

@@ -21,6 +21,7 @@ from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.commands import Command, Reset, encoded
 from groupcheck.oracles.kafka.coverage import measuring
 from groupcheck.oracles.kafka.jvm import Broken, Jvm
+from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.kafka.schedule import (
     Lost,
     Schedule,
@@ -30,7 +31,7 @@ from groupcheck.oracles.kafka.schedule import (
     looking,
     step,
 )
-from groupcheck.oracles.kafka.versions import NEWEST, known
+from groupcheck.oracles.kafka.versions import DEFAULT, known
 from groupcheck.oracles.show import terminal
 
 AHEAD = 32  # schedules in flight: the JVM works on the next one while Python reads the last
@@ -56,11 +57,13 @@ class DriverLost(Exception):
 
 
 class Driver:
-    """One JVM with the coordinator of one Kafka version. A context manager. Not thread-safe."""
+    """One JVM with the coordinator of one Kafka version, or of a build. A context manager. Not
+    thread-safe.
+    """
 
     def __init__(
         self,
-        version: str = NEWEST,
+        version: str | OwnBuild = DEFAULT,
         *,
         long_run: bool = False,
         silence_s: float = SILENCE_S,
@@ -68,11 +71,15 @@ class Driver:
         command: Sequence[str] = (),
         counts: Path | None = None,
     ) -> None:
-        """Starts nothing yet. `long_run`: the JVM uses its second compiler too, which pays off
-        after about a minute. `command` is run in place of the JVM. `counts`: a file to which
-        JaCoCo writes what was executed of Kafka's classes, when the JVM ends.
+        """Starts nothing yet. `version`: a release, or a build of the user's. `long_run`: the JVM
+        uses its second compiler too, which pays off after about a minute. `command` is run in place
+        of the JVM. `counts`: a file to which JaCoCo writes what was executed of Kafka's classes,
+        when the JVM ends.
         """
-        self.version = known(version)
+        self.build = None if isinstance(version, str) else version
+        # The release, or the one with which the build is compared; and what messages call it.
+        self.version = known(version if isinstance(version, str) else version.release)
+        self.title = version if isinstance(version, str) else version.title
         self._options = COMMON if long_run else (*QUICK, *COMMON)
         self._silence_s, self._progress, self._command = silence_s, say, tuple(command)
         self._counts = counts
@@ -100,11 +107,16 @@ class Driver:
                 *self._options,
                 *self._agent(),
                 "-cp",
-                install.classpath(self.version, self._progress),
+                self._classpath(),
                 MAIN,
             )
             self._jvm = self._started(Jvm(command, self._silence_s))
         return self._jvm
+
+    def _classpath(self) -> str:
+        if self.build is not None:
+            return self.build.classpath
+        return install.classpath(self.version, self._progress)
 
     def _agent(self) -> tuple[str, ...]:
         if self._counts is None:
@@ -121,7 +133,7 @@ class Driver:
         except Broken as broken:
             first = str(broken).partition("\n")[0]
             raise UserError(
-                f"the driver of Kafka {self.version} does not start: {first[:300]}",
+                f"the driver of Kafka {self.title} does not start: {first[:300]}",
                 do="install a JDK 17 or newer",
             ) from None
         except BaseException:
@@ -344,7 +356,7 @@ class Conversation:
 _SHARED: dict[tuple[int, str, bool], Driver] = {}
 
 
-def shared(version: str = NEWEST, *, long_run: bool = False) -> Driver:
+def shared(version: str = DEFAULT, *, long_run: bool = False) -> Driver:
     """This process's driver of that version, made once and closed at exit. A forked process has its
     own.
     """

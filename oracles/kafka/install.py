@@ -14,7 +14,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from attrs import frozen
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.fast.cache import REMEDY, cache_directory, refuse_exposed
 from groupcheck.oracles.kafka.pins import BUILT, PINS, checked, digest, pinned
-from groupcheck.oracles.kafka.versions import VERSIONS, known
+from groupcheck.oracles.kafka.versions import VERSIONS, known, number
 from groupcheck.oracles.show import terminal
 
 GOALS = ("compiler:compile", "jar:jar", "dependency:copy-dependencies")
@@ -48,6 +48,22 @@ class Program:
     pins: Path = PINS
     # The versions of Kafka with which it works.
     versions: tuple[str, ...] = VERSIONS
+
+    @property
+    def shims(self) -> Mapping[str, Path]:
+        """Sources of which each release needs one folder beside `src`: the first release of a
+        folder, which is its name, and the folder. The newest comes first.
+        """
+        folders = sorted((self.sources / "shims").glob("[0-9]*"), key=lambda p: number(p.name))
+        return {folder.name: folder for folder in reversed(folders)}
+
+    def sources_for(self, version: str, place: Path) -> None:
+        """Copies the sources that this version is compiled with."""
+        shutil.copytree(self.sources, place, dirs_exist_ok=True)
+        for first, folder in self.shims.items():
+            if number(first) <= number(version):
+                shutil.copytree(folder, place / "src", dirs_exist_ok=True)
+                return
 
 
 DRIVER = Program(
@@ -135,7 +151,7 @@ def built(
     fetched is not compared with the pins.
     """
     with tempfile.TemporaryDirectory(dir=home.parent, prefix=".building-") as place:
-        shutil.copytree(program.sources, place, dirs_exist_ok=True)
+        program.sources_for(version, Path(place))
         new, log = Path(place, "built"), home.parent / f"{home.name}.log"
         new.mkdir(mode=0o700)
         Path(place, ".mvn").mkdir()  # or Maven takes extensions from the next one further up
