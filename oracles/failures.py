@@ -52,7 +52,7 @@ def failed(error: BaseException, debug: bool, arguments: Sequence[str]) -> int:
         if isinstance(error, RuleError) and not _names_code(arguments):
             return complain(f"{BUG}{error}", UNKNOWN, debug)
         if isinstance(error, UserError):
-            return complain(str(error), 2, debug)
+            return complain(str(error), error.exit_code, debug)
     return complain(f"{BUG}{raised}", UNKNOWN, debug)
 
 

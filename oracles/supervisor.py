@@ -22,11 +22,11 @@ import gc
 import json
 import os
 import select
-import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NoReturn
 
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -78,10 +78,8 @@ def _ended(
     """The exit code for what the keeper told."""
     if "code" in answer:
         if answer["late"]:
-            from groupcheck.oracles.show.terminal import say
-
-            what = _code_of(answer)
-            say(f"{what} still ran {GRACE_S:g} s after the answer, and was ended")
+            late = f"{_code_of(answer)} still ran {GRACE_S:g} s after the answer, and was ended"
+            print(f"groupcheck: {late}", file=sys.stderr)
         return int(answer["code"])
     for number in heard - {signal.SIGINT}:
         signal.signal(number, signal.SIG_DFL)
@@ -118,6 +116,18 @@ def tell(what: str, value: str | int) -> None:
         # Whoever has closed it gets no verdict.
         with contextlib.suppress(OSError):
             os.write(_telling, json.dumps([what, value]).encode() + b"\n")
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
+    """A new folder that is removed at the end of the block, or by the keeper if there is none.
+    `place`: where it is, if not among temporary files.
+    """
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True) as name:
+        tell("holds", name)
+        yield Path(name)
 
 
 def was_interrupted() -> bool:
@@ -253,8 +263,10 @@ class Keeper:
                 os.kill(self._worker, signal.SIGKILL)
         self._end_all(PATIENCE_S if has_front else 0.0)
         self._hear()
-        for folder in self._folders:
-            shutil.rmtree(folder, ignore_errors=True)
+        for name in filter(os.path.exists, self._folders):
+            import shutil
+
+            shutil.rmtree(name, ignore_errors=True)
         with contextlib.suppress(OSError):
             os.write(outcome, json.dumps(self._told).encode())
 
