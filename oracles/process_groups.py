@@ -18,7 +18,7 @@ from groupcheck.model.engine import OutageError, UserError
 from groupcheck.oracles.supervisor import tell
 
 POLL_S = 0.02
-RUNS = "runs and does not answer"
+HUNG = "hung"
 OURS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP)
 """Signals that a program causes by its own code. Others come from outside."""
 
@@ -98,7 +98,7 @@ def became(process: subprocess.Popen[bytes]) -> str:
         with suppress(psutil.Error):
             if psutil.Process(process.pid).status() == psutil.STATUS_STOPPED:
                 return "is stopped (SIGSTOP)"
-        return RUNS
+        return HUNG
     if code < 0:
         return f"was ended by {signal.Signals(-code).name} (signal {-code})"
     return f"has ended (exit code {code})"
@@ -107,4 +107,4 @@ def became(process: subprocess.Popen[bytes]) -> str:
 def outage(process: subprocess.Popen[bytes], name: str) -> OutageError | None:
     """The error for a process that ended, though nobody here has ended it, or that is stopped."""
     what = became(process)
-    return None if what == RUNS else OutageError(f"{name} {what}", do="run it again")
+    return None if what == HUNG else OutageError(f"{name} {what}", do="run it again")
