@@ -51,6 +51,7 @@ class OldBroker:
         jars = install.classpath(release, say, BROKERS)
         self._command = (install.java(BROKERS), *OPTIONS, "-cp", jars, "groupcheck.museum.Broker")
         self._release, self._settings = release, settings
+        self._name = f"the JVM with the broker of Kafka {release}"
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> OldBroker:
@@ -97,7 +98,7 @@ class OldBroker:
 
     def start(self) -> None:
         """Waits until it serves. Raises `UserError` with what it wrote, if it does not start, and
-        `OutageError` if it was killed.
+        `OutageError` if it was killed or takes too long.
         """
         place = self._place
         with (place / "said").open("ab") as said:
@@ -114,8 +115,9 @@ class OldBroker:
             with suppress(OSError), socket.create_connection((HOST, self._port), 1.0):
                 return
             time.sleep(0.05)
-        if process_groups.is_from_outside(self._process) and (outage := self._outage()):
-            raise outage
+        if self._process.poll() is None or process_groups.is_from_outside(self._process):
+            became = process_groups.became(self._process)
+            raise OutageError(f"{self._name} {became} and does not serve", do="run it again")
         words = (place / "said").read_text(errors="replace").strip()[-400:]
         raise UserError(f"the broker of Kafka {self._release} does not start: {words}")
 
@@ -125,8 +127,7 @@ class OldBroker:
         self.start()
 
     def _outage(self) -> OutageError | None:
-        name = f"the JVM with the broker of Kafka {self._release}"
-        return process_groups.outage(self._process, name) if self._process else None
+        return process_groups.outage(self._process, self._name) if self._process else None
 
     def _end(self, patience_s: float) -> None:
         if self._process is not None:

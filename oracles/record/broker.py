@@ -157,7 +157,9 @@ class Broker:
         else:
             said = self._answer(ANSWER_S)
         if said is None:
-            raise self._outage(self._why())
+            outage = self._outage(self._why())
+            # What its log ends with is not why somebody has killed it.
+            raise self._outage() if is_from_outside(self._process) else outage
         if said != "> ok":
             raise UserError(
                 f"the broker could not carry out {words[0]}: {said.removeprefix('> error ')[:300]}"
