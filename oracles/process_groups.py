@@ -34,9 +34,7 @@ def start(
         process = subprocess.Popen(command, start_new_session=True, **options)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UserError(
-            f"cannot start {Path(command[0]).name}: {why}", where=where, do=do
-        ) from None
+        raise UserError(f"cannot start {command[0]}: {why}", where=where, do=do) from None
     tell("group", process.pid)
     return process
 

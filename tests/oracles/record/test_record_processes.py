@@ -156,6 +156,15 @@ def test_what_a_command_leaves_in_the_background_neither_holds_the_recording_nor
     assert within(30, lambda: not alive(background))
 
 
+def test_a_command_whose_output_cannot_be_kept_is_ended(processes: Processes):
+    if sys.platform != "linux":  # only Linux has the device
+        return
+    echo = io.BytesIO()
+    with pytest.raises(OSError, match=r"No space left on device: '/dev/full'"):
+        shell(processes, "while :; do echo chatty; done", Path("/dev/full"), echo)
+    assert echo.getvalue().startswith(b"chatty\n")  # it was shown all the same
+
+
 FLED = (
     "import subprocess, sys; print(subprocess.Popen(['sleep', '600'], start_new_session=True).pid,"
     " flush=True)"

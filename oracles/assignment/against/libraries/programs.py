@@ -45,6 +45,7 @@ from groupcheck.oracles.kafka.values import by_topic
 PATIENCE_S = 4.0
 ENDED = "it ended"
 GRACE_S = 0.5  # until a program whose input was closed is killed
+GLANCE_S = 0.1  # between two looks at whether it has ended
 LONGEST = 1 << 20  # bytes of an answer
 LAST = 2_000  # bytes of standard error that are kept
 
@@ -157,8 +158,15 @@ class Program:
         with selectors.DefaultSelector() as waiting:
             waiting.register(stdout, selectors.EVENT_READ)
             while not said.endswith(b"\n"):
-                if not waiting.select(max(0.0, until - time.monotonic())):
-                    raise self._gone(f"no answer within {PATIENCE_S:g} s")
+                left_s = max(0.0, until - time.monotonic())
+                # What it has started may hold its output open when it has ended.
+                has_ended = self.running is not None and self.running.poll() is not None
+                if not waiting.select(0.0 if has_ended else min(left_s, GLANCE_S)):
+                    if has_ended:
+                        raise self._gone(ENDED)
+                    if not left_s:
+                        raise self._gone(f"no answer within {PATIENCE_S:g} s")
+                    continue
                 part = os.read(stdout, 1 << 16)
                 if not part:
                     raise self._gone(ENDED)
