@@ -12,7 +12,6 @@ import contextlib
 import io
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -28,10 +27,11 @@ from groupcheck.oracles.cli_scope import (
     progress_option,
     scope_options,
 )
+from groupcheck.oracles.failures import UNKNOWN, complain, failed, same_output
 from groupcheck.oracles.help_page import Command, examples, names_of
 from groupcheck.oracles.quantities import OUTPUT, PATH, POSITIVE, SECONDS, SIZE
+from groupcheck.oracles.supervisor import supervised, was_interrupted
 
-UNKNOWN = 3
 # numpy reads this when it is imported. Nothing here multiplies matrices, and each thread of its
 # library takes address space: if that is limited, it ends the process with 1, which would say
 # "violated".
@@ -41,14 +41,6 @@ KINDS = (
     "variants invariants rules goals progress faults assignors formats mutations scenarios scope"
     " anomalies causes statements schemas samples assumptions"
 ).split()
-OUT_OF_MEMORY = (
-    "out of memory: raise the limit on memory or address space (ulimit -v) or choose a smaller"
-    " scope"
-)
-BUG = (
-    "a bug in groupcheck itself; please report it with the command line (groupcheck --debug shows"
-    " more): "
-)
 
 
 class Commands(click.Group):
@@ -389,53 +381,23 @@ def run(arguments: Sequence[str]) -> int:
     """
     debug = "--debug" in arguments or bool(os.environ.get("GROUPCHECK_DEBUG"))
     try:
-        code = int(
-            command.main(list(arguments), prog_name="groupcheck", standalone_mode=False) or 0
-        )
+        with same_output():
+            code = int(
+                command.main(list(arguments), prog_name="groupcheck", standalone_mode=False) or 0
+            )
         sys.stdout.flush()
         return code
     except click.exceptions.NoArgsIsHelpError as help:
         click.echo(help.format_message(), err=True)
         return 2
     except click.ClickException as error:
-        return _complain(error.format_message(), 2)
-    except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted", UNKNOWN)
-    except SystemExit as end:  # 0 of shell completion; 1 of a closed pipe would say "violated"
-        return UNKNOWN if end.code else 0
-    except BrokenPipeError:
-        return UNKNOWN
-    except Exception as error:
-        return _failed(error, debug, arguments)
-
-
-def _failed(error: Exception, debug: bool, arguments: Sequence[str]) -> int:
-    # numpy is a shared object, which may find no address space
-    unmapped = isinstance(error, OSError | ImportError) and "shared object" in str(error)
-    if unmapped or isinstance(error, MemoryError):
-        return _complain(OUT_OF_MEMORY, UNKNOWN, debug)
-    if isinstance(error, OSError):
-        why = f"the answer cannot be written, or the system refused a request: {error}"
-        return _complain(why, UNKNOWN, debug)
-    if not isinstance(error, ImportError):
-        from groupcheck.model.engine.errors import RuleError, UserError
-        from groupcheck.oracles.explain.own import is_own
-
-        # A rule at fault is the user's own where the command names a file of the user's.
-        if isinstance(error, RuleError) and not any(map(is_own, arguments)):
-            return _complain(f"{BUG}{error}", UNKNOWN, debug)
-        if isinstance(error, UserError):
-            return _complain(str(error), 2, debug)
-    return _complain(f"{BUG}{type(error).__name__}: {error}", UNKNOWN, debug)
-
-
-def _complain(text: str, code: int, debug: bool = False) -> int:
-    from groupcheck.oracles.printable import printable
-
-    if debug:
-        click.echo(traceback.format_exc(), err=True, nl=False)
-    click.echo(f"groupcheck: error: {printable(' '.join(text.split()))[:1000]}", err=True)
-    return code
+        return complain(error.format_message(), 2)
+    except BaseException as error:
+        # click says Abort for KeyboardInterrupt and EOFError.
+        cause = error.__cause__ or error if isinstance(error, click.Abort) else error
+        if isinstance(cause, KeyboardInterrupt) and was_interrupted():
+            return complain("interrupted", UNKNOWN)
+        return failed(cause, debug, arguments)
 
 
 def _speakable(error: UnicodeError) -> tuple[str, int]:
@@ -463,10 +425,13 @@ def _prepare_streams() -> None:
     character.
     """
     codecs.register_error("groupcheck", _speakable)
-    for name in ("stdout", "stderr"):
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - lives as long as the program
+            # The number is free, and a file or pipe that is opened later would take it. What is
+            # written to this one fails.
+            os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="groupcheck")
     if isinstance(sys.stderr, io.TextIOWrapper):
@@ -479,10 +444,15 @@ def _prepare_streams() -> None:
 def main() -> NoReturn:
     """The `groupcheck` program."""
     _prepare_streams()
-    code = run(sys.argv[1:])
+    supervised(lambda: _work(sys.argv[1:]), complain)
+
+
+def _work(arguments: Sequence[str]) -> int:
+    code = run(arguments)
     try:
-        sys.stdout.flush()
+        if not sys.stdout.closed:  # by code of a user's
+            sys.stdout.flush()
     except OSError:
         # It was reported already. The interpreter would report it again at exit, with its own code.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
+    return code

@@ -37,6 +37,15 @@ class Command(click.Command):
         super().__init__(*args, **more)
         self.modes = dict(modes or {})
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Code of users' that raises click's `Exit`, as commands of click do, has no say in the
+        exit code.
+        """
+        try:
+            return super().invoke(ctx)
+        except click.exceptions.Exit as end:
+            raise SystemExit(end.exit_code).with_traceback(end.__traceback__) from None
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
         titles = SECTIONS if len(options) >= MANY else {}

@@ -18,6 +18,7 @@ from groupcheck.oracles.explain.answer import NOT_JUDGED, Answer, Walked
 from groupcheck.oracles.explain.subject import Promise, Subject, subject
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.explain.zeros import judged
+from groupcheck.oracles.supervisor import was_interrupted
 
 if TYPE_CHECKING:
     from groupcheck.model.engine.fast.walks import Walks
@@ -277,7 +278,7 @@ def run(
         searching = (engine != "fast", workers != 1, checkpoint, resume, spread.master, conformed)
         verdict = walked(about.spec, walks, limits, progress, any(searching))
         verdict = _untold(about, verdict, "random walks keep no schedules of goals")
-        return CheckResult(about, judged(about, verdict), "walks", walks=walks)
+        return CheckResult(about, _judged(about, verdict), "walks", walks=walks)
     looker = _looker(about, spread, engine) if conformed else None
     if spread.master is not None:
         if symmetry:
@@ -286,7 +287,7 @@ def run(
         verdict = _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
         verdict = attrs.evolve(verdict, symmetry=ON_A_CLUSTER)
         verdict = _untold(about, verdict, "a search on a cluster tells no schedules of goals")
-        return CheckResult(about, judged(about, verdict))
+        return CheckResult(about, _judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)
     if engine == "reference":
         if checkpoint or resume or workers != 1 or limits.memory is not None:
@@ -319,7 +320,13 @@ def run(
             liveness=about.progress,
             goals=about.goals,
         )
-    return CheckResult(about, judged(about, verdict), engine, looker.found if looker else None)
+    return CheckResult(about, _judged(about, verdict), engine, looker.found if looker else None)
+
+
+def _judged(about: Subject, verdict: Verdict) -> Verdict:
+    if verdict.reason.startswith("interrupted ") and not was_interrupted():
+        raise UserError("a rule or promise raised KeyboardInterrupt", where=about.title)
+    return judged(about, verdict)
 
 
 def _untold(about: Subject, verdict: Verdict, why: str) -> Verdict:

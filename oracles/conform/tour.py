@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import OutageError, UserError
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.timers import initial_delay
 from groupcheck.oracles.conform.abstractions import excuses
@@ -84,7 +84,14 @@ class Tour:
         self._sought: dict[tuple[int, bool], int] = {}
 
     def run(self) -> None:
-        """Executes every row that can be reached, up to the limits."""
+        """Executes every row that can be reached, up to the limits, or until the JVM fails."""
+        try:
+            self._levels()
+        except OutageError as error:
+            self._ledger.reason = str(error)
+        self._unreached()
+
+    def _levels(self) -> None:
         frontier = [self._start()]
         memories, reals = self._counts.memories, self._counts.real_memories
         while frontier and not self._ledger.reason:
@@ -94,7 +101,6 @@ class Tour:
             frontier = list(self._standing)[before:]
             self._counts.memories = memories + len(self._known)
             self._counts.real_memories = reals + len(self._standing)
-        self._unreached()
 
     def _start(self) -> Place:
         """The group that nobody has joined yet."""

@@ -21,6 +21,7 @@ import attrs
 
 from groupcheck.model.engine import Spec, UserError
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.supervisor import tell
 
 _NAMED = re.compile(r"(.+\.py):(\w+)", re.DOTALL)
 TRUE, FALSE = ("true", "yes", "1"), ("false", "no", "0")
@@ -74,6 +75,7 @@ def _imported(file: Path) -> ModuleType:
             return module
     if not path.is_file():
         raise UserError("there is no such file", where=where, do="name it FILE.py:NAME")
+    tell("runs", where)
     name = path.stem if path.stem.isidentifier() else f"own_{path.stem}"
     while name in sys.modules or name in sys.stdlib_module_names:
         name = f"own_{name}"
@@ -134,7 +136,7 @@ def spec_of(
         made = make(scope_type(**given)) if scope_type else make(**given)
     except UserError as error:
         raise UserError(error.what, where=error.where or where, do=error.do) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         file = Path(inspect.getsourcefile(make) or "")
         raise _failed("the spec cannot be made", where, file, error) from None
     if not isinstance(made, Spec):

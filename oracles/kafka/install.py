@@ -13,7 +13,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +24,7 @@ from groupcheck.model.engine.fast.cache import REMEDY, cache_directory, refuse_e
 from groupcheck.oracles.kafka.pins import BUILT, PINS, checked, digest, pinned
 from groupcheck.oracles.kafka.versions import VERSIONS, known, number
 from groupcheck.oracles.show import terminal
+from groupcheck.oracles.supervisor import temporary_folder
 
 GOALS = ("compiler:compile", "jar:jar", "dependency:copy-dependencies")
 NEEDED = (
@@ -150,14 +150,14 @@ def built(
     `home` that also gets the digest of the program's own jar. `options` are Maven's. What was
     fetched is not compared with the pins.
     """
-    with tempfile.TemporaryDirectory(dir=home.parent, prefix=".building-") as place:
-        program.sources_for(version, Path(place))
-        new, log = Path(place, "built"), home.parent / f"{home.name}.log"
+    with temporary_folder(".building-", home.parent) as place:
+        program.sources_for(version, place)
+        new, log = place / "built", home.parent / f"{home.name}.log"
         new.mkdir(mode=0o700)
-        Path(place, ".mvn").mkdir()  # or Maven takes extensions from the next one further up
+        (place / ".mvn").mkdir()  # or Maven takes extensions from the next one further up
         told = [f"-Dkafka={version}", f"-DoutputDirectory={new / 'jars'}", *options]
-        _maven([*told, "-DincludeScope=runtime", *GOALS], Path(place), log, program)
-        shutil.copy(Path(place, "target", program.jar), new)
+        _maven([*told, "-DincludeScope=runtime", *GOALS], place, log, program)
+        shutil.copy(place / "target" / program.jar, new)
         (new / BUILT).write_text(digest(new / program.jar))
         for path in new.rglob("*"):
             path.chmod(path.stat().st_mode & ~0o022)

@@ -27,6 +27,7 @@ from groupcheck.oracles.kafka.install import DRIVER
 from groupcheck.oracles.kafka.pins import Digests, digest
 from groupcheck.oracles.kafka.versions import VERSIONS, known, number, older_than_known
 from groupcheck.oracles.show import terminal
+from groupcheck.oracles.supervisor import temporary_folder
 
 # Where jars are, below the folder that was given; the first place with any is taken.
 PLACES = (("*.jar",), ("libs/*.jar",), ("*/build/libs/*.jar", "*/*/build/libs/*.jar"))
@@ -141,10 +142,10 @@ def own_build(
     path = os.pathsep.join([*(str(jar.path) for jar in jars), *others])
     home = Path(of_release).parent.parent
     say(f"compiling the driver against {folder}, whose code it runs with your rights")
-    with tempfile.TemporaryDirectory(dir=home, prefix=".building-") as place:
+    with temporary_folder(".building-", home) as place:
         failures = {}
         for shim in DRIVER.shims:
-            classes, failed = compiled(shim, path, Path(place, shim))
+            classes, failed = compiled(shim, path, place / shim)
             if not failed:
                 of_kafka = {jar.path.name: digest(jar.path) for jar in jars if jar.of_kafka}
                 yield OwnBuild(

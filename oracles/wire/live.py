@@ -206,7 +206,10 @@ def live(
     with running(version, settings_of(scope), say) as on:
         on.broker.ask("topic", TOPIC, 1)
         on.broker.ask("group", "live")
-        seen, disagreement = explore(rows, on.broker.address, schedules, seed, say)
+        try:
+            seen, disagreement = explore(rows, on.broker.address, schedules, seed, say)
+        finally:
+            on.broker.ask("flush")  # one that was killed or stopped disagrees with nothing
     return Live(
         variant,
         scope,

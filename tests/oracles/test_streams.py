@@ -1,5 +1,5 @@
-"""What the program is connected to may be closed, full, or not know every character: that never
-costs the exit code.
+"""What the program is connected to may be closed, full, or not know every character: no answer that
+cannot be written is a verdict, and nothing else costs the exit code.
 """
 
 from __future__ import annotations
@@ -44,8 +44,10 @@ def test_a_reader_that_goes_away_leaves_no_verdict_of_violated():
     assert ended.stderr == b""
 
 
-def test_a_closed_output_keeps_the_exit_code():
-    assert shell(">&-").returncode == 0
+def test_an_answer_for_a_closed_output_is_no_verdict():
+    ended = shell(">&-")
+    assert ended.returncode == 3 and "the answer cannot be written" in ended.stderr
+    assert shell(">&- 2>&- <&-").returncode == 3  # pipes do not take their numbers
     ended = shell("2>&-")
     assert ended.returncode == 0 and ended.stdout.startswith("calm")
 
