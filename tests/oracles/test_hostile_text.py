@@ -101,9 +101,7 @@ def test_a_folder_with_a_hostile_name_is_told_in_plain_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     out = tmp_path / f"a{IN_A_LOG}\n"
-    told = said(
-        capsys, "generate", "--out", out, "--size", "1K", "--groups", "1", "--runs", "1"
-    )
+    told = said(capsys, "generate", "--out", out, "--size", "1K", "--groups", "1", "--runs", "1")
     assert "\\u202e" in told and steering(told) == set() and told.count("\n") == 1
 
 
