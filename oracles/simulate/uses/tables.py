@@ -16,7 +16,8 @@ from groupcheck.oracles.simulate.intervals import CONFIDENCE
 from groupcheck.oracles.simulate.uses.curves import Answered
 
 SCHEMA = "groupcheck.curve/1"
-FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""What a formula may begin with; the last four are wide forms of the others."""
 COLUMNS = {
     "curve": "string",
     "series": "string",

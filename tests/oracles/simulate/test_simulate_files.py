@@ -38,7 +38,7 @@ def test_csv_and_parquet_have_every_figure_of_the_document(
     assert len(wanted) == 2 * len(MEASURES)
 
 
-@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "＝"])  # noqa: RUF001
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "＝"])
 def test_no_text_of_a_csv_file_is_a_formula_and_numbers_stay_numbers(
     tmp_path: Path, begin: str
 ) -> None:
