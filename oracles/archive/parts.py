@@ -15,28 +15,11 @@ from attrs import Factory, define
 from groupcheck.oracles.archive.place import HIDDEN, Place
 from groupcheck.oracles.archive.rows import Row
 from groupcheck.oracles.archive.tables import TABLES, schema
+from groupcheck.oracles.show.parquet import column_of, speakable
 
 # Of one table, in memory; then they are written.
 ROWS_KEPT = 20_000
 CHARS_KEPT = 16_000_000
-
-
-def speakable(text: str) -> str:
-    """The text with escapes for half characters, which neither UTF-8 nor Parquet can hold."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _spoken(value: Any) -> Any:
-    """A value as Parquet can hold it: no half characters, and null for a number beyond 64 bits."""
-    if isinstance(value, str):
-        return speakable(value)
-    if isinstance(value, int):
-        return value if -(2**63) <= value < 2**63 else None
-    if isinstance(value, dict):
-        return {_spoken(k): _spoken(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_spoken(v) for v in value]
-    return value
 
 
 def _table(name: str, rows: list[Row | tuple[Any, ...]]) -> Any:
@@ -46,10 +29,7 @@ def _table(name: str, rows: list[Row | tuple[Any, ...]]) -> Any:
     columns = []
     for k, column in enumerate(found):
         values = [row[k] if isinstance(row, tuple) else row.get(column.name) for row in rows]
-        try:
-            columns.append(pa.array(values, column.type))
-        except (UnicodeEncodeError, OverflowError, pa.ArrowInvalid):
-            columns.append(pa.array(_spoken(values), column.type))
+        columns.append(column_of(values, column.type))
     return pa.Table.from_arrays(columns, schema=found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from groupcheck.oracles.generate.client_files import write_clients
 from groupcheck.oracles.generate.clock import Clock
 from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.lives import Begun, BrokerStream, Pool
+from groupcheck.oracles.printable import printable
 
 SCHEMA = "groupcheck.generate/1"
 RUNS = 30
@@ -80,16 +82,13 @@ def generate(folder: Path, order: Order) -> list[Written]:
     """Writes logs into `folder`/logs and the truth into `folder`/truth: rebalances.jsonl and
     groups.jsonl, and for members owned.jsonl and troubles.jsonl; one JSON object a line.
 
-    The same order gives the same bytes. Raises `UserError` if the folder cannot be made or already
-    holds logs.
+    The same order gives the same bytes. Raises `UserError` if the folder cannot be made, already
+    holds logs, or has no room for them.
     """
     try:
+        _refuse_full(folder, order)
         for name in (LOGS, TRUTH):
             (folder / name).mkdir(parents=True, exist_ok=True)
-            if any((folder / name).iterdir()):
-                raise UserError(
-                    f"{folder / name} is not empty", where="--out", do="name a new folder"
-                )
         pools = {
             name: Pool(DIALECTS[name], order.seed, order.runs, order.clients)
             for name in order.dialects
@@ -113,6 +112,23 @@ def generate(folder: Path, order: Order) -> list[Written]:
         raise UserError(
             f"cannot write to {folder}: {error.strerror or error}", where="--out"
         ) from None
+
+
+def _refuse_full(folder: Path, order: Order) -> None:
+    """Raises `UserError` before anything is made, where files are in the way, or the logs would
+    fill the disk. How small packed ones become is not known before.
+    """
+    for place in (folder / LOGS, folder / TRUTH):
+        if place.is_dir() and any(place.iterdir()):
+            raise UserError(f"{place} is not empty", where="--out", do="name a new folder")
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    free = shutil.disk_usage(there).free
+    if order.size > free and not order.packed:
+        raise UserError(
+            f"{order.size:,} bytes are more than the {free:,} that are free in {there}",
+            where="--size",
+            do="write less, or --gzip",
+        )
 
 
 def _write(
@@ -201,8 +217,9 @@ def run(folder: Path, as_json: bool, **wanted: Any) -> int:
         sys.stdout.write(as_text(document))
         return 0
     groups, lines = sum(w.groups for w in written), sum(w.lines + w.others for w in written)
-    print(
+    told = (
         f"wrote {size / 2**20:,.1f} MiB of logs to {folder / LOGS} (files: {len(written):,},"
         f" groups: {groups:,}, lines: {lines:,}) and the truth to {folder / TRUTH}"
     )
+    print(printable(told))
     return 0

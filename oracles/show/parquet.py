@@ -83,13 +83,48 @@ def schema(columns: Mapping[str, str]) -> pyarrow.Schema:
     return pa.schema([(name, arrow(kind)) for name, kind in columns.items()])
 
 
+def speakable(text: str) -> str:
+    """The text with escapes for half characters, which neither UTF-8 nor Parquet can hold."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _spoken(value: Any) -> Any:
+    """A value as Parquet can hold it: no half characters, and null for a number beyond 64 bits."""
+    if isinstance(value, str):
+        return speakable(value)
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else None
+    if isinstance(value, dict):
+        return {_spoken(k): _spoken(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_spoken(v) for v in value]
+    if isinstance(value, tuple):  # an entry of a map
+        return tuple(map(_spoken, value))
+    return value
+
+
+def column_of(values: Sequence[Any], kind: pyarrow.DataType) -> pyarrow.Array:
+    """A column of a table. What Parquet cannot hold becomes what it can: half a character an
+    escape, a number beyond 64 bits null.
+    """
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, kind)
+    except (UnicodeEncodeError, OverflowError, pa.ArrowInvalid):
+        return pa.array(_spoken(values), kind)
+
+
 def write_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], path: Path) -> None:
     """Writes a table whole or not at all. Raises `UserError` where it cannot."""
     import pyarrow as pa
     from pyarrow import parquet
 
+    found = schema(columns)
+    filled = [column_of([row.get(one.name) for row in rows], one.type) for one in found]
+    table = pa.Table.from_arrays(filled, schema=found)
     try:
         with whole(path) as new:
-            parquet.write_table(pa.Table.from_pylist(list(rows), schema=schema(columns)), new)
+            parquet.write_table(table, new)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror or error}") from None

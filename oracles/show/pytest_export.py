@@ -4,7 +4,6 @@ which step.
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections.abc import Mapping
@@ -104,9 +103,12 @@ def arguments(about: Subject) -> dict[str, Any]:
 
 
 def literal(value: Any) -> str:
-    """A plain value as Python, strings in double quotes; nothing in a string can end it."""
+    """A plain value as Python in printable ASCII, strings in double quotes; nothing in a string can
+    end it.
+    """
     if isinstance(value, str):
-        return json.dumps(value)
+        escaped = value.encode("unicode_escape").decode()  # JSON would halve what lies above U+FFFF
+        return '"' + escaped.replace('"', '\\"') + '"'
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
     if isinstance(value, tuple):

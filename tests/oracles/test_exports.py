@@ -156,8 +156,7 @@ def test_without_a_counterexample_nothing_is_exported():
 
 
 def test_a_value_that_looks_like_code_stays_a_value():
-    hostile = '"""\'); import os #\n\u2028\ud800{}'
-    assert eval(literal((hostile, {hostile: (1, None, True)}))) == (
-        hostile,
-        {hostile: (1, None, True)},
-    )
+    hostile = '\\"""\'); import os #\n\x7f\x1b\u2028\u202e\ud800{}\U0001f600\U000e0041'
+    value = (hostile, {hostile: (1, None, True)})
+    assert literal(value).isascii() and literal(value).isprintable()
+    assert eval(literal(value)) == value

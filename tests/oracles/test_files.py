@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from pyarrow.parquet import read_table
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.quantities import OUTPUT
@@ -58,6 +59,17 @@ def test_a_link_to_a_table_stays_a_link(tmp_path: Path) -> None:
     parquet.write_table([{"n": 1}], {"n": "int64"}, tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+
+
+def test_a_table_takes_what_parquet_cannot_hold(tmp_path: Path) -> None:
+    columns = {"text": "string", "some": "list", "counts": "map", "n": "int64"}
+    row = {"text": "=a\ud800", "some": ["\udfff"], "counts": [("\ud800", 1)], "n": 10**30}
+    parquet.write_table([row, {"text": "=1+1"}], columns, tmp_path / "table")
+    told, plain = read_table(tmp_path / "table").to_pylist()
+    assert told == {
+        "text": "=a\\ud800", "some": ["\\udfff"], "counts": [("\\ud800", 1)], "n": None
+    }  # fmt: skip
+    assert plain == {"text": "=1+1", "some": None, "counts": None, "n": None}
 
 
 def test_the_pipe_behind_a_descriptor_is_written_to() -> None:

@@ -97,6 +97,14 @@ def test_a_sweep_with_hostile_names_is_told_in_plain_text(
     assert "\\u202e" in page and steering(page) == set()
 
 
+def test_a_folder_with_a_hostile_name_is_told_in_plain_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    out = tmp_path / f"a{IN_A_LOG}\n"
+    told = said(capsys, "generate", "--out", out, "--size", "1K", "--groups", "1", "--runs", "1")
+    assert "\\u202e" in told and steering(told) == set() and told.count("\n") == 1
+
+
 def test_no_page_shows_a_hostile_name_as_it_is(
     log: Path, question: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

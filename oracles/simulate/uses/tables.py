@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show import parquet
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.document import assumptions, number
@@ -15,6 +16,8 @@ from groupcheck.oracles.simulate.intervals import CONFIDENCE
 from groupcheck.oracles.simulate.uses.curves import Answered
 
 SCHEMA = "groupcheck.curve/1"
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""What a formula may begin with; the last four are wide forms of the others."""
 COLUMNS = {
     "curve": "string",
     "series": "string",
@@ -84,8 +87,20 @@ def write_rows(rows: Iterable[Mapping[str, Any]], columns: Iterable[str], path: 
     text = io.StringIO()
     table = csv.DictWriter(text, list(columns), lineterminator="\n")
     table.writeheader()
-    table.writerows(rows)
+    table.writerows({name: _inert(value) for name, value in row.items()} for row in rows)
     write(path, text.getvalue())
+
+
+def _inert(value: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula: a text that could be one begins with an
+    apostrophe. Numbers stay numbers.
+
+    Source: OWASP, CSV Injection (https://owasp.org/www-community/attacks/CSV_Injection).
+    """
+    if not isinstance(value, str):
+        return value
+    shown = printable(value)
+    return f"'{shown}" if shown.startswith(FORMULA) else shown
 
 
 def cell(value: Any) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow.dataset as dataset
 
-from groupcheck.oracles.archive.parts import speakable
 from groupcheck.oracles.archive.task import Done, Pack, replay_pack
 from groupcheck.oracles.replay.document import file_document, group_document
+from groupcheck.oracles.show.parquet import speakable
 from groupcheck.traces.reading import TraceError
 from groupcheck.traces.replay import replay_file
 

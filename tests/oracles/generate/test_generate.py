@@ -223,12 +223,22 @@ def test_the_command_writes_what_it_says_and_refuses_what_it_cannot(
         ["--groups", "0"],
         ["--files", "3"],
         ["--size", "0"],
+        ["--size", "9999999T"],
         ["--dialect", "java-9"],
         ["--runs", "-1"],
     ):
         assert cli.run([*command[:2], str(tmp_path / "y"), *command[3:], *wrong]) == 2
         assert not (tmp_path / "y").exists()
     assert cli.run(["generate", "--out", "/proc/x"]) == 2
+
+
+@pytest.mark.parametrize("taken", ["logs", "truth"])
+def test_a_folder_with_files_in_the_way_stays_as_it_is(tmp_path: Path, taken: str) -> None:
+    (tmp_path / taken).mkdir()
+    (tmp_path / taken / "mine").touch()
+    with pytest.raises(UserError, match=f"{taken} is not empty"):
+        generate(tmp_path, Order())
+    assert [path.name for path in tmp_path.iterdir()] == [taken]
 
 
 def test_an_order_with_more_files_than_groups_is_refused() -> None:

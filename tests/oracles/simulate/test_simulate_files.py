@@ -12,7 +12,7 @@ from pyarrow import parquet
 from groupcheck.oracles import cli
 from groupcheck.oracles.simulate import Setup, compare
 from groupcheck.oracles.simulate.setup import MEASURES
-from groupcheck.oracles.simulate.uses import compared
+from groupcheck.oracles.simulate.uses import compared, tables
 
 ASKED = ["simulate", "--scenario", "crash", "--members", "4", "--replications", "2"]
 BOTH = ["--compare", "classic,cooperative"]
@@ -36,6 +36,17 @@ def test_csv_and_parquet_have_every_figure_of_the_document(
         lines = list(csv.DictReader(file))
     assert [(r["variant"], r["measure"], float(r["mean"])) for r in lines] == wanted
     assert len(wanted) == 2 * len(MEASURES)
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "＝"])
+def test_no_text_of_a_csv_file_is_a_formula_and_numbers_stay_numbers(
+    tmp_path: Path, begin: str
+) -> None:
+    rows = [{"name": f"{begin}1+1", "x": -1.5, "n": None}, {"name": "\t=1\r\n=1\x1b", "x": 2}]
+    tables.write_rows(rows, ("name", "x", "n"), tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == (
+        f"name,x,n\n'{begin}1+1,-1.5,\n\\t=1\\r\\n=1\\x1b,2,\n"
+    )
 
 
 def test_equal_comparisons_give_equal_pictures() -> None:
