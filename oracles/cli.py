@@ -29,7 +29,7 @@ from groupcheck.oracles.cli_scope import (
     scope_options,
 )
 from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import OUTPUT, PATH, POSITIVE, SECONDS, SIZE
+from groupcheck.oracles.quantities import INPUT, OUTPUT, PATH, POSITIVE, SECONDS, SIZE
 
 UNKNOWN = 3
 # numpy reads this when it is imported. Nothing here multiplies matrices, and each thread of its
@@ -279,10 +279,10 @@ def bugs(
         "groupcheck sweep checks.toml --specs my_protocol.py",
     ),
 )
-@click.argument("file", type=PATH)
+@click.argument("file", type=INPUT)
 @click.option(
     "--specs",
-    type=PATH,
+    type=INPUT,
     multiple=True,
     metavar="FILE.py",
     help="Allow FILE to name specs, invariants and rules in this Python file, as FILE.py:NAME."

@@ -19,6 +19,7 @@ from groupcheck.oracles.generate.client_files import write_clients
 from groupcheck.oracles.generate.clock import Clock
 from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.lives import Begun, BrokerStream, Pool
+from groupcheck.oracles.printable import printable
 
 SCHEMA = "groupcheck.generate/1"
 RUNS = 30
@@ -201,8 +202,9 @@ def run(folder: Path, as_json: bool, **wanted: Any) -> int:
         sys.stdout.write(as_text(document))
         return 0
     groups, lines = sum(w.groups for w in written), sum(w.lines + w.others for w in written)
-    print(
+    told = (
         f"wrote {size / 2**20:,.1f} MiB of logs to {folder / LOGS} (files: {len(written):,},"
         f" groups: {groups:,}, lines: {lines:,}) and the truth to {folder / TRUTH}"
     )
+    print(printable(told))
     return 0

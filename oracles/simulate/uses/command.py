@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.oracles.show import parquet as tables_of
-from groupcheck.oracles.show.files import not_read
 from groupcheck.oracles.show.terminal import answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
 from groupcheck.oracles.simulate.document import figure
@@ -35,7 +34,6 @@ def run(
     """Simulates a curve, prints it and writes its files. Raises `UserError`, before anything runs
     where it can.
     """
-    not_read({"--csv": csv, "--parquet": parquet, "--plot": plot, "--html": html}, [])
     if plot is not None:
         plots.kind(plot)
         plots.needed("--plot")

@@ -8,17 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.oracles.show import parquet
+from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.compare import Comparison
 from groupcheck.oracles.simulate.document import assumptions, changed, number
 from groupcheck.oracles.simulate.uses import tables
-from groupcheck.oracles.simulate.uses.plots import (
-    fixed,
-    kind,
-    needed,
-    saved,
-    write_page,
-    write_picture,
-)
+from groupcheck.oracles.simulate.uses.plots import fixed, kind, needed, saved, write_page
 from groupcheck.traces.anomalies import plural
 
 COLUMNS = {
@@ -114,7 +108,7 @@ def _title(comparison: Comparison) -> str:
 
 def write_plot(comparison: Comparison, path: Path) -> None:
     """Writes the picture. Raises `UserError`."""
-    write_picture(drawn(comparison, kind(path)), path)
+    write(path, drawn(comparison, kind(path)))
 
 
 def write_html(comparison: Comparison, path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.show.files import whole, write
+from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.uses.curves import Answered
 from groupcheck.oracles.simulate.uses.tables import cell, document
 
@@ -91,16 +91,7 @@ def _panel(axes: Any, found: Answered, measure: str) -> None:
 
 def write_plot(found: Answered, path: Path) -> None:
     """Writes the picture whole or not at all. Raises `UserError`."""
-    write_picture(drawn(found, kind(path)), path)
-
-
-def write_picture(data: bytes, path: Path) -> None:
-    """Writes a picture whole or not at all. Raises `UserError`."""
-    try:
-        with whole(path) as new:
-            new.write_bytes(data)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+    write(path, drawn(found, kind(path)))
 
 
 def write_html(found: Answered, path: Path) -> None:
