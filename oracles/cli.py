@@ -7,9 +7,6 @@ a bug in groupcheck itself).
 
 from __future__ import annotations
 
-import codecs
-import contextlib
-import io
 import os
 import sys
 import traceback
@@ -30,13 +27,13 @@ from groupcheck.oracles.cli_scope import (
 )
 from groupcheck.oracles.help_page import Command, examples, names_of
 from groupcheck.oracles.quantities import INPUT, OUTPUT, PATH, POSITIVE, SECONDS, SIZE
+from groupcheck.oracles.streams import Unwritten, end_answer, prepare_streams
 
 UNKNOWN = 3
 # numpy reads this when it is imported. Nothing here multiplies matrices, and each thread of its
 # library takes address space: if that is limited, it ends the process with 1, which would say
 # "violated".
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-_ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
 KINDS = (
     "variants invariants rules goals progress faults assignors formats mutations scenarios scope"
     " anomalies causes statements schemas samples assumptions"
@@ -414,6 +411,9 @@ def _failed(error: Exception, debug: bool, arguments: Sequence[str]) -> int:
     unmapped = isinstance(error, OSError | ImportError) and "shared object" in str(error)
     if unmapped or isinstance(error, MemoryError):
         return _complain(OUT_OF_MEMORY, UNKNOWN, debug)
+    if isinstance(error, Unwritten):
+        why = f"the answer cannot be written to standard output: {error.strerror}"
+        return _complain(why, UNKNOWN, debug)
     if isinstance(error, OSError):
         why = f"the answer cannot be written, or the system refused a request: {error}"
         return _complain(why, UNKNOWN, debug)
@@ -438,51 +438,14 @@ def _complain(text: str, code: int, debug: bool = False) -> int:
     return code
 
 
-def _speakable(error: UnicodeError) -> tuple[str, int]:
-    """What replaces a character that the encoding of a stream does not have: ASCII for lines and
-    dots, an escape for all others.
-    """
-    assert isinstance(error, UnicodeEncodeError)
-    text = error.object[error.start : error.end]
-    return "".join(
-        _ASCII.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text
-    ), error.end
-
-
-class _Unheard(io.FileIO):
-    """Where errors and progress go: if they cannot be written, that does not change the verdict."""
-
-    def write(self, text: Any) -> int:
-        with contextlib.suppress(OSError):
-            super().write(text)
-        return len(text)
-
-
-def _prepare_streams() -> None:
-    """Makes the exit code independent of streams that are closed or full, or whose encoding lacks a
-    character.
-    """
-    codecs.register_error("groupcheck", _speakable)
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - lives as long as the program
-        elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="groupcheck")
-    if isinstance(sys.stderr, io.TextIOWrapper):
-        raw = _Unheard(sys.stderr.fileno(), "w", closefd=False)
-        sys.stderr = io.TextIOWrapper(
-            io.BufferedWriter(raw), sys.stderr.encoding, "groupcheck", line_buffering=True
-        )
-
-
 def main() -> NoReturn:
     """The `groupcheck` program."""
-    _prepare_streams()
+    prepare_streams()
     code = run(sys.argv[1:])
     try:
-        sys.stdout.flush()
-    except OSError:
-        # It was reported already. The interpreter would report it again at exit, with its own code.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        end_answer()
+    except OSError as error:
+        # An answer that was cut is no verdict. Where the code says so, it was reported already.
+        if code not in (2, UNKNOWN):
+            code = _failed(error, False, ())
     sys.exit(code)
