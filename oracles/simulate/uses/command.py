@@ -73,10 +73,10 @@ def view(found: Answered) -> Any:
 
     curve = found.curve
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("")
-    table.add_column("x", justify="right")
+    table.add_column("", overflow="fold")
+    table.add_column("x", justify="right", overflow="fold")
     for measure in curve.measures:
-        table.add_column(measure.replace("_", " "), justify="right")
+        table.add_column(measure.replace("_", " "), justify="right", overflow="fold")
     for k, point in enumerate(curve.points):
         cells = []
         for measure in curve.measures:
