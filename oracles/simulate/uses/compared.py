@@ -12,7 +12,16 @@ from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.compare import Comparison
 from groupcheck.oracles.simulate.document import assumptions, changed, number
 from groupcheck.oracles.simulate.uses import tables
-from groupcheck.oracles.simulate.uses.plots import fixed, kind, needed, saved, write_page
+from groupcheck.oracles.simulate.uses.plots import (
+    fixed,
+    kind,
+    needed,
+    page,
+    picture,
+    saved,
+    table,
+    text,
+)
 from groupcheck.traces.anomalies import plural
 
 COLUMNS = {
@@ -114,22 +123,22 @@ def write_plot(comparison: Comparison, path: Path) -> None:
 def write_html(comparison: Comparison, path: Path) -> None:
     """Writes one page with the picture, all figures and the assumptions. Raises `UserError`."""
     assumed = assumptions(comparison.rows[0].setup.assumptions)
-    write_page(
-        path,
-        _title(comparison),
-        drawn(comparison, "svg"),
-        [
-            f"Seed {comparison.seed}, {plural(comparison.replications, 'replication')}; low and"
-            " high: 95 % t intervals."
-        ],
-        ("variant", "measure", "mean", "low", "high"),
-        [
-            [
-                row["variant"],
-                row["measure"].replace("_", " "),
-                *(tables.cell(row[end]) for end in ("mean", "low", "high")),
-            ]
-            for row in rows(comparison)
-        ],
-        [", ".join(f"{name}={value}" for name, value in assumed.items())],
+    remark = (
+        f"Seed {comparison.seed}, {plural(comparison.replications, 'replication')}; low and"
+        " high: 95 % t intervals."
     )
+    cells = [
+        [
+            row["variant"],
+            row["measure"].replace("_", " "),
+            *(tables.cell(row[end]) for end in ("mean", "low", "high")),
+        ]
+        for row in rows(comparison)
+    ]
+    parts = [
+        picture(drawn(comparison, "svg")),
+        text(remark),
+        table(("variant", "measure", "mean", "low", "high"), cells),
+        text(", ".join(f"{name}={value}" for name, value in assumed.items())),
+    ]
+    write(path, page(_title(comparison), parts))
