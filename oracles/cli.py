@@ -7,9 +7,6 @@ a bug in groupcheck itself).
 
 from __future__ import annotations
 
-import codecs
-import contextlib
-import io
 import os
 import sys
 from collections.abc import Sequence
@@ -29,14 +26,14 @@ from groupcheck.oracles.cli_scope import (
 )
 from groupcheck.oracles.failures import UNKNOWN, complain, failed, same_output
 from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import OUTPUT, PATH, POSITIVE, SECONDS, SIZE
+from groupcheck.oracles.quantities import INPUT, OUTPUT, PATH, POSITIVE, SECONDS, SIZE
+from groupcheck.oracles.streams import end_answer, prepare_streams
 from groupcheck.oracles.supervisor import supervised, was_interrupted
 
 # numpy reads this when it is imported. Nothing here multiplies matrices, and each thread of its
 # library takes address space: if that is limited, it ends the process with 1, which would say
 # "violated".
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-_ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
 KINDS = (
     "variants invariants rules goals progress faults assignors formats mutations scenarios scope"
     " anomalies causes statements schemas samples assumptions"
@@ -271,10 +268,10 @@ def bugs(
         "groupcheck sweep checks.toml --specs my_protocol.py",
     ),
 )
-@click.argument("file", type=PATH)
+@click.argument("file", type=INPUT)
 @click.option(
     "--specs",
-    type=PATH,
+    type=INPUT,
     multiple=True,
     metavar="FILE.py",
     help="Allow FILE to name specs, invariants and rules in this Python file, as FILE.py:NAME."
@@ -400,50 +397,9 @@ def run(arguments: Sequence[str]) -> int:
         return failed(cause, debug, arguments)
 
 
-def _speakable(error: UnicodeError) -> tuple[str, int]:
-    """What replaces a character that the encoding of a stream does not have: ASCII for lines and
-    dots, an escape for all others.
-    """
-    assert isinstance(error, UnicodeEncodeError)
-    text = error.object[error.start : error.end]
-    return "".join(
-        _ASCII.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text
-    ), error.end
-
-
-class _Unheard(io.FileIO):
-    """Where errors and progress go: if they cannot be written, that does not change the verdict."""
-
-    def write(self, text: Any) -> int:
-        with contextlib.suppress(OSError):
-            super().write(text)
-        return len(text)
-
-
-def _prepare_streams() -> None:
-    """Makes the exit code independent of streams that are closed or full, or whose encoding lacks a
-    character.
-    """
-    codecs.register_error("groupcheck", _speakable)
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        stream = getattr(sys, name)
-        if stream is None:
-            # The number is free, and a file or pipe that is opened later would take it. What is
-            # written to this one fails.
-            os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)
-            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
-        elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="groupcheck")
-    if isinstance(sys.stderr, io.TextIOWrapper):
-        raw = _Unheard(sys.stderr.fileno(), "w", closefd=False)
-        sys.stderr = io.TextIOWrapper(
-            io.BufferedWriter(raw), sys.stderr.encoding, "groupcheck", line_buffering=True
-        )
-
-
 def main() -> NoReturn:
     """The `groupcheck` program."""
-    _prepare_streams()
+    prepare_streams()
     supervised(lambda: _work(sys.argv[1:]), complain)
 
 
@@ -451,8 +407,9 @@ def _work(arguments: Sequence[str]) -> int:
     code = run(arguments)
     try:
         if not sys.stdout.closed:  # by code of a user's
-            sys.stdout.flush()
-    except OSError:
-        # It was reported already. The interpreter would report it again at exit, with its own code.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            end_answer()
+    except OSError as error:
+        # An answer that was cut is no verdict. Where the code says so, it was reported already.
+        if code not in (2, UNKNOWN):
+            code = failed(error, False, ())
     return code

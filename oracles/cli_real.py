@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from groupcheck.oracles.help_page import Command, examples, names_in, names_of
-from groupcheck.oracles.quantities import BUDGET, COUNT, OUTPUT, PATH, POSITIVE, SETTING
+from groupcheck.oracles.quantities import BUDGET, COUNT, INPUT, OUTPUT, PATH, POSITIVE, SETTING
 
 KAFKA_VERSIONS = names_in("groupcheck.oracles.kafka.versions", "VERSIONS")
 KAFKA_ASSIGNORS = names_in("groupcheck.oracles.kafka.assignors", "ASSIGNORS")
@@ -194,7 +194,7 @@ def conform(**options: Any) -> int:
         "groupcheck assign --against my_module:assign --like sticky",
     ),
 )
-@click.argument("file", type=PATH, required=False)
+@click.argument("file", type=INPUT, required=False)
 @click.option(
     "--lines",
     is_flag=True,

@@ -13,6 +13,8 @@ from typing import TextIO
 
 import click
 
+from groupcheck.oracles.streams import Unwritten
+
 UNKNOWN = 3
 OURS, CLICKS = str(Path(__file__).parents[1]), str(Path(click.__file__).parent)
 OUT_OF_MEMORY = (
@@ -42,6 +44,9 @@ def failed(error: BaseException, debug: bool, arguments: Sequence[str]) -> int:
     if where:
         what = raised if isinstance(error, Exception) else f"would end the program: {raised}"
         return complain(f"{where}: {what}", 2, debug)
+    if isinstance(error, Unwritten):
+        why = f"the answer cannot be written to standard output: {error.strerror}"
+        return complain(why, UNKNOWN, debug)
     if isinstance(error, OSError):
         why = f"the answer cannot be written, or the system refused a request: {error}"
         return complain(why, UNKNOWN, debug)

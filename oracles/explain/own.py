@@ -32,6 +32,12 @@ def is_own(text: object) -> bool:
     return isinstance(text, str) and _NAMED.fullmatch(text) is not None
 
 
+def file_of(text: object) -> Path | None:
+    """The file of the user's in which a text such as FILE.py:NAME names something."""
+    match = _NAMED.fullmatch(text) if isinstance(text, str) else None
+    return None if match is None else Path(match[1])
+
+
 def named(text: str, kinds: tuple[Any, ...], what: str) -> Any:
     """What FILE.py:NAME stands for. `what`: the kinds in words, for the error.
 
