@@ -210,8 +210,8 @@ def test_every_engine_finds_the_step_that_breaks_a_promise(spec: Spec, depth: in
 
 
 def test_arrays_of_two_sizes_that_a_step_invariant_names_are_not_permuted():
-    why = "a: step invariant unused ranges over arrays of different sizes"
-    assert symmetry_of(SIZES).reasons == (why,)
+    (why,) = symmetry_of(SIZES).reasons
+    assert why.startswith("a: step invariant unused ranges over arrays of different sizes (")
 
 
 # -- what else an index decides
