@@ -162,7 +162,10 @@ def test_a_recipe_writes_the_file_of_every_option_that_names_one():
 
 def test_no_option_names_a_file_to_write_in_another_way():
     """`click.Path` and `click.File` by themselves are for what is read, and for folders."""
-    folders = {"check --checkpoint", "generate --out", "record --out", "sweep --out"}
+    folders = {
+        *("check --checkpoint", "conform --jars", "generate --out", "record --out"),
+        "sweep --out",
+    }
     others = {
         f"{name} {option.opts[0]}"
         for name, command in cli.command.commands.items()
