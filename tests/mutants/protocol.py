@@ -23,7 +23,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -55,7 +54,7 @@ from rich.console import Console
 from rich.table import Table
 from sampling import spread
 from targets import ROOT
-from trial import tracked
+from trial import copy_checkout, tracked
 
 WALKS, WHOLE = "walks", "whole"
 JUDGES = ("conform", "member", WHOLE, "check", "tests")  # by default
@@ -76,7 +75,6 @@ READ = {  # what a judge's verdict depends on, beside the mistake
     ROWS: ("model/protocol", "oracles/conform/rows.py", "tests/mutants/judges.py"),
     ROWS_OF_MEMBER: ("model/protocol", "oracles/conform/member", "tests/mutants/judges.py"),
 }
-COPIED = ("src", "model", "invariants", "oracles", "traces", "tests", "pyproject.toml")
 # A judge may take so many seconds, or so many times what it took for the original if that is more:
 # on a busy machine everything takes longer.
 MOST_S = {"conform": 3000, "member": 900, "check": 240, "tests": 240}
@@ -129,11 +127,8 @@ class Bench:
     """A copy of the checkout, and the process that forks for each trial."""
 
     def __init__(self, root: Path, place: Path, scopes: Scopes) -> None:
-        self._scopes = scopes
-        for name in tracked(root):
-            if name.split("/")[0] in COPIED:
-                (place / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(root / name, place / name, follow_symlinks=False)
+        self.place, self._scopes = place, scopes
+        copy_checkout(root, place)
         path = os.environ | {"PYTHONPATH": str(place / "src")}
         compiles = [sys.executable, "-m", "compileall", "-q", "src", "model", "oracles"]
         subprocess.run(compiles, cwd=place, env=path, check=True)

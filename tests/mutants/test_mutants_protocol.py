@@ -4,6 +4,7 @@ beside Kafka's own code.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from protocol import (
     verdict_of,
 )
 from targets import ROOT
+from trial import tracked
 
 CLIENT = "classic/client.py"
 HARD = (
@@ -121,6 +123,10 @@ def test_a_survivor_in_the_list_is_an_equivalent():
 def court() -> Bench:
     with bench(ROOT, SMALL) as made:
         yield made
+
+
+def test_the_copy_has_the_documents_that_the_tests_of_the_protocol_read(court: Bench):
+    assert [n for n in tracked(ROOT) if not os.path.lexists(court.place / n)] == []
 
 
 @pytest.mark.parametrize("name", HARD)

@@ -48,9 +48,7 @@ class Court:
         """Copies the checkout and runs the judge on the code as it is, which it must find good;
         notes how long each test takes, and keeps what was compiled.
         """
-        for name in tracked(root):
-            (self.place / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(root / name, self.place / name, follow_symlinks=False)
+        copy_checkout(root, self.place)
         shutil.copy(HERE / f"{PLUGIN}.py", self.place)
         return self._judged({})
 
@@ -119,6 +117,13 @@ def tracked(root: Path) -> list[str]:
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
     return sorted({n for n in listed.split("\0") if n and os.path.lexists(root / n)})
+
+
+def copy_checkout(root: Path, place: Path) -> None:
+    """Copies all its files: tests read documents and data, too."""
+    for name in tracked(root):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(root / name, place / name, follow_symlinks=False)
 
 
 def _bounded() -> None:
