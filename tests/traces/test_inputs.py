@@ -198,6 +198,45 @@ def test_a_cut_archive_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     assert str(there.refused[0][1]).partition(" (")[0].endswith("is cut off")
 
 
+TWO = tarred({"a.log": LOG, "b.log": LOG})
+SECOND = 1024  # where the header of its second member begins
+
+
+def sized(size: str) -> bytes:
+    """An archive with a member of which a header of pax says that it has that size."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        told = tarfile.TarInfo("b.log")
+        told.pax_headers = {"size": size}
+        archive.addfile(told)
+    return TWO[:SECOND] + out.getvalue()
+
+
+def named(length: int) -> bytes:
+    """An archive with a member whose name is as long as that."""
+    long = tarfile.TarInfo("././@LongLink")
+    long.size, long.type = length, tarfile.GNUTYPE_LONGNAME
+    return TWO[:SECOND] + long.tobuf(tarfile.GNU_FORMAT) + b"n" * length + TWO[SECOND:]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (TWO[: SECOND + 9] + b"x" + TWO[SECOND + 10 :], "the header of a member is none"),
+        (TWO[: SECOND + 99], "the header of a member is none"),
+        (sized("-1024"), "a member has less than no bytes"),
+        (sized(str(1 << 70)), "unexpected end of data"),  # which tarfile would look for, for ever
+        (named(2 << 20), "the headers of a member have over 1,048,576 bytes"),
+    ],
+)
+def test_a_tar_archive_is_read_up_to_a_wrong_header_and_says_so(
+    tmp_path: Path, content: bytes, why: str
+) -> None:
+    there = of(tmp_path, content, "x.tar")
+    assert next(iter(told(there))) == str(tmp_path / "x.tar" / "a.log")
+    assert why in str(there.refused[-1][1])
+
+
 def test_a_folder_is_read_with_all_folders_in_it(tmp_path: Path) -> None:
     for name, content in {
         "one/server.log": LOG,

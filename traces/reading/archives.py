@@ -8,17 +8,19 @@ archive names.
 from __future__ import annotations
 
 import io
+import math
 import tarfile
 import zipfile
 from collections.abc import Iterator
 from typing import IO
 
 from groupcheck.traces.captures.packets import is_capture
-from groupcheck.traces.reading.lines import DAMAGE, NoText, TraceError
+from groupcheck.traces.reading.lines import BLOCK, DAMAGE, NoText, TraceError
 from groupcheck.traces.reading.source import HURT, Piece, Shelf, why
 from groupcheck.traces.reading.unpacking import SNIFF, open_file, refuse_binary, unpacked
 
 MOST_MEMBERS = 10_000
+MOST_HEADERS = 1 << 20  # of a member of a tar archive, together, in bytes
 _ZIP, _USTAR = b"PK\x03\x04", slice(257, 262)
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
 
@@ -62,15 +64,53 @@ def members(piece: Piece, kind: str, shelf: Shelf) -> Iterator[Piece | TraceErro
         yield TraceError(f"is damaged: {why(e)}", where=piece.name)
 
 
+class _Forward:
+    """A stream as tarfile reads it, from its beginning to its end. tarfile itself takes the headers
+    of a member into memory however long they are, skips what is not there for ever, and takes a
+    damaged header for the end.
+    """
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream, self._at = stream, 0
+        # How many bytes tarfile may read, and the last ones that it has read.
+        self.left: float = MOST_HEADERS
+        self.last = b""
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int) -> bytes:
+        if size > self.left:
+            raise tarfile.ReadError(f"the headers of a member have over {MOST_HEADERS:,} bytes")
+        self.left -= size
+        self.last = self._stream.read(size)
+        self._at += len(self.last)
+        return self.last
+
+    def seek(self, to: int) -> None:
+        if to < self._at:
+            raise tarfile.ReadError("a member has less than no bytes")
+        while self._at < to:
+            passed = len(self._stream.read(min(BLOCK, to - self._at)))
+            if not passed:
+                raise tarfile.ReadError("unexpected end of data")
+            self._at += passed
+
+
 def _of_tar(stream: io.BufferedReader, piece: Piece, shelf: Shelf) -> Iterator[Piece | TraceError]:
-    with tarfile.open(fileobj=stream, mode="r|") as archive:
+    there = _Forward(stream)
+    with tarfile.TarFile(fileobj=there) as archive:  # type: ignore[arg-type]
         for count, member in enumerate(archive):
             _refuse_many(count, piece)
             archive.members = []  # type: ignore[attr-defined]  # tarfile remembers every member
+            there.left = math.inf
             if member.isreg():
                 content = archive.extractfile(member)
                 assert content is not None
                 yield _kept(piece, member.name, content, shelf)
+            there.left = MOST_HEADERS
+    if any(there.last):
+        raise tarfile.ReadError("the header of a member is none; the rest is left out")
 
 
 def _of_zip(stream: io.BufferedReader, piece: Piece, shelf: Shelf) -> Iterator[Piece | TraceError]:
