@@ -16,7 +16,7 @@ import click
 from groupcheck.oracles.streams import Unwritten
 
 UNKNOWN = 3
-OURS, CLICKS = str(Path(__file__).parents[1]), str(Path(click.__file__).parent)
+OURS, CLICKS = f"{Path(__file__).parents[1]}/", f"{Path(click.__file__).parent}/"
 OUT_OF_MEMORY = (
     "out of memory: raise the limit on memory or address space (ulimit -v) or choose a smaller"
     " scope"

@@ -126,7 +126,7 @@ def temporary_folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True) as name:
-        tell("holds", name)
+        tell("holds", str(Path(name).resolve()))
         yield Path(name)
 
 

@@ -14,7 +14,6 @@ from groupcheck.oracles import cli
 
 SPEC = """
 import os, sys
-import click
 from groupcheck.model.engine import Spec, invariant, rule, single
 
 class Value:
@@ -47,6 +46,14 @@ ready = True
 """
 ASSIGNOR = """
 import os, sys
+import click
+
+class Odd(Exception):
+    def __str__(self):
+        raise click.exceptions.Exit(0)
+
+def odd(group):
+    raise Odd
 
 def leaves(group):
     sys.exit(0)
@@ -79,11 +86,10 @@ CHECK = ("--engine", "reference", "--json")
 @pytest.mark.parametrize(
     ("place", "code", "told"),
     [
-        ("EQ", "sys.exit(0)", "OWN.py, line 11: would end the program: SystemExit: 0"),
-        ("HASH", "raise GeneratorExit", "OWN.py, line 15: would end the program: GeneratorExit"),
+        ("EQ", "sys.exit(0)", "OWN.py, line 10: would end the program: SystemExit: 0"),
+        ("HASH", "raise GeneratorExit", "OWN.py, line 14: would end the program: GeneratorExit"),
         ("RULE", "sys.exit(0)", "raised SystemExit: 0"),
-        ("INVARIANT", "raise click.exceptions.Exit(0)", "raised Exit: 0"),
-        ("IMPORT", "sys.exit(0)", "OWN.py, line 30: cannot be imported: SystemExit: 0"),
+        ("IMPORT", "sys.exit(0)", "OWN.py, line 29: cannot be imported: SystemExit: 0"),
     ],
 )
 def test_what_code_of_users_raises_is_no_verdict(
@@ -110,7 +116,7 @@ def program(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     [
         ("IMPORT", "os._exit(0)", "code of OWN.py ended the process with exit code 0 before"),
         ("RULE", "raise KeyboardInterrupt", "a rule or promise raised KeyboardInterrupt"),
-        ("IMPORT", "raise KeyboardInterrupt", "line 30: would end the program: KeyboardInterrupt"),
+        ("IMPORT", "raise KeyboardInterrupt", "line 29: would end the program: KeyboardInterrupt"),
         ("INVARIANT", "sys.stdout.close()", "standard output: code that ran has closed"),
     ],
 )
@@ -134,6 +140,8 @@ def test_an_assignor_that_would_end_the_program_gives_no_answer(
     )
     assert 'failures="0"' not in (own / "suite.xml").read_text("utf-8")
     (own / "suite.xml").unlink()
+    assert cli.run(["assign", "--against", "assignors_that_leave:odd"]) == 2
+    assert "line 7: would end the program: SystemExit: 0" in capsys.readouterr().err
     ended = program(own, *against[:2], "assignors_that_leave:ends", "--json")
     assert ended.returncode == 2
     assert "code of assignors_that_leave ended the process with exit code 0" in ended.stderr
