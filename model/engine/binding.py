@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.rule import Rule
@@ -118,12 +118,13 @@ class Instance:
     guard_given: tuple[int, ...]
     # Which of the places its guard reads.
     guard_at: int
+    # The parameter that each of the places belongs to.
+    parameters: tuple[str, ...] = field(init=False)
 
-    @property
-    def parameters(self) -> list[str]:
-        """The parameter that each of its places belongs to."""
+    @parameters.default
+    def _parameters(self) -> tuple[str, ...]:
         pairs = zip(self.rule.named, self.widths)
-        return [name for name, width in pairs for _ in range(width or 1)]
+        return tuple(name for name, width in pairs for _ in range(width or 1))
 
     @property
     def me(self) -> int | None:

@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 
 from groupcheck.model.engine.functions import AnswerError
-from groupcheck.model.engine.sameness import unending, unlike
+from groupcheck.model.engine.sameness import SURE, unending, unlike
 
 _FROZEN_BUILTINS = (int, float, complex, str, bytes, bool, frozenset, tuple, type(None), enum.Enum)
 
@@ -63,6 +63,8 @@ def is_frozen(cls: type) -> bool:
 
 def flaw(value: Any, other: Any) -> str:
     """Why a value cannot be in one pool with another one; empty if it can."""
+    if type(value) in SURE:
+        return ""
     try:
         hash(value)
     except TypeError:
@@ -81,7 +83,7 @@ class Taken:
 
     def __init__(
         self,
-        names: Iterable[str] = (),
+        names: Iterable[str],
         places: Iterable[tuple[str, int | None]] = (),
         states: Iterable[Sequence[Any]] = (),
     ) -> None:

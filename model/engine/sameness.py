@@ -20,14 +20,20 @@ import attrs
 from groupcheck.model.engine.errors import shown
 from groupcheck.model.engine.functions import brief
 
-# Equal values of one of these types are the same.
-_SURE = frozenset({int, bool, str, bytes, type(None)})
+# Equal values of one of these types are the same. They can be hashed and compared.
+SURE = frozenset({int, bool, str, bytes, type(None)})
 _PROTOCOL = 4  # of copying: the first one that keeps all of a time
 Pair = tuple[Sequence[Any], Sequence[Any]]  # the parts of two values
 
 
 def difference(known: Any, value: Any) -> tuple[Any, Any] | None:
     """The first parts in which two equal values differ; None if the values are the same."""
+    try:
+        is_same = is_clearly_same(known, value)
+    except RecursionError:  # nested deeply: the loop below knows no depth
+        is_same = False
+    if is_same:
+        return None
     pairs, met = [(known, value)], dict[tuple[int, int], Any]()
     while pairs:
         a, b = pair = pairs.pop()
@@ -36,7 +42,7 @@ def difference(known: Any, value: Any) -> tuple[Any, Any] | None:
             continue
         if cls is not type(b):
             return pair
-        if cls in _SURE:
+        if cls in SURE:
             if a != b:  # of a part that is not compared
                 return pair
         elif cls is float or cls is complex:
@@ -47,9 +53,25 @@ def difference(known: Any, value: Any) -> tuple[Any, Any] | None:
             parts = _paired(a, b)
             if parts is None:
                 return pair
-            if not all(map(is_, *parts)):
-                pairs += reversed([*zip(*parts)])
+            pairs += reversed([*zip(*parts)])
     return None
+
+
+def is_clearly_same(a: Any, b: Any) -> bool:
+    """Are two values the same? A quick look, which knows the most usual types alone; where it gives
+    False, they may be. Raises RecursionError for values that are nested deeply.
+    """
+    if a is b:
+        return True
+    cls: Any = a.__class__
+    if cls is not b.__class__:
+        return False
+    if cls is not tuple:
+        fields = _fields(cls, False)
+        if fields is None:
+            return cls in SURE and bool(a == b)
+        a, b = fields(a), fields(b)
+    return len(a) == len(b) and (all(map(is_, a, b)) or all(map(is_clearly_same, a, b)))
 
 
 def _paired(a: Any, b: Any) -> Pair | None:
@@ -59,7 +81,7 @@ def _paired(a: Any, b: Any) -> Pair | None:
     cls: Any = type(a)
     if cls is tuple or cls is list:
         return (a, b) if len(a) == len(b) else None
-    if fields := _fields(cls):
+    if fields := _fields(cls, False):
         return fields(a), fields(b)
     if isinstance(a, (frozenset, set)):
         inner = _matched(dict(zip(a, a)), dict(zip(b, b)))
@@ -97,7 +119,7 @@ def _names(cls: Any, compared: bool) -> list[str]:
 
 
 @lru_cache(1024)
-def _fields(cls: Any, compared: bool = False) -> Callable[[Any], Sequence[Any]] | None:
+def _fields(cls: Any, compared: bool) -> Callable[[Any], Sequence[Any]] | None:
     """A getter of these fields; None if there are none."""
     names = _names(cls, compared)
     if len(names) > 1:
@@ -126,20 +148,15 @@ def _lasting(names: dict[str, Any], cls: type) -> dict[str, Any]:
     }
 
 
-def is_sure(cls: type) -> bool:
-    """Are equal values of this type always the same?"""
-    return cls in _SURE
-
-
 def surely_same(sample: Any, a: str, b: str, given: dict[str, Any]) -> str:
     """The source of an expression about equal values like a sample, named `a` and `b`: true if they
     are the same, perhaps false even so. `given`: what it names, which is added there.
     """
     cls: Any = type(sample)
     names = _names(cls, compared=True)
-    given |= {"is_": is_, "sure": _SURE, f"class_{id(cls)}": cls}
+    given |= {"is_": is_, "sure": SURE, f"class_{id(cls)}": cls}
     alike = f"{a}.__class__ is {b}.__class__"
-    if cls in _SURE:
+    if cls in SURE:
         return f"({a} is {b} or {alike} and {a}.__class__ in sure)"
     if cls is tuple and sample:
         x, y = f"{a}_".replace(".", "_"), f"{b}_".replace(".", "_")
@@ -156,17 +173,12 @@ def surely_same(sample: Any, a: str, b: str, given: dict[str, Any]) -> str:
 def never_equal(value: Any) -> list[Any]:
     """The first part of a value that does not equal itself, such as a NaN; empty if all do."""
     left = [value]
-    while left:
-        one = left.pop()
-        cls: Any = type(one)
-        if cls in _SURE:
-            continue
-        fields = _fields(cls, compared=True)
+    for one in left:
+        cls: Any = one.__class__
+        fields = _fields(cls, True)
         if fields or isinstance(one, (tuple, list, frozenset)):
-            parts = fields(one) if fields else one
-            if not _SURE.issuperset(map(type, parts)):
-                left += reversed([*parts])
-        elif not bool(one == one):
+            left += [p for p in (fields(one) if fields else one) if p.__class__ not in SURE]
+        elif cls not in SURE and not bool(one == one):
             return [one]
     return []
 

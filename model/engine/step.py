@@ -73,8 +73,8 @@ class Semantics:
         self.views |= {p.name: p for r in spec.refinements for p in r.mapping.values()}
         # By the id of a predicate, which is kept so that no other one takes its id.
         self._indexing: dict[int, tuple[Predicate, Indexing]] = {}
-        # Empty: values are not compared with those before.
-        self.taken = Taken()
+        # None: values are not compared with those before.
+        self.taken: Taken | None = None
         self.refined = [Refined(r, self, Semantics(r.spec)) for r in spec.refinements]
 
     def instance(self, rule: str, me: int | None = None, others: tuple[int, ...] = ()) -> Instance:
@@ -175,7 +175,7 @@ class Semantics:
         for parameter, place, old, new in zip(i.parameters, i.where, args, flat):
             slot = self.places[place][0]
             problem = unfit(self.spec.slots[slot], parameter, old, new)
-            if not problem and (strange := self.taken.flaw(slot, new)):
+            if self.taken and not problem and (strange := self.taken.flaw(slot, new)):
                 problem = f"yielded {brief(new)} for {parameter}, which {strange}"
             if problem:
                 raise RuleError(r.name, problem, i.called(args))
@@ -386,7 +386,7 @@ class Semantics:
             value = p.call(*args, *([self.spec.scope] if p.takes_scope else []))
             if not is_view:
                 return truth(value)
-            problem = flaw(value, value) or self.taken.flaw(p.name, value)
+            problem = flaw(value, value) or (self.taken and self.taken.flaw(p.name, value))
         except UserError:
             raise
         except (Exception, SystemExit) as error:

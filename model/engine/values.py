@@ -10,7 +10,7 @@ import attrs
 from attrs import define
 
 from groupcheck.model.engine.pools import is_frozen, is_value
-from groupcheck.model.engine.sameness import difference
+from groupcheck.model.engine.sameness import difference, is_clearly_same
 
 T = TypeVar("T")
 MOST = 1 << 14  # results of one kind that are remembered at a time
@@ -89,12 +89,15 @@ def but(value: T, /, **changes: Any) -> T:
     asked = (id(value), *changes.values())
     try:
         known = made.get(asked)
+        is_same = known is None or (
+            all(map(is_, known[2], changes.values()))
+            or all(map(is_clearly_same, known[2], changes.values()))
+        )
     except Exception:  # a field that cannot be hashed or compared
         return replacer.make(value, **changes)  # type: ignore[no-any-return]
     if known is None:
         return replacer.remember(asked, value, changes)  # type: ignore[no-any-return]
-    is_same = all(map(is_, known[2], changes.values()))
-    if not is_same and difference(known[2], (*changes.values(),)):
+    if not is_same:  # or not clearly
         return replacer.make(value, **changes)  # type: ignore[no-any-return]
     replacer.spared += 1
     return known[1]  # type: ignore[no-any-return]

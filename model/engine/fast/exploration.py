@@ -127,7 +127,7 @@ class Exploration(Loop):
         known: dict[tuple[int, ...], None] = {}
         self.see.taken = Taken(self.spec.slots, self.see.places, self.see.declared())
         starts = self.see.starts()
-        self.see.taken = Taken()  # from now on `pools` hold what was taken
+        self.see.taken = None  # from now on `pools` hold what was taken
         for chain, _, rest in starts:
             for f in chain:
                 self.extra[f.name] += 1

@@ -17,7 +17,7 @@ from groupcheck.model.engine.fast.predicates import Findings
 from groupcheck.model.engine.fast.tables import Tables
 from groupcheck.model.engine.functions import OddError, gives_outcomes, outcomes, truth
 from groupcheck.model.engine.promises import ALL, SOME, Predicate
-from groupcheck.model.engine.sameness import is_sure, surely_same
+from groupcheck.model.engine.sameness import SURE, surely_same
 from groupcheck.model.engine.step import LONGEST_CHAIN, MOST_OUTCOMES, State
 
 Call = Callable[..., Any]
@@ -165,7 +165,7 @@ class Writer:
         """
         sample, slots, spots = next(iter(self.given["found"].states)), self.see.spec.slots, []
         for p, (name, _) in enumerate(self.see.places):
-            if slots[name].kinds or not is_sure(type(sample[p])):
+            if slots[name].kinds or type(sample[p]) not in SURE:
                 spots.append(p)
         if not spots:
             return []
