@@ -265,7 +265,7 @@ def conform(**options: Any) -> int:
     "--kafka",
     metavar="VERSION",
     shell_complete=KAFKA_VERSIONS,
-    help="With --against apache: the version of Kafka. Default: the newest.",
+    help="With --against apache: the version of Kafka. Default: 4.3.0.",
 )
 @click.option(
     "--json",

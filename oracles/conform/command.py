@@ -69,7 +69,7 @@ def run(
         raise UserError(
             "only the comparison of one coordinator with the model has a coverage",
             where="--coverage",
-            do="leave out --diff, and name a variant",
+            do="leave out --diff and --jars, and name a variant",
         )
     if variant == ASSIGNORS:
         from groupcheck.oracles.assignment.conform.command import run

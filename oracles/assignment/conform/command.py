@@ -117,6 +117,7 @@ def view(result: AssignorConformance) -> RenderableType:
         table.add_row(t.assignor, *(f"{n:,}" for n in numbers), rate)
     out: list[RenderableType] = [
         Text.assemble((said, colour), f"  the assignors of {other} and of {real}"),
+        *([Text(f"  {result.build.told()}")] if result.build else []),
         Padding(table, (0, 0, 0, 2)),
     ]
     for t in result.tallies:
