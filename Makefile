@@ -4,7 +4,7 @@ RUN := .venv/bin
 READY := .venv/.ready
 
 .PHONY: help setup demo test browser lint format bench bench-assignors bench-replay bench-spark \
-	nightly docs clean mutants-engine mutants-protocol
+	nightly pythons docs clean mutants-engine mutants-protocol
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -48,6 +48,14 @@ nightly: $(READY) ## what takes hours, step by step; a stopped run goes on (NIGH
 	@.venv/nightly/bin/python -m pip --quiet --disable-pip-version-check install \
 		--require-hashes -r requirements-nightly.txt
 	@$(RUN)/python tests/nightly/nightly.py $(NIGHTLY)
+
+# tox looks for interpreters on the PATH alone, and those of pyenv are there only one at a time.
+pythons: $(READY) ## the wheel and quick tests on each Python that is here (PYTHONS="-e 3.13")
+	@$(RUN)/python -m venv .venv/pythons
+	@.venv/pythons/bin/python -m pip --quiet --disable-pip-version-check install \
+		--require-hashes -r requirements-pythons.txt
+	@PATH="$$PATH:$$(printf '%s:' $${PYENV_ROOT:-$$HOME/.pyenv}/versions/*/bin)" \
+		.venv/pythons/bin/tox run $(PYTHONS)
 
 mutants-engine: $(READY) ## the tests against changes of tokens; hours (MUTANTS="--sample 60")
 	@$(RUN)/python tests/mutants/mutants.py engine $(MUTANTS)

@@ -7,12 +7,8 @@ a bug in groupcheck itself).
 
 from __future__ import annotations
 
-import codecs
-import contextlib
-import io
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -28,27 +24,20 @@ from groupcheck.oracles.cli_scope import (
     progress_option,
     scope_options,
 )
+from groupcheck.oracles.failures import UNKNOWN, complain, failed, same_output
 from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import OUTPUT, PATH, POSITIVE, SECONDS, SIZE
+from groupcheck.oracles.quantities import INPUT, OUTPUT, PATH, POSITIVE, SECONDS, SIZE
+from groupcheck.oracles.streams import end_answer, prepare_streams
+from groupcheck.oracles.supervisor import supervised, was_interrupted
 
-UNKNOWN = 3
 # numpy reads this when it is imported. Nothing here multiplies matrices, and each thread of its
 # library takes address space: if that is limited, it ends the process with 1, which would say
 # "violated".
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-_ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
 KINDS = (
     "variants invariants rules goals progress faults assignors formats mutations scenarios scope"
     " anomalies causes statements schemas samples assumptions"
 ).split()
-OUT_OF_MEMORY = (
-    "out of memory: raise the limit on memory or address space (ulimit -v) or choose a smaller"
-    " scope"
-)
-BUG = (
-    "a bug in groupcheck itself; please report it with the command line (groupcheck --debug shows"
-    " more): "
-)
 
 
 class Commands(click.Group):
@@ -279,10 +268,10 @@ def bugs(
         "groupcheck sweep checks.toml --specs my_protocol.py",
     ),
 )
-@click.argument("file", type=PATH)
+@click.argument("file", type=INPUT)
 @click.option(
     "--specs",
-    type=PATH,
+    type=INPUT,
     multiple=True,
     metavar="FILE.py",
     help="Allow FILE to name specs, invariants and rules in this Python file, as FILE.py:NAME."
@@ -389,100 +378,38 @@ def run(arguments: Sequence[str]) -> int:
     """
     debug = "--debug" in arguments or bool(os.environ.get("GROUPCHECK_DEBUG"))
     try:
-        code = int(
-            command.main(list(arguments), prog_name="groupcheck", standalone_mode=False) or 0
-        )
+        with same_output():
+            code = int(
+                command.main(list(arguments), prog_name="groupcheck", standalone_mode=False) or 0
+            )
         sys.stdout.flush()
         return code
     except click.exceptions.NoArgsIsHelpError as help:
         click.echo(help.format_message(), err=True)
         return 2
     except click.ClickException as error:
-        return _complain(error.format_message(), 2)
-    except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted", UNKNOWN)
-    except SystemExit as end:  # 0 of shell completion; 1 of a closed pipe would say "violated"
-        return UNKNOWN if end.code else 0
-    except BrokenPipeError:
-        return UNKNOWN
-    except Exception as error:
-        return _failed(error, debug, arguments)
-
-
-def _failed(error: Exception, debug: bool, arguments: Sequence[str]) -> int:
-    # numpy is a shared object, which may find no address space
-    unmapped = isinstance(error, OSError | ImportError) and "shared object" in str(error)
-    if unmapped or isinstance(error, MemoryError):
-        return _complain(OUT_OF_MEMORY, UNKNOWN, debug)
-    if isinstance(error, OSError):
-        why = f"the answer cannot be written, or the system refused a request: {error}"
-        return _complain(why, UNKNOWN, debug)
-    if not isinstance(error, ImportError):
-        from groupcheck.model.engine.errors import RuleError, UserError
-        from groupcheck.oracles.explain.own import is_own
-
-        # A rule at fault is the user's own where the command names a file of the user's.
-        if isinstance(error, RuleError) and not any(map(is_own, arguments)):
-            return _complain(f"{BUG}{error}", UNKNOWN, debug)
-        if isinstance(error, UserError):
-            return _complain(str(error), 2, debug)
-    return _complain(f"{BUG}{type(error).__name__}: {error}", UNKNOWN, debug)
-
-
-def _complain(text: str, code: int, debug: bool = False) -> int:
-    from groupcheck.oracles.printable import printable
-
-    if debug:
-        click.echo(traceback.format_exc(), err=True, nl=False)
-    click.echo(f"groupcheck: error: {printable(' '.join(text.split()))[:1000]}", err=True)
-    return code
-
-
-def _speakable(error: UnicodeError) -> tuple[str, int]:
-    """What replaces a character that the encoding of a stream does not have: ASCII for lines and
-    dots, an escape for all others.
-    """
-    assert isinstance(error, UnicodeEncodeError)
-    text = error.object[error.start : error.end]
-    return "".join(
-        _ASCII.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text
-    ), error.end
-
-
-class _Unheard(io.FileIO):
-    """Where errors and progress go: if they cannot be written, that does not change the verdict."""
-
-    def write(self, text: Any) -> int:
-        with contextlib.suppress(OSError):
-            super().write(text)
-        return len(text)
-
-
-def _prepare_streams() -> None:
-    """Makes the exit code independent of streams that are closed or full, or whose encoding lacks a
-    character.
-    """
-    codecs.register_error("groupcheck", _speakable)
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - lives as long as the program
-        elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="groupcheck")
-    if isinstance(sys.stderr, io.TextIOWrapper):
-        raw = _Unheard(sys.stderr.fileno(), "w", closefd=False)
-        sys.stderr = io.TextIOWrapper(
-            io.BufferedWriter(raw), sys.stderr.encoding, "groupcheck", line_buffering=True
-        )
+        return complain(error.format_message(), 2)
+    except BaseException as error:
+        # click says Abort for KeyboardInterrupt and EOFError.
+        cause = error.__cause__ or error if isinstance(error, click.Abort) else error
+        if isinstance(cause, KeyboardInterrupt) and was_interrupted():
+            return complain("interrupted", UNKNOWN)
+        return failed(cause, debug, arguments)
 
 
 def main() -> NoReturn:
     """The `groupcheck` program."""
-    _prepare_streams()
-    code = run(sys.argv[1:])
+    prepare_streams()
+    supervised(lambda: _work(sys.argv[1:]), complain)
+
+
+def _work(arguments: Sequence[str]) -> int:
+    code = run(arguments)
     try:
-        sys.stdout.flush()
-    except OSError:
-        # It was reported already. The interpreter would report it again at exit, with its own code.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
+        if not sys.stdout.closed:  # by code of a user's
+            end_answer()
+    except OSError as error:
+        # An answer that was cut is no verdict. Where the code says so, it was reported already.
+        if code not in (2, UNKNOWN):
+            code = failed(error, False, ())
+    return code

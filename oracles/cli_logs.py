@@ -9,7 +9,16 @@ from typing import Any
 import click
 
 from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import COUNT, OUTPUT, PATH, POSITIVE, SETTING, SIZE
+from groupcheck.oracles.quantities import (
+    COUNT,
+    INPUT,
+    OUTPUT,
+    OUTPUT_OR_STDOUT,
+    PATH,
+    POSITIVE,
+    SETTING,
+    SIZE,
+)
 
 DIALECTS = (
     "java-4",
@@ -34,7 +43,7 @@ DIALECTS = (
         "groupcheck replay server.log --what-if static --what-if session.timeout.ms=60000",
     ),
 )
-@click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE|DIR|-...")
+@click.argument("files", nargs=-1, required=True, type=INPUT, metavar="FILE|DIR|-...")
 @click.option(
     "--format",
     "format",
@@ -53,7 +62,7 @@ DIALECTS = (
 )
 @click.option(
     "--knowledge",
-    type=PATH,
+    type=INPUT,
     metavar="FILE",
     help="More known causes, as TOML (docs/reference/causes.md).",
 )
@@ -71,6 +80,7 @@ DIALECTS = (
 @click.option(
     "--pytest",
     "pytest",
+    type=OUTPUT_OR_STDOUT,
     is_flag=False,
     flag_value="-",
     metavar="[FILE]",

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from groupcheck.oracles.help_page import Command, examples, names_in, names_of
-from groupcheck.oracles.quantities import BUDGET, COUNT, OUTPUT, PATH, POSITIVE, SETTING
+from groupcheck.oracles.quantities import BUDGET, COUNT, INPUT, OUTPUT, PATH, POSITIVE, SETTING
 
 KAFKA_VERSIONS = names_in("groupcheck.oracles.kafka.versions", "VERSIONS")
 KAFKA_ASSIGNORS = names_in("groupcheck.oracles.kafka.assignors", "ASSIGNORS")
@@ -25,9 +25,11 @@ CONFORM_MODES = {
     ),
     "VARIANT --diff": "members generations fault set mutation seed max-rows junit",
     "VARIANT --side member --diff": "generations set mutation max-rows junit",
+    "VARIANT --jars": "members generations fault set mutation seed max-rows junit",
+    "VARIANT --side member --jars": "generations set mutation max-rows junit",
     "VARIANT --whole": "members mutation max-differences seed schedules",
     "VARIANT --live": "members generations set mutation seed schedules junit",
-    "assignors": "members assignor seed diff findings junit",
+    "assignors": "members assignor seed diff jars findings junit",
     "connect": "seed diff junit",
 }
 
@@ -40,6 +42,7 @@ CONFORM_MODES = {
         "groupcheck conform classic --members 1 --generations 1",
         "groupcheck conform classic --whole --members 2",
         "groupcheck conform classic --diff 4.0.0 4.3.0",
+        "groupcheck conform classic --jars ~/kafka",
         "groupcheck conform assignors --assignor sticky",
         "groupcheck conform connect --kafka 3.3.2",
     ),
@@ -75,8 +78,7 @@ CONFORM_MODES = {
 )
 @click.option(
     "--kafka",
-    default="4.3.0",
-    show_default=True,
+    show_default="4.3.0; with --jars the one nearest to them",
     metavar="VERSION",
     shell_complete=KAFKA_VERSIONS,
     help="The version of Kafka to compare with.",
@@ -116,6 +118,13 @@ CONFORM_MODES = {
     metavar="OLD NEW",
     shell_complete=KAFKA_VERSIONS,
     help="Compare two Kafka versions with each other instead.",
+)
+@click.option(
+    "--jars",
+    type=PATH,
+    metavar="DIR",
+    help="Compare a build of your own of Kafka with a release instead. DIR is an unpacked build, or"
+    " a checkout in which Gradle has built the jars. Their code is executed, with your rights.",
 )
 @click.option(
     "--live",
@@ -163,6 +172,9 @@ def conform(**options: Any) -> int:
     Kafka's own, in a JVM, and compare them. A row is a reachable memory with an input. Exits with
     1 if they differ, with 3 if not everything was executed or seen. Needs a JDK 17 and Maven.
 
+    --live and --whole refuse a variant that they do not follow (exit code 2), and say which command
+    compares it.
+
     If VARIANT is `assignors`, compare the assignors with Kafka's classes instead, on all small
     inputs and 10,000 larger ones. If it is `connect`, compare the leader of Kafka Connect's workers
     with Connect's own, round by round; versions of Kafka from 2.3.0 on are known there.
@@ -182,7 +194,7 @@ def conform(**options: Any) -> int:
         "groupcheck assign --against my_module:assign --like sticky",
     ),
 )
-@click.argument("file", type=PATH, required=False)
+@click.argument("file", type=INPUT, required=False)
 @click.option(
     "--lines",
     is_flag=True,
@@ -253,7 +265,7 @@ def conform(**options: Any) -> int:
     "--kafka",
     metavar="VERSION",
     shell_complete=KAFKA_VERSIONS,
-    help="With --against apache: the version of Kafka. Default: the newest.",
+    help="With --against apache: the version of Kafka. Default: 4.3.0.",
 )
 @click.option(
     "--json",

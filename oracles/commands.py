@@ -13,7 +13,7 @@ from groupcheck.oracles.check.run import CheckResult, Spreading, run, walk
 from groupcheck.oracles.check.walks import walks_of
 from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.show.document import as_text
-from groupcheck.oracles.show.files import not_read, written
+from groupcheck.oracles.show.files import not_read, write, written
 from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import answer, say
 
@@ -116,8 +116,9 @@ def replay(files: Sequence[Path], html: Path | None, markdown: Path | None, **op
     if wanted is not None:
         from groupcheck.oracles.replay.schedule import export
 
-        return export(files, wanted, options["format"], options["group"])
-    not_read({"--html": html, "--markdown": markdown}, files)
+        format, group = options.pop("format"), options.pop("group")
+        _without({"html": html, "markdown": markdown, **options}, "--pytest")
+        return export(files, wanted, format, group)
     return run(files, html=html, markdown=markdown, **options)
 
 
@@ -132,14 +133,18 @@ def _what_if(
     from groupcheck.oracles.replay.what_if.command import run
 
     others = {name: options.pop(name) for name in ("pytest", "fail_on", "knowledge")}
-    for name, value in {**others, "markdown": markdown}.items():
-        if value not in (None, ()):
-            raise UserError(
-                "cannot be combined with --what-if",
-                where=f"--{name.replace('_', '-')}",
-                do="leave it out",
-            )
+    _without({**others, "markdown": markdown}, "--what-if")
     return run(files, change, html=html, **options)
+
+
+def _without(others: Mapping[str, Any], option: str) -> None:
+    """Raises `UserError` if one of the other options is given beside this one."""
+    for name, value in others.items():
+        if value not in (None, (), False):
+            shown = name.removeprefix("as_").replace("_", "-")
+            raise UserError(
+                f"cannot be combined with {option}", where=f"--{shown}", do="leave it out"
+            )
 
 
 def replay_archive(
@@ -183,7 +188,6 @@ def bugs(
         write_parquet(found, parquet)
     if html and told:
         from groupcheck.oracles.check.gallery import page
-        from groupcheck.oracles.show.files import write
 
         write(html, page(found, told))
     shown = told if scored else None
@@ -215,7 +219,6 @@ def _real_bugs(
         from groupcheck.oracles.check import score
         from groupcheck.oracles.check.bugs import find_all
         from groupcheck.oracles.check.gallery import page
-        from groupcheck.oracles.show.files import write
 
         found = find_all([one.exhibit.mutation for one in shown] if ids else ())
         write(html, page(found, score.score([one.mutation for one in found]), shown))
@@ -224,7 +227,13 @@ def _real_bugs(
 
 
 def conform(
-    live: bool, whole: bool, schedules: int | None, side: str | None, **options: Any
+    live: bool,
+    whole: bool,
+    schedules: int | None,
+    side: str | None,
+    kafka: str | None,
+    jars: Path | None,
+    **options: Any,
 ) -> int:
     """`groupcheck conform`: see `groupcheck.oracles.conform.command`,
     `groupcheck.oracles.conform.member.command` for `--side member`,
@@ -234,8 +243,14 @@ def conform(
     """
     from groupcheck.oracles.conform.command import run
     from groupcheck.oracles.conform.member.command import run as run_member
+    from groupcheck.oracles.kafka.versions import DEFAULT
     from groupcheck.oracles.wire.command import run as run_live
 
+    of_connect = side == "leader" or (side is None and options["variant"] == "connect")
+    if jars is not None:
+        _compares_rows(live=live, whole=whole, diff=options["diff"], connect=of_connect)
+        options["diff"] = (kafka, jars)
+    options["kafka"] = kafka or DEFAULT
     options["faults"] = dict(options["faults"]) or None
     options["settings"] = dict(options["settings"])
     if options["parquet"] and (live or options["diff"] or options["variant"] == "assignors"):
@@ -244,9 +259,8 @@ def conform(
             where="--parquet",
             do="leave it out",
         )
-    not_read({f"--{name}": options[name] for name in ("parquet", "junit")}, [])
     _can_write_table(options["parquet"])
-    if side == "leader" or (side is None and options["variant"] == "connect"):
+    if of_connect:
         from groupcheck.oracles.connect.command import run as run_leader
 
         return run_leader(live=live, whole=whole, schedules=schedules, **options)
@@ -263,6 +277,18 @@ def conform(
             "is only for --live and --whole", where="--schedules", do="add one of these"
         )
     return run(**options)
+
+
+def _compares_rows(**others: Any) -> None:
+    """Raises `UserError` for what cannot be combined with --jars."""
+    for name, given in others.items():
+        if given:
+            what = "Connect's leader" if name == "connect" else f"--{name}"
+            raise UserError(
+                f"compares a build with a release, row by row, and not with {what}",
+                where="--jars",
+                do="leave one of them out",
+            )
 
 
 def assign(
@@ -288,7 +314,6 @@ def assign(
             where="--lines",
             do="give FILE, and leave out --html and --junit",
         )
-    not_read({"--html": html, "--junit": junit}, [file] if file else [])
     if against is None:
         for name, value in options.items():
             if value not in (None, (), False):

@@ -9,8 +9,10 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from groupcheck.oracles.quantities import Input, Output
+
 SECTIONS = {  # a title, and the parameters below it; all others stand under "Options"
-    "Mode": "side diff whole live".split(),
+    "Mode": "side diff jars whole live".split(),
     "Scope": (
         "members partitions generations faults any_faults assignor settings mutation"
         " invariants goals"
@@ -36,6 +38,29 @@ class Command(click.Command):
         """
         super().__init__(*args, **more)
         self.modes = dict(modes or {})
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command, unless it would write over what it reads, or twice to one file. Code of
+        users' that raises click's `Exit`, as commands of click do, has no say in the exit code.
+        """
+        self._keeps_apart(ctx)
+        try:
+            return super().invoke(ctx)
+        except click.exceptions.Exit as end:
+            raise SystemExit(end.exit_code).with_traceback(end.__traceback__) from None
+
+    def _keeps_apart(self, ctx: click.Context) -> None:
+        given = [(p, value) for p in self.params if (value := ctx.params.get(p.name or ""))]
+        outputs = {p.opts[0]: v for p, v in given if isinstance(p.type, Output) and v != "-"}
+        if not outputs:
+            return
+        from groupcheck.oracles.explain.own import file_of
+        from groupcheck.oracles.show.files import not_read
+
+        every = [(p, v) for p, vs in given for v in (vs if isinstance(vs, tuple) else [vs])]
+        read = [v for p, v in every if isinstance(p.type, Input)]
+        read += [file for _, v in every if (file := file_of(v)) is not None]
+        not_read(outputs, read)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]

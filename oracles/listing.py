@@ -284,7 +284,7 @@ def view(rows: Sequence[Row]) -> Group:
             if name not in hidden and value not in ("", [], False, None)
         ]
         head = Table.grid(padding=(0, 2, 0, 0))
-        told = Text("  ".join(short), "dim")
+        told = Text("  ".join(short), "dim", overflow="fold")
         if row is meanings[named][0]:
             head.add_row(Text(printable(named), "bold", overflow="fold"), told)
         else:

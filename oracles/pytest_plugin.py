@@ -22,13 +22,18 @@ if TYPE_CHECKING:
     from groupcheck.oracles.explain.subject import Promise
 
 __all__ = ["Checker", "groupcheck"]
+NOTED = "groupcheck"  # the property of a test that says what its checks left aside
 
 
 class Checker:
     """What the fixture gives: `check`, which fails the test unless every promise holds."""
 
-    def __init__(self, test: str, pictures: Path | None) -> None:
+    def __init__(
+        self, test: str, pictures: Path | None, properties: list[tuple[str, object]] | None = None
+    ) -> None:
+        """`properties`: of the test, where what a passed check did not judge is noted."""
         self._test, self._pictures = test, pictures
+        self._properties = [] if properties is None else properties
 
     def check(
         self,
@@ -46,9 +51,12 @@ class Checker:
         """
         __tracebackhide__ = True
         from groupcheck.oracles.check.run import check
+        from groupcheck.oracles.explain.answer import NOT_JUDGED
 
         result = check(what, invariants=invariants, **options)
         if result.holds or (result.unknown and allow_unknown):
+            if result.subject.not_judged:
+                self._properties.append((NOTED, f"progress: {NOT_JUDGED}"))
             return result
         lines = [str(result).rstrip()]
         if result.unknown:
@@ -117,4 +125,17 @@ def groupcheck(request: pytest.FixtureRequest) -> Checker:
     the explained counterexample.
     """
     directory = request.config.getoption("--groupcheck-html")
-    return Checker(request.node.nodeid, Path(directory) if directory else None)
+    pictures = Path(directory) if directory else None
+    return Checker(request.node.nodeid, pictures, request.node.user_properties)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says of which tests the checks left promises aside."""
+    noted: dict[object, list[str]] = {}
+    for test in terminalreporter.getreports("passed"):
+        for text in {text for name, text in test.user_properties if name == NOTED}:
+            noted.setdefault(text, []).append(test.nodeid)
+    if noted:
+        terminalreporter.section("groupcheck")
+    for text, tests in noted.items():
+        terminalreporter.line(f"{text}: {', '.join(tests)}")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,25 +77,50 @@ class Budget(Option):
             self.fail(f"{value!r} is not NAME=N, where N is a whole number", param, ctx)
 
 
+class Input(click.Path):
+    """A file to read, which no output of the same command replaces (`help_page.Command`)."""
+
+
 class Output(click.Path):
-    """A file to write. One that cannot be written is refused before a long run, not after it."""
+    """A file to write. One that cannot be written is refused before a long run, not after it. With
+    `allow_dash` a lone `-` stays a text.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        path = Path(str(super().convert(value, param, ctx)))
+        from groupcheck.oracles.show.files import is_replaced, target
+
+        text = os.fspath(super().convert(value, param, ctx))
+        if self.allow_dash and text == "-":
+            return text
+        path = Path(str(text))
         try:
-            is_ordinary = path.is_file() or not path.exists()
+            folder = target(path).parent if is_replaced(path) else None
         except OSError as error:
             self.fail(f"cannot write {path}: {error.strerror}", param, ctx)
-        folder = Path(os.path.realpath(path)).parent
-        if is_ordinary and not os.access(folder, os.W_OK):  # a new file replaces the old one
-            if folder.is_dir():
-                self.fail(f"cannot write {path}: the directory {folder} is read-only", param, ctx)
-            self.fail(f"there is no directory {path.parent} to write to", param, ctx)
+        if folder is not None:  # a new file replaces the old one
+            self._admit(folder, path, param, ctx)
+        elif path.is_dir() or not path.exists():
+            why = "is a folder" if path.is_dir() else "is not open"
+            self.fail(f"cannot write {path}: it {why}", param, ctx)
         return path
+
+    def _admit(
+        self, folder: Path, path: Path, param: click.Parameter | None, ctx: click.Context | None
+    ) -> None:
+        """Fails unless the folder takes a new file, which is tried: rights alone do not tell."""
+        if not folder.is_dir():
+            self.fail(f"there is no directory {path.parent} to write to", param, ctx)
+        try:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            why = f"the directory {folder} takes no new file ({error.strerror})"
+            self.fail(f"cannot write {path}: {why}", param, ctx)
 
 
 COUNT, POSITIVE = click.INT, click.IntRange(min=1)
 SECONDS = click.FloatRange(min=0, min_open=True)
 SIZE, SETTING, BUDGET, DURATION = Size(), Pair(), Budget(), Duration()
-PATH = click.Path(path_type=Path)
+PATH, INPUT = click.Path(path_type=Path), Input(path_type=Path)
 OUTPUT = Output(dir_okay=False, writable=True)
+OUTPUT_OR_STDOUT = Output(dir_okay=False, writable=True, allow_dash=True)

@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import signal
 import threading
-from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
@@ -72,16 +71,13 @@ def compile_kernels() -> None:
     """Compiles what most tests need, where it is not in the cache yet, on all cores. A process that
     finds no kernels announces that it compiles them, which no test of an output expects.
     """
-    from groupcheck.model.engine.fast.kernels.compiled import GRAPH, PACKING, Unit, is_ready
+    from groupcheck.model.engine.fast.kernels.compiled import GRAPH, PACKING, Unit, is_ready, load
 
     units = (Unit(1), Unit(1, True), Unit(2, True), Unit(3, True), PACKING, GRAPH)
     missing = [unit for unit in units if not is_ready(unit)]
-    if missing:
-        with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
-            pool.map(_compile, missing, chunksize=1)
-
-
-def _compile(unit: Any) -> None:
-    from groupcheck.model.engine.fast.kernels.compiled import load
-
-    load(unit)
+    fork = multiprocessing.get_context("fork")  # which pickles nothing: two modules are `conftest`
+    compiling = [fork.Process(target=load, args=(unit,)) for unit in missing]
+    for process in compiling:
+        process.start()
+    for process in compiling:
+        process.join()

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from importlib.metadata import entry_points
 from pathlib import Path, PurePosixPath
@@ -91,6 +92,15 @@ print(Path(groupcheck.__file__).parent.parent.name)
         timeout=60,
     )
     assert (said.stderr, said.stdout.splitlines()[-1]) == ("", "installed")
+
+
+def test_each_python_that_is_named_is_tried_by_make_pythons():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    prefix = "Programming Language :: Python :: 3."
+    named = [c for c in project["project"]["classifiers"] if c.startswith(prefix)]
+    tried = project["tool"]["tox"]["env_list"]
+    assert [c.rpartition(" ")[2] for c in named] == tried
+    assert project["project"]["requires-python"] == f">={tried[0]}"
 
 
 def test_the_wheel_is_for_every_platform_and_carries_the_license(wheel: zipfile.ZipFile):

@@ -241,10 +241,10 @@ def test_no_file_names_a_machine_a_registry_or_work_left_over():
     assert "\n".join(found) == ""
 
 
-@pytest.mark.parametrize("lock", ["requirements.txt", "requirements-docs.txt"])
+@pytest.mark.parametrize("lock", sorted(p.name for p in ROOT.glob("requirements*.txt")))
 def test_the_lock_has_a_hash_for_every_version_and_no_address(lock: str):
     entries = (ROOT / lock).read_text().replace("\\\n", " ").splitlines()
-    assert len(entries) > 20
+    assert len(entries) > 10
     assert [
         e
         for e in entries

@@ -4,6 +4,7 @@ nothing of Kafka.
 
 from groupcheck.model.engine.errors import (
     CheckpointError,
+    OutageError,
     RuleError,
     ScopeError,
     SpecError,
@@ -53,6 +54,7 @@ __all__ = [
     "Firing",
     "Limits",
     "Liveness",
+    "OutageError",
     "Path",
     "Predicate",
     "Progress",

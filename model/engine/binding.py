@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.rule import Rule
@@ -118,6 +118,13 @@ class Instance:
     guard_given: tuple[int, ...]
     # Which of the places its guard reads.
     guard_at: int
+    # The parameter that each of the places belongs to.
+    parameters: tuple[str, ...] = field(init=False)
+
+    @parameters.default
+    def _parameters(self) -> tuple[str, ...]:
+        pairs = zip(self.rule.named, self.widths)
+        return tuple(name for name, width in pairs for _ in range(width or 1))
 
     @property
     def me(self) -> int | None:
@@ -173,6 +180,17 @@ def looks(
         places = [at.get((name, index if name in arrays else None)) for name in p.slots]
         if all(place in position for place in places):
             yield p, tuple(position[place] for place in places if place is not None)
+
+
+def call_key(i: Instance, checks: Sequence[Look]) -> tuple[Any, ...]:
+    """What a call of a rule depends on beside the values: its name, the indexes that it is given,
+    and where step invariants look. Instances of one key share their calls. `checks`: what step
+    invariants look at in the outcomes of this instance.
+
+    Without the last part, the step invariants of an instance would not be asked where another one,
+    at which they look elsewhere or not at all, was called with the same values before.
+    """
+    return (i.rule.name, i.given, tuple(sorted((p.name, at) for p, at in checks)))
 
 
 def instances(

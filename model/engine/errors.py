@@ -2,7 +2,7 @@
 
 Everything that a person can cause from outside (a bad scope, a broken rule, a foreign checkpoint,
 an unreadable log) is raised as a `UserError`; the command line prints it in one line and exits with
-2. Our own mistakes are assertions.
+its exit code. Our own mistakes are assertions.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ class UserError(Exception):
     `do`.
     """
 
+    # Of the command line.
+    exit_code = 2
+
     def __init__(self, what: str, *, where: str = "", do: str = "") -> None:
         self.what, self.where, self.do = what, where, do
         super().__init__(
@@ -47,6 +50,12 @@ def what_helps(error: Exception, resume: str) -> str:
     if number in (errno.EACCES, errno.EPERM, errno.EROFS) or "access_denied" in text:
         return "it must be writable" + (f"; then {resume}" if resume else "")
     return f"{resume} goes on from what is complete there" if resume else ""
+
+
+class OutageError(UserError):
+    """A program that the answer depends on has ended or does not answer: the answer is unknown."""
+
+    exit_code = 3
 
 
 class SpecError(UserError):

@@ -11,7 +11,8 @@ from typing import Any
 
 from groupcheck.model.engine.binding import arrays_of, indexing, instances, looks
 from groupcheck.model.engine.errors import SpecError, shown
-from groupcheck.model.engine.pools import flaw
+from groupcheck.model.engine.functions import brief
+from groupcheck.model.engine.pools import Pool, flaw
 from groupcheck.model.engine.progress import PROMISE, Fairness, Liveness
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.refinement import Refinement
@@ -188,6 +189,12 @@ def _initial(spec: Parts) -> None:
                 for element in chosen if slot.size is not None else (chosen,):
                     for one in choices(element):
                         _value(one, where, slot)
+    for name, slot in spec.slots.items():
+        pool = Pool(name)
+        for one in _beginnings(spec, name, slot):
+            if problem := pool.flaw(one):
+                what = f"the initial value {brief(one)} {problem}"
+                raise SpecError(what, where=f"slot {name}")
     most = sum(
         math.prod(_ways(slot, name, values) for name, slot in spec.slots.items())
         for values in spec.initial
@@ -198,6 +205,15 @@ def _initial(spec: Parts) -> None:
             where=f"spec {spec.name}",
             do="let a rule choose, step by step",
         )
+
+
+def _beginnings(spec: Parts, name: str, slot: Slot) -> Iterator[Any]:
+    """Each value that a slot, or an element of it, has in some initial state."""
+    for values in spec.initial:
+        given = choices(values.get(name, slot.initial))
+        is_array = slot.size is not None and name in values
+        for element in (e for chosen in given for e in (chosen if is_array else (chosen,))):
+            yield from choices(element)
 
 
 def _ways(slot: Slot, name: str, values: Mapping[str, Any]) -> int:

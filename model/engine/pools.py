@@ -1,14 +1,19 @@
-"""Interning: the values that a slot (or view) has taken, numbered in order of discovery."""
+"""Interning: the values that a slot (or view) has taken, numbered in order of discovery. Equal
+values have one number, so they must be the same (`sameness`).
+"""
 
 from __future__ import annotations
 
 import enum
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
+
+from groupcheck.model.engine.functions import AnswerError
+from groupcheck.model.engine.sameness import SURE, unending, unlike
 
 _FROZEN_BUILTINS = (int, float, complex, str, bytes, bool, frozenset, tuple, type(None), enum.Enum)
 
@@ -58,6 +63,8 @@ def is_frozen(cls: type) -> bool:
 
 def flaw(value: Any, other: Any) -> str:
     """Why a value cannot be in one pool with another one; empty if it can."""
+    if type(value) in SURE:
+        return ""
     try:
         hash(value)
     except TypeError:
@@ -69,6 +76,32 @@ def flaw(value: Any, other: Any) -> str:
     except Exception as error:
         return f"raises {type(error).__name__} when it is compared"
     return "can be read only once" if hasattr(value, "__next__") else ""
+
+
+class Taken:
+    """The values that slots and views have taken in a search."""
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        places: Iterable[tuple[str, int | None]] = (),
+        states: Iterable[Sequence[Any]] = (),
+    ) -> None:
+        """`names`: of the slots and views. `states`: the initial ones, one value for each of the
+        `places`.
+        """
+        self.pools = {name: Pool(name) for name in names}
+        slots = [name for name, _ in places]
+        for state in states:
+            for slot, value in zip(slots, state):
+                self.pools[slot].number(value)
+
+    def flaw(self, name: str, value: Any) -> str:
+        """Why a value cannot be one of a slot or view in this search; empty if it can. It continues
+        "a value which".
+        """
+        pool = self.pools.get(name)
+        return "" if pool is None else pool.flaw(value)
 
 
 class Pool:
@@ -89,18 +122,35 @@ class Pool:
 
     def number(self, value: Any) -> int:
         """The number of a value, a new one if it was never met. Raises TypeError if it cannot be
-        hashed.
+        hashed, `AnswerError` if it equals a known one and is not the same, or does not equal
+        itself: the text continues "a value which".
         """
         known = self.by_id.get(id(value))
         if known is not None:
             return known
         key, seen = self._shapes.get(type(value)) or self._shape(type(value))
         new = len(self.values)
-        found = seen.setdefault(value if key is None else key(value), new)
+        what = value if key is None else key(value)
+        found = seen.setdefault(what, new)
         if found == new:
+            if problem := unending(value):
+                del seen[what]
+                raise AnswerError(problem)
             self.values.append(value)
             self.by_id[id(value)] = new
+        elif problem := unlike(self.values[found], value):
+            raise AnswerError(problem)
         return found
+
+    def flaw(self, value: Any) -> str:
+        """Why a value cannot be in the pool; empty if it can, and then it is."""
+        try:
+            self.number(value)
+        except AnswerError as error:
+            return str(error)
+        except Exception as error:
+            return f"raises {type(error).__name__} when it is compared"
+        return ""
 
     @property
     def bytes_of_lists(self) -> int:

@@ -14,6 +14,7 @@ from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.lasso import Answers
 from groupcheck.model.engine.liveness import Graph
 from groupcheck.model.engine.paths import unwound
+from groupcheck.model.engine.pools import Taken
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics, State
@@ -81,7 +82,7 @@ def _explored(
     spec: Spec, limits: Limits, hear: Listener | None, symmetry: Symmetry, asked: Sequence[str]
 ) -> Verdict:
     began = time.perf_counter()
-    see = Semantics(spec)
+    see = _comparing(spec)
     orbits = Orbits(see, symmetry.groups)
     # Orbit -> the state that stands for it: the one that was met first.
     standing: dict[Any, State] = {}
@@ -162,6 +163,13 @@ def _explored(
         fired, goals, tuple(found), border=border,
         symmetry=reduction(symmetry, len(parent)), reached=tuple(paths),
     )  # fmt: skip
+
+
+def _comparing(spec: Spec) -> Semantics:
+    """The meaning of a spec, which looks whether values are the same as those that they equal."""
+    see = Semantics(spec)
+    see.taken = Taken((*spec.slots, *see.views), see.places, see.declared())
+    return see
 
 
 def look_at(

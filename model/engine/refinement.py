@@ -14,7 +14,8 @@ from typing import Any
 import attrs
 from attrs import field, frozen
 
-from groupcheck.model.engine.errors import SpecError
+from groupcheck.model.engine.errors import RuleError, SpecError
+from groupcheck.model.engine.pools import Taken
 from groupcheck.model.engine.promises import Predicate, view
 
 Spec = Any  # `spec.Spec` and `step.Semantics`: their files import this one
@@ -90,6 +91,7 @@ class Refined:
                     do="map an array to an array of the same size, or read it as a whole",
                 )
             self.parts.append((slot, p, see.instances(p) if sizes else None))
+        abstract.taken = Taken(of.spec.slots, abstract.places, abstract.declared())
         self._starts = {rest for _, _, rest in abstract.starts()}
         self._after: dict[State, frozenset[State]] = {}
 
@@ -102,6 +104,11 @@ class Refined:
             else:
                 values[slot] = tuple([self.see.evaluate(p, b, state) for b in bindings])
         image: State = self.abstract.state(values)
+        for (slot, _), value in zip(self.abstract.places, image):
+            if problem := self.abstract.taken.flaw(slot, value):
+                name, given = self.of.mapping[slot].name, self.see.named(state)
+                what = f"gave a {type(value).__name__}, which {problem}"
+                raise RuleError(name, what, given, kind="view")
         return image
 
     def begins(self, state: State) -> bool:

@@ -70,7 +70,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from groupcheck.model.engine.errors import SpecError
 from groupcheck.model.engine.fitting import fit
@@ -89,6 +89,22 @@ def _named(values: Iterable[Any]) -> tuple[Any, ...]:
             f"a {type(values).__name__} is given where a list belongs", do=f"write [{one}]"
         )
     return tuple(values)
+
+
+_KINDS = {
+    "invariants": "invariant",
+    "goals": "goal",
+    "ends": "end",
+    "constraints": "constraint",
+    "views": "view",
+}
+
+
+def _of_kind(kind: str, p: Any) -> Any:
+    """A predicate as what it is given as, whatever it was decorated as: one that is an invariant
+    and a goal of a spec stands for two, which nothing mistakes for each other.
+    """
+    return evolve(p, kind=kind) if isinstance(p, Predicate) and p.kind != kind else p
 
 
 @frozen
@@ -119,6 +135,8 @@ class Spec:
     progress: tuple[Liveness, ...] = field(default=(), converter=_named)
 
     def __attrs_post_init__(self) -> None:
+        for name, kind in _KINDS.items():
+            object.__setattr__(self, name, tuple(_of_kind(kind, p) for p in getattr(self, name)))
         fit(self)
 
     @property
@@ -136,25 +154,21 @@ class Spec:
 
     def replaced(self, changed: Rule | Iterable[Rule]) -> Spec:
         """The same spec with rules of the same names replaced: how a mutation is applied."""
-        import attrs
-
         new = {r.name: r for r in ([changed] if isinstance(changed, Rule) else changed)}
         missing = set(new) - {r.name for r in self.rules}
         if missing:
             raise SpecError(f"there is no rule {min(missing)!r} to replace", where=self.name)
-        return attrs.evolve(self, rules=tuple(new.get(r.name, r) for r in self.rules))
+        return evolve(self, rules=tuple(new.get(r.name, r) for r in self.rules))
 
     def only(self, invariants: Sequence[str]) -> Spec:
         """The same spec with these invariants and refinements alone."""
-        import attrs
-
         there = [p.name for p in (*self.invariants, *self.refinements)]
         for name in invariants:
             if name not in there:
                 raise SpecError(
                     f"no invariant {name!r} in {self.name}", do=f"one of {', '.join(there)}"
                 )
-        return attrs.evolve(
+        return evolve(
             self,
             invariants=tuple(p for p in self.invariants if p.name in invariants),
             refinements=tuple(r for r in self.refinements if r.name in invariants),

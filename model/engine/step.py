@@ -23,8 +23,8 @@ from groupcheck.model.engine.binding import (
     looks,
 )
 from groupcheck.model.engine.errors import RuleError, SpecError, UserError, shown
-from groupcheck.model.engine.functions import AnswerError, outcomes, truth
-from groupcheck.model.engine.pools import flaw
+from groupcheck.model.engine.functions import AnswerError, brief, outcomes, truth
+from groupcheck.model.engine.pools import Taken, flaw
 from groupcheck.model.engine.progress import PROMISE
 from groupcheck.model.engine.promises import ALL, SOME, Predicate, Quantifier, StepInvariant
 from groupcheck.model.engine.refinement import Refined, Refinement
@@ -73,6 +73,8 @@ class Semantics:
         self.views |= {p.name: p for r in spec.refinements for p in r.mapping.values()}
         # By the id of a predicate, which is kept so that no other one takes its id.
         self._indexing: dict[int, tuple[Predicate, Indexing]] = {}
+        # None: values are not compared with those before.
+        self.taken: Taken | None = None
         self.refined = [Refined(r, self, Semantics(r.spec)) for r in spec.refinements]
 
     def instance(self, rule: str, me: int | None = None, others: tuple[int, ...] = ()) -> Instance:
@@ -170,10 +172,12 @@ class Semantics:
             else:
                 problem = f"yielded {shown(value)} for {parameter}, not a tuple of {width} values"
                 raise RuleError(r.name, problem, i.called(args))
-        parameters = [p for p, n in zip(r.named, i.widths) for _ in range(n or 1)]
-        for parameter, place, old, new in zip(parameters, i.where, args, flat):
-            slot = self.spec.slots[self.places[place][0]]
-            if problem := unfit(slot, parameter, old, new):
+        for parameter, place, old, new in zip(i.parameters, i.where, args, flat):
+            slot = self.places[place][0]
+            problem = unfit(self.spec.slots[slot], parameter, old, new)
+            if self.taken and not problem and (strange := self.taken.flaw(slot, new)):
+                problem = f"yielded {brief(new)} for {parameter}, which {strange}"
+            if problem:
                 raise RuleError(r.name, problem, i.called(args))
         return name, tuple(flat)
 
@@ -382,7 +386,7 @@ class Semantics:
             value = p.call(*args, *([self.spec.scope] if p.takes_scope else []))
             if not is_view:
                 return truth(value)
-            problem = flaw(value, value)
+            problem = flaw(value, value) or (self.taken and self.taken.flaw(p.name, value))
         except UserError:
             raise
         except (Exception, SystemExit) as error:
@@ -393,7 +397,8 @@ class Semantics:
 
     def _fault(self, p: Predicate, problem: str, args: list[Any]) -> RuleError:
         s = self.spec
-        roles = {"view": s.views, "goal": s.goals, "end": s.ends, "constraint": s.constraints}
+        roles = {"goal": s.goals, "end": s.ends, "constraint": s.constraints}
+        roles["view"] = tuple(self.views.values())
         roles[PROMISE] = tuple(q for promise in s.progress for q in promise.predicates)
         kind = next(
             (what for what, given in roles.items() if any(p is q for q in given)), "invariant"

@@ -11,7 +11,8 @@ that permutations make of it) stands for all of them: a search stores one and co
   know it, too, unless it belongs to an urgent rule and reads a single slot: such a rule goes from
   index to index inside a step (a *walk*, directed by the value of that slot), and the engines check
   that every order of its visits comes to the same end.
-- A predicate with two index variables excludes equal indexes, so it ties their arrays together.
+- A predicate with two index variables excludes equal indexes, so it ties their arrays together. A
+  step invariant over two arrays sees their elements at one index, so it ties them, too.
 - Urgent rules apply first index first. Those that touch one element alone and stand before all
   others may be applied in any order. Of each other rule, the engines check that no two indexes are
   possible at once.
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import permutations, product
+from itertools import count, permutations, product
 from math import factorial, prod
 from operator import itemgetter
 from typing import Any
@@ -42,6 +43,9 @@ from groupcheck.model.engine.verdict import NOT_ASKED
 
 MOST_PERMUTATIONS = factorial(10)  # so that counts of transitions fit into 64 bits
 MOST_IN_ORDER = 6  # elements whose every order of visits is tried
+WITHOUT_INDEX = "write it without an index: let each element hold what is known of it"
+NO_ARRAYS = "there is no array with two elements or more"
+FEW = "not worth while for orbits of two states (--symmetry uses it all the same)"
 
 
 class AsymmetryError(Exception):
@@ -63,7 +67,7 @@ class Symmetry:
     """Which arrays of a spec may be permuted."""
 
     groups: tuple[Group, ...]
-    # Why others may not, in words; empty if all may.
+    # Why others may not, in words, each with what to change; empty if all may.
     reasons: tuple[str, ...] = ()
     # Single slots whose values direct walks: guards of urgent rules read them together with `me`.
     directing: tuple[str, ...] = ()
@@ -79,7 +83,9 @@ class Symmetry:
 
 
 NO_SYMMETRY = Symmetry((), (NOT_ASKED,))
-ON_PROGRESS = Symmetry((), ("promises about progress are judged among all states",))
+ON_PROGRESS = Symmetry(
+    (), ("promises about progress are judged among all states (leave out --progress)",)
+)
 
 
 class _Ties:
@@ -105,10 +111,11 @@ class _Ties:
                 if b in self.against:
                     self.against.setdefault(a, self.against[b])
 
-    def refuse(self, names: Iterable[str], why: str) -> None:
+    def refuse(self, names: Iterable[str], why: str, do: str) -> None:
+        """Notes why arrays may not be permuted, and what would have to be changed."""
         for name in names:
             if name in self.root:
-                self.against.setdefault(self.find(name), why)
+                self.against.setdefault(self.find(name), f"{why} ({do})")
 
     def groups(self) -> Iterator[tuple[str, ...]]:
         yield from {
@@ -122,15 +129,17 @@ def _of_rule(ties: _Ties, rule: Rule) -> str | None:
     touched = _tie(ties, rule, f"rule {rule.name}")
     every = touched or ties.arrays  # a rule of single slots ranges over arrays that it does not see
     if rule.takes:
-        ties.refuse(every, f"rule {rule.name} takes {' and '.join(rule.takes)}")
+        ties.refuse(every, f"rule {rule.name} takes {' and '.join(rule.takes)}", WITHOUT_INDEX)
     elif rule.urgent and rule.written and len(indexing(ties.spec, rule).sizes) > 1:
-        ties.refuse(every, f"urgent rule {rule.name} has several indexes")
-    elif rule.guard and rule.guard.takes:
+        do = "write it with one index, or let it be no urgent rule"
+        ties.refuse(every, f"urgent rule {rule.name} has several indexes", do)
+    elif rule.guard and rule.guard.takes and touched:  # else of one element, which is no choice
         slot = rule.slots[rule.named.index(rule.guard.slot)]
         if not rule.urgent:
-            ties.refuse(every, f"the guard of rule {rule.name} takes me")
+            ties.refuse(touched, f"the guard of rule {rule.name} takes me", WITHOUT_INDEX)
         elif slot in ties.root:
-            ties.refuse(every, f"the guard of rule {rule.name} takes me together with {slot}")
+            what = f"the guard of rule {rule.name} takes me together with {slot}"
+            ties.refuse(touched, what, "let it read a single slot, or not take me")
         else:
             return slot
     return None
@@ -145,7 +154,9 @@ def _tie(ties: _Ties, part: Rule | Predicate, what: str) -> list[str]:
         arrays = _arrays(ties.spec, name)
         variable, offset = ("", 0) if index == EVERY else parted(index or part.own)
         if offset or index == EVERY:
-            ties.refuse(arrays, f"{what} reads {name}[{index}]")
+            way = "elements by themselves or in pairs" if index == EVERY else "any other element"
+            do = f"read {way}, if their order does not matter"
+            ties.refuse(arrays, f"{what} reads {name}[{index}]", do)
         by_index.setdefault(variable, []).extend(arrays)
     for variable, names in by_index.items():
         if variable:
@@ -163,12 +174,27 @@ def _arrays(spec: Spec, name: str) -> list[str]:
 
 def _of_predicate(ties: _Ties, p: Predicate) -> None:
     """Ties together what the index variables of a predicate range over."""
-    names = _tie(ties, p, f"{p.kind} {p.name}")
-    ties.tie(names)
+    what = f"{p.kind} {p.name}"
+    names = _tie(ties, p, what)
+    _together(ties, names, what)
     if p.takes:
-        ties.refuse(names or ties.arrays, f"{p.kind} {p.name} takes {' and '.join(p.takes)}")
+        ties.refuse(names or ties.arrays, f"{what} takes {' and '.join(p.takes)}", WITHOUT_INDEX)
+
+
+def _of_step_invariant(ties: _Ties, p: StepInvariant) -> None:
+    """Ties together the arrays whose elements a step invariant sees at one index."""
+    names = [n for n in p.slots if ties.spec.slots[n].size is not None]
+    _together(ties, names, f"step invariant {p.name}")
+
+
+def _together(ties: _Ties, names: Sequence[str], what: str) -> None:
+    """Ties together arrays that are looked at together. Those of different sizes have no
+    permutation in common.
+    """
+    ties.tie(names)
     if len({ties.spec.slots[n].size for n in names}) > 1:
-        ties.refuse(names, f"{p.kind} {p.name} ranges over arrays of different sizes")
+        do = "give them one size, or each a promise of its own"
+        ties.refuse(names, f"{what} ranges over arrays of different sizes", do)
 
 
 def symmetry_of(spec: Spec) -> Symmetry:
@@ -178,21 +204,26 @@ def symmetry_of(spec: Spec) -> Symmetry:
         rule.name: slot for rule in spec.rules if (slot := _of_rule(ties, rule)) is not None
     }
     for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.views):
-        if not isinstance(p, StepInvariant):
+        if isinstance(p, StepInvariant):
+            _of_step_invariant(ties, p)
+        else:
             _of_predicate(ties, p)
     for p in spec.constraints:
-        ties.refuse(ties.arrays, f"constraint {p.name} may tell indexes apart")
+        do = "bound the rules by guards, or paths by --max-depth"
+        ties.refuse(ties.arrays, f"constraint {p.name} may tell indexes apart", do)
     for refinement in spec.refinements:
-        ties.refuse(ties.arrays, f"{refinement.name} may tell indexes apart")
+        do = "check the refinement by itself, and the promises without it"
+        ties.refuse(ties.arrays, f"{refinement.name} may tell indexes apart", do)
     walked = {ties.find(n) for r in spec.rules if r.name in directing for n in r.slots
               if n in ties.root}  # fmt: skip
     if len(walked) > 1:
-        ties.refuse(walked, "walks go over several groups of arrays")
+        do = "let urgent rules with a guard that takes me go over one of them"
+        ties.refuse(walked, "walks go over several groups of arrays", do)
     for group in [g for g in ties.groups() if ties.find(g[0]) in walked]:
         size = spec.slots[group[0]].size or 0
         if size > MOST_IN_ORDER:
-            what = f"walks over {size} elements have too many orders (at most {MOST_IN_ORDER})"
-            ties.refuse(group, what)
+            what = f"walks over {size} elements have too many orders"
+            ties.refuse(group, what, f"take at most {MOST_IN_ORDER} elements")
     _not_too_many(ties)
     _initially(ties)
     groups = [g for g in ties.groups() if ties.find(g[0]) not in ties.against]
@@ -202,7 +233,7 @@ def symmetry_of(spec: Spec) -> Symmetry:
         if ties.find(g[0]) in ties.against
     )
     if not ties.arrays:
-        reasons = {"there is no array with two elements or more": None}
+        reasons = {NO_ARRAYS: None}
     return Symmetry(
         tuple(Group(g, spec.slots[g[0]].size or 0) for g in groups),
         tuple(reasons),
@@ -220,7 +251,9 @@ def _not_too_many(ties: _Ties) -> None:
             continue
         size = ties.spec.slots[group[0]].size or 0
         if size > 20 or total * factorial(size) > MOST_PERMUTATIONS:
-            ties.refuse(group, f"{size} elements have too many permutations to count")
+            most = next(n for n in count(2) if total * factorial(n + 1) > MOST_PERMUTATIONS)
+            what = f"{size} elements have too many permutations to count"
+            ties.refuse(group, what, f"take at most {most} elements")
         else:
             total *= factorial(size)
 
@@ -233,7 +266,8 @@ def _initially(ties: _Ties) -> None:
         if ties.find(group[0]) not in ties.against:
             orbits = Orbits(see, (Group(group, ties.spec.slots[group[0]].size or 0),))
             if any(swap(state) not in starts for swap in orbits.swaps for state in starts):
-                ties.refuse(group, "initial states tell their elements apart")
+                do = "let all begin alike, or in every order: any_of(...) for each element"
+                ties.refuse(group, "initial states tell their elements apart", do)
 
 
 Move = Callable[[State], State]
@@ -306,19 +340,23 @@ class Orbits:
 
 def takes_permuted_steps(orbits: Orbits, state: State) -> None:
     """Raises `AsymmetryError` unless each permutation of a state takes the permuted steps of the
-    state, with the same outcomes of rules: what symmetry means.
+    state, with the same outcomes of rules, and breaks the same step invariants: what symmetry
+    means.
     """
+    Taken = tuple[State, tuple[tuple[str, int], ...], frozenset[str]]
 
-    def steps(of: State, move: Move) -> Counter[tuple[State, tuple[tuple[str, int], ...]]]:
-        found: Counter[tuple[State, tuple[tuple[str, int], ...]]] = Counter()
-        for step, _ in orbits.see.steps(of):
+    def steps(of: State, move: Move) -> Counter[Taken]:
+        found: Counter[Taken] = Counter()
+        for step, broken in orbits.see.steps(of):
             fired = Counter(f.name for f in (step.firing, *step.urgent))
-            found[move(step.state), tuple(sorted(fired.items()))] += 1
+            names = frozenset(p.name for p in broken)
+            found[move(step.state), tuple(sorted(fired.items())), names] += 1
         return found
 
     for move in orbits.moves:
         here, there = steps(state, move), steps(move(state), lambda after: after)
         if here != there:
-            (_, fired), *_ = (here - there) or (there - here)
+            (_, fired, _), *_ = (here - there) or (there - here)
             names = ", ".join(name for name, _ in fired)
-            raise AsymmetryError(f"a permuted state takes other steps ({names})")
+            do = "let these rules treat all elements alike"
+            raise AsymmetryError(f"a permuted state takes other steps: {names} ({do})")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any, TypeVar
 
 import attrs
 from attrs import define
 
 from groupcheck.model.engine.pools import is_frozen, is_value
+from groupcheck.model.engine.sameness import difference, is_clearly_same
 
 T = TypeVar("T")
 MOST = 1 << 14  # results of one kind that are remembered at a time
@@ -25,8 +27,8 @@ class _Replacer:
 
     make: Callable[..., Any]
     # By the id of a value, and its changes: the value, which stays alive here so that no other one
-    # takes its id, and what was made of it. None: nothing is remembered now.
-    made: dict[tuple[Any, ...], tuple[Any, Any]] | None
+    # takes its id, what was made of it, and these changes. None: nothing is remembered now.
+    made: dict[tuple[Any, ...], tuple[Any, Any, tuple[Any, ...]]] | None
     # Results until it is looked at whether it pays to remember them, or calls until that is tried
     # again. Negative: never.
     left: int
@@ -40,14 +42,16 @@ class _Replacer:
         return self.make(value, **changes)
 
     def remember(self, asked: tuple[Any, ...], value: Any, changes: dict[str, Any]) -> Any:
-        """The new value, or an equal one that was made before."""
+        """The new value, or the same one that was made before."""
         new = self.make(value, **changes)
         try:
             first = _first.setdefault(new, new)
+            if first is not new and difference(first, new):
+                return new
         except Exception:  # a field that cannot be hashed or compared
             return new
         assert self.made is not None
-        self.made[asked] = value, first
+        self.made[asked] = value, first, (*changes.values(),)
         self.left -= 1
         if not self.left:
             self._look()
@@ -74,8 +78,8 @@ def but(value: T, /, **changes: Any) -> T:
     A private field has two names here, its own and that of its argument (`_x` or `x`). A field that
     the constructor does not take gets the value that the constructor gives it.
 
-    Equal values are the same value to a search. So where most results were made before, they are
-    not made again, and numbering them takes no hash.
+    Where most results were made before, they are not made again, so that numbering them takes no
+    hash.
     """
     key = (type(value), *changes)
     replacer = _replacers.get(key) or _replacers.setdefault(key, _new(type(value), list(changes)))
@@ -85,10 +89,16 @@ def but(value: T, /, **changes: Any) -> T:
     asked = (id(value), *changes.values())
     try:
         known = made.get(asked)
+        is_same = known is None or (
+            all(map(is_, known[2], changes.values()))
+            or all(map(is_clearly_same, known[2], changes.values()))
+        )
     except Exception:  # a field that cannot be hashed or compared
         return replacer.make(value, **changes)  # type: ignore[no-any-return]
     if known is None:
         return replacer.remember(asked, value, changes)  # type: ignore[no-any-return]
+    if not is_same:  # or not clearly
+        return replacer.make(value, **changes)  # type: ignore[no-any-return]
     replacer.spared += 1
     return known[1]  # type: ignore[no-any-return]
 

@@ -63,7 +63,7 @@ def _imported(name: str, offered: EntryPoint) -> Variant:
     where = f"variant {name}, which the entry point {offered.value} offers"
     try:
         found = offered.load()
-    except Exception as error:  # whatever somebody's module raises
+    except (Exception, SystemExit) as error:  # whatever somebody's module raises
         raise UserError(
             f"cannot be imported: {type(error).__name__}: {error}", where=where
         ) from None

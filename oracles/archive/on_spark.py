@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import OutageError
 from groupcheck.oracles.archive.pipeline import Runner
 from groupcheck.oracles.archive.task import Done, Pack, replay_pack
-from groupcheck.oracles.spark.job import JobError, watched
+from groupcheck.oracles.spark.job import JobError, has_gone, watched
 from groupcheck.oracles.spark.session import OnDemand
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
 
 
 def replay_on(spark: OnDemand, uri: str) -> Runner:
-    """What replays packs of the archive at `uri`. It raises `UserError` where Spark itself is gone,
-    and not one of its tasks.
+    """What replays packs of the archive at `uri`. It raises `OutageError` where Spark itself is
+    gone, and not one of its tasks.
     """
 
     def replayed(packs: Sequence[Pack]) -> list[Done]:
@@ -30,23 +26,14 @@ def replay_on(spark: OnDemand, uri: str) -> Runner:
         try:
             return watched(context, job, lambda: None)
         except JobError as error:
-            if _stopped(context):
+            if has_gone(context):
                 why = f"Spark has gone away: {error}"
-                raise UserError(
+                raise OutageError(
                     why, where="--spark", do="run it again; what was committed stays"
                 ) from None
             raise
 
     return replayed
-
-
-def _stopped(context: SparkContext) -> bool:
-    from py4j.protocol import Py4JError
-
-    try:
-        return bool(context._jsc.sc().isStopped())
-    except (Py4JError, OSError):  # not even the JVM answers
-        return True
 
 
 def tasks_done(spark: OnDemand) -> int:

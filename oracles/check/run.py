@@ -14,10 +14,11 @@ from groupcheck.model.engine import Limits, Predicate, Refinement, Spec, UserErr
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Reduction, Verdict, Violation
 from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_of
-from groupcheck.oracles.explain.answer import Answer, Walked
+from groupcheck.oracles.explain.answer import NOT_JUDGED, Answer, Walked
 from groupcheck.oracles.explain.subject import Promise, Subject, subject
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.explain.zeros import judged
+from groupcheck.oracles.supervisor import was_interrupted
 
 if TYPE_CHECKING:
     from groupcheck.model.engine.fast.walks import Walks
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ENGINES", "CheckResult", "Followed", "check", "follow", "run", "walk"]
 
 ENGINES = ("fast", "reference")
+ON_A_CLUSTER = Reduction(False, "not on a cluster (leave out --spark)")
 
 
 @attrs.frozen
@@ -52,7 +54,10 @@ class CheckResult(Answer):
     def __repr__(self) -> str:
         v = self.verdict
         broken = "".join(f", {x.invariant} breaks at depth {x.depth}" for x in v.violations[:1])
-        return f"<CheckResult {self.subject.title}: {v.verdict}, {v.states:,} states{broken}>"
+        told = f"{v.verdict}, {v.states:,} states{broken}"
+        if self.subject.not_judged:
+            told += f", progress: {NOT_JUDGED}"
+        return f"<CheckResult {self.subject.title}: {told}>"
 
     def explain(self) -> str:
         """The counterexamples as text, each a paragraph and a table of steps; empty if there are
@@ -273,16 +278,16 @@ def run(
         searching = (engine != "fast", workers != 1, checkpoint, resume, spread.master, conformed)
         verdict = walked(about.spec, walks, limits, progress, any(searching))
         verdict = _untold(about, verdict, "random walks keep no schedules of goals")
-        return CheckResult(about, judged(about, verdict), "walks", walks=walks)
+        return CheckResult(about, _judged(about, verdict), "walks", walks=walks)
     looker = _looker(about, spread, engine) if conformed else None
     if spread.master is not None:
         if symmetry:
             what, do = "a search on a cluster stores every state", "leave out one of them"
             raise UserError(what, where="--symmetry with --spark", do=do)
         verdict = _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
-        verdict = attrs.evolve(verdict, symmetry=Reduction(False, "not on a cluster"))
+        verdict = attrs.evolve(verdict, symmetry=ON_A_CLUSTER)
         verdict = _untold(about, verdict, "a search on a cluster tells no schedules of goals")
-        return CheckResult(about, judged(about, verdict))
+        return CheckResult(about, _judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)
     if engine == "reference":
         if checkpoint or resume or workers != 1 or limits.memory is not None:
@@ -315,7 +320,13 @@ def run(
             liveness=about.progress,
             goals=about.goals,
         )
-    return CheckResult(about, judged(about, verdict), engine, looker.found if looker else None)
+    return CheckResult(about, _judged(about, verdict), engine, looker.found if looker else None)
+
+
+def _judged(about: Subject, verdict: Verdict) -> Verdict:
+    if verdict.reason.startswith("interrupted ") and not was_interrupted():
+        raise UserError("a rule or promise raised KeyboardInterrupt", where=about.title)
+    return judged(about, verdict)
 
 
 def _untold(about: Subject, verdict: Verdict, why: str) -> Verdict:

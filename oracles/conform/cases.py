@@ -65,17 +65,25 @@ def _situations(executed: tuple[Executed, ...]) -> Case:
 def versions_suite(result: VersionDiff) -> Suite:
     """One case for each change between two versions; a single one that passes if there is none."""
     tour = result.tour
-    return changes_suite("conform --diff", result, tour.ledger.reason, tour.seconds)
+    beside = () if tour.situations is None else (_situations(tour.situations),)
+    return changes_suite("conform", result, tour.ledger.reason, tour.seconds, beside)
 
 
-def changes_suite(command: str, result: Any, reason: str, seconds: float) -> Suite:
-    """A suite of the changes between two versions of anything. `reason`: why not every row was
-    executed; empty if they all were.
+def changes_suite(
+    command: str, result: Any, reason: str, seconds: float, beside: tuple[Case, ...] = ()
+) -> Suite:
+    """A suite of the changes between two versions of anything, and of cases `beside` them.
+    `reason`: why not every row was executed; empty if they all were.
     """
     cases = []
     for number, change in enumerate(result.changes, 1):
         told = change.shown(result.versions)
+        old, new = result.versions
         text = [
+            f"{one['what']}: {one['old']} in {old}, {one['new']} in {new}"
+            for one in told.get("values", ())
+        ]
+        text += [
             line
             for version, transcript in told["transcripts"].items()
             for line in (f"Kafka {version}", *transcript)
@@ -85,4 +93,5 @@ def changes_suite(command: str, result: Any, reason: str, seconds: float) -> Sui
     if reason:
         cases.append(Case("every row is executed", ERROR, f"unknown: {reason}"))
     same = Case("no difference", seconds=seconds)
-    return Suite(f"{command}, Kafka {' and '.join(result.versions)}", tuple(cases) or (same,))
+    command += " --jars" if result.build else " --diff"
+    return Suite(f"{command}, Kafka {' and '.join(result.versions)}", (*(cases or [same]), *beside))

@@ -35,6 +35,7 @@ from groupcheck.oracles.conform.shown import (
     unseen_shown,
 )
 from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.side_by_side import Diff
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
@@ -46,6 +47,7 @@ from groupcheck.traces.anomalies import plural
 ASSIGNORS = "assignors"  # stands where a variant would
 SHOWN = 3  # causes that the report tells in full
 UNSEEN = 5  # outcomes never seen that the report tells
+VALUES = 6  # values of a change between versions that the report tells
 
 
 def run(
@@ -53,7 +55,7 @@ def run(
     *,
     kafka: str,
     as_json: bool,
-    diff: tuple[str, str] | None = None,
+    diff: Diff | None = None,
     parquet: Path | None = None,
     junit: Path | None = None,
     coverage: bool = False,
@@ -67,7 +69,7 @@ def run(
         raise UserError(
             "only the comparison of one coordinator with the model has a coverage",
             where="--coverage",
-            do="leave out --diff, and name a variant",
+            do="leave out --diff and --jars, and name a variant",
         )
     if variant == ASSIGNORS:
         from groupcheck.oracles.assignment.conform.command import run
@@ -131,29 +133,34 @@ def diff_view(result: VersionDiff) -> RenderableType:
     """
     old, new = result.versions
     c = result.tour.counts
-    said = f"{len(result.changes)} changes" if result.changes else "no difference"
+    broken = sum(bool(one.differs) for one in result.tour.situations or ())
+    counts = ((len(result.changes), "change"), (broken, "differing situation"))
+    said = ", ".join(plural(n, what) for n, what in counts if n) or "no difference"
+    title = f"{said}  {result.tour.variant}, Kafka {old} and {new}  {result.tour.ledger.reason}"
     out = [
-        Text(
-            f"{said}  {result.tour.variant}, Kafka {old} and {new} "
-            f" {result.tour.ledger.reason}".rstrip(),
-            "bold",
-        )
-    ]
-    out.append(
+        Text(title.rstrip(), "bold"),
+        *([Text(f"  {result.build.told()}")] if result.build else []),
         Text(
             f"  {c.executed:,} rows executed in {c.schedules:,} schedules on both,"
             f" {result.changed:,} of them end differently"
-        )
-    )
+        ),
+    ]
+    if result.tour.situations is not None:
+        ((_, situations),) = _counted(result.tour)
+        out.append(Text(f"  situations: {situations}"))
     for change in result.changes:
         told = change.shown(result.versions)
         out.append(Text(f"\nafter {told['after']}: {', '.join(told['differs'])}", "bold red"))
+        out += [
+            Text(f"   {one['what']}: {one['old']} in {old}, {one['new']} in {new}")
+            for one in told["values"][:VALUES]
+        ]
         for version, transcript in told["transcripts"].items():
             out += [
                 Text(f"   Kafka {version}", "bold"),
                 *(Text(f"   {line}") for line in transcript),
             ]
-    return Group(*out)
+    return Group(*out, *_situations(result.tour))
 
 
 def view(result: Conformance) -> RenderableType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -34,6 +35,8 @@ from groupcheck.oracles.conform.versions_differ import Change, Changes, VersionT
 from groupcheck.oracles.explain.subject import subject, variant_named
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.own_build import OwnBuild, build_shown
+from groupcheck.oracles.kafka.side_by_side import side_by_side
 from groupcheck.oracles.kafka.versions import known
 
 SCHEMA = "groupcheck.conform/1"
@@ -323,11 +326,14 @@ class VersionDiff:
     tour: Conformance
     changed: int
     changes: tuple[Change, ...]
+    # What is newer, if it is no release.
+    build: OwnBuild | None = None
 
     @property
     def exit_code(self) -> int:
         """0 where nothing changed, 1 where something did, 3 where not every row was executed."""
-        return 1 if self.changes else 3 if self.tour.ledger.reason else 0
+        differs = self.changes or any(one.differs for one in self.tour.situations or ())
+        return 1 if differs else 3 if self.tour.ledger.reason else 0
 
     def document(self) -> dict[str, Any]:
         """All that `--diff --json` prints."""
@@ -344,30 +350,48 @@ class VersionDiff:
             "schedules": c.schedules,
             "schedules_that_differ": self.changed,
             "changes": [change.shown(self.versions) for change in self.changes],
+            **({} if self.build is None else self._of_build(self.build)),
             "seconds": round(self.tour.seconds, 3),
         }
+
+    def _of_build(self, build: OwnBuild) -> dict[str, Any]:
+        """What a document tells of a build besides."""
+        situations = situations_shown(self.tour.situations or ())
+        return {**build_shown(build), "situations": situations}
 
 
 def versions_differ(
     variant: str,
-    old: str,
-    new: str,
+    old: str | None,
+    new: str | Path,
     *,
     progress: Callable[[Counts], None] | None = None,
     **options: Any,
 ) -> VersionDiff:
-    """Executes the rows of the variant's coordinator on two Kafka versions and lists what differs.
-    `options`: as for `conform`.
+    """Executes the rows of the variant's coordinator on two Kafka versions, or on a release (None:
+    the nearest) and the build in a folder, and lists what differs. A build also executes the
+    situations, of which the release is known to do what they state. `options`: as for `conform`.
     """
-    with Driver(known(old)) as older, Driver(known(new)) as newer:
+    executable(variant)
+    with side_by_side((old, new)) as (older, newer):
         found = Changes()
 
         def tour(rows: Rows, driver: Driver, ledger: Ledger, **how: Any) -> Tour:
             return VersionTour(rows, driver, ledger, **how).beside(older, found)
 
         options["max_differences"] = 0  # what the model says does not matter here
-        told = conform(variant, kafka=new, driver=newer, progress=progress, tour=tour, **options)
-    return VersionDiff((old, new), told, found.schedules, tuple(found.kinds.values()))
+        told = conform(
+            variant,
+            kafka=newer.title,
+            driver=newer,
+            progress=progress,
+            tour=tour,
+            situations=newer.build is not None,
+            **options,
+        )
+    changes = tuple(found.kinds.values())
+    versions = (older.title, newer.title)
+    return VersionDiff(versions, told, found.schedules, changes, newer.build)
 
 
 def executable(name: str) -> Variant:
@@ -406,9 +430,10 @@ def rows_at(
     faults: tuple[str, ...],
     mutation: str | None,
     settings: Mapping[str, str],
+    static_changes: bool = False,
 ) -> tuple[Scope, Rows]:
     """The scope and the rows of a variant's coordinator, perhaps with a mutation of it. Raises
-    `UserError` for what does not exist or fit.
+    `UserError` for what does not exist or fit. `static_changes`: as for `Rows`.
     """
     budgets = dict.fromkeys(faults, ANY)
     about = subject(
@@ -431,7 +456,7 @@ def rows_at(
                 do="choose one of the coordinator's",
             )
         spec = bug.apply(spec)
-    return scope, Rows(scope, spec, found.coordinator)
+    return scope, Rows(scope, spec, found.coordinator, static_changes)
 
 
 def progress_line(counts: Counts, seconds: float) -> str:

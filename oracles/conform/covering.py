@@ -4,11 +4,9 @@ report.
 
 from __future__ import annotations
 
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from pathlib import Path
 from typing import Any, TypeVar
 
 from attrs import asdict, frozen
@@ -27,6 +25,7 @@ from groupcheck.oracles.kafka.coverage.reasons import (
     table,
 )
 from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.supervisor import temporary_folder
 
 T = TypeVar("T")
 
@@ -94,8 +93,8 @@ def _shown(found: tuple[Place, int]) -> str:
 
 def covered(version: str, run: Callable[[Driver], T]) -> tuple[T, Coverage]:
     """Runs something on a driver of its own, and counts what it executes of Kafka's classes."""
-    with tempfile.TemporaryDirectory(prefix="groupcheck-coverage-") as place:
-        counts = Path(place, "counts")
+    with temporary_folder("groupcheck-coverage-") as place:
+        counts = place / "counts"
         with Driver(version, counts=counts) as driver:
             result = run(driver)
         methods = read(version, counts)

@@ -132,11 +132,19 @@ def _leads(core: Core, seats: Seats, id: int, generation: int) -> bool:
 class Rows:
     """The rows of a variant at a scope, perhaps with a mutation applied."""
 
-    def __init__(self, scope: Scope, spec: Spec, coordinator: Collection[str]) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        spec: Spec,
+        coordinator: Collection[str],
+        static_changes: bool = False,
+    ) -> None:
         """`spec`: the variant's, mutated or not. Its scope says how many ids may be known at once,
         and after which generation to stop. `coordinator`: the names of the coordinator's rules.
+        `static_changes`: each of several static members changes its subscription, too; for
+        schedules, which do not visit every memory.
         """
-        self.scope = scope
+        self.scope, self._static_changes = scope, static_changes or scope.members == 1
         beyond = attrs.evolve(scope, generations=scope.last_generation + 1)
         self._driven = Driven(attrs.evolve(spec, scope=beyond), coordinator)
         self._see = self._driven.see
@@ -270,7 +278,7 @@ class Rows:
                 yield JoinGroup(NO_ID, topics=topics)
         if seats.static:
             yield LeaveGroup(NO_ID)
-        changes = memory.kept is None and (not seats.static or self.scope.members == 1)
+        changes = memory.kept is None and (not seats.static or self._static_changes)
         if seats.static and seats.ids and changes and not self._hides(me, memory):
             yield JoinGroup(NO_ID, CHANGED)
         strangers = (STRANGER,) if me == 0 or seats.static else ()

@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import OutageError, UserError
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.timers import initial_delay
 from groupcheck.oracles.conform.abstractions import excuses
@@ -47,12 +47,14 @@ from groupcheck.oracles.conform.standing import (
     possible,
     unwritten,
 )
+from groupcheck.oracles.conform.transcript import lines
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.records import GroupRecord, Record
 from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Step, Transcript
 
 SEEDS = 64  # hash orders that are tried before an outcome counts as not seen
 AT_ONCE = 8  # seeds tried together
+LONGEST = 600  # characters of a first schedule that fails
 
 
 @frozen(cache_hash=True)
@@ -82,7 +84,14 @@ class Tour:
         self._sought: dict[tuple[int, bool], int] = {}
 
     def run(self) -> None:
-        """Executes every row that can be reached, up to the limits."""
+        """Executes every row that can be reached, up to the limits, or until the JVM fails."""
+        try:
+            self._levels()
+        except OutageError as error:
+            self._ledger.reason = str(error)
+        self._unreached()
+
+    def _levels(self) -> None:
         frontier = [self._start()]
         memories, reals = self._counts.memories, self._counts.real_memories
         while frontier and not self._ledger.reason:
@@ -92,7 +101,6 @@ class Tour:
             frontier = list(self._standing)[before:]
             self._counts.memories = memories + len(self._known)
             self._counts.real_memories = reals + len(self._standing)
-        self._unreached()
 
     def _start(self) -> Place:
         """The group that nobody has joined yet."""
@@ -101,7 +109,8 @@ class Tour:
         reset = reset_of(at, self._rows.scope)
         result = self._driver.run(Schedule([*at.commands, LOOK, READ], reset, Looks.NEVER))
         if isinstance(result, Lost) or result.refused:
-            raise UserError(f"Kafka {self._driver.version} cannot create a group: {result}")
+            why = "; ".join(line.strip() for line in lines(result))
+            raise UserError(f"Kafka {self._driver.title} cannot create a group: {why[:LONGEST]}")
         *_, look, read = result.steps
         place = self._place(memory, at, look, look, read.records or ())
         self._arrived(place, at)

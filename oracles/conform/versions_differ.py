@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from attrs import define, field, fields, frozen
+from attrs import asdict, define, field, fields, frozen, has
 
 from groupcheck.oracles.conform.jobs import Job
 from groupcheck.oracles.conform.promises import name
@@ -18,9 +18,11 @@ from groupcheck.oracles.kafka.commands import Look
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.memory import ClassicMemory, Memory
 from groupcheck.oracles.kafka.schedule import Lost, Step, Transcript
+from groupcheck.oracles.printable import printable
 
 TOGETHER = 256  # schedules that each version gets in turn
 KEPT = 20
+LONGEST = 300  # characters of a value that differs
 
 Result = Transcript | Lost
 
@@ -36,12 +38,30 @@ class Change:
     old: Result
     new: Result
 
+    def values(self) -> Iterator[tuple[str, str, str]]:
+        """Each value that differs in the first step that differs, as both have it."""
+        if isinstance(self.old, Lost) or isinstance(self.new, Lost):
+            return
+        for a, b in zip(self.old.steps, self.new.steps):
+            if a != b:
+                old, new = dict(leaves(a)), dict(leaves(b))
+                for what in {**old, **new}:
+                    pair = (old.get(what, "nothing"), new.get(what, "nothing"))
+                    if pair[0] != pair[1]:
+                        yield what, *pair
+                return
+
     def shown(self, versions: tuple[str, str]) -> dict[str, Any]:
         """The change as plain JSON."""
         transcripts = {
             version: lines(result) for version, result in zip(versions, (self.old, self.new))
         }
-        return {"after": self.after, "differs": list(self.what), "transcripts": transcripts}
+        return {
+            "after": self.after,
+            "differs": list(self.what),
+            "values": [{"what": what, "old": old, "new": new} for what, old, new in self.values()],
+            "transcripts": transcripts,
+        }
 
 
 @define
@@ -128,3 +148,24 @@ def _in_memory(a: Memory | None, b: Memory | None) -> Iterator[str]:
         )
     else:
         yield "memory"
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """The plain values in a step or in a part of it, each with the way to it: a timer is named
+    by its key, a member by its name.
+    """
+    if isinstance(value, Step):
+        value = {**asdict(value, recurse=False), "answered": dict(value.answered)}
+    elif has(type(value)):
+        value = asdict(value, recurse=False)
+    elif isinstance(value, tuple) and value and has(type(value[0])):
+        value = {
+            getattr(x, "key", None) or getattr(x, "member", None) or k: x
+            for k, x in enumerate(value, 1)
+        }
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from leaves(part, f"{path}, {name}" if path else str(name))
+    elif value != "":
+        shown = sorted(value) if isinstance(value, frozenset) else value
+        yield path.replace("_", " "), printable(str(shown))[:LONGEST]

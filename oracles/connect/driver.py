@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import OutageError
 from groupcheck.oracles.connect.rounds import Step
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import Program
@@ -67,17 +67,18 @@ class Leaders:
         if self._jvm is None:
             path = install.classpath(self.version, self._say, LEADERS)
             command = (install.java(LEADERS), *self._options, "-cp", path, MAIN)
-            self._jvm = Jvm(command, SILENCE_S)
+            name = f"the JVM with the code of Kafka Connect {self.version}"
+            self._jvm = Jvm(command, SILENCE_S, name, self._say)
         return self._jvm
 
-    def _broken(self, broken: Broken) -> UserError:
+    def _broken(self, broken: Broken) -> OutageError:
         """The next command starts another JVM."""
         self._jvm = None
-        return UserError(f"Kafka Connect {self.version} in a JVM: {broken}")
+        return OutageError(str(broken), do="run it again")
 
     def assign_all(self, scripts: Iterable[Script]) -> Iterator[list[dict[str, Any]]]:
-        """The answers to each script's steps, script by script. Raises `UserError` if the JVM
-        dies.
+        """The answers to each script's steps, script by script. Raises `OutageError` if the JVM
+        dies or hangs.
         """
         jvm = self._running()
         waiting, flight = iter(scripts), deque[None]()
@@ -96,7 +97,7 @@ class Leaders:
 
     def tell(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Carries out a command to the one worker that is a member (java/src/.../Worker.java).
-        Raises `UserError` if the JVM dies.
+        Raises `OutageError` if the JVM dies or hangs.
         """
         jvm = self._running()
         try:

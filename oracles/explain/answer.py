@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from groupcheck.model.engine.fast.walks import Walks
 
 
+NOT_JUDGED = "not judged (--progress)"  # of promises about progress
+
+
 @attrs.frozen
 class Conformed:
     """How much of what a check explored lies inside scopes whose rows were executed on the real

@@ -21,6 +21,7 @@ import attrs
 
 from groupcheck.model.engine import Spec, UserError
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.supervisor import tell
 
 _NAMED = re.compile(r"(.+\.py):(\w+)", re.DOTALL)
 TRUE, FALSE = ("true", "yes", "1"), ("false", "no", "0")
@@ -29,6 +30,12 @@ TRUE, FALSE = ("true", "yes", "1"), ("false", "no", "0")
 def is_own(text: object) -> bool:
     """Does a text name something in a file of the user's?"""
     return isinstance(text, str) and _NAMED.fullmatch(text) is not None
+
+
+def file_of(text: object) -> Path | None:
+    """The file of the user's in which a text such as FILE.py:NAME names something."""
+    match = _NAMED.fullmatch(text) if isinstance(text, str) else None
+    return None if match is None else Path(match[1])
 
 
 def named(text: str, kinds: tuple[Any, ...], what: str) -> Any:
@@ -74,6 +81,7 @@ def _imported(file: Path) -> ModuleType:
             return module
     if not path.is_file():
         raise UserError("there is no such file", where=where, do="name it FILE.py:NAME")
+    tell("runs", where)
     name = path.stem if path.stem.isidentifier() else f"own_{path.stem}"
     while name in sys.modules or name in sys.stdlib_module_names:
         name = f"own_{name}"
@@ -134,7 +142,7 @@ def spec_of(
         made = make(scope_type(**given)) if scope_type else make(**given)
     except UserError as error:
         raise UserError(error.what, where=error.where or where, do=error.do) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         file = Path(inspect.getsourcefile(make) or "")
         raise _failed("the spec cannot be made", where, file, error) from None
     if not isinstance(made, Spec):

@@ -71,6 +71,12 @@ class Subject:
         return promises(variant).not_promised if variant else ()
 
     @property
+    def not_judged(self) -> tuple[str, ...]:
+        """The promises about progress that a check leaves aside, and that `--progress` judges."""
+        can_be = self.variant is None or self.variant.progress is not None
+        return tuple(p.name for p in self.spec.progress if can_be and not self.progress)
+
+    @property
     def title(self) -> str:
         """The name shown in the answer: `classic`, or `classic with <mutation>`."""
         return self.spec.name + (f" with {self.mutation.id}" if self.mutation else "")

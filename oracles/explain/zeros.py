@@ -5,16 +5,19 @@ do happen, and what that means for the verdict.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Predicate, Spec
+from groupcheck.model.engine import Predicate, Rule, Spec
+from groupcheck.model.engine.promises import ALL, SOME
+from groupcheck.model.engine.signature import EVERY
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import EXPLORED, HOLDS, UNKNOWN, Verdict
 from groupcheck.model.protocol.variant import Cover, Variant
+from groupcheck.traces.anomalies import plural
 
 if TYPE_CHECKING:
     from groupcheck.oracles.explain.subject import Subject
@@ -55,12 +58,12 @@ def command(variant: Variant, cover: Cover) -> str:
 
 def judged(about: Subject, verdict: Verdict) -> Verdict:
     """The verdict, as it stands in the light of what the user asked for: one that holds becomes
-    `unknown` if a fault or goal that was named did not happen. A note names promises of the user's
-    own spec that have no case.
+    `unknown` if a fault or goal that was named did not happen. Notes name what says nothing in a
+    small scope of the user's own spec.
     """
-    if about.variant is None and (caseless := without_cases(about.spec)):
-        note = f"no case in this scope, so nothing to check: {', '.join(caseless)}"
-        verdict = attrs.evolve(verdict, notes=(*verdict.notes, note))
+    if about.variant is None:
+        notes = (*verdict.notes, *of_small_scope(about.spec))
+        verdict = attrs.evolve(verdict, notes=notes)
     if verdict.verdict != HOLDS:
         return verdict
     spent_by = about.variant.spent_by if about.variant else {}
@@ -76,11 +79,49 @@ def judged(about: Subject, verdict: Verdict) -> Verdict:
     return attrs.evolve(verdict, verdict=UNKNOWN, reason=reason)
 
 
-def without_cases(spec: Spec) -> list[str]:
-    """The promises whose index variables have no values, such as one about three members in a group
-    of two.
+def of_small_scope(spec: Spec) -> Iterator[str]:
+    """What says nothing because arrays are too small for its indexes, such as a rule about two
+    neighbours in a ring of one: a note on each kind.
     """
     see = Semantics(spec)
-    bound = {p.name: p for p in spec.invariants if isinstance(p, Predicate)}
-    bound |= {p.name: p.bound for p in spec.progress}
-    return [name for name, p in bound.items() if not see.instances(p)]
+    possible = {i.rule.name for i in (*see.ordinary, *see.urgent)}
+    for rule in spec.rules:
+        if rule.name not in possible:
+            yield f"can never fire: {rule.name}, because {_too_few(spec, rule)}"
+    looked_at = {p.name for i in (*see.ordinary, *see.urgent) for p, _ in see.checks(i)}
+
+    def is_true_anyhow(p: Predicate) -> bool:
+        return all(see.decided(p, ALL, case, lambda _: False) for case in see.cases(p, ALL))
+
+    def is_false_anyhow(p: Predicate) -> bool:
+        return not any(see.decided(p, SOME, case, lambda _: True) for case in see.cases(p, SOME))
+
+    promises = [
+        *(
+            p.name
+            for p in spec.invariants
+            if (is_true_anyhow(p) if isinstance(p, Predicate) else p.name not in looked_at)
+        ),
+        *(p.name for p in spec.progress if is_true_anyhow(p.bound)),
+    ]
+    for so, names in (
+        ("nothing to check", promises),
+        ("nothing to meet", [g.name for g in spec.goals if is_false_anyhow(g)]),
+        ("every state is an end", [e.name for e in spec.ends if is_true_anyhow(e)]),
+    ):
+        if names:
+            yield f"no case in this scope, so {so}: {', '.join(names)}"
+
+
+def _too_few(spec: Spec, rule: Rule) -> str:
+    """Which arrays have too few elements for a rule."""
+    indexed: dict[str, list[str]] = {}
+    for slot, index in rule.places:
+        if spec.slots[slot].size is not None and index != EVERY:
+            indexed.setdefault(slot, []).append(f"{slot}[{index or rule.own}]")
+    return " and ".join(
+        f"{slot} has {plural(spec.slots[slot].size or 0, 'element')}, too few for"
+        f" {' and '.join(names)}"
+        for slot, names in indexed.items()
+        if len(names) > 1
+    )

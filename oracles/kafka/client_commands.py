@@ -136,6 +136,15 @@ class Connections(Command):
 
 
 @frozen(kw_only=True)
+class FailAuthentication(Command):
+    """A broker refuses a new connection of the member's (SASL): the next poll of the network throws
+    that, once.
+    """
+
+    op = "failAuthentication"
+
+
+@frozen(kw_only=True)
 class FetchOffsets(Command):
     """The application asks for the committed offsets of partitions that have no position yet."""
 

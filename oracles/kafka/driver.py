@@ -1,8 +1,9 @@
 """Apache Kafka's own group coordinator, driven: schedules in, transcripts out.
 
-The JVM starts with the first schedule and is reused. A driver that dies or hangs is started again.
-The schedule that broke it becomes a `Lost`, with the command, and the schedules that were in flight
-with it are run again.
+The JVM starts with the first schedule and is reused. A driver that dies or hangs is started again,
+and the schedules that were in flight are run again. The schedule that breaks it once more becomes a
+`Lost`, with the command. If none does, or if a signal from outside has ended the JVM, nothing is
+known of Kafka: that is an `OutageError`.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import OutageError, UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.commands import Command, Reset, encoded
 from groupcheck.oracles.kafka.coverage import measuring
 from groupcheck.oracles.kafka.jvm import Broken, Jvm
+from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.kafka.schedule import (
     Lost,
     Schedule,
@@ -30,7 +32,7 @@ from groupcheck.oracles.kafka.schedule import (
     looking,
     step,
 )
-from groupcheck.oracles.kafka.versions import NEWEST, known
+from groupcheck.oracles.kafka.versions import DEFAULT, known
 from groupcheck.oracles.show import terminal
 
 AHEAD = 32  # schedules in flight: the JVM works on the next one while Python reads the last
@@ -56,11 +58,13 @@ class DriverLost(Exception):
 
 
 class Driver:
-    """One JVM with the coordinator of one Kafka version. A context manager. Not thread-safe."""
+    """One JVM with the coordinator of one Kafka version, or of a build. A context manager. Not
+    thread-safe.
+    """
 
     def __init__(
         self,
-        version: str = NEWEST,
+        version: str | OwnBuild = DEFAULT,
         *,
         long_run: bool = False,
         silence_s: float = SILENCE_S,
@@ -68,11 +72,15 @@ class Driver:
         command: Sequence[str] = (),
         counts: Path | None = None,
     ) -> None:
-        """Starts nothing yet. `long_run`: the JVM uses its second compiler too, which pays off
-        after about a minute. `command` is run in place of the JVM. `counts`: a file to which
-        JaCoCo writes what was executed of Kafka's classes, when the JVM ends.
+        """Starts nothing yet. `version`: a release, or a build of the user's. `long_run`: the JVM
+        uses its second compiler too, which pays off after about a minute. `command` is run in place
+        of the JVM. `counts`: a file to which JaCoCo writes what was executed of Kafka's classes,
+        when the JVM ends.
         """
-        self.version = known(version)
+        self.build = None if isinstance(version, str) else version
+        # The release, or the one with which the build is compared; and what messages call it.
+        self.version = known(version if isinstance(version, str) else version.release)
+        self.title = version if isinstance(version, str) else version.title
         self._options = COMMON if long_run else (*QUICK, *COMMON)
         self._silence_s, self._progress, self._command = silence_s, say, tuple(command)
         self._counts = counts
@@ -100,11 +108,17 @@ class Driver:
                 *self._options,
                 *self._agent(),
                 "-cp",
-                install.classpath(self.version, self._progress),
+                self._classpath(),
                 MAIN,
             )
-            self._jvm = self._started(Jvm(command, self._silence_s))
+            name = f"the JVM with the code of Kafka {self.version}"
+            self._jvm = self._started(Jvm(command, self._silence_s, name, self._progress))
         return self._jvm
+
+    def _classpath(self) -> str:
+        if self.build is not None:
+            return self.build.classpath
+        return install.classpath(self.version, self._progress)
 
     def _agent(self) -> tuple[str, ...]:
         if self._counts is None:
@@ -113,15 +127,17 @@ class Driver:
 
     def _started(self, jvm: Jvm) -> Jvm:
         """A driver that cannot answer an empty schedule does not work at all: the cause is the
-        user's Java, not a schedule.
+        user's Java, not a schedule, unless it was killed.
         """
         try:
             jvm.send(b"[]\n")
             jvm.receive()
         except Broken as broken:
+            if broken.is_from_outside:
+                raise _outage(broken) from None
             first = str(broken).partition("\n")[0]
             raise UserError(
-                f"the driver of Kafka {self.version} does not start: {first[:300]}",
+                f"the driver of Kafka {self.title} does not start: {first[:300]}",
                 do="install a JDK 17 or newer",
             ) from None
         except BaseException:
@@ -130,14 +146,16 @@ class Driver:
         return jvm
 
     def _ask(self, sent: bytes) -> Any:
-        """Sends one line and reads its answer. After `Broken` there is no JVM any more."""
+        """Sends one line and reads its answer. After `Broken` there is no JVM any more. Raises
+        `OutageError` if it was killed.
+        """
         assert not self._flight, ELSEWHERE
         jvm = self._running()
         try:
             jvm.send(sent)
             return json.loads(jvm.receive())
-        except Broken:
-            self._restart()
+        except Broken as broken:
+            self._restart(broken)
             raise
         except BaseException:
             self._abandon()
@@ -146,8 +164,8 @@ class Driver:
     def converse(self, speakers: Iterable[Generator[Mapping[str, Any], bytes, T]]) -> list[T]:
         """Conversations side by side, so that the JVM works on one while Python goes on with
         another. A speaker yields what is to be told, is sent the line of the answer, and returns
-        its result; what it tells goes to the whole group `at` its place. Raises `Broken`; after
-        that, what was built up step by step is gone.
+        its result; what it tells goes to the whole group `at` its place. Raises `OutageError`;
+        after that, what was built up step by step is gone.
         """
         assert not self._flight, ELSEWHERE
         self._talking = None
@@ -177,18 +195,23 @@ class Driver:
                     lines.clear()
                 answer = self._running().receive()
                 speak(flight.popleft(), answer)
-        except Broken:
-            self._restart()
-            raise
+        except Broken as broken:
+            self._restart(broken)
+            raise _outage(broken) from None
         finally:
             if flight:
                 flight.clear()
                 self._abandon()
         return [results[number] for number in range(len(talks))]
 
-    def _restart(self) -> None:
+    def _restart(self, broken: Broken) -> None:
+        """The next schedule starts another JVM. Raises `OutageError` if this one was killed: that
+        is nothing that a schedule does.
+        """
         self._jvm = None
         self.restarts += 1
+        if broken.is_from_outside:
+            raise _outage(broken) from None
 
     def _abandon(self) -> None:
         """Kills the JVM, because nobody will read the answers that are still to come."""
@@ -206,7 +229,7 @@ class Driver:
         with closing(self._exchange(schedules, lambda s: s.line(), AHEAD)) as exchanged:
             for flight, replies in exchanged:
                 if isinstance(replies, Broken):
-                    yield from self._one_by_one(flight, str(replies))
+                    yield from self._one_by_one(flight, replies)
                 else:
                     yield flight[0].outcome(replies)
 
@@ -251,9 +274,9 @@ class Driver:
                 try:
                     reply = json.loads(self._running().receive())
                 except Broken as broken:
-                    self._restart()
                     lost = tuple(flight)
                     flight.clear()
+                    self._restart(broken)
                     yield lost, broken
                 else:
                     yield (flight.popleft(),), reply
@@ -269,13 +292,13 @@ class Driver:
                 flight.clear()
                 self._abandon()
 
-    def _one_by_one(self, flight: tuple[Told[T], ...], reason: str) -> list[T | Lost]:
-        """Runs what was in flight when the driver broke again, command by command. If nothing
-        breaks now, the first schedule is lost all the same.
+    def _one_by_one(self, flight: tuple[Told[T], ...], broken: Broken) -> list[T | Lost]:
+        """Runs what was in flight when the driver broke again, command by command. Raises
+        `OutageError` if nothing breaks now: then no schedule is to blame.
         """
         results = [self._slowly(schedule) for schedule in flight]
         if not any(isinstance(result, Lost) for result in results):
-            results[0] = Lost(flight[0], reason, None)
+            raise _outage(broken)
         return results
 
     def _slowly(self, schedule: Told[T]) -> T | Lost:
@@ -300,6 +323,10 @@ class Driver:
             "the coordinator of this conversation is gone: the driver was used for something else"
         )
         return self._ask(text.encode() + b"\n")
+
+
+def _outage(broken: Broken) -> OutageError:
+    return OutageError(str(broken), do="run it again")
 
 
 def _assign(problems: Sequence[str]) -> bytes:
@@ -344,7 +371,7 @@ class Conversation:
 _SHARED: dict[tuple[int, str, bool], Driver] = {}
 
 
-def shared(version: str = NEWEST, *, long_run: bool = False) -> Driver:
+def shared(version: str = DEFAULT, *, long_run: bool = False) -> Driver:
     """This process's driver of that version, made once and closed at exit. A forked process has its
     own.
     """

@@ -13,8 +13,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,8 +22,9 @@ from attrs import frozen
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.fast.cache import REMEDY, cache_directory, refuse_exposed
 from groupcheck.oracles.kafka.pins import BUILT, PINS, checked, digest, pinned
-from groupcheck.oracles.kafka.versions import VERSIONS, known
+from groupcheck.oracles.kafka.versions import VERSIONS, known, number
 from groupcheck.oracles.show import terminal
+from groupcheck.oracles.supervisor import temporary_folder
 
 GOALS = ("compiler:compile", "jar:jar", "dependency:copy-dependencies")
 NEEDED = (
@@ -48,6 +48,22 @@ class Program:
     pins: Path = PINS
     # The versions of Kafka with which it works.
     versions: tuple[str, ...] = VERSIONS
+
+    @property
+    def shims(self) -> Mapping[str, Path]:
+        """Sources of which each release needs one folder beside `src`: the first release of a
+        folder, which is its name, and the folder. The newest comes first.
+        """
+        folders = sorted((self.sources / "shims").glob("[0-9]*"), key=lambda p: number(p.name))
+        return {folder.name: folder for folder in reversed(folders)}
+
+    def sources_for(self, version: str, place: Path) -> None:
+        """Copies the sources that this version is compiled with."""
+        shutil.copytree(self.sources, place, dirs_exist_ok=True)
+        for first, folder in self.shims.items():
+            if number(first) <= number(version):
+                shutil.copytree(folder, place / "src", dirs_exist_ok=True)
+                return
 
 
 DRIVER = Program(
@@ -134,14 +150,14 @@ def built(
     `home` that also gets the digest of the program's own jar. `options` are Maven's. What was
     fetched is not compared with the pins.
     """
-    with tempfile.TemporaryDirectory(dir=home.parent, prefix=".building-") as place:
-        shutil.copytree(program.sources, place, dirs_exist_ok=True)
-        new, log = Path(place, "built"), home.parent / f"{home.name}.log"
+    with temporary_folder(".building-", home.parent) as place:
+        program.sources_for(version, place)
+        new, log = place / "built", home.parent / f"{home.name}.log"
         new.mkdir(mode=0o700)
-        Path(place, ".mvn").mkdir()  # or Maven takes extensions from the next one further up
+        (place / ".mvn").mkdir()  # or Maven takes extensions from the next one further up
         told = [f"-Dkafka={version}", f"-DoutputDirectory={new / 'jars'}", *options]
-        _maven([*told, "-DincludeScope=runtime", *GOALS], Path(place), log, program)
-        shutil.copy(Path(place, "target", program.jar), new)
+        _maven([*told, "-DincludeScope=runtime", *GOALS], place, log, program)
+        shutil.copy(place / "target" / program.jar, new)
         (new / BUILT).write_text(digest(new / program.jar))
         for path in new.rglob("*"):
             path.chmod(path.stat().st_mode & ~0o022)

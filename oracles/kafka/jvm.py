@@ -9,17 +9,26 @@ import subprocess
 import tempfile
 import time
 from collections import deque
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
-from groupcheck.model.engine import UserError
+from groupcheck.oracles import process_groups
+from groupcheck.oracles.process_groups import became
+from groupcheck.oracles.show import terminal
+from groupcheck.traces.anomalies import plural
 
 CHUNK = 1 << 18
+REMARK_S = 10.0  # of silence
 TAIL = 2000  # characters of stderr that a report quotes
 
 
 class Broken(Exception):
-    """The process died, or hung and was killed. The text says which, with the end of its stderr."""
+    """The process died, or hung and was killed. The text says which, with the end of its stderr.
+    `is_from_outside`: a signal has ended it that its own code does not cause.
+    """
+
+    def __init__(self, what: str, is_from_outside: bool) -> None:
+        self.is_from_outside = is_from_outside
+        super().__init__(what)
 
 
 class Jvm:
@@ -27,26 +36,27 @@ class Jvm:
     it waits, so that neither side can block the other.
     """
 
-    def __init__(self, command: Sequence[str], silence_s: float) -> None:
-        """Starts `command`, which has hung if no byte comes for `silence_s` seconds. Raises
-        `UserError` if it cannot be started.
+    def __init__(
+        self,
+        command: Sequence[str],
+        silence_s: float,
+        name: str,
+        say: Callable[[str], None] = terminal.say,
+    ) -> None:
+        """Starts `command`, which has hung if no byte comes for `silence_s` seconds; `say` is told
+        when it is silent for long. Raises `UserError` if it cannot be started.
         """
-        self._silence_s = silence_s
+        self._name, self._say = name, say
+        self._silence_s, self._given = silence_s, 0
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
-        try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._stderr,
-                bufsize=0,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise UserError(
-                f"cannot start {Path(command[0]).name}: {error.strerror}",
-                do="install a JDK 17 or newer",
-            ) from None
+        self._process = process_groups.start(
+            command,
+            do="install a JDK 17 or newer",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            bufsize=0,
+        )
         assert self._process.stdin and self._process.stdout
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._in, False)
@@ -67,20 +77,28 @@ class Jvm:
 
     def receive(self) -> bytes:
         """The next line of the answer; raises `Broken`."""
-        until = time.monotonic() + self._silence_s
+        began, is_told = time.monotonic(), False
         while not self._lines:
-            left = until - time.monotonic()
             poll = select.poll()
             poll.register(self._out, select.POLLIN)
             if self._unsent:
                 poll.register(self._in, select.POLLOUT)
-            ready = dict(poll.poll(max(0.0, left) * 1000))
+            patience_s = self._silence_s if is_told else min(REMARK_S, self._silence_s)
+            ready = dict(poll.poll(max(0.0, began + patience_s - time.monotonic()) * 1000))
+            if not ready and patience_s == self._silence_s:
+                what = became(self._process)
+                raise self._broken(f"{what}: no answer for {self._silence_s:g} s")
             if not ready:
-                raise self._broken(f"the driver hung: no answer for {self._silence_s:g} s")
+                self._say(
+                    f"{self._name} has not answered for {REMARK_S:g} s;"
+                    f" it is ended after {self._silence_s:g} s"
+                )
+                is_told = True
             if self._in in ready:
                 self._write()
             if self._out in ready and self._read():
-                until = time.monotonic() + self._silence_s
+                began = time.monotonic()
+        self._given += 1
         return self._lines.popleft()
 
     def _write(self) -> None:
@@ -100,25 +118,22 @@ class Jvm:
         if not chunk:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(2)
-            raise self._broken(f"the driver died (exit code {self._process.poll()})")
+            raise self._broken(became(self._process))
         *whole, self._rest = (self._rest + chunk).split(b"\n")
         self._lines.extend(whole)
         return True
 
     def _broken(self, what: str) -> Broken:
+        is_from_outside = process_groups.is_from_outside(self._process)
         self.kill()
         self._stderr.seek(0)
         said = self._stderr.read().decode(errors="replace").strip()[-TAIL:]
         self._stderr.close()
-        return Broken(f"{what}: {said}" if said else what)
+        whole = f"{self._name} {what}, after {plural(self._given, 'answer')}"
+        return Broken(f"{whole}: {said}" if said else whole, is_from_outside)
 
     def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        process_groups.end([self._process])
 
     def close(self, wait_s: float = 2.0) -> None:
         """Ends it by ending its input, and kills it if that takes longer than `wait_s` seconds."""

@@ -141,18 +141,12 @@ class Lost:
 
     schedule: Told[Any]
     reason: str
-    # The command during which it happened; None if it did not happen again when the schedules in
-    # flight were run one by one.
-    command: object | None
+    # The command during which it happened.
+    command: object
     number: int = 0
 
     def __str__(self) -> str:
-        where = (
-            f"in command {self.number}, {self.command!r}"
-            if self.command
-            else "in one of several schedules in flight, and not again when each was run alone"
-        )
-        return f"{self.reason} ({where})"
+        return f"{self.reason} (in command {self.number}, {self.command!r})"
 
 
 def looking(text: str, group: str) -> str:

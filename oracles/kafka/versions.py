@@ -1,15 +1,16 @@
 """The Kafka versions whose coordinator can be driven, newest first. Their differences are in
-`driver/src/groupcheck/kafka/Versions.java`.
+`driver/src/groupcheck/kafka/Versions.java` and in `driver/shims`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from groupcheck.model.engine import UserError
 
-VERSIONS = ("4.3.0", "4.2.0", "4.1.1", "4.0.0")
-NEWEST = VERSIONS[0]
+VERSIONS = ("4.4.0", "4.3.1", "4.3.0", "4.2.0", "4.1.1", "4.0.0")
+DEFAULT = "4.3.0"  # the one that the figures in the documents were measured with
 
 
 def known(version: str, supported: Sequence[str] = VERSIONS) -> str:
@@ -21,3 +22,16 @@ def known(version: str, supported: Sequence[str] = VERSIONS) -> str:
             do=f"choose one of {', '.join(supported)}",
         )
     return version
+
+
+def number(version: str) -> tuple[int, ...]:
+    """What orders versions: 4.10.1-SNAPSHOT is (4, 10, 1). What follows the digits does not
+    count.
+    """
+    found = re.match(r"\d{1,9}(\.\d{1,9})*", version)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
+
+def older_than_known(version: str) -> bool:
+    """Is it older than the oldest version that is known?"""
+    return number(version) < number(VERSIONS[-1])

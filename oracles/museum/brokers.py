@@ -4,21 +4,21 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import OutageError, UserError
+from groupcheck.oracles import process_groups
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import Program
 from groupcheck.oracles.museum.exhibits import EXHIBITS, releases
 from groupcheck.oracles.museum.network import HOST
 from groupcheck.oracles.record.broker import free_ports
+from groupcheck.oracles.supervisor import temporary_folder
 
 BROKERS = Program(
     "an old broker",
@@ -51,11 +51,12 @@ class OldBroker:
         jars = install.classpath(release, say, BROKERS)
         self._command = (install.java(BROKERS), *OPTIONS, "-cp", jars, "groupcheck.museum.Broker")
         self._release, self._settings = release, settings
+        self._name = f"the JVM with the broker of Kafka {release}"
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> OldBroker:
-        self._place = tempfile.TemporaryDirectory(prefix="groupcheck-museum-")
-        place = Path(self._place.name)
+        self._folder = temporary_folder("groupcheck-museum-")
+        self._place = place = self._folder.__enter__()
         keeper, self._port = free_ports(2)
         address = f"{HOST}:{keeper}"
         of_keeper = {
@@ -74,52 +75,61 @@ class OldBroker:
         for name, settings in (("keeper", of_keeper), ("broker", of_broker)):
             lines = "".join(f"{key}={value}\n" for key, value in settings.items())
             (place / f"{name}.properties").write_text(lines)
-        self.start()
+        try:
+            self.start()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._end(signal.SIGKILL)
-        self._place.cleanup()
+    def __exit__(self, kind: object, error: object, where: object) -> None:
+        """Raises `OutageError` if the broker has ended or is stopped: then nothing is known of
+        it.
+        """
+        outage = self._outage()
+        self._end(0.0)
+        self._folder.__exit__(None, None, None)
+        if outage and not isinstance(error, UserError):
+            raise outage from None
 
     @property
     def address(self) -> str:
         return f"{HOST}:{self._port}"
 
     def start(self) -> None:
-        place = Path(self._place.name)
+        """Waits until it serves. Raises `UserError` with what it wrote, if it does not start, and
+        `OutageError` if it was killed or takes too long.
+        """
+        place = self._place
         with (place / "said").open("ab") as said:
-            self._process = subprocess.Popen(
+            self._process = process_groups.start(
                 [*self._command, "keeper.properties", "broker.properties"],
+                do="install a JDK 17 or newer",
                 cwd=place,
                 stdin=subprocess.PIPE,
                 stdout=said,
                 stderr=said,
-                start_new_session=True,
             )
         until = time.monotonic() + BOOT_S
         while time.monotonic() < until and self._process.poll() is None:
             with suppress(OSError), socket.create_connection((HOST, self._port), 1.0):
                 return
             time.sleep(0.05)
+        if self._process.poll() is None or process_groups.is_from_outside(self._process):
+            became = process_groups.became(self._process)
+            raise OutageError(f"{self._name} {became} and does not serve", do="run it again")
         words = (place / "said").read_text(errors="replace").strip()[-400:]
         raise UserError(f"the broker of Kafka {self._release} does not start: {words}")
 
     def restart(self) -> None:
         """Stops in order and starts again, so that another coordinator loads the group."""
-        self._end(signal.SIGTERM)
+        self._end(STOP_S)
         self.start()
 
-    def _end(self, how: signal.Signals) -> None:
-        process = self._process
-        if process is None:
-            return
-        process.send_signal(how)
-        try:
-            process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        if process.stdin:
-            with suppress(OSError):
-                process.stdin.close()
-        self._process = None
+    def _outage(self) -> OutageError | None:
+        return process_groups.outage(self._process, self._name) if self._process else None
+
+    def _end(self, patience_s: float) -> None:
+        if self._process is not None:
+            process_groups.end([self._process], patience_s)
+            self._process = None

@@ -94,8 +94,8 @@ class Caller:
     def perform(self, moves: Sequence[Move]) -> Seen:
         left, where = "", 0
         with self._broker:
-            self._connect()
             try:
+                self._connect()
                 for move in moves:
                     self._step = move.step
                     self._move(move)

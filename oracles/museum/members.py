@@ -11,7 +11,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import OutageError, UserError
+from groupcheck.oracles import process_groups
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import Program
 from groupcheck.oracles.museum.exhibits import EXHIBITS, releases
@@ -60,13 +61,13 @@ class Members:
             "groupcheck.museum.Main",
         )
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
-        self._process = subprocess.Popen(
+        self._process = process_groups.start(
             command,
+            do="install a JDK 17 or newer",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             bufsize=0,
-            start_new_session=True,
         )
         assert self._process.stdout
         self._out = self._process.stdout.fileno()
@@ -78,14 +79,17 @@ class Members:
     def __enter__(self) -> Members:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                with suppress(OSError):
-                    pipe.close()
+    def __exit__(self, kind: object, error: object, where: object) -> None:
+        """Raises `OutageError` if the JVM was killed or stopped: then nothing is known of it."""
+        outage = self._outage()
+        process_groups.end([self._process])
         self._errors.close()
+        if outage and not isinstance(error, UserError):
+            raise outage from None
+
+    def _outage(self) -> OutageError | None:
+        name = f"the JVM with the consumers of Kafka {self.release}"
+        return process_groups.outage(self._process, name)
 
     def busy(self, member: str) -> bool:
         """Is a command of this member still being carried out?"""
@@ -113,6 +117,10 @@ class Members:
     def _read(self) -> None:
         chunk = os.read(self._out, CHUNK)
         if not chunk:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(2)
+            if process_groups.is_from_outside(self._process) and (outage := self._outage()):
+                raise outage
             self._errors.seek(0)
             said = self._errors.read().decode(errors="replace").strip()[-TAIL:]
             raise UserError(

@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import OutageError, UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import Program
+from groupcheck.oracles.process_groups import became, is_from_outside
 from groupcheck.oracles.record.processes import Processes
 from groupcheck.oracles.record.settings import HOST, properties
 
@@ -29,7 +30,7 @@ OPTIONS = (
     "-Duser.timezone=UTC",
     "-Djava.awt.headless=true",
 )
-BOOT_S, ANSWER_S, STOP_S = 120.0, 60.0, 30.0
+BOOT_S, ANSWER_S, STOP_S, LAST_S = 120.0, 60.0, 30.0, 2.0
 ATTEMPTS = 3  # to find ports that no other program takes before the broker does
 TAIL = 20_000
 _ERROR = re.compile(r"((?:\w+Exception|\w*Error): .*)|(?:\] (?:ERROR|FATAL) )(.*)")
@@ -72,7 +73,7 @@ class Broker:
 
     def start(self) -> None:
         """Starts it and waits until it serves. Raises `UserError` with the reason that it wrote, if
-        it does not start.
+        it does not start, and `OutageError` if it was killed or does not answer.
         """
         for attempt in range(1, ATTEMPTS + 1):
             fresh = not self.address
@@ -87,7 +88,9 @@ class Broker:
             said = self._answer(BOOT_S)
             if said == "> ok":
                 return
-            why = self._why()
+            outage, why = self._outage(), self._why()
+            if self._process and is_from_outside(self._process):
+                raise outage
             self._end()
             if not (
                 fresh and ("BindException" in why or "already in use" in why) and attempt < ATTEMPTS
@@ -113,10 +116,21 @@ class Broker:
         threading.Thread(target=_read, args=(self._process, self._answers), daemon=True).start()
 
     def _answer(self, patience_s: float) -> str | None:
+        """What it says; None if it ended. Raises `OutageError` if it does not answer in time."""
         try:
             return self._answers.get(timeout=patience_s)
         except queue.Empty:
-            return f"no answer for {patience_s:.0f} s"
+            raise self._outage(f"no answer for {patience_s:.0f} s") from None
+
+    def _outage(self, why: str = "") -> OutageError:
+        assert self._process
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(LAST_S)
+        return OutageError(
+            f"the JVM with the broker of Kafka {self.version} {became(self._process)}"
+            + (f": {why}" if why else ""),
+            do="run it again",
+        )
 
     def _why(self) -> str:
         """The first error in its logs, in one line; empty if there is none."""
@@ -132,19 +146,23 @@ class Broker:
 
     def ask(self, *words: str | int) -> None:
         """Has it carry out a command of Broker.java. Raises `UserError` with its answer if it
-        cannot.
+        cannot, and `OutageError` if it has ended or does not answer.
         """
         assert self._process and self._process.stdin
         try:
             self._process.stdin.write((" ".join(map(str, words)) + "\n").encode())
             self._process.stdin.flush()
         except OSError:
-            raise UserError(f"the broker has ended: {self._why()}") from None
-        said = self._answer(ANSWER_S)
+            said = None
+        else:
+            said = self._answer(ANSWER_S)
+        if said is None:
+            outage = self._outage(self._why())
+            # What its log ends with is not why somebody has killed it.
+            raise self._outage() if is_from_outside(self._process) else outage
         if said != "> ok":
             raise UserError(
-                f"the broker could not carry out {words[0]}:"
-                f" {(said or self._why()).removeprefix('> error ')[:300]}"
+                f"the broker could not carry out {words[0]}: {said.removeprefix('> error ')[:300]}"
             )
 
     def stop(self) -> None:

@@ -4,21 +4,17 @@ at the end, not even after Ctrl-C or a request to end.
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-from groupcheck.model.engine import UserError
+from groupcheck.oracles import process_groups
 
 PATIENCE_S = 5.0  # after SIGTERM, before SIGKILL
-POLL_S = 0.02
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -81,71 +77,22 @@ class Processes:
         with self._interrupts.held():
             self.end_all()
 
-    def start(
-        self, command: Sequence[str], *, session: bool = False, **options: Any
-    ) -> subprocess.Popen[bytes]:
-        """Starts a program. `session`: in a session of its own, so that it may read from the
-        terminal; `options` are Popen's. Raises `UserError` if it cannot be started.
-        """
-        grouped = {"start_new_session": True} if session else {"process_group": 0}
+    def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+        """Starts a program; `options` are Popen's. Raises `UserError` if it cannot be started."""
         with self._interrupts.held():
-            try:
-                process = subprocess.Popen(command, **grouped, **options)
-            except (OSError, ValueError) as error:
-                why = (
-                    error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-                )
-                raise UserError(f"cannot start {Path(command[0]).name}: {why}") from None
+            process = process_groups.start(command, **options)
             self._started.append(process)
         return process
 
     def end(self, process: subprocess.Popen[bytes], patience_s: float = PATIENCE_S) -> None:
-        """Ends a process and its group: SIGTERM (and SIGCONT, as it may be frozen), after
-        `patience_s` SIGKILL.
-
-        Call it as well, and at once, for a process that ended by itself: the system may give its
-        number to another process later.
+        """Ends a process and its group: SIGTERM, after `patience_s` SIGKILL. For a process that
+        ended by itself, too.
         """
         with self._interrupts.held():
-            end_groups([process], patience_s)
+            process_groups.end([process], patience_s)
             self._started.remove(process)
 
     def end_all(self, patience_s: float = PATIENCE_S) -> None:
         """Ends every group, all at the same time."""
-        end_groups(self._started, patience_s)
+        process_groups.end(self._started, patience_s)
         self._started.clear()
-
-
-def end_groups(processes: Sequence[subprocess.Popen[bytes]], patience_s: float) -> None:
-    """Asks these process groups to end, waits for them together, then kills what is left."""
-    for process in processes:
-        tell_group(process, signal.SIGTERM)
-        tell_group(process, signal.SIGCONT)
-    until = time.monotonic() + patience_s
-    while time.monotonic() < until and any(group_lives(p) for p in processes):
-        time.sleep(POLL_S)
-    for process in processes:
-        tell_group(process, signal.SIGKILL)
-        process.wait()
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe:
-                with suppress(OSError):
-                    pipe.close()
-
-
-def tell_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Sends a signal to a process's whole group; does nothing if nobody is left."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
-
-
-def group_lives(process: subprocess.Popen[bytes]) -> bool:
-    """Is anybody left in the group? Collects the process if it has ended."""
-    process.poll()
-    try:
-        os.killpg(process.pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return process.returncode is None
-    return True

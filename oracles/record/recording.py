@@ -172,7 +172,7 @@ def record_scenario(about: Recording, scenario: Scenario, client: Client, say: S
         files, lines = _kept(about, place, from_ms, to_ms)
         for run in stage.runs:
             files[f"client.{run}"] = about.file(f"client.{run}.log")
-            files[f"client.{run}"].write_bytes((place / f"{run}.log").read_bytes())
+            write(files[f"client.{run}"], (place / f"{run}.log").read_bytes())
         programs = {
             run.name: Program(
                 _told_kind(run.events, kind), run.options, run.program, tuple(run.events)

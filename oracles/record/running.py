@@ -9,7 +9,6 @@ Java that cannot use the archive starts as it would without it.
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.record.broker import RECORDER, Broker
 from groupcheck.oracles.record.processes import Interrupts, Processes
+from groupcheck.oracles.supervisor import temporary_folder
 
 ARCHIVING_S = 120.0
 Say = Callable[[str], None]
@@ -44,20 +44,18 @@ def running(
     """
     with (
         Interrupts() as interrupts,
-        tempfile.TemporaryDirectory(
-            prefix="groupcheck-broker-", ignore_cleanup_errors=True
-        ) as place,
+        temporary_folder("groupcheck-broker-") as place,
         Processes(interrupts) as processes,
     ):
         install.java(RECORDER)
         install.classpath(version, say, RECORDER)
         options = sharing(version, processes, say)
         began = time.monotonic()
-        broker = Broker(Path(place), version, settings, processes, say, options, proxy_port)
+        broker = Broker(place, version, settings, processes, say, options, proxy_port)
         say(f"starting a broker of Kafka {version}")
         broker.start()
         say(f"it serves on {broker.address} after {time.monotonic() - began:.1f} s")
-        yield Running(broker, processes, Path(place))
+        yield Running(broker, processes, place)
 
 
 def sharing(version: str, processes: Processes, say: Say) -> tuple[str, ...]:
@@ -85,13 +83,11 @@ def _keep(version: str, archive: Path, processes: Processes) -> None:
     """Runs a broker once and has Java store the classes that it loads. An empty file says that this
     Java cannot.
     """
-    with tempfile.TemporaryDirectory(
-        dir=archive.parent, prefix=".keeping-", ignore_cleanup_errors=True
-    ) as place:
-        written = Path(place, "classes.jsa")
+    with temporary_folder(".keeping-", archive.parent) as place:
+        written = place / "classes.jsa"
         try:
             broker = Broker(
-                Path(place),
+                place,
                 version,
                 {},
                 processes,

@@ -362,10 +362,11 @@ _SCENARIOS = (
     ),
     Scenario(
         "broker_restart",
-        "The broker is stopped and started again while two members have sessions of 15 s: the"
+        "The broker is stopped and started again while two members have sessions of a minute: the"
         " group is loaded and goes on.",
         (
-            *_two(Setup(session=15_000, max_poll=20_000, commit_on_revoke=False)),
+            # more than a broker takes to start on a busy machine: else it is `broker_outage`
+            *_two(Setup(session=60_000, max_poll=60_000, commit_on_revoke=False)),
             ("trouble",),
             ("restart_broker",),
             ("over",),

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from groupcheck.oracles.show.files import whole
+
 APIS = (
     "JOIN_GROUP",
     "SYNC_GROUP",
@@ -75,13 +77,13 @@ def select_file(
     to_ms: int | None = None,
 ) -> int:
     """Copies the selected lines of a file to another one, byte for byte, and returns how many they
-    are. A file that does not exist has none.
+    are. A file that does not exist has none. Raises `UserError` if the other cannot be written.
     """
     count = 0
-    with target.open("w", encoding="utf-8", errors="surrogateescape", newline="") as out:
+    with whole(target) as out:
         if source.is_file():
             with source.open(encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
                 for line in selected(lines, keep, from_ms, to_ms):
-                    out.write(line)
+                    out.write(line.encode(errors="surrogateescape"))
                     count += 1
     return count

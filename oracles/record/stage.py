@@ -17,9 +17,10 @@ from typing import Any
 
 from attrs import field, frozen
 
+from groupcheck.oracles.process_groups import POLL_S, tell_group
 from groupcheck.oracles.record.broker import Broker
 from groupcheck.oracles.record.clients import GROUP, Client
-from groupcheck.oracles.record.processes import POLL_S, Processes, tell_group
+from groupcheck.oracles.record.processes import Processes
 from groupcheck.oracles.record.proxy import Proxy
 from groupcheck.oracles.record.settings import HOST, Setup
 

@@ -20,7 +20,7 @@ from groupcheck import __version__
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import HOLDS
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.show.files import written
+from groupcheck.oracles.show.files import is_replaced, written
 from groupcheck.oracles.show.pytest_export import literal
 from groupcheck.traces.events import Event
 from groupcheck.traces.exchanges import Exchange
@@ -131,7 +131,9 @@ def test_file(paths: Sequence[str | Path], format: str | None, group: str | None
     )
 
 
-def export(paths: Sequence[str | Path], to: str, format: str | None, group: str | None) -> int:
+def export(
+    paths: Sequence[str | Path], to: str | Path, format: str | None, group: str | None
+) -> int:
     """Prints the test (`to` is `-`) or writes it to a file. Raises `UserError` if there is none, or
     if the file holds something else: it may be a log that was meant to be read.
     """
@@ -140,14 +142,19 @@ def export(paths: Sequence[str | Path], to: str, format: str | None, group: str 
         sys.stdout.write(text)
         return 0
     path = Path(to)
-    if path.exists() and WRITTEN_BY not in path.read_text("utf-8", errors="replace")[:200]:
+    if is_replaced(path) and path.exists() and WRITTEN_BY not in _begin(path):
         raise UserError(
             "exists and is no test that groupcheck wrote",
-            where=to,
+            where=str(to),
             do="name a new file; logs come before --pytest",
         )
     written(path, text)
     return 0
+
+
+def _begin(path: Path) -> str:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(200)
 
 
 def _test(s: Schedule, name: str) -> str:

@@ -53,6 +53,7 @@ def verdict_document(result: Answer) -> dict[str, Any]:
         "refinements": [r.name for r in about.spec.refinements],
         "deadlock": about.spec.deadlock,
         **({"progress": dict(v.progress)} if about.progress else {}),
+        "progress_not_judged": list(about.not_judged),
         "violations": [violation_document(e) for e in result.explanations],
         **({"goal_paths": _goal_paths(result.goal_explanations)} if about.goals else {}),
         "symmetry": attrs.asdict(v.symmetry),

@@ -94,14 +94,13 @@ def reports(words: Callable[..., str]) -> Iterator[Callable[..., None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
-    began = time.perf_counter()
-    with Live(
-        Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True
-    ) as live:
+    from groupcheck.oracles.show.text import console
+
+    began, on = time.perf_counter(), console(stderr=True)
+    with Live(Text("starting"), console=on, refresh_per_second=8, transient=True) as live:
 
         def show(*report: Any) -> None:
             text = words(*report, time.perf_counter() - began)

@@ -4,12 +4,13 @@ docs/tables.md documents the columns.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.show.files import whole
+from groupcheck.oracles.show.files import write
 
 if TYPE_CHECKING:
     import pyarrow
@@ -122,9 +123,8 @@ def write_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], p
 
     found = schema(columns)
     filled = [column_of([row.get(one.name) for row in rows], one.type) for one in found]
-    table = pa.Table.from_arrays(filled, schema=found)
-    try:
-        with whole(path) as new:
-            parquet.write_table(table, new)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+    # Not to the file itself: pyarrow removes what it cannot write to, and asks where in it it is,
+    # which a pipe does not know.
+    made = io.BytesIO()
+    parquet.write_table(pa.Table.from_arrays(filled, schema=found), made)
+    write(path, made.getvalue())

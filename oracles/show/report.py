@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine.symmetry import ON_PROGRESS
-from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Reduction
+from groupcheck.model.engine.symmetry import FEW as FEW_PERMUTATIONS
+from groupcheck.model.engine.symmetry import NO_ARRAYS
+from groupcheck.model.engine.verdict import HOLDS, NOT_ASKED, UNKNOWN, VIOLATED, Reduction
+from groupcheck.oracles.explain.answer import NOT_JUDGED
 from groupcheck.oracles.explain.zeros import Zero, zeros
 from groupcheck.oracles.printable import brief
 from groupcheck.traces.anomalies import plural
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from groupcheck.oracles.explain.explanation import Explanation
     from groupcheck.oracles.explain.subject import Subject
 
+# Why symmetry is not used where nothing in the spec speaks against it.
+SAID_NOWHERE = (NOT_ASKED, NO_ARRAYS, FEW_PERMUTATIONS)
 MOST_GOALS = 12  # more are folded into one line
 FEW = 4
 MEANINGFUL = 100_000  # states; below that bytes a state measure the tables
@@ -94,7 +98,7 @@ def facts(result: Answer) -> Iterator[tuple[str, str]]:
     yield "states", f"{v.states:,} ({v.transitions:,} transitions, {v.depth} levels)"
     if v.symmetry.used:
         yield "symmetry", _symmetry(v.symmetry)
-    elif v.symmetry.reason in ON_PROGRESS.reasons:
+    elif v.symmetry.reason not in SAID_NOWHERE:
         yield "symmetry", f"not used: {v.symmetry.reason}"
     if spec.constraints:
         names = ", ".join(c.name for c in spec.constraints)
@@ -117,7 +121,9 @@ def facts(result: Answer) -> Iterator[tuple[str, str]]:
         yield "invariants", f"{kept} of {len(promises)} {state}"
     if result.subject.progress:
         yield "progress", _kept(v.progress)
-    elif not spec.deadlock:
+    elif result.subject.not_judged:
+        yield "progress", NOT_JUDGED
+    if not result.subject.progress and not spec.deadlock:
         yield "deadlocks", "not looked for"
     fired = sum(1 for count in v.rules.values() if count)
     yield "rules", f"{fired} of {len(v.rules)} fired"
@@ -146,11 +152,12 @@ def _kept(progress: Mapping[str, str]) -> str:
 
 
 def _symmetry(found: Reduction) -> str:
-    """How many states were stored, and what may be exchanged in them."""
+    """How many states were stored, and what may be exchanged in them and what not."""
     groups = [" with ".join(arrays) for arrays in found.arrays]
+    left_out = f". Not of {found.reason}" if found.reason else ""
     return (
         f"{found.representatives:,} states stored, each for all that differ from it only in the"
-        f" order of the elements of {'; '.join(groups)}"
+        f" order of the elements of {'; '.join(groups)}{left_out}"
     )
 
 

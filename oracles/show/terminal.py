@@ -38,9 +38,10 @@ def live(view: Callable[[], RenderableType]) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
     from rich.live import Live
 
-    console = Console(stderr=True)
-    with Live(get_renderable=view, console=console, refresh_per_second=4, transient=True):
+    from groupcheck.oracles.show.text import console
+
+    on = console(stderr=True)
+    with Live(get_renderable=view, console=on, refresh_per_second=4, transient=True):
         yield

@@ -20,6 +20,7 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.report import Report
 
 WIDTH = 100  # where nothing says how wide the output is
+LEAST, MOST = 20, 1_000  # columns
 NARROW = 80  # below this many columns tables are stacked
 COLOUR = {HOLDS: "bold green", VIOLATED: "bold red", UNKNOWN: "bold yellow"}
 
@@ -28,12 +29,27 @@ def show(view: RenderableType) -> None:
     """Prints on stdout: as wide as the terminal, or COLUMNS, and with colour on a terminal or where
     FORCE_COLOR asks for it; NO_COLOR forbids it.
     """
-    console = Console(highlight=False)
-    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
-        console.width = WIDTH
-    with console.capture() as shown:
-        console.print(view)
-    sys.stdout.write(_trimmed(shown.get()))
+    shown = console()
+    with shown.capture() as captured:
+        shown.print(view)
+    sys.stdout.write(_trimmed(captured.get()))
+
+
+def console(*, stderr: bool = False) -> Console:
+    """What views are drawn on: as wide as COLUMNS says, where that is a number from 1 up, else as
+    the terminal, and `WIDTH` where there is none. Widths outside of `LEAST` to `MOST` are the
+    nearest of these, so that a view can be read, and drawn.
+    """
+    # Rich reads these two otherwise: a COLUMNS of 0 gives empty lines, one of 10^9 no end.
+    environ = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
+    made = Console(stderr=stderr, highlight=False, _environ=environ)
+    given = os.environ.get("COLUMNS", "").strip()
+    columns = int(given[:9]) if given.isascii() and given.isdigit() else 0
+    if not columns and not (sys.stderr if stderr else sys.stdout).isatty():
+        columns = WIDTH
+    if columns or not LEAST <= made.width <= MOST:
+        made.width = min(max(columns or made.width, LEAST), MOST)
+    return made
 
 
 def as_plain(view: RenderableType) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 from groupcheck.model.engine import UserError
 from groupcheck.model.variants import registry
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.show.files import not_read
 from groupcheck.oracles.show.parquet import needed
 from groupcheck.oracles.show.terminal import answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
@@ -128,7 +127,6 @@ def _moved(comparison: Comparison, asked: bool) -> Sensitivity | None:
 
 def _writable(files: Mapping[str, Path | None]) -> None:
     """Raises `UserError` where a file cannot be written, before anything runs."""
-    not_read({f"--{name}": path for name, path in files.items()}, [])
     if (plot := files["plot"]) is not None:
         plots.kind(plot)
     for name in ("plot", "html"):

@@ -95,9 +95,9 @@ def view(comparison: Comparison, moved: Sensitivity | None = None) -> Renderable
 
 def _table(comparison: Comparison) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("")
+    table.add_column("", overflow="fold")
     for row in comparison.rows:
-        table.add_column(row.setup.variant, justify="right")
+        table.add_column(row.setup.variant, justify="right", overflow="fold")
     for name, words, shown in MEASURES:
         cells = [_cell(row.interval(name), shown) for row in comparison.rows]
         table.add_row(words, *cells)
@@ -144,10 +144,10 @@ def times(ratio: float) -> str:
 def _moves(moved: Sensitivity, comparison: Comparison) -> RenderableType:
     factors = sorted({factor for one in moved.moved for factor, _ in one.ratios})
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("assumption")
-    table.add_column("value")
+    table.add_column("assumption", overflow="fold")
+    table.add_column("value", overflow="fold")
     for factor in factors:
-        table.add_column(f"x {factor:g}", justify="right")
+        table.add_column(f"x {factor:g}", justify="right", overflow="fold")
     base = moved.base.mean if moved.base is not None else math.nan
     still = []
     ordered = sorted(moved.moved, key=lambda one: -one.spread(base)) if moved.base else moved.moved

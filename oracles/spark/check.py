@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Iterator
 
 from groupcheck.model.engine import Limits, Spec, UserError
@@ -11,6 +10,7 @@ from groupcheck.model.engine.fast.shards.distribute import WIDEST, distribute
 from groupcheck.model.engine.verdict import Progress, Verdict
 from groupcheck.oracles.spark.executors import Executors
 from groupcheck.oracles.spark.session import OnDemand, checked_master, is_local, needed
+from groupcheck.oracles.supervisor import temporary_folder
 
 
 def explore(
@@ -61,5 +61,5 @@ def _store(uri: str | None) -> Iterator[str]:
     if uri:
         yield uri
         return
-    with tempfile.TemporaryDirectory(prefix="groupcheck-store-") as folder:
-        yield folder
+    with temporary_folder("groupcheck-store-") as place:
+        yield str(place)

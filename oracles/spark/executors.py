@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from groupcheck.model.engine import UserError
-from groupcheck.oracles.spark.job import JobError, watched
+from groupcheck.model.engine import OutageError, UserError
+from groupcheck.oracles.spark.job import JobError, has_gone, watched
 from groupcheck.oracles.spark.session import OnDemand
 
+GO_ON = "the store holds the levels before: --resume"
 A = TypeVar("A")
 T = TypeVar("T")
 
@@ -42,13 +43,16 @@ class Executors:
         self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]
     ) -> list[T | None]:
         """Calls the function for every argument that is not None. Returns the answers in the order
-        of the arguments. Raises `UserError` if a task fails for good.
+        of the arguments. Raises `UserError` if a task fails for good, `OutageError` if Spark ends.
         """
         answers: list[T | None] = [None] * len(arguments)
         job = self._tasks(len(arguments)).mapPartitions(partial(_called, function, list(arguments)))
         try:
             found = watched(self._context, job.collect, pulse)
         except JobError as error:
+            if has_gone(self._context):
+                why = f"Spark has gone away: {error}"
+                raise OutageError(why, where="--spark", do=GO_ON) from None
             raise _as_user_error(str(error)) from None
         for number, attempt, answer in found:
             answers[number] = answer
@@ -87,5 +91,5 @@ def _as_user_error(told: str) -> UserError:
     return UserError(
         f"executors failed: {told}",
         where="--spark",
-        do="see the executors' logs; the store holds the levels before: --resume",
+        do=f"see the executors' logs; {GO_ON}",
     )

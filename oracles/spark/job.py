@@ -22,6 +22,16 @@ class JobError(Exception):
     """A job failed, of a task or of Spark itself; says what of, in one line."""
 
 
+def has_gone(context: SparkContext) -> bool:
+    """Has Spark itself ended, and not only a task?"""
+    from py4j.protocol import Py4JError
+
+    try:
+        return bool(context._jsc.sc().isStopped())
+    except (Py4JError, OSError):  # not even the JVM answers
+        return True
+
+
 def watched(context: SparkContext, job: Callable[[], T], look: Callable[[], None]) -> T:
     """The job's answer. Raises `JobError`.
 

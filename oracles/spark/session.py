@@ -16,7 +16,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.spark.shipping import packed_code
+from groupcheck.oracles.supervisor import temporary_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,10 +101,7 @@ def session(
     chosen = checked_master(master)
     needed()
     quiet = logging.NullHandler()  # or py4j tells the terminal of every Ctrl-C
-    with tempfile.TemporaryDirectory(
-        prefix="groupcheck-spark-", ignore_cleanup_errors=True
-    ) as folder:
-        where = Path(folder)
+    with temporary_folder("groupcheck-spark-") as where:
         settings = {**_settings(chosen, where), **(conf or {})}
         logging.getLogger().addHandler(quiet)
         spark = _started(chosen, name, where, settings)

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite
+from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, SKIPPED, Case, Suite
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.simulations import SimulationCell
-from groupcheck.oracles.sweep.words import question_words
+from groupcheck.oracles.sweep.words import not_judged_words, question_words
 
 
 def sweep_suite(
     title: str, cells: Sequence[Cell | SimulationCell], rows: Sequence[Mapping[str, Any]]
 ) -> Suite:
     """One case for each cell, in the order of the file; `rows` are what became of them. A cell
-    passes if its verdict is the one that the file expects.
+    passes if its verdict is the one that the file expects. One more is skipped where promises about
+    progress were not judged.
     """
-    return Suite(f"sweep {title}", tuple(map(_case, cells, rows)))
+    cases = [*map(_case, cells, rows)]
+    if words := not_judged_words(rows):
+        cases.append(Case("promises about progress", SKIPPED, f"progress: {words}"))
+    return Suite(f"sweep {title}", tuple(cases))
 
 
 def _case(cell: Cell | SimulationCell, row: Mapping[str, Any]) -> Case:

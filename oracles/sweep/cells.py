@@ -98,6 +98,8 @@ class Cell:
     scope: Mapping[str, Any]
     # the invariants that are checked
     checked: tuple[str, ...]
+    # the promises about progress that are not
+    not_judged: tuple[str, ...]
     # digest of the model's code
     model: str
     # 20 hexadecimal digits, the same for the same question about the same model under the same
@@ -126,4 +128,5 @@ def cell(number: int, grid: int, question: Question, expect: str) -> Cell:
     limits = attrs.astuple(question.limits)
     parts = [attrs.asdict(about_model), question.variant, question.mutation, checked, limits]
     digest = hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=10).hexdigest()
-    return Cell(number, grid, question, expect, about.scope(), checked, about_model.model, digest)
+    scope, model = about.scope(), about_model.model
+    return Cell(number, grid, question, expect, scope, checked, about.not_judged, model, digest)

@@ -13,7 +13,7 @@ from groupcheck.oracles.show.pages import render
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.growing import Sweep
 from groupcheck.oracles.sweep.simulation_rows import SHOWN, amount
-from groupcheck.oracles.sweep.words import held_words, question_words, word
+from groupcheck.oracles.sweep.words import held_words, not_judged_words, question_words, word
 
 Row = Mapping[str, Any]
 Key = tuple[tuple[str, str], ...]
@@ -146,6 +146,8 @@ def _facts(rows: Sequence[Row], simulated: Sequence[Row]) -> Iterator[tuple[str,
     if rows:
         yield "states", f"{sum(row['states'] for row in rows):,}"
     yield "checking", f"{sum(row['task_seconds'] for row in every):,.1f} s"
+    if words := not_judged_words(rows):
+        yield "progress", words
     if words := held_words(rows):
         yield "forecasts", words
 

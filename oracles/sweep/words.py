@@ -82,6 +82,12 @@ def held_words(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{states}, {sum(quick)} of {len(quick)} of seconds"
 
 
+def not_judged_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """In how many cells promises about progress were not judged; "" if in none."""
+    count = sum(bool(row.get("progress_not_judged")) for row in rows)
+    return f"not judged in {plural(count, 'cell')} (progress = true)" if count else ""
+
+
 def answer_view(
     title: str,
     verdict: str,
@@ -108,7 +114,9 @@ def answer_view(
             mark = Text("  ").append(row["verdict"], COLOUR[row["verdict"]])
             listed.add_row(mark, _size(row), _found(cell, row))
     checking = sum(row["task_seconds"] for row in rows)
+    left_aside = not_judged_words(rows)
     foot = [
+        f"progress: {left_aside}" if left_aside else "",
         held_words([row for row in rows if "states" in row]),
         f"{seconds:,.1f} s, {checking:,.1f} s of checking",
     ]

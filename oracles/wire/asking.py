@@ -4,13 +4,13 @@ reach the coordinator.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import field, frozen
 
 from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.row import Asks
 from groupcheck.oracles.wire.formats import (
     APIS,
@@ -19,18 +19,19 @@ from groupcheck.oracles.wire.formats import (
     LEAVE_GROUP,
     OFFSET_COMMIT,
     SYNC_GROUP,
+    TWO_STEP,
     Api,
 )
+from groupcheck.oracles.wire.subscribing import TOPIC, instance, listed, subscription, voted
 from groupcheck.oracles.wire.worlds import World
-from groupcheck.traces.consumer_protocol import SUBSCRIPTION
-from groupcheck.traces.message_bytes import written
 
-TOPIC, PARTITION = "t", 0
+PARTITION = 0
 PROTOCOL_TYPE, PROTOCOL = "consumer", "range"
 # Long enough that none of the coordinator's timers fires during a schedule.
 SESSION_MS = REBALANCE_MS = 120_000
 INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT = 24, 26
 INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_TOPIC = 23, 3
+SAID = subscription(messages.JoinGroup(messages.NO_ID))
 CLOSED = -1  # in place of an error code: the broker closes the connection
 
 
@@ -50,17 +51,9 @@ class Wire:
         given = ", ".join(
             f"{name}={value!r}"
             for name, value in self.values.items()
-            if name in ("member", "generation")
+            if name in ("member", "generation", "instance") and value is not None
         )
         return f"{self.api.name} v{self.version}({given}){f'  [{self.what}]' if self.what else ''}"
-
-
-def subscription(claimed: int) -> bytes:
-    """A consumer's subscription to the topic, version 2; it owns no partitions, and its generation
-    is `claimed`.
-    """
-    given = {"topics": [TOPIC], "generation": claimed}
-    return struct.pack(">h", 2) + written(SUBSCRIPTION, 2, given)
 
 
 API_OF: Mapping[type[messages.Request], Api] = {
@@ -73,25 +66,46 @@ API_OF: Mapping[type[messages.Request], Api] = {
 """The API of each of the model's requests."""
 
 
+def versions(api: Api, scope: Scope, instance: str | None) -> range:
+    """The versions in which a process sends a request. A static one uses those that name its
+    instance. Of JoinGroup a dynamic one uses those in which it asks for an id first, or the older
+    ones, as `Scope.two_step` says.
+    """
+    oldest, newest = api.oldest, api.newest
+    if instance is not None:
+        oldest = api.oldest_of_instances
+    elif api is JOIN_GROUP and scope.two_step:
+        oldest = TWO_STEP
+    elif api is JOIN_GROUP:
+        newest = TWO_STEP - 1
+    return range(oldest, newest + 1)
+
+
 def wire(
     group: str,
     world: World,
     given: Asks,
     version: int,
+    scope: Scope,
     planned: Sequence[tuple[str, bytes]] | None = None,
 ) -> Wire:
     """A request of the model as it is sent. `planned`: the leader's assignment."""
-    request = given.request
+    request, seats = given.request, world.memory.seats[given.member]
     assert not isinstance(request, messages.Store)
-    values: dict[str, Any] = {"group": group, "member": world.name(given.member, request.id)}
+    named = instance(seats, given.member)
+    values: dict[str, Any] = {
+        "group": group,
+        "member": world.name(given.member, request.id),
+        "instance": named,
+    }
     match request:
         case messages.JoinGroup():
-            values |= joining(request.claimed)
+            values |= joining(subscription(request), listed(seats, scope))
         case messages.SyncGroup():
             values |= {
                 "generation": request.generation,
                 "protocol_type": PROTOCOL_TYPE,
-                "protocol": PROTOCOL,
+                "protocol": voted(world.memory.core, scope),
                 "assignments": [
                     {"member": member, "assignment": share} for member, share in planned or ()
                 ],
@@ -99,7 +113,7 @@ def wire(
         case messages.Heartbeat():
             values |= {"generation": request.generation}
         case messages.LeaveGroup():
-            values["members"] = [{"member": values["member"]}]
+            values["members"] = [{"member": values["member"], "instance": named}]
         case messages.OffsetCommit():
             values |= {
                 "generation": request.generation,
@@ -108,14 +122,15 @@ def wire(
     return Wire(API_OF[type(request)], version, values)
 
 
-def joining(claimed: int = messages.NO_GENERATION) -> dict[str, Any]:
-    """The fields of a JoinGroup besides the group and the member."""
-    protocols = [{"name": PROTOCOL, "metadata": subscription(claimed)}]
+def joining(said: bytes = SAID, names: Sequence[str] = (PROTOCOL,)) -> dict[str, Any]:
+    """The fields of a JoinGroup besides the group and the member. `said`: its subscription;
+    `names`: the assignors that it lists.
+    """
     return {
         "session_timeout_ms": SESSION_MS,
         "rebalance_timeout_ms": REBALANCE_MS,
         "protocol_type": PROTOCOL_TYPE,
-        "protocols": protocols,
+        "protocols": [{"name": name, "metadata": said} for name in names],
     }
 
 
@@ -197,3 +212,12 @@ _REFUSED: tuple[_Refusal, ...] = (
     *((api, "cut off", _JOIN if api is JOIN_GROUP else {}, CLOSED, 3) for api in APIS),
 )
 KINDS = len(_REFUSED)
+
+
+def kinds(scope: Scope) -> tuple[int, ...]:
+    """The kinds of requests that the broker refuses whatever group it is. A group with a size limit
+    may be full, which the coordinator looks at before the protocols.
+    """
+    limited = scope.max_size is not None
+    every = enumerate(_REFUSED)
+    return tuple(k for k, one in every if not (limited and INCONSISTENT_GROUP_PROTOCOL in one))

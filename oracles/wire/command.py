@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.conform.shown import settings_shown
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite, tell
 from groupcheck.oracles.wire.live import SCHEDULES, Live, live
+from groupcheck.traces.anomalies import plural
 
 # Options of `conform` that concern rows executed one by one, and their names for the user.
 OF_ROWS = {
@@ -93,6 +95,12 @@ def summary(result: Live) -> list[str]:
         f"{result.verdict}  {result.variant}{with_bug} and a broker of Kafka {result.kafka}, over"
         f" the wire  {result.reason}".rstrip()
     ]
+    scope = [
+        plural(told["scope"]["members"], "member"),
+        plural(told["scope"]["generations"], "generation"),
+        *settings_shown(told["scope"]),
+    ]
+    said.append(f"  scope      {', '.join(scope)}")
     said.append(
         f"  schedules  {told['schedules']:,} of {told['requests']:,} requests,"
         f" {told['seconds']:.1f} s, seed {result.seed}"

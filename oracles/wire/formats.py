@@ -26,6 +26,13 @@ class Api:
     request: tuple[Field, ...]
     response: tuple[Field, ...]
 
+    @property
+    def oldest_of_instances(self) -> int:
+        """The first version in which a request names an instance (KIP-345)."""
+        entries = [f.kind for f in self.request if f.name == "members"]
+        every = [*self.request, *(f for kind in entries for f in kind if isinstance(f, Field))]
+        return max(self.oldest, *(f.since for f in every if f.name == "instance"))
+
 
 _HEADER = (
     Field("key", "int16"),
@@ -81,12 +88,47 @@ def _api(key: int, oldest: int, newest: int) -> Api:
     return Api(key, name, known.flexible, oldest, newest, request, response)
 
 
-JOIN_GROUP = _api(11, oldest=4, newest=9)
+SKIPS_ASSIGNMENT = 9  # of JoinGroup: a leader that comes back makes no plan (KIP-814)
+TWO_STEP = 4  # of JoinGroup: a member without an id is told to come again with one (KIP-394)
+JOIN_GROUP = _api(11, oldest=2, newest=9)
 SYNC_GROUP = _api(14, oldest=0, newest=5)
 HEARTBEAT = _api(12, oldest=0, newest=4)
 LEAVE_GROUP = _api(13, oldest=0, newest=5)
 OFFSET_COMMIT = _api(8, oldest=2, newest=9)
 APIS = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT)
+
+# What a group looks like, which nobody has to be a member for; it is not among the APIs that are
+# compared.
+DESCRIBE_GROUPS = Api(
+    15,
+    "DescribeGroups",
+    flexible=5,
+    oldest=0,
+    newest=0,
+    request=(Field("groups", "[]string"),),
+    response=(
+        Field(
+            "groups",
+            (
+                Field("error", "int16"),
+                Field("group", "string"),
+                Field("state", "string"),
+                Field("protocol_type", "string"),
+                Field("protocol", "string"),
+                Field(
+                    "members",
+                    (
+                        Field("member", "string"),
+                        Field("client", "string"),
+                        Field("host", "string"),
+                        Field("metadata", "bytes"),
+                        Field("assignment", "bytes"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
 
 
 def request_bytes(

@@ -12,13 +12,13 @@ from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
-from groupcheck.oracles.conform.conformance import executable, rows_at
+from groupcheck.oracles.conform.conformance import rows_at
+from groupcheck.oracles.conform.modes import LIVE
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.record.running import running
-from groupcheck.oracles.wire.asking import TOPIC
 from groupcheck.oracles.wire.sockets import Connections
+from groupcheck.oracles.wire.subscribing import TOPIC
 from groupcheck.oracles.wire.walk import PATIENCE_S, Disagreement, Seen, Walk
 
 SCHEMA = "groupcheck.conform-live/1"
@@ -70,7 +70,15 @@ class Live:
         return {
             "schema": SCHEMA,
             "variant": self.variant,
-            "scope": {"members": self.scope.members, "generations": self.scope.generations},
+            "scope": {
+                "members": self.scope.members,
+                "static_members": self.scope.static_count,
+                "generations": self.scope.generations,
+                "partitions": self.scope.partition_count,
+                "max_size": self.scope.max_size,
+                "two_step": self.scope.two_step,
+                "protocols": self.scope.protocols,
+            },
             "kafka": self.kafka,
             "mutation": self.mutation,
             "seed": self.seed,
@@ -85,6 +93,27 @@ class Live:
             "transcript": list(self.disagreement.transcript) if self.disagreement else [],
             "seconds": round(self.seconds, 3),
         }
+
+
+def rows_of(
+    variant: str,
+    members: int | None = None,
+    generations: int | None = None,
+    mutation: str | None = None,
+    settings: Mapping[str, str] = {},
+) -> Rows:
+    """The coordinator's rows that schedules are made of. Raises `UserError` for what does not exist
+    or fit.
+    """
+    count = MEMBERS if members is None else members
+    last = GENERATIONS if generations is None else generations
+    return rows_at(variant, count, last, (), mutation, settings, static_changes=True)[1]
+
+
+def settings_of(scope: Scope) -> dict[str, str]:
+    """The properties of the broker."""
+    size = {} if scope.max_size is None else {"group.max.size": str(scope.max_size)}
+    return {**SETTINGS, **size}
 
 
 def explore(
@@ -170,26 +199,17 @@ def live(
             f"{schedules} schedules are too few", where="--schedules", do="give 1 or more"
         )
     version = known(kafka)
-    executable(variant)
-    scope, rows = rows_at(
-        variant,
-        MEMBERS if members is None else members,
-        GENERATIONS if generations is None else generations,
-        (),
-        mutation,
-        settings or {},
-    )
-    if isinstance(scope, TriggersScope):
-        raise UserError(
-            f"{variant} has several topics, and requests over the wire know one",
-            where="--live",
-            do="leave out --live: `conform` executes the rows on the coordinator alone",
-        )
+    LIVE.followed(variant, settings or {})
+    rows = rows_of(variant, members, generations, mutation, settings or {})
+    scope = rows.scope
     began = time.perf_counter()
-    with running(version, SETTINGS, say) as on:
+    with running(version, settings_of(scope), say) as on:
         on.broker.ask("topic", TOPIC, 1)
         on.broker.ask("group", "live")
-        seen, disagreement = explore(rows, on.broker.address, schedules, seed, say)
+        try:
+            seen, disagreement = explore(rows, on.broker.address, schedules, seed, say)
+        finally:
+            on.broker.ask("flush")  # one that was killed or stopped disagrees with nothing
     return Live(
         variant,
         scope,

@@ -12,13 +12,16 @@ from itertools import count
 from attrs import define, field, frozen
 
 from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.timers import rebalance_timeout
 from groupcheck.oracles.conform.row import Asks, Memory
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.wire import asking
-from groupcheck.oracles.wire.asking import Wire, refused, wire
-from groupcheck.oracles.wire.formats import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
+from groupcheck.oracles.wire.asking import Wire, refused, versions, wire
+from groupcheck.oracles.wire.formats import DESCRIBE_GROUPS, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
 from groupcheck.oracles.wire.sockets import Answered, Closed, Connections
+from groupcheck.oracles.wire.subscribing import instance
 from groupcheck.oracles.wire.worlds import (
+    Asked,
     End,
     World,
     could,
@@ -34,6 +37,7 @@ PATIENCE_S = 10.0  # for an answer, and for a timer of 0 ms on a busy machine
 PAUSE_S = 0.005
 ROUND_TRIPS = 3
 STEPS = 40
+EMPTIES = f"{rebalance_timeout.name}:nobody"
 NOBODY = "nobody"
 
 Choose = Callable[[int], int]  # a number below the given one
@@ -116,7 +120,11 @@ class Walk:
         and is listed more often.
         """
         asked = [
-            [given for given in self._rows.inputs(world.memory) if isinstance(given, Asks)]
+            [
+                given
+                for given in self._rows.inputs(world.memory)
+                if isinstance(given, Asks) and world.knows(given)
+            ]
             for world in self.worlds
         ]
         every = [given for given in asked[0] if all(given in others for others in asked)]
@@ -124,24 +132,29 @@ class Walk:
         return [*usual, *usual, *every]
 
     def _step(self, given: Asks) -> None:
-        api = asking.API_OF[type(given.request)]
-        version = api.oldest + self._choose(api.newest - api.oldest + 1)
+        scope, api = self._rows.scope, asking.API_OF[type(given.request)]
+        named = instance(self.worlds[0].memory.seats[given.member], given.member)
+        known = versions(api, scope, named)
+        version = known[self._choose(len(known))]
         plans = {plan(self._rows, world, given) for world in self.worlds}
-        sent = {str(wire(self._group, world, given, version)) for world in self.worlds}
+        sent = {str(wire(self._group, world, given, version, scope)) for world in self.worlds}
         possible = all(self._rows.outcomes(world.memory, given) for world in self.worlds)
         if not possible or len(plans) > 1 or len(sent) > 1:  # its meaning depends on the world
             return
         number = self._ask(
-            wire(self._group, self.worlds[0], given, version, next(iter(plans))),
+            wire(self._group, self.worlds[0], given, version, scope, next(iter(plans))),
             f"member {given.member} sends ",
         )
         before = self.worlds[0].memory
-        reached = self._follow(ends(self._rows, self.worlds, given, number), number)
+        reached = self._follow(ends(self._rows, self.worlds, given, Asked(number, version)), number)
+        if any(EMPTIES in end.rules for end, _ in reached):
+            self._emptied()
         self.worlds = list(dict.fromkeys(world for _, world in reached))
         self._total.rows.add(Row(before, given, reached[0][0].rules))
 
     def _refused(self) -> None:
-        kind, version = self._choose(asking.KINDS), self._choose(10)
+        kinds = asking.kinds(self._rows.scope)
+        kind, version = kinds[self._choose(len(kinds))], self._choose(10)
         request = refused(self._group, version, kind)
         assert request.error is not None
         number = self._ask(request)
@@ -219,6 +232,19 @@ class Walk:
                 )
         return found
 
+    def _emptied(self) -> None:
+        """Waits until a round of nobody has ended. Its timer of 0 ms is due at once, but another
+        thread fires it, and nobody is answered.
+        """
+        until = time.monotonic() + self._patience_s
+        state = ""
+        while state != "Empty":
+            if time.monotonic() > until:
+                raise self._disagrees([f"the group is {state}, in the model Empty"], True)
+            number = self._connections.send(DESCRIBE_GROUPS, 0, {"groups": [self._group]})
+            answer = self._connections.gather(self._patience_s, number).get(number)
+            state = answer["groups"][0]["state"] if isinstance(answer, dict) else "silent"
+
     def _told(self, answers: dict[int, Answered]) -> None:
         for number, answer in sorted(answers.items()):
             error, fields = seen(answer)
@@ -258,11 +284,11 @@ def _waits(end: End, number: int) -> bool:
 def natural(memory: Memory, given: Asks) -> bool:
     """Is it what a member does if it follows the protocol?"""
     request, core = given.request, memory.core
+    if isinstance(request, messages.Store):
+        return False
     if isinstance(request, messages.JoinGroup) and request.id == messages.NO_ID:
-        return True
-    seat = (
-        memory.seats[given.member][request.id] if not isinstance(request, messages.Store) else None
-    )
+        return not memory.seats[given.member].ids
+    seat = memory.seats[given.member][request.id]
     if seat is None:
         return False
     match request:

@@ -8,6 +8,7 @@ happen by itself happens before the next request.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,19 +17,41 @@ from attrs import evolve, frozen
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.group import leader_of
 from groupcheck.model.protocol.classic.plans import interval
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.takeover import takeover_committed
 from groupcheck.model.protocol.classic.timers import append_committed, initial_delay
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE
 from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.oracles.conform.row import Asks, Fires, Memory, Outcome, Told
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.standing import leads_with
+from groupcheck.oracles.conform.takeovers import Key, key
+from groupcheck.oracles.wire.formats import JOIN_GROUP, SKIPS_ASSIGNMENT
 from groupcheck.oracles.wire.sockets import Answered, Closed
+from groupcheck.oracles.wire.subscribing import instance, subscription, voted
 
-Name = tuple[tuple[int, int], str]  # (process, id), the broker's name of it
+Name = tuple[Key, str]  # (process, id), the broker's name of it
 # What happens by itself before the next request. A round that began with members waits for longer
 # than a schedule takes, even if members have gone.
-BY_ITSELF = (append_committed.name, initial_delay.name)
+BY_ITSELF = (append_committed.name, initial_delay.name, takeover_committed.name)
 NEW = "?"  # before the number of the request whose answer will bring an id
+# A member that the leader is told of: its id, its instance, its subscription.
+Listed = tuple[str, str | None, bytes]
+# The fields of an answer that are compared, and the members that a leader is told of.
+COMPARED = ("member", "generation", "leader", "protocol", "skip_assignment", "assignment")
+
+
+def is_new(name: str) -> bool:
+    """Does it stand for an id that the broker has made and not told?"""
+    return name.startswith(NEW)
+
+
+@frozen
+class Asked:
+    """A request: its number, and its version."""
+
+    number: int
+    version: int = 0
 
 
 @frozen
@@ -40,14 +63,20 @@ class World:
     gone: str
     # The broker's names of the ids in memory.
     names: tuple[Name, ...] = ()
-    # (process, number of its request that waits).
-    parked: tuple[tuple[int, int], ...] = ()
+    # (process, its request that waits).
+    parked: tuple[tuple[int, Asked], ...] = ()
 
     def name(self, member: int, id: int) -> str:
         """The broker's name of that id. An id that is not in memory (a mutated model may use one)
         counts as forgotten.
         """
-        return "" if id == NO_ID else dict(self.names).get((member, id), self.gone)
+        return "" if id == NO_ID else dict(self.names).get(key(member, id), self.gone)
+
+    def knows(self, given: Asks) -> bool:
+        """Has the broker told the id in that request? It tells it in its answer to JoinGroup."""
+        request = given.request
+        assert not isinstance(request, messages.Store)
+        return not is_new(self.name(given.member, request.id))
 
 
 @frozen
@@ -68,14 +97,15 @@ class End:
     rules: tuple[str, ...]
 
 
-def ends(rows: Rows, worlds: Sequence[World], given: Asks, number: int) -> list[End]:
+def ends(rows: Rows, worlds: Sequence[World], given: Asks, asked: Asked) -> list[End]:
     """Every end of a step that begins with a request, in every world, after all that happens by
     itself.
     """
     found: dict[End, None] = {}
     for world in worlds:
         for outcome in rows.outcomes(world.memory, given):
-            found |= dict.fromkeys(_settled(rows, _after(world, given, outcome, number)))
+            begun = _after(rows.scope, world, given, outcome, asked)
+            found |= dict.fromkeys(_settled(rows, begun))
     return list(found)
 
 
@@ -96,59 +126,87 @@ def _settled(rows: Rows, begun: End) -> Iterator[End]:
         if not further:
             yield end
         for given, outcome in further:
-            later = _after(end.world, given, outcome, 0)
+            later = _after(rows.scope, end.world, given, outcome, Asked(0))
             grown = End(later.world, (*end.answers, *later.answers), (*end.rules, *later.rules))
             if grown not in seen:
                 seen.add(grown)
                 stack.append(grown)
 
 
-def _after(world: World, given: Asks | Fires, outcome: Outcome, number: int) -> End:
+def _after(scope: Scope, world: World, given: Asks | Fires, outcome: Outcome, asked: Asked) -> End:
     waited, parked = dict(world.parked), dict(world.parked)
     names, gone = dict(world.names), world.gone
     for told in outcome.told:
         if told.parked:
             parked.pop(told.member, None)
     if isinstance(given, Asks) and all(told.parked for told in outcome.told):
-        parked[given.member] = number
-    for me, (was, now) in enumerate(zip(world.memory.seats, outcome.after.seats)):
-        for id, _ in was:
-            if now[id] is None:
-                gone = names.pop((me, id))
-        for id, _ in now:
-            names.setdefault((me, id), f"{NEW}{number}")
-        if not any(seat.join or seat.sync for _, seat in now):
+        parked[given.member] = asked
+    was, now = _ids(world.memory), _ids(outcome.after)
+    for one in sorted(was - now):
+        name = names.pop(one)
+        gone = gone if is_new(name) else name
+    for one in sorted(now - was):
+        names[one] = f"{NEW}{asked.number}"
+    for me, seats in enumerate(outcome.after.seats):
+        if not any(seat.join or seat.sync for _, seat in seats):
             parked.pop(me, None)
     after = World(outcome.after, gone, tuple(sorted(names.items())), tuple(sorted(parked.items())))
     answers = tuple(
-        _expected(told, waited[told.member] if told.parked else number, world, after)
+        _expected(scope, told, waited[told.member] if told.parked else asked, given, world, after)
         for told in outcome.told
     )
     return End(after, answers, outcome.rules)
 
 
-def _expected(told: Told, number: int, before: World, after: World) -> Expected:
+def _ids(memory: Memory) -> set[Key]:
+    """The ids in memory, and those whose place is being taken by other ones."""
+    every = [(me, id, seat) for me, seats in enumerate(memory.seats) for id, seat in seats]
+    taken = {key(me, seat.takes[0]) for me, _, seat in every if seat.takes is not None}
+    return taken | {key(me, id) for me, id, _ in every}
+
+
+def _expected(
+    scope: Scope, told: Told, asked: Asked, given: Asks | Fires, before: World, after: World
+) -> Expected:
     answer, fields = told.answer, dict[str, Any]()
     if isinstance(answer.request, messages.JoinGroup) and answer.code == MEMBER_ID_REQUIRED:
-        fields["member"] = f"{NEW}{number}"
+        fields["member"] = f"{NEW}{asked.number}"
     elif isinstance(answer.request, messages.JoinGroup) and answer.code == NONE:
+        takes = isinstance(given, Fires) and given.rule == takeover_committed.name
         leader = leader_of(after.memory.seats)
         leads = leader == (told.member, answer.id)
+        skips = asked.version >= SKIPS_ASSIGNMENT
+        # A leader that comes back to a Stable group makes no plan. Old versions cannot say so: the
+        # answer calls the id that it had before the leader (KIP-814).
+        led = "" if leader is None else after.name(*leader)
         fields = {
             "member": after.name(told.member, answer.id),
             "generation": answer.generation,
-            "leader": "" if leader is None else after.name(*leader),
-            "members": members(after) if leads else frozenset(),
+            "leader": _replaced(before, told.member) if takes and leads and not skips else led,
+            "protocol": voted(after.memory.core, scope),
+            "members": frozenset(),
         }
+        if leads and (skips or not takes):
+            fields["members"] = members(after, asked.version)
+        if skips:
+            fields["skip_assignment"] = int(takes and leads)
     elif isinstance(answer.request, messages.SyncGroup) and answer.code == NONE:
         fields["assignment"] = share_bytes(answer.share)
-    return Expected(number, answer.code, tuple(fields.items()))
+    return Expected(asked.number, answer.code, tuple(fields.items()))
 
 
-def members(world: World) -> frozenset[str]:
-    """The broker's names of all members."""
+def _replaced(world: World, me: int) -> str:
+    """The broker's name of the id whose place a process is taking."""
+    ((_, seat),) = world.memory.seats[me].ids
+    assert seat.takes is not None
+    return world.name(me, seat.takes[0])
+
+
+def members(world: World, version: int) -> frozenset[Listed]:
+    """What the leader is told of all members, in this version of JoinGroup."""
+    named = version >= JOIN_GROUP.oldest_of_instances
     return frozenset(
-        world.name(me, id)
+        (world.name(me, id), instance(seats, me) if named else None, subscription(seat))
         for me, seats in enumerate(world.memory.seats)
         for id, seat in seats
         if seat.member
@@ -189,13 +247,11 @@ def seen(answer: Answered) -> tuple[int, dict[str, Any]]:
         return int(answer["topics"][0]["partitions"][0]["error"]), {}
     listed = answer.get("members", [])
     if not error and listed and "error" in listed[0]:
-        error = listed[0]["error"]
-    fields = {
-        name: answer[name]
-        for name in ("member", "generation", "leader", "assignment")
-        if name in answer
+        return int(listed[0]["error"]), {}
+    told = frozenset((m["member"], m.get("instance"), m["metadata"]) for m in listed)
+    return int(error), {name: answer[name] for name in COMPARED if name in answer} | {
+        "members": told
     }
-    return int(error), fields | {"members": frozenset(m["member"] for m in listed)}
 
 
 def unlike(expected: Expected, answer: Answered) -> list[str]:
@@ -203,18 +259,37 @@ def unlike(expected: Expected, answer: Answered) -> list[str]:
     error, fields = seen(answer)
     wrong = [f"error is {error}, in the model {expected.error}"] if error != expected.error else []
     for name, value in expected.fields if not wrong else ():
-        if isinstance(value, str) and value.startswith(NEW):
-            wrong += [] if fields.get(name) else [f"{name} is empty, in the model a new id"]
-        elif fields.get(name) != value:
-            wrong.append(f"{name} is {shown(fields.get(name))}, in the model {shown(value)}")
+        told = fields.get(name)
+        if isinstance(value, str) and is_new(value):
+            wrong += [] if told else [f"{name} is empty, in the model a new id"]
+        elif isinstance(value, frozenset) and isinstance(told, frozenset):
+            wrong += [] if _same(value, told) else [_differ(name, told, value)]
+        elif told != value:
+            wrong.append(_differ(name, told, value))
     return wrong
+
+
+def _differ(name: str, told: Any, expected: Any) -> str:
+    return f"{name} is {shown(told)}, in the model {shown(expected)}"
+
+
+def _same(expected: frozenset[Listed], told: frozenset[Listed]) -> bool:
+    """Are these the members? One whose own answer has not come yet may have any name."""
+    new = [one[1:] for one in expected if is_new(one[0])]
+    others = [one[1:] for one in told - expected]
+    return len(expected) == len(told) and Counter(new) == Counter(others)
 
 
 def shown(value: Any) -> str:
     """A field's value in words."""
     if isinstance(value, frozenset):
-        return "{" + ", ".join(sorted(value)) + "}"
+        return "{" + ", ".join(sorted(map(_listed_shown, value))) + "}"
     return repr(value)
+
+
+def _listed_shown(one: Listed) -> str:
+    name, instance, said = one
+    return f"{name}{f' ({instance})' if instance else ''} {said.hex()}"
 
 
 def fits(end: End, answers: Mapping[int, Answered]) -> World | None:
@@ -223,16 +298,33 @@ def fits(end: End, answers: Mapping[int, Answered]) -> World | None:
     """
     if {e.number for e in end.answers} != set(answers) or not could(end, answers):
         return None
-    brought = {
-        f"{NEW}{number}": seen(answer)[1].get("member", "") for number, answer in answers.items()
-    }
-    names = tuple((key, brought.get(name, name)) for key, name in end.world.names)
+    brought = _brought(answers)
+    names = tuple((one, brought.get(name, name)) for one, name in end.world.names)
     return evolve(end.world, names=names, gone=brought.get(end.world.gone, end.world.gone))
+
+
+def _brought(answers: Mapping[int, Answered]) -> dict[str, str]:
+    """The placeholders of ids -> the ids that the answers have told."""
+    told = {f"{NEW}{number}": seen(answer)[1].get("member") for number, answer in answers.items()}
+    return {new: name for new, name in told.items() if name}
+
+
+def _with_names(expected: Expected, brought: Mapping[str, str]) -> Expected:
+    """The expected answer with the ids that are known meanwhile."""
+    fields = []
+    for name, value in expected.fields:
+        if isinstance(value, frozenset):
+            value = frozenset((brought.get(one[0], one[0]), *one[1:]) for one in value)
+        elif isinstance(value, str):
+            value = brought.get(value, value)
+        fields.append((name, value))
+    return evolve(expected, fields=tuple(fields))
 
 
 def could(end: End, answers: Mapping[int, Answered]) -> bool:
     """Is each of these answers an expected one? Others may still come."""
-    expected = {e.number: e for e in end.answers}
+    brought = _brought(answers)
+    expected = {e.number: _with_names(e, brought) for e in end.answers}
     return all(
         number in expected and not unlike(expected[number], answer)
         for number, answer in answers.items()
@@ -241,7 +333,8 @@ def could(end: End, answers: Mapping[int, Answered]) -> bool:
 
 def problems(end: End, answers: Mapping[int, Answered]) -> list[str]:
     """How the answers differ from those of this end, in words."""
-    expected = {e.number: e for e in end.answers}
+    brought = _brought(answers)
+    expected = {e.number: _with_names(e, brought) for e in end.answers}
     said = [
         f"request {n} gets no answer, in the model error {expected[n].error}"
         for n in sorted(set(expected) - set(answers))

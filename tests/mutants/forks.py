@@ -98,16 +98,17 @@ def _ask(writing: int, trial: Mapping[str, Any], driver: Any) -> None:
 
 
 def _told(reading: int, pid: int, seconds: float) -> dict[str, Any]:
-    ready, _, _ = select.select([reading], [], [], seconds)
     text = ""
-    if ready:
-        with os.fdopen(reading) as pipe:
-            text = pipe.read()
-    else:
+    try:
+        ready, _, _ = select.select([reading], [], [], seconds)
+        if ready:
+            with os.fdopen(reading, closefd=False) as pipe:
+                text = pipe.read()
+    finally:  # also of a run that is stopped
         os.close(reading)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
     if not ready:
         return {"verdict": TIMED_OUT, "by": f"{seconds:.0f} s"}
     return json.loads(text) if text else {"verdict": CRASHED, "by": "died"}
@@ -128,4 +129,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with contextlib.suppress(KeyboardInterrupt):
+        main()

@@ -2,7 +2,8 @@
 shows which judge notices it.
 
 protocol.py [--side coordinator|member|link] [--match TEXT] [--written] [--sample N --seed S]
-            [--judges conform,member,whole,check,tests,walks] [--small] [--results FILE] [--json]
+            [--judges conform,member,whole,check,tests,walks] [--small] [--table]
+            [--results FILE] [--json]
 
 `conform` must notice every mistake of the coordinator, `conform --side member` or `conform --whole`
 every mistake of the member, and one of the three every mistake of the link (the connection between
@@ -12,8 +13,9 @@ every sequence of inputs, and neither a promise nor a test breaks. Any other mus
 `equivalent_in_protocol.toml`, with the reason. Exits with 1 if one does not, or if an entry fits no
 mistake.
 
-Results are kept: a mistake that was noticed is not tried again until its file changes; one that was
-not noticed is also tried again when the judge changes.
+Results are kept, so a run that was stopped (Ctrl-C) goes on: a mistake that was noticed is not
+tried again until its file changes; one that was not noticed is also tried again when the judge
+changes.
 """
 
 from __future__ import annotations
@@ -21,15 +23,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +49,12 @@ from judges import (
 )
 from mistakes import COORDINATOR, HERE, LINK, MEMBER, PROTOCOL, TOKEN, Mistake, equivalents
 from mistakes import mistakes as all_mistakes
-from mutants import digest
+from mutants import STOPPED, digest
 from rich.console import Console
 from rich.table import Table
+from sampling import spread
 from targets import ROOT
-from trial import tracked
+from trial import copy_checkout, tracked
 
 WALKS, WHOLE = "walks", "whole"
 JUDGES = ("conform", "member", WHOLE, "check", "tests")  # by default
@@ -74,8 +75,10 @@ READ = {  # what a judge's verdict depends on, beside the mistake
     ROWS: ("model/protocol", "oracles/conform/rows.py", "tests/mutants/judges.py"),
     ROWS_OF_MEMBER: ("model/protocol", "oracles/conform/member", "tests/mutants/judges.py"),
 }
-COPIED = ("src", "model", "invariants", "oracles", "traces", "tests", "pyproject.toml")
+# A judge may take so many seconds, or so many times what it took for the original if that is more:
+# on a busy machine everything takes longer.
 MOST_S = {"conform": 3000, "member": 900, "check": 240, "tests": 240}
+OF_ORIGINAL_S, TIMES_ORIGINAL = 7200, 4
 NOTICED = (KILLED, UNKNOWN, CRASHED, TIMED_OUT)
 EQUIVALENT = "equivalent"
 Told = Mapping[str, Any]
@@ -124,11 +127,8 @@ class Bench:
     """A copy of the checkout, and the process that forks for each trial."""
 
     def __init__(self, root: Path, place: Path, scopes: Scopes) -> None:
-        self._scopes = scopes
-        for name in tracked(root):
-            if name.split("/")[0] in COPIED:
-                (place / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(root / name, place / name, follow_symlinks=False)
+        self.place, self._scopes = place, scopes
+        copy_checkout(root, place)
         path = os.environ | {"PYTHONPATH": str(place / "src")}
         compiles = [sys.executable, "-m", "compileall", "-q", "src", "model", "oracles"]
         subprocess.run(compiles, cwd=place, env=path, check=True)
@@ -164,13 +164,14 @@ class Bench:
         return self._ask(mistake.file, mistake.source, judge, usual)
 
     def _ask(self, file: str, source: str | None, judge: str, usual: Told | None) -> Told:
+        most = MOST_S.get(judge, 400)
         trial = {
             "file": str(PROTOCOL / file),
             "source": source,
             "judge": judge,
             "usual": usual,
             "scopes": self._scopes,
-            "seconds": MOST_S.get(judge, 400),
+            "seconds": max(most, TIMES_ORIGINAL * usual["seconds"]) if usual else OF_ORIGINAL_S,
         }
         assert self._process.stdin and self._process.stdout
         self._process.stdin.write(json.dumps(trial) + "\n")
@@ -223,8 +224,8 @@ class Results:
 def chosen(
     found: Sequence[Mistake], sample: int | None, seed: int, side: str, match: str, written: bool
 ) -> list[Mistake]:
-    """Those that are asked for, in the order of the files; of a sample, equally many of each
-    kind.
+    """Those that are asked for, in the order of the catalogues and files. Of a sample, equally many
+    of each file, and in each file of each kind, in an order in which every beginning is a sample.
     """
     left = [
         m
@@ -235,16 +236,7 @@ def chosen(
     ]
     if sample is None or sample >= len(left):
         return left
-    rng = random.Random(seed)
-    by_kind: dict[tuple[str, str], list[int]] = {}
-    for k, m in enumerate(left):
-        by_kind.setdefault((m.side, m.kind), []).append(k)
-    for kind in by_kind.values():
-        rng.shuffle(kind)
-    picked: list[int] = []
-    while len(picked) < sample:
-        picked += [kind.pop() for kind in by_kind.values() if kind]
-    return [left[k] for k in sorted(picked[:sample])]
+    return spread(left, seed, lambda m: m.file, lambda m: m.kind)[:sample]
 
 
 @contextmanager
@@ -257,12 +249,16 @@ def bench(root: Path, scopes: Scopes) -> Iterator[Bench]:
             made.close()
 
 
+class NotTried(Exception):
+    """A judge has not said anything of a mistake yet, and nobody may ask it."""
+
+
 class Hearings:
     """Asks the judges about one mistake after the other. `asked`: how often no result was kept
-    from an earlier run.
+    from an earlier run. Without a court, only what was kept is known: raises `NotTried`.
     """
 
-    def __init__(self, judges: Sequence[str], court: Bench, results: Results) -> None:
+    def __init__(self, judges: Sequence[str], court: Bench | None, results: Results) -> None:
         self._judges, self._court, self._results = judges, court, results
         self.asked = 0
 
@@ -270,6 +266,8 @@ class Hearings:
         known = self._results.get(mistake, judge)
         if known is not None:
             return known
+        if self._court is None:
+            raise NotTried
         self.asked += 1
         told = self._court.judged(mistake, judge)
         if told["verdict"] != NONE:
@@ -294,17 +292,25 @@ class Hearings:
 
 def tried(
     wanted: Sequence[Mistake], judges: Sequence[str], court: Bench, results: Results, say: Say
-) -> list[Tried]:
-    """What becomes of each mistake."""
+) -> None:
+    """Tries the mistakes that have no result."""
     hearings, began = Hearings(judges, court, results), time.monotonic()
-    out: list[Tried] = []
-    for mistake in wanted:
+    for done, mistake in enumerate(wanted, 1):
         before = hearings.asked
-        out.append(hearings.tried(mistake))
+        one = hearings.tried(mistake)
         if hearings.asked > before:
-            minutes = (time.monotonic() - began) / len(out) * (len(wanted) - len(out)) / 60
-            say(f"{len(out)}/{len(wanted)}, about {minutes:.0f} min left: {line(out[-1], judges)}")
-    return out
+            minutes = (time.monotonic() - began) / done * (len(wanted) - done) / 60
+            say(f"{done}/{len(wanted)}, about {minutes:.0f} min left: {line(one, judges)}")
+
+
+def known_results(
+    wanted: Sequence[Mistake], judges: Sequence[str], results: Results
+) -> Iterator[Tried]:
+    """Those that have been tried, in this run or in earlier ones."""
+    hearings = Hearings(judges, None, results)
+    for mistake in wanted:
+        with suppress(NotTried):
+            yield hearings.tried(mistake)
 
 
 def line(one: Tried, judges: Sequence[str]) -> str:
@@ -381,12 +387,22 @@ def run(arguments: Sequence[str], root: Path = ROOT) -> int:
     scopes = SMALL if given.small else SCOPES
     results = Results(given.results or root / "build" / "mutants-protocol.jsonl", root, scopes)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    with bench(root, scopes) as court:
-        out = tried(wanted, judges, court, results, lambda text: console.print(text, markup=False))
+    stopped = False
+    if not given.table:
+        try:
+            with bench(root, scopes) as court:
+                tried(wanted, judges, court, results, lambda t: console.print(t, markup=False))
+        except KeyboardInterrupt:
+            stopped = True
+            console.print("stopped; the same command goes on")
+    out = [*known_results(wanted, judges, results)]
+    console.print(f"{len(out)} of {len(wanted)} have been tried")
     if given.json:
         print(json.dumps(document(out, judges, known, old), indent=2))
     else:
         show(out, judges, known, old)
+    if stopped:
+        return STOPPED
     return 1 if old or any(verdict_of(one, known) == SURVIVED for one in out) else 0
 
 
@@ -411,10 +427,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--side", choices=sorted(REAL), default="", help="only these mistakes")
     parser.add_argument("--match", default="", metavar="TEXT", help="only those with this in them")
     parser.add_argument("--written", action="store_true", help="no mutants of single tokens")
-    parser.add_argument("--sample", type=int, help="so many, equally many of each kind")
+    parser.add_argument("--sample", type=int, help="so many, equally many of each file")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--judges", default=",".join(JUDGES), help="who judges: %(default)s")
     parser.add_argument("--small", action="store_true", help="the coordinator's smallest scopes")
+    parser.add_argument("--table", action="store_true", help="show what is known, try nothing")
     parser.add_argument("--results", type=Path, help="where results are kept")
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
     return parser

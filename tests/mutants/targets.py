@@ -42,6 +42,8 @@ TARGETS = {
             *JUDGED[:2],
             f"{ENGINE}/test_answers.py",
             f"{ENGINE}/test_spec_fits.py",
+            f"{ENGINE}/test_progress.py",
+            f"{ENGINE}/test_progress_fast.py",
             f"{ENGINE}/test_faulty_rules.py",
             f"{ENGINE}/test_pinned_counts.py",
             f"{ENGINE}/test_step_memo.py",

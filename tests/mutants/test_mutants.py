@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+from collections import Counter
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
-from mutants import Key, run
+from mutants import STOPPED, Key, run
 from mutate import mutants
+from sampling import spread
 from targets import ROOT, TARGETS, Target, equivalents
 from trial import KILLED, TIMED_OUT, Outcome, outcome_of
 
@@ -93,13 +97,15 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def tried(checkout: Path, judge: str, known: dict[Key, str] | None = None) -> tuple[int, list[str]]:
+def tried(
+    checkout: Path, judge: str, known: dict[Key, str] | None = None, **more: Any
+) -> tuple[int, list[str]]:
     """Exit code and what was said, of a run with these tests as the judge."""
     (checkout / "tests" / "test_large.py").write_text(judge)
     said: list[str] = []
     target = Target(("src/large.py",), ("tests/test_large.py",), (), "")
     results = checkout / "build" / "results"
-    return run(target, checkout, known or {}, results, say=said.append), said
+    return run(target, checkout, known or {}, results, **{"say": said.append} | more), said
 
 
 def test_a_weak_judge_lets_mutants_live_and_the_table_names_them(checkout: Path):
@@ -114,10 +120,37 @@ def test_a_strong_judge_kills_them_all_and_nothing_is_tried_twice(checkout: Path
     assert code == 0 and len(said) == 1
 
 
+def test_a_run_that_was_stopped_shows_what_it_knows_and_goes_on(checkout: Path):
+    said: list[str] = []
+
+    def stop_at_the_first(text: str) -> None:
+        said.append(text)
+        if text.startswith("1/"):
+            raise KeyboardInterrupt
+
+    assert tried(checkout, STRONG, say=stop_at_the_first)[0] == STOPPED
+    assert said[-2] == "stopped; the same command goes on"
+    killed, *_, untried = said[-1].splitlines()[-1].split()[1:]
+    assert (killed, untried) == ("1", "3")
+    assert tried(checkout, STRONG, only_table=True) == (0, said[-1:])
+    code, more = tried(checkout, STRONG)
+    assert code == 0 and [line[:4] for line in more[1:-1]] == ["1/3,", "2/3,", "3/3,"]
+
+
+def test_a_sample_is_spread_and_a_larger_one_holds_it():
+    found = [(file, kind, k) for file in "abc" for kind in "xyz" for k in range(9)]
+    spread_ = spread([*found, ("d", "x", 0)], 1, itemgetter(0), itemgetter(1))
+    assert Counter(file for file, _, _ in spread_[:13]) == {"a": 4, "b": 4, "c": 4, "d": 1}
+    assert {part[:2] for part in spread_[:10]} >= {(f, k) for f in "abc" for k in "xyz"}
+    assert spread_ == spread([*found, ("d", "x", 0)], 1, itemgetter(0), itemgetter(1))
+    assert spread_[:13] != spread([*found, ("d", "x", 0)], 2, itemgetter(0), itemgetter(1))[:13]
+    assert sorted(spread_) == [*found, ("d", "x", 0)]
+
+
 def test_what_survived_is_tried_again_when_the_tests_change(checkout: Path):
     tried(checkout, STRONG.replace("not large(9)", "True"))  # lets `>=` and `> 8` live
     code, said = tried(checkout, STRONG)
-    assert code == 0 and [line[:4] for line in said[1:-1]] == ["1/2 ", "2/2 "]
+    assert code == 0 and [line[:4] for line in said[1:-1]] == ["1/2,", "2/2,"]
 
 
 def test_known_equivalents_may_survive_and_those_that_fit_no_mutant_are_an_error(checkout: Path):

@@ -4,6 +4,7 @@ beside Kafka's own code.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,20 @@ from mistakes import (
     mistakes,
     written,
 )
-from protocol import ROWS, Bench, Tried, bench, chosen, verdict_of
+from protocol import (
+    ROWS,
+    Bench,
+    Results,
+    Tried,
+    bench,
+    chosen,
+    known_results,
+    verdict_of,
+)
 from targets import ROOT
+from trial import tracked
 
+CLIENT = "classic/client.py"
 HARD = (
     "a Heartbeat during a round may be accepted",
     "a delay for which somebody came is never over",
@@ -58,11 +70,24 @@ def test_an_entry_whose_text_is_gone_says_so():
         written(ROOT, COORDINATOR, CATALOGUES[COORDINATOR], entry)
 
 
-def test_a_sample_has_all_kinds_and_is_the_same_for_the_same_seed(found: list[Mistake]):
+def test_a_sample_has_all_files_and_is_the_same_for_the_same_seed(found: list[Mistake]):
     one, again, other = (chosen(found, 60, seed, "", "", False) for seed in (1, 1, 2))
     assert [m.name for m in one] == [m.name for m in again] != [m.name for m in other]
-    kinds = {(m.side, m.kind) for m in found}
-    assert len(kinds) <= 60 and {(m.side, m.kind) for m in one} == kinds
+    assert {m.file for m in one[:12]} == {m.file for m in found}
+    of_client = [m.kind for m in chosen(found, 200, 1, "", "", False) if m.file == CLIENT]
+    assert {*of_client} == {m.kind for m in found if m.file == CLIENT}
+
+
+def test_what_is_known_of_a_sample_is_shown_and_nobody_is_asked(
+    found: list[Mistake], tmp_path: Path
+):
+    results = Results(tmp_path / "results.jsonl", ROOT, SMALL)
+    one, other = (m for m in found if m.name in HARD[:2])
+    judges = ("conform", "check")
+    for mistake, judge in ((one, "conform"), (one, "check"), (other, "check")):
+        results.add(mistake, judge, {"verdict": "killed", "by": "why", "seconds": 1})
+    known = known_results([one, other], judges, Results(tmp_path / "results.jsonl", ROOT, SMALL))
+    assert [t.mistake.name for t in known] == [one.name]
 
 
 QUIET = {"check": "survived", "tests": "survived"}
@@ -98,6 +123,10 @@ def test_a_survivor_in_the_list_is_an_equivalent():
 def court() -> Bench:
     with bench(ROOT, SMALL) as made:
         yield made
+
+
+def test_the_copy_has_the_documents_that_the_tests_of_the_protocol_read(court: Bench):
+    assert [n for n in tracked(ROOT) if not os.path.lexists(court.place / n)] == []
 
 
 @pytest.mark.parametrize("name", HARD)

@@ -42,14 +42,13 @@ class Court:
 
     def __init__(self, place: Path, judge: Sequence[str]) -> None:
         self.place, self.judge = place, judge
+        self._process: subprocess.Popen[str] | None = None
 
     def begin(self, root: Path) -> Outcome:
         """Copies the checkout and runs the judge on the code as it is, which it must find good;
         notes how long each test takes, and keeps what was compiled.
         """
-        for name in tracked(root):
-            (self.place / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(root / name, self.place / name, follow_symlinks=False)
+        copy_checkout(root, self.place)
         shutil.copy(HERE / f"{PLUGIN}.py", self.place)
         return self._judged({})
 
@@ -73,6 +72,11 @@ class Court:
         finally:
             file.write_text(good)
 
+    def stop(self) -> None:
+        """Ends the trial that is under way in another thread."""
+        if self._process and self._process.poll() is None:
+            os.killpg(self._process.pid, 9)
+
     def _judged(self, settings: Mapping[str, str]) -> Outcome:
         began = time.monotonic()
         cache = self.place / "cache"  # a mutant of a kernel is compiled, the others stay
@@ -84,7 +88,7 @@ class Court:
         }
         command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", PLUGIN]
         kept = {path.name for path in cache.iterdir()} if cache.is_dir() else None
-        process = subprocess.Popen(
+        process = self._process = subprocess.Popen(
             [*command, "-p", "no:cacheprovider", *self.judge],
             cwd=self.place,
             env=environment,
@@ -113,6 +117,13 @@ def tracked(root: Path) -> list[str]:
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
     return sorted({n for n in listed.split("\0") if n and os.path.lexists(root / n)})
+
+
+def copy_checkout(root: Path, place: Path) -> None:
+    """Copies all its files: tests read documents and data, too."""
+    for name in tracked(root):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(root / name, place / name, follow_symlinks=False)
 
 
 def _bounded() -> None:

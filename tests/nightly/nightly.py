@@ -115,6 +115,19 @@ class Results:
         return result
 
 
+def expected(todo: Iterable[Step], known: Mapping[str, Result]) -> str:
+    """How long these steps may take, by their last results."""
+    last = [known.get(step.name) for step in todo]
+    seconds = sum(result.seconds for result in last if result)
+    never = sum(result is None for result in last)
+    told = []
+    if never < len(last):
+        told.append(f"they took {seconds / 60:,.0f} minutes last time")
+    if never:
+        told.append(f"{never} were never run here")
+    return ", ".join(told)
+
+
 def table(chosen: Iterable[Step], known: Mapping[str, Result]) -> Table:
     """Every step with its last result."""
     shown = Table(box=None)
@@ -150,6 +163,8 @@ def main() -> int:
     todo = chosen if asked.again else results.todo(chosen)
     about = f"{len(todo)} of {len(chosen)} steps to run at {results.commit}"
     console.print(f"{about}; what they print is in {results.folder}", highlight=False)
+    if todo:
+        console.print(expected(todo, results.last()), highlight=False)
     try:
         failed = [r for r in [results.run(step, console) for step in todo] if r.exit_code]
     except KeyboardInterrupt:

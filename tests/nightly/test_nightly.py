@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from nightly import HERE, ROOT, Result, Results, Step, main, steps
+from nightly import HERE, ROOT, Result, Results, Step, expected, main, steps
 from rich.console import Console
 
 from groupcheck.model.variants import load, names
@@ -58,6 +58,14 @@ def test_every_step_of_a_checkout_with_changes_runs_again(tmp_path: Path) -> Non
     _ran(tmp_path, "c1-dirty", "good")
     again, _ = _ran(tmp_path, "c1-dirty", "good")
     assert [r.name for r in again] == ["good"]
+
+
+def test_the_time_that_steps_took_is_told_before_they_run():
+    known = {"good": Result("good", "c1", 0, 600.0), "bad": Result("bad", "c1", 3, 60.0)}
+    new = Step("new", ("true",))
+    assert expected([GOOD, new], known) == "they took 10 minutes last time, 1 were never run here"
+    assert expected([GOOD], known) == "they took 10 minutes last time"
+    assert expected([new, new], known) == "2 were never run here"
 
 
 def test_a_word_that_no_step_has_is_an_error(

@@ -223,12 +223,19 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path, capsys):
     folder = tmp_path / "results"
     folder.mkdir()
     (folder / "sweep.html").hardlink_to(log)
+    own = tmp_path / "own.py"
+    own.symlink_to(log)
     asked = [
         ["replay", log, "--html", log],
         ["replay", "nothing", log, "--html", link],
+        ["replay", "nothing", "--knowledge", log, "--markdown", link],
         ["assign", link, "--html", log],
         ["assign", link, "--junit", log],
         ["sweep", log, "--junit", link],
+        ["sweep", "nothing", "--specs", own, "--junit", link],
+        ["check", f"{own}:spec", "--pytest", link],
+        ["check", "twophase", "--invariant", "a", "--invariant", f"{own}:b", "--pytest", log],
+        ["explain", "twophase", "gc1-0", "--mutation", f"{own}:rule", "--html", log],
     ]
     for command in [*asked, ["sweep", log, "--out", folder]]:
         assert "is also an input and would be overwritten" in complaint(capsys, *command)

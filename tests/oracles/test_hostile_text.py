@@ -5,7 +5,9 @@ them.
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import unicodedata
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from groupcheck.oracles.show.pages import render
 
 ROOT = Path(__file__).parent.parent.parent
 LOG = ROOT / "tests" / "data" / "replay" / "kafka41-console-group-scale.log"
+REQUESTS = ROOT / "traces" / "samples" / "zombie.requests.log.gz"
 BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c"
 SEPARATORS = "\u2028\u2029\x85"
 STEERING = "\x1b[31m\x9b\x7f\x07"
@@ -44,6 +47,15 @@ def log(tmp_path: Path) -> Path:
     path = tmp_path / f"{IN_A_LOG.replace('/', '')}.log"
     text = LOG.read_text().replace("my-consumer-group", f"g{IN_A_LOG}")
     path.write_text(text.replace("console-consumer", f"m{IN_A_LOG}"))
+    return path
+
+
+@pytest.fixture
+def requests(tmp_path: Path) -> Path:
+    """A broker's request log, whose JSON can say what no text file holds: half a character."""
+    path, name = tmp_path / "requests.log", json.dumps(f"{HOSTILE}<b>$x^$\ud800")[1:-1]
+    with gzip.open(REQUESTS, "rt") as log:
+        path.write_text(re.sub(r'("(?:groupId|clientId)":"\w+)', lambda m: m[1] + name, log.read()))
     return path
 
 
@@ -103,6 +115,30 @@ def test_a_folder_with_a_hostile_name_is_told_in_plain_text(
     out = tmp_path / f"a{IN_A_LOG}\n"
     told = said(capsys, "generate", "--out", out, "--size", "1K", "--groups", "1", "--runs", "1")
     assert "\\u202e" in told and steering(told) == set() and told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "--json",
+        "--html FILE",
+        "--markdown FILE",
+        "--pytest FILE",
+        "--what-if static --replications 1",
+        "--what-if static --replications 1 --json",
+        "--what-if static --replications 1 --html FILE",
+    ],
+)
+def test_half_characters_and_ends_of_lines_in_requests_are_told_in_plain_text(
+    requests: Path, options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    out = tmp_path / "out"
+    told = said(capsys, "replay", requests, *options.replace("FILE", str(out)).split())
+    told += out.read_text("utf-8") if out.exists() else ""
+    assert "\\ud800" in told and "\\u202e" in told and "bug in groupcheck" not in told
+    assert out.exists() == ("FILE" in options)
+    assert steering(told) == set()
 
 
 def test_no_page_shows_a_hostile_name_as_it_is(

@@ -153,7 +153,7 @@ def test_a_field_too_many_is_refused_and_so_is_each_field_that_is_missing(one: D
     assert one.name in ("list", "event") or set(top["properties"]) - missing - by_side <= {
         "distribution", "answers_judged", "facts", "asked", "findings", "coverage",
         "situations", "conformed", "scopes", "group_steps", "random_walks", "progress", "killed_by",
-        "goal_paths",
+        "goal_paths", "build",
     }  # fmt: skip
 
 

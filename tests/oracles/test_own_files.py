@@ -13,8 +13,9 @@ from groupcheck.model.variants import registry
 from groupcheck.oracles import cli
 from groupcheck.oracles.explain import own
 
-TWO_PHASES = "tests/examples/two_phase_commit.py:two_phase_commit"
-RING = "tests/examples/ring_election.py:ring_election"
+EXAMPLES = Path(__file__).parents[1] / "examples"
+TWO_PHASES = f"{EXAMPLES / 'two_phase_commit.py'}:two_phase_commit"
+RING = f"{EXAMPLES / 'ring_election.py'}:ring_election"
 MINE = '''
 import neighbour
 from attrs import frozen
@@ -230,7 +231,7 @@ def test_mistakes_are_told_in_one_line(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("wrong_rule", "rule divide(n=0): raised ZeroDivisionError: integer division"),
+        ("wrong_rule", "rule divide(n=0): raised ZeroDivisionError: "),
         ("wrong_promise", "progress promise far(n=0): raised ZeroDivisionError"),
     ],
 )
@@ -335,8 +336,7 @@ def test_a_search_is_bounded_from_the_command_line(mine, capsys: pytest.CaptureF
 
 def test_random_walks_from_the_command_line(mine, capsys: pytest.CaptureFixture[str]):
     walks = ["--random-walks", "3", "--walk-length", "9", "--seed", "5"]
-    two_phases = str(Path(__file__).parents[2] / TWO_PHASES)
-    assert cli.run(["check", two_phases, "--set", "managers=3", *walks, "--json"]) == 3
+    assert cli.run(["check", TWO_PHASES, "--set", "managers=3", *walks, "--json"]) == 3
     told = json.loads(capsys.readouterr().out)
     assert told["random_walks"] == {"number": 3, "length": 9, "seed": 5}
     assert (told["engine"], told["verdict"], told["transitions"]) == ("walks", "unknown", 23)
@@ -349,7 +349,7 @@ def test_random_walks_from_the_command_line(mine, capsys: pytest.CaptureFixture[
         [*walks, "--workers", "2"],
         [*walks, "--engine", "reference"],
     ):
-        assert cli.run(["check", two_phases, "--set", "managers=2", *wrong]) == 2
+        assert cli.run(["check", TWO_PHASES, "--set", "managers=2", *wrong]) == 2
         assert "random-walks" in capsys.readouterr().err
 
 

@@ -21,7 +21,7 @@ import pytest
 from attrs import evolve
 from two_phase_commit import decide, prepare, two_phase_commit
 
-from groupcheck.model.engine import but, rule
+from groupcheck.model.engine import but, eventually, rule, weak
 
 
 @rule("commit", "abort")
@@ -36,6 +36,16 @@ BROKEN = two_phase_commit(2).replaced(evolve(hasty, name="decide"))
 
 def test_holds(groupcheck):
     assert groupcheck.check(two_phase_commit(3), engine="reference").verdict.states == 288
+
+
+@eventually
+def ends(manager):
+    return manager.phase in ("committed", "aborted")
+
+
+def test_progress_is_left_aside(groupcheck):
+    live = evolve(two_phase_commit(2), fair=[weak(decide)], progress=[ends])
+    groupcheck.check(live, engine="reference")
 
 
 def test_violated(groupcheck):
@@ -91,7 +101,9 @@ def run_pytest(directory: Path, *arguments: str) -> str:
 def test_a_suite_passes_where_the_promises_hold_and_fails_with_the_story_where_not(tmp_path):
     (tmp_path / "test_own.py").write_text(SUITE)
     shown = run_pytest(tmp_path, "--groupcheck-html", str(tmp_path / "pictures"))
-    assert "2 failed, 4 passed" in shown
+    assert "2 failed, 5 passed" in shown
+    left_aside = "progress: not judged (--progress): test_own.py::test_progress_is_left_aside\n"
+    assert left_aside in shown and shown.count("not judged") == 1
     assert "FAILED test_own.py::test_violated" in shown
     assert "FAILED test_own.py::test_unknown -" in shown
     assert "test_violated - AssertionError: violated  two-phase commit  consistent" in shown

@@ -56,6 +56,13 @@ def test_another_model_fails_it(
         last(Checker("here", None))
 
 
+@pytest.mark.parametrize("other", ["--html page.html", "--markdown page.md", "--json"])
+def test_no_other_output_is_promised_beside_it(other: str, capsys: pytest.CaptureFixture[str]):
+    log = str(DATA / LOGS["a new coordinator"])
+    assert cli.run(["replay", log, "--pytest", "-", *other.split()]) == 2
+    assert f"{other.split()[0]}: cannot be combined with --pytest" in capsys.readouterr().err
+
+
 def test_pytest_runs_it_with_the_fixture(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -1,13 +1,18 @@
-"""What the program is connected to may be closed, full, or not know every character: that never
-costs the exit code.
+"""What the program is connected to may be closed, full, or not know every character: no answer that
+cannot be written is a verdict, and nothing else costs the exit code.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import resource
+import select
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 SCALE = Path(__file__).parent.parent / "data" / "replay" / "kafka41-console-group-scale.log"
 PROGRAM = (sys.executable, "-m", "groupcheck")
@@ -44,8 +49,10 @@ def test_a_reader_that_goes_away_leaves_no_verdict_of_violated():
     assert ended.stderr == b""
 
 
-def test_a_closed_output_keeps_the_exit_code():
-    assert shell(">&-").returncode == 0
+def test_an_answer_for_a_closed_output_is_no_verdict():
+    ended = shell(">&-")
+    assert ended.returncode == 3 and "the answer cannot be written" in ended.stderr
+    assert shell(">&- 2>&- <&-").returncode == 3  # pipes do not take their numbers
     ended = shell("2>&-")
     assert ended.returncode == 0 and ended.stdout.startswith("calm")
 
@@ -60,6 +67,65 @@ def test_a_full_disk_is_one_line_and_no_verdict():
         and ended.stderr.count("\n") == 1
         and "bug in groupcheck" not in ended.stderr
     )
+
+
+def limited(most: int, file: Path, *arguments: object, **environment: str) -> tuple[int, str]:
+    """The exit code and stderr of a program whose output goes to a file that takes no more than
+    `most` bytes, as on a disk that is nearly full.
+    """
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    with file.open("wb") as out:
+        ended = subprocess.run(
+            [*PROGRAM, *map(str, arguments)],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env={**os.environ, **environment},
+            timeout=60,
+            check=False,
+            preexec_fn=limit,
+        )
+    return ended.returncode, ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "unbuffered"),
+    [
+        ("list variants --json", "1"),
+        ("list variants --json", ""),
+        ("check classic --mutation leader_forgotten --json", "1"),
+        ("simulate --members 2 --json", "1"),
+        ("--help", "1"),
+    ],
+)
+def test_an_answer_that_is_cut_is_no_verdict(tmp_path: Path, command: str, unbuffered: str):
+    file = tmp_path / "answer"
+    code, said = limited(1000, file, *command.split(), PYTHONUNBUFFERED=unbuffered)
+    assert (code, file.stat().st_size) == (3, 1000)
+    wrong = "error: the answer cannot be written to standard output: File too large\n"
+    assert said == f"groupcheck: {wrong}"
+
+
+def test_a_script_for_the_shell_that_is_cut_is_told_too(tmp_path: Path):
+    code, said = limited(100, tmp_path / "script", _GROUPCHECK_COMPLETE="bash_source")
+    assert code == 3 and "cannot be written to standard output" in said
+
+
+def test_a_reader_that_is_slow_gets_all_of_an_output_that_does_not_block():
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    command = [*PROGRAM, "list", "causes", "--json"]
+    with subprocess.Popen(command, stdout=writing, stderr=subprocess.PIPE) as program:
+        os.close(writing)
+        select.select([reading], [], [], 60)
+        with os.fdopen(reading, "rb") as pipe:
+            told = pipe.read()
+        assert program.wait(60) == 0
+    assert len(told) > 1 << 16  # more than a pipe takes
+    assert json.loads(told)
 
 
 def exit_code(*arguments: object, stdout: int = subprocess.DEVNULL, stderr: int) -> int:

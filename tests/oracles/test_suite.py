@@ -26,6 +26,7 @@ from groupcheck.oracles.show.suite import (
 DATA = Path(__file__).parents[1] / "data"
 HOSTILE = "a\x00b\x1b[31m\x07\ufffe\ud800\u202e\x85]]><&\"'\n\r::%,"
 BUG = ("--mutation", "size_cap_off_by_one", "--engine", "reference")
+NOT_JUDGED = "progress: not judged (--progress)"
 SMALL = ("--members", "1", "--generations", "1", "--engine", "reference")
 
 
@@ -58,8 +59,21 @@ def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_each_invariant_of_a_check_that_holds_is_a_case_that_passes(cases, capsys):
     code, found = cases("check", "classic", *SMALL, "--json")
-    assert code == 0 and {became for became, _, _ in found.values()} == {"passed"}
-    assert list(found) == json.loads(capsys.readouterr().out)["invariants"]
+    told = json.loads(capsys.readouterr().out)
+    assert code == 0 and [*found] == [*told["invariants"], *told["progress_not_judged"]]
+    assert {found[name][0] for name in told["invariants"]} == {"passed"}
+    left_aside = {found[name] for name in told["progress_not_judged"]}
+    assert left_aside == {("skipped", NOT_JUDGED, "")}
+
+
+def test_each_promise_about_progress_that_was_judged_is_a_case_too(cases):
+    code, found = cases("check", "classic", "--mutation", "no_sync_deadline", "--progress")
+    assert code == 1 and Counter(became for became, _, _ in found.values()) == {
+        "failure": 5, "passed": 3,
+    }  # fmt: skip
+    limits = ("--members", "1", "--max-states", "5", "--engine", "reference")
+    code, found = cases("check", "classic", *limits, "--progress")
+    assert code == 3 and {became for became, _, _ in found.values()} == {"error"}
 
 
 def test_a_broken_invariant_is_a_failure_with_prose_and_key_and_the_others_are_not_judged(
@@ -74,21 +88,25 @@ def test_a_broken_invariant_is_a_failure_with_prose_and_key_and_the_others_are_n
         "The group has 2 members, but group.max.size is 1.",
     )
     assert told["prose"] in text and text.endswith(f"key: {told['key']}")
-    assert set(found.values()) == {("skipped", "the search ended when size_cap broke", "")}
+    assert set(found.values()) == {
+        ("skipped", "the search ended when size_cap broke", ""),
+        ("skipped", NOT_JUDGED, ""),
+    }
 
 
 def test_a_search_that_gave_up_is_an_error_for_each_invariant_with_the_reason(cases):
     code, found = cases("check", "classic", *SMALL, "--max-states", "5")
     assert code == 3
-    ((became, why, _),) = set(found.values())
+    (became, why, _), left_aside = dict.fromkeys(found.values())
     assert became == "error" and why.startswith("unknown: stopped at the limit of 5 states")
+    assert left_aside == ("skipped", NOT_JUDGED, "")
 
 
 def test_a_fault_that_never_happened_is_an_error_beside_invariants_that_hold(cases):
     code, found = cases("check", "classic", *SMALL, "--goal", "zombie_owner")
     became, why, _ = found.pop("what was asked for happens")
     assert (code, became) == (3, "error") and "zombie_owner" in why
-    assert {became for became, _, _ in found.values()} == {"passed"}
+    assert {became for became, _, _ in found.values()} == {"passed", "skipped"}
 
 
 def test_each_promise_of_an_assignment_is_a_case(cases):
@@ -128,6 +146,8 @@ def test_each_cell_of_a_sweep_is_a_case(cases, tmp_path):
     stopped = f"{grid}limits = {{max_states = 5}}\n".replace("generations = 1", "generations = 2")
     (tmp_path / "sweep.toml").write_text(grid + bug + stopped)
     code, found = cases("sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out"))
+    left_aside = found.pop("promises about progress")
+    assert left_aside[:2] == ("skipped", "progress: not judged in 5 cells (progress = true)")
     became = [kind for kind, _, _ in found.values()]
     assert (code, became) == (1, ["passed", "passed", "failure", "error", "error"])
     bug_case = found["3 classic, with size_cap_off_by_one"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.oracles import cli
+from groupcheck.oracles.show.text import console
 
 DATA = Path(__file__).parents[1] / "data"
 SWEEP = '[[grid]]\nvariant = "classic"\nmembers = 1\ngenerations = 1\n'
@@ -17,8 +18,11 @@ COMMANDS = {
     "list": ["list", "mutations"],
     "sweep": ["sweep", "{0}/sweep.toml", "--out", "{0}/out"],
     "replay": ["replay", "sample:console-group"],
+    "simulate": ["simulate", "--compare", "classic,cooperative,async_server", "--members", "2"],
+    "curve": ["curve", "initial-delay", "--members", "2", "--at", "0", "--replications", "2"],
     "assign": ["assign", str(DATA / "assign/sticky.json")],
 }
+STYLED = [name for name in COMMANDS if name not in ("simulate", "curve")]
 COLOURED = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
 
 
@@ -32,19 +36,19 @@ def printed(
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", STYLED)
 def test_force_color_asks_for_colours_where_there_is_no_terminal(
     command, tmp_path, capsys, monkeypatch
 ):
     assert "\x1b[" in printed(command, tmp_path, capsys, monkeypatch, FORCE_COLOR="1")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", STYLED)
 def test_without_it_there_are_none(command, tmp_path, capsys, monkeypatch):
     assert "\x1b" not in printed(command, tmp_path, capsys, monkeypatch)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", STYLED)
 def test_no_color_forbids_colours_on_a_terminal_too(command, tmp_path, capsys, monkeypatch):
     shown = printed(command, tmp_path, capsys, monkeypatch, FORCE_COLOR="1", NO_COLOR="1")
     assert not COLOURED.search(shown)
@@ -54,6 +58,23 @@ def test_no_color_forbids_colours_on_a_terminal_too(command, tmp_path, capsys, m
 def test_columns_say_how_wide_the_output_is(command, tmp_path, capsys, monkeypatch):
     shown = printed(command, tmp_path, capsys, monkeypatch, COLUMNS="60")
     assert max(map(len, shown.splitlines())) <= 60
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"),
+    [("0", 100), ("", 100), ("-3", 100), ("²", 100), ("٣٠", 100), ("1", 20), ("9" * 20, 1000)],
+)
+def test_what_is_no_width_gives_the_usual_one_and_an_odd_one_the_nearest(
+    columns, width, tmp_path, capsys, monkeypatch
+):
+    shown = printed("list", tmp_path, capsys, monkeypatch, COLUMNS=columns, LINES=columns)
+    assert shown.startswith("aborted_")
+    assert [console(stderr=stderr).width for stderr in (False, True)] == [width, width]
+
+
+@pytest.mark.parametrize("command", ["simulate", "curve"])
+def test_no_figure_is_cut_on_a_narrow_screen(command, tmp_path, capsys, monkeypatch):
+    assert "…" not in printed(command, tmp_path, capsys, monkeypatch, COLUMNS="30")
 
 
 def test_a_sweep_is_stacked_on_a_narrow_screen(tmp_path, capsys, monkeypatch):

@@ -15,6 +15,7 @@ from groupcheck.model.engine.fast.predicates import Predicates
 from groupcheck.model.engine.fast.written import Found, Writer, look_loop
 from groupcheck.model.engine.functions import truth
 from groupcheck.model.engine.promises import Predicate
+from groupcheck.model.engine.step import State
 
 AT_ONCE = 1 << 12  # states whose values are held at the same time
 
@@ -30,7 +31,7 @@ class Aside:
         self.packed, self.log, self.key_to = packed, log, key_to
         # All states before this place have been looked at.
         self.looked = 0
-        self._found = Found([], set(), {})
+        self._found = Found([], {}, {})
         self._look: Callable[..., None] | None = None
 
     def take(self, taken: Sequence[Predicate]) -> None:
@@ -77,6 +78,9 @@ class Aside:
         before: Sequence[Any],
         after: Sequence[Any],
     ) -> None:
+        """No steps are taken here."""
+
+    def meet(self, i: Instance, before: State, known: State, after: State) -> None:
         """No steps are taken here."""
 
     def _explain(self, error: BaseException) -> None:

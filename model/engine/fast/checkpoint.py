@@ -27,6 +27,7 @@ from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.layout import width_of
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.store import Words, joined
+from groupcheck.model.engine.functions import AnswerError
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
 
@@ -40,6 +41,7 @@ MISFITS = (
     AssertionError,
     OverflowError,
     RuleError,
+    AnswerError,
 )  # raised while a model that does not fit is restored
 
 T = TypeVar("T")

@@ -15,12 +15,14 @@ from typing import Any, NoReturn
 from groupcheck.model.engine.binding import Instance
 from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.fast.predicates import Predicates
-from groupcheck.model.engine.fast.rows import WATCHED, Rows
+from groupcheck.model.engine.fast.rows import WATCHED, Rows, not_again
 from groupcheck.model.engine.fast.tables import Tables
 from groupcheck.model.engine.fast.written import Found, Writer, search_loop
-from groupcheck.model.engine.functions import outcomes, truth
+from groupcheck.model.engine.functions import brief, outcomes, truth
+from groupcheck.model.engine.pools import Taken
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.sameness import never_equal, unlike
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.verdict import DEADLOCK
 
@@ -41,8 +43,7 @@ class Watched:
         first, again = ([*outcomes(self.rule.call(*args))] for _ in range(2))
         if first != again:
             given = dict(zip(self.rule.named, args[len(self.rule.takes) :]))
-            problem = "gave other outcomes when called again with the same values"
-            raise RuleError(self.rule.name, f"{problem}: it is not deterministic", given)
+            raise RuleError(self.rule.name, not_again(first), given)
         return first
 
 
@@ -65,7 +66,8 @@ class Direct:
         self.predicates, self.findings, self.levels = predicates, predicates.findings, levels
         # How many states come from tables.
         self.begun = len(states)
-        self.found = Found(list(states), set(states), dict.fromkeys(tables.labels, 0))
+        known = dict(zip(states, states))
+        self.found = Found(list(states), known, dict.fromkeys(tables.labels, 0))
         # What to call for each rule.
         self._calls: dict[str, Callable[..., Any]] = {}
         for rule in self.see.spec.rules:
@@ -102,6 +104,7 @@ class Direct:
             self._explain(f.at, error)
         self.rows.calls += f.calls
         f.calls = 0
+        self._must_end()
         self._look_at_whole_states(new)
         self._rest()
         if self.findings.news:
@@ -125,6 +128,31 @@ class Direct:
             sides = self.see.sides(p, at, before, after)
             if not self.see.promise_holds(p, i, name, before, sides):
                 self.findings.broken_step(p.name, place)
+
+    def meet(self, i: Instance, before: State, known: State, after: State) -> None:
+        """Raises `RuleError` if a state that a rule led to equals a known one, and is not the
+        same.
+        """
+        for (slot, _), there, here in zip(self.see.places, known, after):
+            if problem := unlike(there, here):
+                called = i.called([before[k] for k in i.where])
+                what = f"yielded {brief(here)} for {slot}, which {problem}"
+                raise RuleError(i.rule.name, what, called)
+
+    def _must_end(self) -> None:
+        """Raises `RuleError` for values that do not equal themselves. A look at one state now and
+        then is enough: where there are such values, nearly all states have some in the end.
+        """
+
+        def is_odd(place: int) -> bool:
+            return any(map(never_equal, self.states[place]))
+
+        last = len(self.states) - 1
+        if is_odd(last):
+            way = self.way_to(last)
+            first = next(k for k, place in enumerate(way) if is_odd(place))
+            self.see.taken = Taken(self.see.spec.slots)
+            self._explain(way[first - 1], ValueError("a value that does not equal itself"))
 
     def _rest(self) -> None:
         """Looks for a deadlock among states without successors."""

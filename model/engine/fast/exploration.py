@@ -20,7 +20,7 @@ from groupcheck.model.engine.fast.rows import Rows
 from groupcheck.model.engine.fast.shape import Known, asking, guarded_by, shape_of
 from groupcheck.model.engine.fast.store import Words, address
 from groupcheck.model.engine.fast.tables import tables_of
-from groupcheck.model.engine.pools import Pool
+from groupcheck.model.engine.pools import Pool, Taken
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, AsymmetryError, Orbits, Symmetry
@@ -34,11 +34,15 @@ Work = list[tuple[int, list[tuple[int, ...]], list[int]]]
 
 
 WHY = {
-    r.TWO_AT_ONCE: "urgent rule {rule} is possible at two indexes at once",
-    r.DIRECTED_AT_REST: "a state at rest names an index",
-    r.IN_A_WALK: "urgent rule {rule} fires while a walk goes on",
-    r.ORDER_SHOWS: "the walk of {rule} comes to another end if it visits indexes in another order",
-    r.TOO_MANY_ENDS: "the walk of {rule} has too many ends to compare",
+    r.TWO_AT_ONCE: "urgent rule {rule} is possible at two indexes at once (guard it by a single"
+    " slot that says whose turn it is)",
+    r.DIRECTED_AT_REST: "a state at rest names an index (let the walk that it directs go to its"
+    " end in the same step)",
+    r.IN_A_WALK: "urgent rule {rule} fires while a walk goes on (let it wait for the walk's end)",
+    r.ORDER_SHOWS: "the walk of {rule} comes to another end if it visits indexes in another order"
+    " (let no visit depend on those before it)",
+    r.TOO_MANY_ENDS: "the walk of {rule} has too many ends to compare (let visits have fewer"
+    " outcomes)",
 }
 
 
@@ -121,7 +125,10 @@ class Exploration(Loop):
     def _starts(self) -> list[list[int]]:
         """Numbers of the values of the different initial states at rest."""
         known: dict[tuple[int, ...], None] = {}
-        for chain, _, rest in self.see.starts():
+        self.see.taken = Taken(self.spec.slots, self.see.places, self.see.declared())
+        starts = self.see.starts()
+        self.see.taken = None  # from now on `pools` hold what was taken
+        for chain, _, rest in starts:
             for f in chain:
                 self.extra[f.name] += 1
             known.setdefault(self._numbers(rest))

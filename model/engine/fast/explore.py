@@ -48,6 +48,7 @@ from groupcheck.model.engine.reference import (
 )
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import (
+    FEW,
     NO_SYMMETRY,
     ON_PROGRESS,
     AsymmetryError,
@@ -355,12 +356,10 @@ def _symmetry(spec: Spec, asked: bool | None, each_state: bool, liveness: bool) 
     """The symmetry to search with. `each_state`: each state is looked at by itself."""
     found = NO_SYMMETRY if asked is False else symmetry_of(spec)
     if found.groups and asked is None and found.permutations < WORTH:
-        return Symmetry((), ("not worth while for orbits of two states",))
-    if found.groups and liveness:
-        return ON_PROGRESS
+        return Symmetry((), (FEW,))
     if found.groups and each_state:
-        return Symmetry((), ("each state is looked at by itself",))
-    return found
+        return Symmetry((), ("each state is looked at by itself (leave out --conformed)",))
+    return ON_PROGRESS if found.groups and liveness else found
 
 
 def _explored(
@@ -436,7 +435,7 @@ def verdict_of(run: Run) -> Verdict:
     violations = []
     for name, at, place, kind in s.findings.in_order():
         try:
-            path = path_of(s.see, name, s.path_to(place, s.witness(name, place)), kind)
+            path = path_of(s.see, name, s.path_to(place, s.witness(name, place, kind)), kind)
         except MemoryError:
             run.reason += f"; {name} is violated in level {at}, but no memory was left for the path"
         else:

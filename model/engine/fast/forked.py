@@ -23,6 +23,7 @@ import numpy as np
 from attrs import define, frozen
 
 from groupcheck.model.engine.fast.exploration import Exploration, Work
+from groupcheck.model.engine.functions import AnswerError
 from groupcheck.model.engine.pools import Pool
 
 WORTH = 0.04  # seconds of work below which a fork costs more than it saves
@@ -104,11 +105,9 @@ def evaluate(search: Exploration, work: Work, forks: Forks, tape: list[int]) -> 
         forks.timed(search, mine, tape)
         for share, (_, pipe) in zip(others, children):
             answer = _read(pipe)
-            if answer is None:
-                forks.failed = True
+            forks.failed = forks.failed or answer is None
+            if answer is None or not _merge(search, answer, bases, tape):
                 search.evaluate(share, tape)
-            else:
-                _merge(search, answer, bases, tape)
     finally:
         forks.children = 0
         for pid, pipe in children:
@@ -207,12 +206,17 @@ def _read(pipe: int) -> _Share | None:
     return answer if isinstance(answer, _Share) else None
 
 
-def _merge(search: Exploration, answer: _Share, bases: dict[int, int], tape: list[int]) -> None:
-    """Numbers a child's new values anew, and takes over its rows."""
+def _merge(search: Exploration, answer: _Share, bases: dict[int, int], tape: list[int]) -> bool:
+    """Numbers a child's new values anew, and takes over its rows. Not if one of them equals a value
+    that others have met since the fork, and is not the same.
+    """
     renumbered: dict[int, list[int]] = {}
     for (pool, entry), value in zip(_entries(search, answer.origins), answer.values, strict=True):
         known = len(pool.values)
-        now = pool.number(value)
+        try:
+            now = pool.number(value)
+        except AnswerError:
+            return False
         renumbered.setdefault(search.pools.index(pool), []).append(now)
         if now == known:
             search.rows.origins.extend(entry)
@@ -225,6 +229,7 @@ def _merge(search: Exploration, answer: _Share, bases: dict[int, int], tape: lis
         search.findings.wrong.setdefault(name, witness)
     for table, most in answer.most.items():
         search.packed.most[table] = max(search.packed.most[table], most)
+    return True
 
 
 def _side_by_side(entries: list[tuple[tuple[int, ...], Sequence[int]]]) -> tuple[Any, Any, Any]:

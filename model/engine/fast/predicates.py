@@ -21,6 +21,7 @@ from groupcheck.model.engine.fast.tables import (
     ViewInstance,
     group_of,
 )
+from groupcheck.model.engine.functions import AnswerError
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.step import Semantics, State
@@ -188,6 +189,9 @@ class Predicates:
     def _numbered(self, number: int, view: Predicate, value: Any) -> int:
         try:
             return self.view_pools[number - self.tables.urgent].number(value)
+        except AnswerError as error:
+            what = f"gave a {type(value).__name__}, which {error}"
+            raise RuleError(view.name, what, {}, kind="view") from None
         except Exception as error:
             what = (
                 f"gave a {type(value).__name__} that raises {type(error).__name__} when it is"

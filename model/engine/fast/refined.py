@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from attrs import define, field
 
+from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.bulk import Numbers, different
 from groupcheck.model.engine.fast.exploration import Exploration
 from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.fast.tables import reads_of
+from groupcheck.model.engine.functions import AnswerError
+from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.refinement import Refined
 from groupcheck.model.engine.step import State
 
@@ -26,7 +29,7 @@ class Part:
     # The places that it reads.
     read: list[int]
     known: dict[tuple[int, ...], int] = field(factory=dict)
-    values: dict[Any, int] = field(factory=dict)
+    values: Pool = field(factory=lambda: Pool(""))
 
 
 class Seen:
@@ -73,7 +76,11 @@ class Seen:
             key = tuple(some[:, k].tolist())
             if key not in part.known:
                 value = self.search.see.evaluate(part.predicate, part.binding, self._state(ids, k))
-                part.known[key] = part.values.setdefault(value, len(part.values))
+                try:
+                    part.known[key] = part.values.number(value)
+                except AnswerError as error:
+                    problem = f"gave a {type(value).__name__}, which {error}"
+                    raise RuleError(part.predicate.name, problem, {}, kind="view") from None
             found.append(part.known[key])
         return np.array(found, np.int64)[which]
 

@@ -14,16 +14,24 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from groupcheck.model.engine.binding import Instance
+from groupcheck.model.engine.binding import Instance, call_key
 from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.fast.callers import Caller, Checks, Listener, caller
 from groupcheck.model.engine.fast.tables import Table, Tables
-from groupcheck.model.engine.functions import outcomes
+from groupcheck.model.engine.functions import AnswerError, brief, outcomes
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.sameness import unending
 from groupcheck.model.engine.step import MOST_OUTCOMES, Semantics, too_many
 
 WATCHED = 64  # calls of each rule that are checked for determinism and for changed input
+
+
+def not_again(outcomes: list[Any]) -> str:
+    """What is wrong with outcomes that are others when the same rule is called again."""
+    if problem := unending(outcomes):
+        return f"yielded a value that {problem}"
+    return "gave other outcomes when called again with the same values: it is not deterministic"
 
 
 class GuardValues:
@@ -129,11 +137,12 @@ class Rows:
         ]
         every = (*tables.see.ordinary, *tables.see.urgent)
         numbers = {(i.rule.name, *i.index): n for n, i in enumerate(every)}
-        sharing = Counter((i.rule.name, *i.given) for i in every)
+        key_of = {(i.rule.name, *i.index): call_key(i, tables.see.checks(i)) for i in every}
+        sharing = Counter(key_of.values())
         self._good: dict[Any, set[tuple[int, ...]]] = {}
         self._watched = {r.name: 0 for r in tables.see.spec.rules}
         # Rows of rules that cannot tell some of their indexes apart, by the numbers of their
-        # arguments; of each by its name and the indexes that it takes.
+        # arguments; of each `call_key`.
         self.shared: dict[tuple[Any, ...], dict[tuple[int, ...], Sequence[int]]] = {}
         self.guards: dict[tuple[Any, ...], GuardValues] = {}
         for member in (m for row in self.members for m in row):
@@ -141,7 +150,7 @@ class Rows:
             i = member.instance
             member.number = numbers[r.name, *i.index]
             member.checks = list(self._checks(member))
-            known_by = (r.name, *i.given)
+            known_by = key_of[r.name, *i.index]
             if sharing[known_by] > 1:
                 member.shared = self.shared.setdefault(known_by, {})
             if r.guard:
@@ -186,9 +195,13 @@ class Rows:
         count = 0
         for member in self.members[table]:
             mine = ids if member.is_plain else tuple([ids[k] for k in member.order])
-            if member.guard is not None and not member.guard.open[mine[member.guard_at]]:
-                continue
-            flat = None if member.shared is None else member.shared.get(mine)
+            raises = False
+            if member.guard is not None:
+                asked = mine[member.guard_at]
+                if not member.guard.open[asked]:
+                    continue
+                raises = asked in member.guard.raised  # at this index, perhaps at no other one
+            flat = None if member.shared is None or raises else member.shared.get(mine)
             if flat is None:
                 flat = self._outcomes(member, mine, place)
                 if member.shared is not None:
@@ -284,6 +297,10 @@ class Rows:
         next_one = len(pool.values)
         try:
             number = pool.number(value)
+        except AnswerError as error:
+            problem = f"yielded {brief(value)} for {member.instance.parameters[position]}, which"
+            called = member.instance.called(args)
+            raise RuleError(r.name, f"{problem} {error}", called) from None
         except Exception as error:  # its hash or its comparison
             self._expect_fit(member, args, outcome)
             raise RuleError(
@@ -325,12 +342,7 @@ class Rows:
             problem = f"yielded a value that raises {type(error).__name__} when it is compared"
             raise RuleError(r.name, problem, shown) from error
         if differs:
-            raise RuleError(
-                r.name,
-                "gave other outcomes when called again with the same values: it is not"
-                " deterministic",
-                shown,
-            )
+            raise RuleError(r.name, not_again(first), shown)
         label_of = dict(zip(r.names, r.labels))
         yielded = [
             (label_of[name], *values) if r.labels else values if len(values) > 1 else values[0]

@@ -16,12 +16,12 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from groupcheck.model.engine.binding import Instance
+from groupcheck.model.engine.binding import Instance, call_key
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.memory import resident_bytes
 from groupcheck.model.engine.fast.tables import Table, tables_of
 from groupcheck.model.engine.paths import path_of, path_through
-from groupcheck.model.engine.pools import Pool
+from groupcheck.model.engine.pools import Taken
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.reference import violation
 from groupcheck.model.engine.spec import Spec
@@ -82,11 +82,18 @@ class Model:
     def __init__(self, spec: Spec) -> None:
         tables = tables_of(spec)
         self.tables, self.see = tables, tables.see
-        by_name = {name: Pool(name) for name in spec.slots}
-        self.pools = [by_name[name] for name, _ in self.see.places]
+        taken = Taken((*spec.slots, *self.see.views), self.see.places, self.see.declared())
+        self.see.taken = taken
+        self.pools = [taken.pools[name] for name, _ in self.see.places]
         rows = [Rows(t, itemgetter(*t.inputs)) for t in tables.rules]
         self.ordinary, self.urgent = rows[: tables.ordinary], rows[tables.ordinary :]
-        self.calls: dict[tuple[Any, ...], list[tuple[str, Numbers, tuple[str, ...]]]] = {}
+        # By the id of each instance: a number that those which share their calls have, too.
+        self.keys: dict[int, int] = {}
+        numbers: dict[Any, int] = {}
+        for i in (*self.see.ordinary, *self.see.urgent):
+            key = call_key(i, self.see.checks(i)), i.guard_given
+            self.keys[id(i)] = numbers.setdefault(key, len(numbers))
+        self.calls: dict[tuple[int, Numbers], list[tuple[str, Numbers, tuple[str, ...]]]] = {}
         self.inside: dict[Numbers, bool] = {}
 
     def numbered(self, state: State) -> Numbers:
@@ -136,7 +143,7 @@ class Model:
 
     def _call(self, i: Instance, ids: Numbers) -> list[tuple[str, Numbers, tuple[str, ...]]]:
         """The outcomes of a rule for these values of its slots."""
-        which = (i.rule.name, i.given, i.guard_given, ids)
+        which = (self.keys[id(i)], ids)
         if which not in self.calls:
             see = self.see
             pools = [self.pools[k] for k in i.where]
@@ -242,7 +249,8 @@ class Walker:
         for name, rest in self.see.broken_at_starts().items():
             self.path = [self.model.numbered(rest)]
             raise WrongError([name], "state")
-        if not any(map(self.model.within, self.starts)):
+        inside = [self.model.within(start) for start in self.starts]  # border states are counted
+        if not any(inside):
             raise self.see.nothing_within()
 
     def walk(self, pulse: Callable[[], None]) -> None:

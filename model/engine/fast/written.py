@@ -1,11 +1,13 @@
 """The loop of a search over values, written as Python source for one spec: what a person would
-write by hand for it. The source holds numbers of places and rules alone, nothing that a spec says.
+write by hand for it. The source holds numbers of places and rules and names of fields, nothing else
+that a spec says.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from typing import Any, Protocol
 
 from attrs import define, field
@@ -15,6 +17,7 @@ from groupcheck.model.engine.fast.predicates import Findings
 from groupcheck.model.engine.fast.tables import Tables
 from groupcheck.model.engine.functions import OddError, gives_outcomes, outcomes, truth
 from groupcheck.model.engine.promises import ALL, SOME, Predicate
+from groupcheck.model.engine.sameness import SURE, surely_same
 from groupcheck.model.engine.step import LONGEST_CHAIN, MOST_OUTCOMES, State
 
 Call = Callable[..., Any]
@@ -24,9 +27,9 @@ Call = Callable[..., Any]
 class Found:
     """What the loop reads and writes."""
 
-    # All states in order of discovery, and the same as a set.
+    # All states in order of discovery, and each by what is equal to it.
     states: list[State]
-    known: set[State]
+    known: dict[State, State]
     # Of each outcome's name how often it fired.
     fired: dict[str, int]
     # Of each state that the loop found the place of one before it.
@@ -51,6 +54,9 @@ class Listener(Protocol):
         self, i: Instance, place: int, name: str, before: Sequence[Any], after: Sequence[Any]
     ) -> None:
         """An outcome of a rule that step invariants concern."""
+
+    def meet(self, i: Instance, before: State, known: State, after: State) -> None:
+        """A rule led to a known state, made of other objects."""
 
 
 class Writer:
@@ -79,6 +85,8 @@ class Writer:
             "levels": levels,
             "note": listener.note,
             "check": listener.check,
+            "meet": listener.meet,
+            "is_": is_,
         }
         self._views: dict[tuple[str, int | None], str] = {}
 
@@ -150,6 +158,22 @@ class Writer:
             self.add(indent, f"check(rule{k}, place, name, ({before}), ({after}))")
         every = range(len(self.see.places))
         return "(" + "".join(f"v{p}, " if p in where else f"s{p}, " for p in every) + ")"
+
+    def met_again(self, rule: str) -> list[str]:
+        """Looks whether a state `t` is the same as `k`, which it equals. Values of plain types are,
+        where a slot keeps to one type.
+        """
+        sample, slots, spots = next(iter(self.given["found"].states)), self.see.spec.slots, []
+        for p, (name, _) in enumerate(self.see.places):
+            if slots[name].kinds or type(sample[p]) not in SURE:
+                spots.append(p)
+        if not spots:
+            return []
+        same = [surely_same(sample[p], f"was{p}", f"now{p}", self.given) for p in spots]
+        return [
+            *(f"was{p}, now{p} = k[{p}], t[{p}]" for p in spots),
+            f"if not ({' and '.join(same)}): meet({rule}, s, k, t)",
+        ]
 
     def _unpack(self, indent: int, name: str, into: Sequence[str]) -> None:
         self.add(
@@ -244,8 +268,8 @@ def search_loop(w: Writer, wanted: Sequence[Predicate], is_goal: Call) -> Call:
     w.add(
         0,
         "def go(first, end, stop):",
-        " states, known, quiet = found.states, found.known, found.quiet",
-        " add, append, parent = known.add, states.append, found.parents.append",
+        " states, quiet, first_of = found.states, found.quiet, found.known.setdefault",
+        " append, parent = states.append, found.parents.append",
         f" {' = '.join(['c', 'moves', *counters])} = 0",
         " place = first - 1",
         " try:",
@@ -267,9 +291,13 @@ def search_loop(w: Writer, wanted: Sequence[Predicate], is_goal: Call) -> Call:
             w.add(inner, f"t = {after}", *["fired[name] += 1"] * bool(one.rule.labels))
         w.add(
             inner,
-            "if t not in known: add(t); append(t); parent(place); moved = True",
-            "elif not moved: moved = t != s",
+            "k = first_of(t, t)",
+            "if k is t: append(t); parent(place); moved = True",
+            "else:",
+            *(f" {line}" for line in w.met_again(f"ruleo{n}")),
+            " if not moved: moved = t != s",
         )
+        w.given[f"ruleo{n}"] = one
     w.add(4, "if not moved: quiet.append(place)")
     w.add(3, "first = place + 1", "found.looks, place = True, new - 1", "for s in states[new:]:")
     w.add(4, "place += 1", f"{w.taken_apart}= s")

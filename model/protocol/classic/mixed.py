@@ -84,6 +84,7 @@ def mixed(spec: Spec) -> Spec:
     return attrs.evolve(spec, initial=[{**given, "seats": kinds} for given in spec.initial])
 
 
+@cache
 def by_kind(static: Rule, dynamic: Rule | None) -> Rule:
     """The rule of a process, which is `static` for a static one and `dynamic` for the others; None:
     it is not theirs.

@@ -26,12 +26,14 @@ Kafka: GroupMetadataManager, AbstractCoordinator.maybeLeaveGroup.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, ClassVar
 
 import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import ScopeError, Spec, but, rule
+from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client_faults, coordinator
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare, reset
 from groupcheck.model.protocol.classic.client_faults import Labelled
@@ -158,7 +160,7 @@ def static_membership(spec: Spec) -> Spec:
         waiting(own(spec, WAITING)),
         rewritten(own(spec, client_faults.close), close, labels=("silent",)),
         rewritten(own(spec, client_faults.poll_timeout), poll_timeout, labels=("silent",)),
-        outcomes_changed(own(spec, client_faults.delay_request), _no_late_leaving),
+        staying(own(spec, client_faults.delay_request)),
     ]
     slots = {**spec.slots, "seats": attrs.evolve(spec.slots["seats"], initial=Seats(static=True))}
     scope = spec.scope
@@ -175,6 +177,12 @@ def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
     if client.id == NO_ID or client.prepare == Prepare.SYNC or (link.queue and link.parked is None):
         return  # the coordinator reads first what was sent before
     yield "silent", Client(), Link(late=link.late), budget.spend("close")
+
+
+@cache
+def staying(usual: Rule) -> Rule:
+    """The rule by which a request is held up; none of a static member is a LeaveGroup."""
+    return outcomes_changed(usual, _no_late_leaving)
 
 
 def _no_late_leaving(

@@ -338,7 +338,7 @@ def answer_of(
         return NoAssignment(NO_ANSWER, f"none within {patience:g} s", own_traceback(hung))
     except UserError:
         raise
-    except Exception as raised:
+    except (Exception, SystemExit) as raised:
         return NoAssignment(type(raised).__name__, str(raised)[:200], own_traceback(raised))
 
 

@@ -18,7 +18,7 @@ from groupcheck.oracles.assignment.against.searches import EXAMPLES, Search, fin
 from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES
 from groupcheck.oracles.assignment.validity import named
 from groupcheck.oracles.explain.unknown import one_of
-from groupcheck.oracles.kafka.versions import NEWEST
+from groupcheck.oracles.kafka.versions import DEFAULT
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.files import written
@@ -128,7 +128,7 @@ def library_of(
     if name == "apache":
         from groupcheck.oracles.assignment.against.libraries import apache
 
-        return apache.library(kafka or NEWEST)
+        return apache.library(kafka or DEFAULT)
     return _installed(name)
 
 

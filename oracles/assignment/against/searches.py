@@ -321,7 +321,7 @@ class Searches:
             """What is wrong, and the traceback if it is an exception."""
             try:
                 return wrong(claim), ""
-            except Exception as raised:  # of somebody's own class
+            except (Exception, SystemExit) as raised:  # of somebody's own class
                 return f"{type(raised).__name__}: {raised}", own_traceback(raised)
 
         most = min(self.how.examples, OF_CLAIMS)

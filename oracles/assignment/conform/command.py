@@ -24,7 +24,7 @@ from groupcheck.oracles.assignment.conform.inputs import MEMBERS
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.kafka.assignors import ASSIGNORS
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.kafka.side_by_side import Diff, side_by_side
 from groupcheck.oracles.printable import as_json as in_json
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.suite import FAILURE, PASSED, Case, Suite, tell
@@ -48,7 +48,7 @@ def run(
     assignors: Sequence[str] = (),
     members: int | None = None,
     seed: int = 0,
-    diff: tuple[str, str] | None = None,
+    diff: Diff | None = None,
     findings: bool = False,
     random: int = RANDOM,
     junit: Path | None = None,
@@ -58,8 +58,11 @@ def run(
     _fit(others, assignors, members)
     most = MEMBERS if members is None else members
     with ExitStack() as open_drivers:
-        new = open_drivers.enter_context(Driver(known(diff[1] if diff else kafka), long_run=True))
-        old = open_drivers.enter_context(Driver(known(diff[0]), long_run=True)) if diff else None
+        old: Driver | None = None
+        if diff:
+            old, new = open_drivers.enter_context(side_by_side(diff, long_run=True))
+        else:
+            new = open_drivers.enter_context(Driver(kafka, long_run=True))
         with reports(progress_line) as progress:
             result = compare(
                 new,
@@ -114,6 +117,7 @@ def view(result: AssignorConformance) -> RenderableType:
         table.add_row(t.assignor, *(f"{n:,}" for n in numbers), rate)
     out: list[RenderableType] = [
         Text.assemble((said, colour), f"  the assignors of {other} and of {real}"),
+        *([Text(f"  {result.build.told()}")] if result.build else []),
         Padding(table, (0, 0, 0, 2)),
     ]
     for t in result.tallies:

@@ -19,6 +19,7 @@ from groupcheck.oracles.assignment.promises import answer as answer_of
 from groupcheck.oracles.assignment.validity import named
 from groupcheck.oracles.kafka.assignors import NotSolved, Problem, solve
 from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.own_build import OwnBuild, build_shown
 from groupcheck.oracles.tallied import Tallied
 
 SCHEMA = "groupcheck.conform-assignors/1"
@@ -104,12 +105,16 @@ class Tally:
         return document
 
 
+@frozen
 class AssignorConformance(Tallied[Tally]):
     """What a run found."""
 
+    # Whose answers stand first, if it is no release.
+    build: OwnBuild | None = None
+
     def document(self) -> dict[str, Any]:
         """All that `--json` prints."""
-        return self.framed(SCHEMA, "assignors")
+        return {**self.framed(SCHEMA, "assignors"), **build_shown(self.build)}
 
 
 def findings_shown(asked: Asked) -> list[dict[str, Any]]:
@@ -214,5 +219,5 @@ def compare(
             tally.bounds.append((bound, tally.inputs - before))
         tally.seconds = time.perf_counter() - began
         tallies.append(tally)
-    sides = (f"Kafka {driver.version}", "groupcheck" if older is None else f"Kafka {older.version}")
-    return AssignorConformance(sides, seed, tuple(tallies))
+    sides = (f"Kafka {driver.title}", "groupcheck" if older is None else f"Kafka {older.title}")
+    return AssignorConformance(sides, seed, tuple(tallies), driver.build)

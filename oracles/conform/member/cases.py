@@ -62,7 +62,7 @@ def _steps(result: MemberConformance) -> Case:
 
 def member_versions_suite(result: MemberVersions) -> Suite:
     """One case for each change between two versions; a single one that passes if there is none."""
-    return changes_suite("conform --side member --diff", result, result.reason, result.seconds)
+    return changes_suite("conform --side member", result, result.reason, result.seconds)
 
 
 def member_table(result: MemberConformance) -> list[dict[str, Any]]:

@@ -28,6 +28,7 @@ from groupcheck.oracles.conform.member.versions_differ import (
     MemberVersions,
     member_versions_differ,
 )
+from groupcheck.oracles.kafka.side_by_side import Diff
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
@@ -56,7 +57,7 @@ def run(
     *,
     kafka: str,
     as_json: bool,
-    diff: tuple[str, str] | None = None,
+    diff: Diff | None = None,
     parquet: Path | None = None,
     junit: Path | None = None,
     **options: Any,
@@ -89,7 +90,7 @@ def run(
 
 def _compare(
     variant: str,
-    versions: tuple[str, str],
+    versions: Diff,
     as_json: bool,
     junit: Path | None,
     given: Mapping[str, Any],
@@ -141,6 +142,7 @@ def changes_view(result: MemberVersions) -> RenderableType:
     title = f"{said}  the member of {result.variant}, Java clients of Kafka {old} and {new}"
     out = [
         Text(f"{title}  {result.reason}".rstrip(), "bold"),
+        *([Text(f"  {result.build.told()}")] if result.build else []),
         Text(
             f"  {executed:,} of {rows:,} rows executed on both in {result.seconds:.1f} s,"
             f" {result.changed:,} differ"

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from attrs import define, field, frozen
 
+from groupcheck.model.engine import OutageError
 from groupcheck.oracles.conform.member.abstractions import excuses
 from groupcheck.oracles.conform.member.changing import Changing, ChangingRow, Place, worlds_of
 from groupcheck.oracles.conform.member.changing import Memory as ChangingMemory
@@ -121,7 +122,7 @@ class Touring(ABC, Generic[S, P, R]):
     findings: dict[Finding, tuple[Row, Seen]] = field(factory=dict)
 
     def run(self) -> None:
-        """Executes the rows level by level."""
+        """Executes the rows level by level, until the JVM fails."""
         todo = self._first()
         while todo and not self.reason:
             self.counts.level += 1
@@ -155,7 +156,7 @@ class Touring(ABC, Generic[S, P, R]):
             self.reason = f"there are more than {self.max_rows:,} rows"
             self._list(todo, None)
             return
-        for done, (row, seen) in enumerate(self._execute(todo), 1):
+        for done, (row, seen) in enumerate(self._executed(todo), 1):
             self.counts.again += row.again
             self.counts.executed += not row.again
             self.counts.commands += len(row.probe.commands)
@@ -178,6 +179,16 @@ class Touring(ABC, Generic[S, P, R]):
     def _execute(self, rows: Sequence[R]) -> Iterator[tuple[R, Seen | Lost]]:
         results = self.driver.run_all(row.probe for row in rows)
         yield from zip(rows, results, strict=True)
+
+    def _executed(self, rows: Sequence[R]) -> Iterator[tuple[R, Seen | Lost]]:
+        done = 0
+        try:
+            for one in self._execute(rows):
+                done += 1
+                yield one
+        except OutageError as error:
+            self.reason = str(error)
+            self._list(rows[done:], None)
 
     def _differs(self, row: R, what: Sequence[str], seen: Seen | Lost) -> None:
         self.counts.differing += 1

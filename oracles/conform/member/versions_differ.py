@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from itertools import islice
+from pathlib import Path
 from typing import Any, Self
 
 from attrs import define, field, fields, frozen
 
+from groupcheck.model.engine import UserError
 from groupcheck.oracles.conform.conformance import DIFF_SCHEMA
 from groupcheck.oracles.conform.member.changing import Changing, ChangingRow, Place
 from groupcheck.oracles.conform.member.commit_styles import StyledRows, StyleRow
@@ -34,10 +35,12 @@ from groupcheck.oracles.conform.member.tour import (
     Tour,
     Touring,
 )
-from groupcheck.oracles.kafka.client import Look, Sent, Thrown
+from groupcheck.oracles.kafka.client import Look, Schedule, Sent, Thrown
+from groupcheck.oracles.kafka.client_commands import Poll
 from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.own_build import OwnBuild, build_shown
 from groupcheck.oracles.kafka.schedule import Lost
-from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.kafka.side_by_side import side_by_side
 from groupcheck.oracles.printable import printable
 
 TOGETHER = 256  # rows that each version executes in turn
@@ -166,6 +169,8 @@ class MemberVersions:
     changed: int
     changes: tuple[Change, ...]
     seconds: float
+    # What is newer, if it is no release.
+    build: OwnBuild | None = None
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -198,14 +203,15 @@ class MemberVersions:
             "schedules": executed,
             "schedules_that_differ": self.changed,
             "changes": [change.shown(self.versions) for change in self.changes],
+            **build_shown(self.build),
             "seconds": round(self.seconds, 3),
         }
 
 
 def member_versions_differ(
     variant: str,
-    old: str,
-    new: str,
+    old: str | None,
+    new: str | Path,
     *,
     generations: int | None = None,
     mutation: str | None = None,
@@ -213,14 +219,17 @@ def member_versions_differ(
     max_rows: int | None = None,
     progress: Callable[[Counts], None] | None = None,
 ) -> MemberVersions:
-    """Executes the rows of the variant's member on two versions of the client and lists what
-    differs. Options as for `conform_member`.
+    """Executes the rows of the variant's member on two versions of the client, or on a release
+    (None: the nearest) and the build in a folder, and lists what differs. Options as for
+    `conform_member`.
     """
     began = time.perf_counter()
     found, tours = Changes(), list[AnyTour]()
-    with ExitStack() as stack:
-        older, newer = (stack.enter_context(Driver(known(version))) for version in (old, new))
-        for rows in every_row(variant, generations, mutation, settings or {}):
+    found_rows = every_row(variant, generations, mutation, settings or {})
+    with side_by_side((old, new)) as (older, newer):
+        for driver in (older, newer):
+            begins(driver)
+        for rows in found_rows:
             left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
             # What the model says does not matter here, but the tour goes on where it agrees.
             tour: VersionTour | ChangingVersionTour | StyledVersionTour
@@ -236,4 +245,17 @@ def member_versions_differ(
                 break
     changes = tuple(found.kinds.values())
     seconds = time.perf_counter() - began
-    return MemberVersions(variant, (old, new), tuple(tours), found.rows, changes, seconds)
+    versions = (older.title, newer.title)
+    return MemberVersions(
+        variant, versions, tuple(tours), found.rows, changes, seconds, newer.build
+    )
+
+
+def begins(driver: Driver) -> None:
+    """Raises `UserError` if the driver cannot make a member that polls: then it does not fit this
+    client, and every row would differ.
+    """
+    result = driver.run(Schedule([Poll()]))
+    if isinstance(result, Lost):
+        why = printable(result.reason.partition("\n")[0])
+        raise UserError(f"the driver cannot make a member of Kafka {driver.title}: {why}")

@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, UserError
+from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import (
     client,
     client_faults,
@@ -20,9 +20,12 @@ from groupcheck.model.protocol.classic import (
     takeover,
     timers,
 )
+from groupcheck.model.protocol.classic.mixed import MixedScope
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.moves import COOPERATIVE
+from groupcheck.oracles.conform.modes import WHOLE
 from groupcheck.oracles.conform.whole.fitting import Fitting
 from groupcheck.oracles.conform.whole.model import Following, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES
@@ -56,12 +59,13 @@ COOPERATIVE_LISTS = (
     (COOPERATIVE, OWN),
 )
 # What each schedule draws anew, as the document says it.
-DRAWN = {
+DRAWN: dict[str, str] = {
     "max_size": f"1 to the number of members in {LIMITED:.0%} of the schedules, else no limit",
     "protocols": f"different lists of assignors in {LISTED:.0%} of the schedules, else the same",
     "timeouts": "session and rebalance timeout of each member",
     "autocommit": "whether the members commit by themselves",
 }
+DRAWN_OF_MIXED = {"static_members": "1 to the number of members: how many are static, the first"}
 TOGETHER = 16  # schedules that are carried out side by side
 REAL = "ConsumerCoordinator and GroupCoordinatorService of Apache Kafka, in one JVM"
 
@@ -71,12 +75,7 @@ APART: Mapping[str, str] = {
     forgetting.close_books.name: "The model forgets what only a spent fault could have read.",
     forgetting.forget.name: "The same, seat by seat.",
 }
-# Variants in which every member has an instance id of its own.
-OF_STATIC = ("static_membership", "cooperative_static")
-# Outcomes of a fail-over in its phases; here it is one step.
-COMMIT_RETRY = f"{client.commit_answer.name}:retry"
-IN_PHASES = (COMMIT_RETRY, f"{client.join_answer.name}:retry", f"{client.sync_answer.name}:fatal")
-ONE_STEP = "A fail-over is one step here; `phases` has the ways to this outcome."
+SWITCHED_OFF = "The setting `{}` has the ways to this outcome, and it is off here."
 AT_ONCE = "A takeover is replicated at once here; the coordinator's rows execute others."
 OF_STATIC_MEMBERS: Mapping[str, str] = {
     **{
@@ -159,7 +158,8 @@ class WholeConformance:
     def document(self) -> dict[str, Any]:
         """All that `--json` prints. `seconds` apart, the same question gives the same document."""
         steps = self.seen.steps + self.seen.differing
-        apart = apart_from(variant_named(self.variant).scope_type)
+        about = variant_named(self.variant)
+        apart, mixed = apart_from(about), issubclass(about.scope_type, MixedScope)
         return {
             "schema": SCHEMA,
             "side": "whole",
@@ -168,14 +168,12 @@ class WholeConformance:
                 "members": self.members,
                 "generations": None,
                 "partitions": PARTITIONS,
-                "faults": [
-                    name for name in variant_named(self.variant).faults if name not in apart
-                ],
+                "faults": [name for name in about.faults if name not in apart],
                 "max_size": None,
                 "two_step": True,
                 "protocols": "",
             },
-            "drawn": dict(DRAWN),
+            "drawn": DRAWN | (DRAWN_OF_MIXED if mixed else {}),
             "kafka": self.kafka,
             "mutation": self.mutation,
             "seed": self.seed,
@@ -205,6 +203,8 @@ def difference_shown(parted: Parted) -> dict[str, Any]:
     begin = f"{parted.setup.members} members, seed {parted.setup.seed}; each {commits}"
     times = ", ".join(f"{session:,}/{ms:,} ms" for session, ms in parted.setup.times)
     lines = [f"{begin}; session and rebalance timeouts {times}"]
+    if parted.setup.static_members is not None:
+        lines.append(f"static members: {parted.setup.static_members}, the first ones")
     if parted.setup.max_size is not None:
         lines.append(f"group.max.size {parted.setup.max_size}")
     if parted.setup.protocols:
@@ -269,9 +269,8 @@ def conform_whole(
         if driver is None:
             own.close()
     differences = tuple({id(p): p for p in causes.values()}.values())
-    followed = scope_of(count, PARTITIONS, True, kind=kind)
-    every = {name for r in spec(followed).rules for name in r.names}
-    expected = every - {*variant_named(variant).unreached} - {*apart_from(kind)}
+    about = variant_named(variant)
+    expected = _outcomes(spec, kind, count) - {*about.unreached} - {*apart_from(about)}
     return WholeConformance(
         variant=variant,
         members=count,
@@ -286,11 +285,25 @@ def conform_whole(
     )
 
 
-def apart_from(kind: type[Scope]) -> dict[str, str]:
+def apart_from(variant: Variant) -> dict[str, str]:
     """Outcomes that no schedule of such a group can show -> why."""
-    if kind.static:  # it is fenced, so that `sync_answer:fatal` is one of them
-        return {**APART, COMMIT_RETRY: ONE_STEP, **OF_STATIC_MEMBERS}
-    return {**APART, **dict.fromkeys(IN_PHASES, ONE_STEP)}
+    found, kind = dict(APART), variant.scope_type
+    for name in sorted(_outcomes(variant.spec, kind)):
+        cover = variant.cover_of(name)
+        for field in variant.switched:
+            if cover is not None and field in cover.fields:
+                found[name] = SWITCHED_OFF.format(field)
+    if kind.static:
+        found |= OF_STATIC_MEMBERS
+    if issubclass(kind, MixedScope):  # dynamic members send LeaveGroup
+        del found[timers.read_next.name]
+    return found
+
+
+def _outcomes(spec: Callable[[Scope], Spec], kind: type[Scope], members: int = MEMBERS) -> set[str]:
+    """The outcomes of all rules that follow a group."""
+    rules = spec(scope_of(members, PARTITIONS, True, kind=kind)).rules
+    return {name for r in rules for name in r.names}
 
 
 def _drawn(
@@ -318,6 +331,7 @@ def _setup(members: int, dice: random.Random, kind: type[Scope]) -> Setup:
             else ""
         ),
         kind=kind,
+        static_members=dice.randint(1, members) if issubclass(kind, MixedScope) else None,
     )
 
 
@@ -328,14 +342,6 @@ def _shortened(driver: Driver, fitting: Fitting, parted: Parted) -> Parted:
 
 def _spec(variant: str, mutation: str | None) -> Callable[[Scope], Spec]:
     """The variant's spec at a scope, perhaps with a known bug."""
-    found = variant_named(variant)
-    if not found.real:
-        raise UserError(f"{variant} cannot be compared with real code: {found.unreal}")
-    if found.scope_type.static and variant not in OF_STATIC:
-        raise UserError(
-            "whole groups with some static members, or with two of one instance, are not followed"
-            f" ({variant})",
-            do=f"choose {' or '.join(OF_STATIC)}, in which each member has an instance id",
-        )
+    found = WHOLE.followed(variant)
     bug = subject(variant, mutation=mutation).mutation
     return found.spec if bug is None else lambda scope: bug.apply(found.spec(scope))

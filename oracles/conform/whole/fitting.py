@@ -62,7 +62,7 @@ class Fitting:
         self._groups: dict[tuple[int, int], GroupForm] = {}
         self._seats: dict[tuple[int, str, str | None, NamesOfOne, Times], SeatForms] = {}
         self._clients: dict[tuple[int, NamesOfOne], MemberForm] = {}
-        self._links: dict[tuple[int, NamesOfOne], LinkForm] = {}
+        self._links: dict[tuple[int, NamesOfOne, bool], LinkForm] = {}
         self._records: dict[Any, RecordLook | None] = {}
 
     def fits(self, guess: Guess, real: Form) -> bool:
@@ -77,7 +77,7 @@ class Fitting:
                 return False
         for i, of_seats, of_client, of_link in self._each:
             names = guess.names[i]
-            if self._link(state[of_link], names) != real.links[i]:
+            if self._link(i, state[of_link], names) != real.links[i]:
                 return False
             if self._client(state[of_client], names) != real.members[i]:
                 return False
@@ -150,7 +150,7 @@ class Fitting:
             group,
             seats,
             tuple(self._client(state[at], guess.names[i]) for i, _, at, _ in self._each),
-            tuple(self._link(state[at], guess.names[i]) for i, _, _, at in self._each),
+            tuple(self._link(i, state[at], guess.names[i]) for i, _, _, at in self._each),
             self._committed(guess),
             (self._logged(guess),),
         )
@@ -185,14 +185,15 @@ class Fitting:
             form = self._clients[number, names] = _client(client, names)
         return form
 
-    def _link(self, number: int, names: NamesOfOne) -> LinkForm:
-        form = self._links.get((number, names))
+    def _link(self, i: int, number: int, names: NamesOfOne) -> LinkForm:
+        static = i < self.model.scope.static_count
+        form = self._links.get((number, names, static))
         if form is None:
             link = self.model.value(self._each[0][3], number)
             form = _link(link, dict(names))
-            if self.model.scope.static:
+            if static:
                 form = form._replace(waits=_waiting(form.waits))
-            self._links[number, names] = form
+            self._links[number, names, static] = form
         return form
 
 

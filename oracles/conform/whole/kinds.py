@@ -13,7 +13,7 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client, client_faults, offsets, timers
 from groupcheck.model.protocol.classic.static import remove_instance
 from groupcheck.oracles.conform.whole.look import WATCHED, MemberLook
-from groupcheck.oracles.conform.whole.real import sync_waits
+from groupcheck.oracles.conform.whole.real import forgets, sync_waits
 
 # A rule of the model, or one of its outcomes.
 May = Rule | tuple[Rule, str]
@@ -112,7 +112,8 @@ def times_out(m: MemberLook) -> bool:
 
 
 def started(m: MemberLook) -> bool:
-    return bool(m.failed or m.closing or m.id or m.owned or m.state != "UNJOINED")
+    named = m.id != "" and not forgets(m)
+    return bool(m.failed or m.closing or named or m.owned or m.state != "UNJOINED")
 
 
 def loses(m: MemberLook) -> bool:

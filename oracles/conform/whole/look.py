@@ -5,7 +5,7 @@ decides which steps can follow. Nobody reads more of the driver's answer than wh
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -154,15 +154,15 @@ def share(partitions: Mapping[str, list[int]] | None) -> int:
     return sum(1 << p for p in (partitions or {}).get("t", ()))
 
 
-Ways = tuple[bool, bool, bool]  # of all members: `auto`, `static` and `cooperative`
+Ways = tuple[bool, bool, bool]  # of a member: `auto`, `static` and `cooperative`
 
 
-def look(told: bytes, ways: Ways) -> Look:
-    """The driver's answer as values."""
+def look(told: bytes, ways: Sequence[Ways]) -> Look:
+    """The driver's answer as values. `ways`: of each member."""
     group, committed, logged, *members = told.split(b"\t")
     return Look(
         *_group(group),
-        tuple([_member(member, ways) for member in members]),
+        tuple([_member(*member) for member in zip(members, ways, strict=True)]),
         int(committed),
         _logged(logged),
     )

@@ -50,11 +50,14 @@ def scope_of(
     max_size: int | None = None,
     protocols: str = "",
     kind: type[Scope] = Scope,
+    static_members: int | None = None,
 ) -> Scope:
     """The scope in which the model follows a real group: nothing is out of its bounds. `kind`: the
-    variant's.
+    variant's. `static_members`: how many are static, where some are.
     """
     more: dict[str, Any] = {"user_data": True} if "user_data" in fields_dict(kind) else {}
+    if static_members is not None:
+        more["static_members"] = static_members
     return kind(
         members=members,
         partitions=partitions,

@@ -25,6 +25,11 @@ def sync_waits(member: MemberLook) -> bool:
     return "SyncGroup" in member.unsent or first == "SyncGroup"
 
 
+def forgets(member: MemberLook) -> bool:
+    """Has it lost its generation before onJoinComplete? It forgets its id in the next poll."""
+    return member.state == "UNJOINED" and member.answered
+
+
 def form_of(look: Look) -> Form:
     """What the real group shows, as it is compared."""
     group, seats = _real_group(look.group)
@@ -102,14 +107,12 @@ def _real_member(real: MemberLook) -> MemberForm:
     if real.closing or real.failed:
         return MemberForm(real.closing, bool(real.failed))
     waits = real.state == "STABLE" and real.joining
-    # It has lost its generation before onJoinComplete, and forgets its id in the next poll.
-    forgets = real.state == "UNJOINED" and real.answered
     return MemberForm(
         False,
         False,
         real.state,
         real.generation,
-        "" if forgets else real.id,
+        "" if forgets(real) else real.id,
         real.owned,
         real.position,
         real.rejoin if real.state == "STABLE" else None,

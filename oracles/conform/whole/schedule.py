@@ -46,11 +46,14 @@ class Setup:
     protocols: str = ""
     # The type of the variant's scope.
     kind: type[Scope] = Scope
+    # How many members are static, where some are: the first ones. None: as `kind` says.
+    static_members: int | None = None
 
     @property
-    def ways(self) -> Ways:
-        """What the members are like."""
-        return self.autocommit, self.kind.static, self.kind.cooperative
+    def ways(self) -> tuple[Ways, ...]:
+        """What each member is like."""
+        static, kind = self.scope.static_count, self.kind
+        return tuple((self.autocommit, k < static, kind.cooperative) for k in range(self.members))
 
     @property
     def scope(self) -> Scope:
@@ -62,6 +65,7 @@ class Setup:
             self.max_size,
             self.protocols,
             self.kind,
+            self.static_members,
         )
 
 
@@ -137,9 +141,8 @@ class Walk:
                 for (session, ms), names in zip(setup.times, lists)
             ],
         }
-        if setup.kind.static:
-            for k, member in enumerate(start["members"]):
-                member["instance"] = f"i{k}"
+        for k, member in enumerate(start["members"][: setup.scope.static_count]):
+            member["instance"] = f"i{k}"
         if setup.max_size is not None:
             start["maxSize"] = setup.max_size
         yield from self._tell([start])

@@ -63,30 +63,31 @@ def commands(turn: Turn, look: Look) -> list[dict[str, Any]]:
 
 def plan(turn: Turn, look: Look) -> Plan:
     """What the step may be in the model."""
-    static = look.members[0].static
-    return _plan(turn, len(look.members), look.group.new_member_added, static)
+    static = tuple([member.static for member in look.members])
+    return _plan(turn, look.group.new_member_added, static)
 
 
 @lru_cache(maxsize=1 << 12)
-def _plan(turn: Turn, members: int, new_member_added: bool, static: bool) -> Plan:
+def _plan(turn: Turn, new_member_added: bool, static: tuple[bool, ...]) -> Plan:
     keys = [one.key for one in (turn, turn.meanwhile) if one and one.kind == "fire"]
     fired = frozenset(key.removeprefix(OF_MEMBER) for key in keys if key.startswith(OF_MEMBER))
-    return Plan.of(_all_chances(turn, members, new_member_added, static), fired)
+    return Plan.of(_all_chances(turn, new_member_added, static), fired)
 
 
-def _all_chances(turn: Turn, members: int, new_member_added: bool, static: bool) -> Chances:
+def _all_chances(turn: Turn, new_member_added: bool, static: tuple[bool, ...]) -> Chances:
     """Sequences of rules; an empty one is nothing. The rebalance timer of a group that is left
-    without members fires at once, and the record of a takeover is replicated at once.
+    without members fires at once, and the record of a takeover is replicated at once. `static`: of
+    each member.
     """
     nobody = Chance(timers.rebalance_timeout.name, label="nobody")
-    found = _chances(turn, members, new_member_added)
-    if static and turn.kind not in OF_THE_GROUP:
+    found = _chances(turn, len(static), new_member_added)
+    if static[turn.member] and turn.kind not in OF_THE_GROUP:
         replicated = Chance(takeover_committed.name, turn.member)
         found = (*found, *((*chance, replicated) for chance in found if chance))
     found = (*found, *((*chance, nobody) for chance in found))
     if turn.meanwhile is None:
         return found
-    other = _all_chances(turn.meanwhile, members, new_member_added, static)
+    other = _all_chances(turn.meanwhile, new_member_added, static)
     return tuple(order for a in found for b in other for order in (a + b, b + a))
 
 

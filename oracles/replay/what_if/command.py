@@ -15,7 +15,6 @@ from groupcheck.oracles.replay.what_if.change import changes
 from groupcheck.oracles.replay.what_if.document import document
 from groupcheck.oracles.replay.what_if.settings import given_settings
 from groupcheck.oracles.replay.what_if.view import view
-from groupcheck.oracles.show.files import not_read
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import answer, say
 
@@ -45,7 +44,6 @@ def run(
     """
     change = changes(given)
     given_settings(dict(settings))
-    not_read({"--html": html}, files)
     if html is not None:
         from groupcheck.oracles.simulate.uses.plots import needed
 

@@ -10,7 +10,16 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.what_if.answer import WhatIf, interval
 from groupcheck.oracles.replay.what_if.document import sentences
 from groupcheck.oracles.replay.what_if.view import HEAD, cells, change_of
-from groupcheck.oracles.simulate.uses.plots import fixed, needed, saved, write_page
+from groupcheck.oracles.show.files import write
+from groupcheck.oracles.simulate.uses.plots import (
+    fixed,
+    needed,
+    page,
+    picture,
+    saved,
+    table,
+    text,
+)
 
 MOST_ROUNDS = 60
 MOST_PROCESSES = 40
@@ -65,12 +74,10 @@ def _bars(axes: Any, names: Sequence[str], before: Sequence[float], after: Seque
 def write_html(found: Sequence[WhatIf], path: Path) -> None:
     """Writes one page about the group with the most rebalances. Raises `UserError`."""
     w = max(found, key=lambda one: len(one.rows))
-    write_page(
-        path,
-        f"{w.outside.group}: what if {change_of(w)}?",
-        drawn(w, "svg"),
-        [*sentences(w), f"Seed {w.seed}, {w.replications} replications, 95 % t intervals."],
-        HEAD,
-        [cells(row) for row in w.rows],
-        [],
-    )
+    parts = [
+        picture(drawn(w, "svg")),
+        *map(text, sentences(w)),
+        text(f"Seed {w.seed}, {w.replications} replications, 95 % t intervals."),
+        table(HEAD, [cells(row) for row in w.rows]),
+    ]
+    write(path, page(f"{w.outside.group}: what if {change_of(w)}?", parts))

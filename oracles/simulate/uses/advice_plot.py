@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.uses.advice import Advice
 from groupcheck.oracles.simulate.uses.advice_document import named
-from groupcheck.oracles.simulate.uses.plots import (
-    fixed,
-    kind,
-    needed,
-    saved,
-    write_picture,
-)
+from groupcheck.oracles.simulate.uses.plots import fixed, kind, needed, saved
 
 MOST_BARS = 24
 
@@ -46,4 +41,4 @@ def drawn(advice: Advice, format: str) -> bytes:
 
 def write_plot(advice: Advice, path: Path) -> None:
     """Writes the picture. Raises `UserError`."""
-    write_picture(drawn(advice, kind(path)), path)
+    write(path, drawn(advice, kind(path)))

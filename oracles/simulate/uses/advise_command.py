@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from groupcheck.oracles.show.files import not_read
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import answer, say
 from groupcheck.oracles.simulate.uses import advice_document, advice_page, advice_plot, plots
@@ -40,7 +39,6 @@ def run(
     """Simulates the alternatives and prints the recommendation. Raises `UserError`, before anything
     runs where it can.
     """
-    not_read({"--plot": plot, "--html": html}, [])
     if plot is not None:
         plots.kind(plot)
         plots.needed("--plot")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.oracles.show import parquet as tables_of
-from groupcheck.oracles.show.files import not_read
 from groupcheck.oracles.show.terminal import answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
 from groupcheck.oracles.simulate.document import figure
@@ -35,7 +34,6 @@ def run(
     """Simulates a curve, prints it and writes its files. Raises `UserError`, before anything runs
     where it can.
     """
-    not_read({"--csv": csv, "--parquet": parquet, "--plot": plot, "--html": html}, [])
     if plot is not None:
         plots.kind(plot)
         plots.needed("--plot")
@@ -75,10 +73,10 @@ def view(found: Answered) -> Any:
 
     curve = found.curve
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("")
-    table.add_column("x", justify="right")
+    table.add_column("", overflow="fold")
+    table.add_column("x", justify="right", overflow="fold")
     for measure in curve.measures:
-        table.add_column(measure.replace("_", " "), justify="right")
+        table.add_column(measure.replace("_", " "), justify="right", overflow="fold")
     for k, point in enumerate(curve.points):
         cells = []
         for measure in curve.measures:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.oracles.show import parquet
+from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.compare import Comparison
 from groupcheck.oracles.simulate.document import assumptions, changed, number
 from groupcheck.oracles.simulate.uses import tables
@@ -15,9 +16,11 @@ from groupcheck.oracles.simulate.uses.plots import (
     fixed,
     kind,
     needed,
+    page,
+    picture,
     saved,
-    write_page,
-    write_picture,
+    table,
+    text,
 )
 from groupcheck.traces.anomalies import plural
 
@@ -114,28 +117,28 @@ def _title(comparison: Comparison) -> str:
 
 def write_plot(comparison: Comparison, path: Path) -> None:
     """Writes the picture. Raises `UserError`."""
-    write_picture(drawn(comparison, kind(path)), path)
+    write(path, drawn(comparison, kind(path)))
 
 
 def write_html(comparison: Comparison, path: Path) -> None:
     """Writes one page with the picture, all figures and the assumptions. Raises `UserError`."""
     assumed = assumptions(comparison.rows[0].setup.assumptions)
-    write_page(
-        path,
-        _title(comparison),
-        drawn(comparison, "svg"),
-        [
-            f"Seed {comparison.seed}, {plural(comparison.replications, 'replication')}; low and"
-            " high: 95 % t intervals."
-        ],
-        ("variant", "measure", "mean", "low", "high"),
-        [
-            [
-                row["variant"],
-                row["measure"].replace("_", " "),
-                *(tables.cell(row[end]) for end in ("mean", "low", "high")),
-            ]
-            for row in rows(comparison)
-        ],
-        [", ".join(f"{name}={value}" for name, value in assumed.items())],
+    remark = (
+        f"Seed {comparison.seed}, {plural(comparison.replications, 'replication')}; low and"
+        " high: 95 % t intervals."
     )
+    cells = [
+        [
+            row["variant"],
+            row["measure"].replace("_", " "),
+            *(tables.cell(row[end]) for end in ("mean", "low", "high")),
+        ]
+        for row in rows(comparison)
+    ]
+    parts = [
+        picture(drawn(comparison, "svg")),
+        text(remark),
+        table(("variant", "measure", "mean", "low", "high"), cells),
+        text(", ".join(f"{name}={value}" for name, value in assumed.items())),
+    ]
+    write(path, page(_title(comparison), parts))

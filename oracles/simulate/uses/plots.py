@@ -8,12 +8,12 @@ import io
 import math
 import re
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.show.files import whole, write
+from groupcheck.oracles.show.files import write
+from groupcheck.oracles.show.pages import render
 from groupcheck.oracles.simulate.uses.curves import Answered
 from groupcheck.oracles.simulate.uses.tables import cell, document
 
@@ -91,16 +91,7 @@ def _panel(axes: Any, found: Answered, measure: str) -> None:
 
 def write_plot(found: Answered, path: Path) -> None:
     """Writes the picture whole or not at all. Raises `UserError`."""
-    write_picture(drawn(found, kind(path)), path)
-
-
-def write_picture(data: bytes, path: Path) -> None:
-    """Writes a picture whole or not at all. Raises `UserError`."""
-    try:
-        with whole(path) as new:
-            new.write_bytes(data)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+    write(path, drawn(found, kind(path)))
 
 
 def write_html(found: Answered, path: Path) -> None:
@@ -112,32 +103,29 @@ def write_html(found: Answered, path: Path) -> None:
     )
     rows = [[cell(row[name]) for name in shown] for row in told["points"]]
     assumed = ", ".join(f"{name}={value}" for name, value in told["assumptions"].items())
-    write_page(path, told["title"], drawn(found, "svg"), [remark], shown, rows, [assumed])
+    parts = [picture(drawn(found, "svg")), text(remark), table(shown, rows), text(assumed)]
+    write(path, page(told["title"], parts))
 
 
-def write_page(
-    path: Path,
-    title: str,
-    svg: bytes,
-    before: Sequence[str],
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    behind: Sequence[str],
-) -> None:
-    """Writes one page: picture, paragraphs, a table, paragraphs. Every text is escaped. Raises
-    `UserError`.
-    """
-    picture = re.sub(r"\A.*?(?=<svg)", "", svg.decode(), flags=re.S)
-    heads = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>\n" for row in rows
-    )
-    above, below = ("".join(f"<p>{escape(t)}</p>\n" for t in texts) for texts in (before, behind))
-    named = escape(title)
-    write(
-        path,
-        f"<!doctype html>\n<html lang='en'><meta charset='utf-8'><title>{named}</title>\n"
-        f"<style>body{{font-family:sans-serif;margin:2em}}td,th{{padding:0 1em;text-align:left}}"
-        f"svg{{max-width:100%;height:auto}}</style>\n<h1>{named}</h1>\n{picture}\n"
-        f"{above}<table><tr>{heads}</tr>\n{body}</table>\n{below}</html>\n",
-    )
+Part = tuple[str, Any]
+"""A part of a page: its kind, as `simulation.html` knows it, and what is in it."""
+
+
+def picture(svg: bytes) -> Part:
+    """A picture that matplotlib made, which has escaped the texts in it."""
+    return "picture", re.sub(r"\A.*?(?=<svg)", "", svg.decode(), flags=re.S)
+
+
+def text(words: str) -> Part:
+    """A paragraph."""
+    return "text", words
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Part:
+    """A table with texts in its cells."""
+    return "table", (head, rows)
+
+
+def page(title: str, parts: Sequence[Part], figures: str = "left") -> str:
+    """One page, which loads nothing. `figures`: where those of tables stand, left or right."""
+    return render("simulation.html", title=title, parts=parts, figures=figures)

@@ -1,5 +1,6 @@
 """A judge of all engines: a search written from the documentation alone (the docstrings of
-`spec.py`, `promises.py` and `verdict.py`, and ARCHITECTURE), which shares no code with them.
+`spec.py`, `promises.py`, `refinement.py` and `verdict.py`, and ARCHITECTURE), which shares no code
+with them.
 
 A state is a tuple of (slot, value) pairs; the value of an array is a tuple.
 """
@@ -7,7 +8,7 @@ A state is a tuple of (slot, value) pairs; the value of an array is a tuple.
 from __future__ import annotations
 
 import re
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from types import SimpleNamespace
 
 from groupcheck.model.engine import AnyOf, StepInvariant
@@ -96,14 +97,28 @@ def choices(spec, rule):
 # -- rules
 
 
+def wheres(spec, rule, chosen):
+    """For each parameter of a rule its slot, and the element for which it stands: None for what is
+    single, ":" for a whole array.
+    """
+    return [
+        (
+            name,
+            ":"
+            if written == ":"
+            else None
+            if index is None
+            else (chosen[index[0]] + index[1]) % spec.slots[name].size,
+        )
+        for (name, written), (_, index) in zip(rule.places, exact(spec, rule, "me"))
+    ]
+
+
 def firings(spec, rule, chosen, state):
     """What one rule does: (name that it is counted under, state after, broken step invariants)."""
     now = dict(state)
-    wheres, given = [], []
-    for (name, written), (_, index) in zip(rule.places, exact(spec, rule, "me")):
-        element = None if index is None else (chosen[index[0]] + index[1]) % spec.slots[name].size
-        wheres.append((name, ":" if written == ":" else element))
-        given.append(now[name] if element is None else now[name][element])
+    touched = wheres(spec, rule, chosen)
+    given = [now[name] if k in (None, ":") else now[name][k] for name, k in touched]
     if rule.guard:
         asked = given[(rule.parameters or rule.slots).index(rule.guard.slot)]
         if not rule.guard.call(*(chosen[v] for v in rule.guard.takes), asked):
@@ -114,37 +129,44 @@ def firings(spec, rule, chosen, state):
         if not rule.labels and len(rule.slots) == 1:
             values = (outcome,)
         after = dict(now)
-        for (name, element), value in zip(wheres, values, strict=True):
+        for (name, element), value in zip(touched, values, strict=True):
             if element is None or element == ":":
                 after[name] = value
             else:
                 after[name] = (*after[name][:element], value, *after[name][element + 1 :])
         broken = [
-            p.name for p in spec.invariants if breaks(spec, p, rule, label, wheres, now, after)
+            p.name for p in spec.invariants if breaks(spec, p, rule, label, touched, now, after)
         ]
         yield f"{rule.name}:{label}" if label else rule.name, tuple(after.items()), broken
 
 
-def breaks(spec, p, rule, label, wheres, before, after):
-    """It looks at its slots at each index at which the rule touches all of them."""
-    if not isinstance(p, StepInvariant) or (p.rules and rule.name not in p.rules):
-        return False
-    arrays = [s for s in p.slots if spec.slots[s].size is not None]
-    if not {*p.slots} - {*arrays} <= {*rule.slots}:
-        return False
-    touched = [
+def looked_at(spec, slots, touched):
+    """The indexes at which all these slots are touched; None for single ones alone."""
+    arrays = [s for s in slots if spec.slots[s].size is not None]
+    if not {*slots} <= {name for name, _ in touched}:
+        return set()
+    elements = [
         {
             k
-            for name, element in wheres
+            for name, element in touched
             if name == s
             for k in (range(spec.slots[s].size) if element == ":" else [element])
         }
         for s in arrays
     ]
+    return set.intersection(*elements) if arrays else {None}
+
+
+def breaks(spec, p, rule, label, touched, before, after):
+    """It looks at its slots at each index at which the rule touches all of them."""
+    if not isinstance(p, StepInvariant) or (p.rules and rule.name not in p.rules):
+        return False
     extra = [label] * p.takes_label + [spec.scope] * p.takes_scope
-    for k in set.intersection(*touched) if arrays else [None]:
+    for k in looked_at(spec, p.slots, touched):
         sides = [
-            SimpleNamespace(**{s: side[s][k] if s in arrays else side[s] for s in p.slots})
+            SimpleNamespace(
+                **{s: side[s] if spec.slots[s].size is None else side[s][k] for s in p.slots}
+            )
             for side in (before, after)
         ]
         if not p.call(*sides, *extra):
@@ -219,6 +241,57 @@ def is_true(spec, p, usual, state):
     return decided({}, order)
 
 
+# -- refinements
+
+
+def image(spec, refinement, state):
+    """The state of the smaller spec that a state stands for."""
+    values = []
+    for name in refinement.spec.slots:
+        p = refinement.mapping[name]
+        sizes, _ = variables(spec, p, "i")
+        if sizes:
+            ((variable, size),) = sizes.items()
+            values.append(tuple(asked(spec, p, {variable: k}, state) for k in range(size)))
+        else:
+            values.append(asked(spec, p, {}, state))
+    return tuple(zip(refinement.spec.slots, values))
+
+
+def begins(spec, refinement, state):
+    """Is an initial state an initial one of the smaller spec?"""
+    smaller = refinement.spec
+    starts = {rest for raw in initial_states(smaller) for _, rest, _ in at_rest(smaller, raw)}
+    return image(spec, refinement, state) in starts
+
+
+def refined(spec, refinement, before, after):
+    """Is a step a step of the smaller spec, or does it change nothing there?"""
+    then, now = (image(spec, refinement, state) for state in (before, after))
+    return then == now or now in {rest for _, rest, _ in successors(refinement.spec, then)}
+
+
+def steps(spec, state):
+    """Every step: (names that it is counted under, state after, what it breaks)."""
+    for names, after, broken in successors(spec, state):
+        unrefined = [r.name for r in spec.refinements if not refined(spec, r, state, after)]
+        yield names, after, [*broken, *unrefined]
+
+
+def starts(spec):
+    """Every initial state at rest: (names of urgent outcomes, state, what is broken)."""
+    for raw in initial_states(spec):
+        for names, state, broken in at_rest(spec, raw):
+            yield (
+                names,
+                state,
+                [
+                    *broken,
+                    *(r.name for r in spec.refinements if not begins(spec, r, state)),
+                ],
+            )
+
+
 # -- initial states
 
 
@@ -238,6 +311,17 @@ def initial_states(spec):
                 given = any_of(usual)
             ways.append([(name, value) for value in given])
         yield from product(*ways)
+
+
+def within(spec, state):
+    """Is it no border state?"""
+    return all(is_true(spec, c, "all", state) for c in spec.constraints)
+
+
+def is_stuck(spec, state, after):
+    """Is a state with these successors a deadlock?"""
+    moves = any(other != state for other in after) or not spec.deadlock
+    return not moves and not any(is_true(spec, e, "all", state) for e in spec.ends)
 
 
 def judge(spec, most=10_000):
@@ -267,36 +351,30 @@ def judge(spec, most=10_000):
             if goals[g.name] is None and is_true(spec, g, "some", state):
                 goals[g.name] = depth
 
-    for start in initial_states(spec):
-        for chain, state, broken in at_rest(spec, start):
-            count(chain, broken)
-            if state not in seen:
-                arrive(state)
-
-    def within(state):
-        return all(is_true(spec, c, "all", state) for c in spec.constraints)
-
-    level = list(filter(within, seen))
+    for chain, state, broken in starts(spec):
+        count(chain, broken)
+        if state not in seen:
+            arrive(state)
+    level = [state for state in seen if within(spec, state)]
     if not level:
         raise NothingWithinError
     while level and not wrong:
         depth += 1
         known = len(seen)
         for state in level:
-            found = list(successors(spec, state))
+            found = list(steps(spec, state))
             transitions += len(found)
             for names, after, broken in found:
                 count(names, broken)
                 if after not in seen:
                     arrive(after)
-            moves = any(after != state for _, after, _ in found) or not spec.deadlock
-            if not moves and not any(is_true(spec, e, "all", state) for e in spec.ends):
+            if is_stuck(spec, state, [after for _, after, _ in found]):
                 wrong.setdefault("deadlock", depth - 1)
             if len(seen) > most:
                 raise TooLargeError
-        level = list(filter(within, list(seen)[known:]))
+        level = [state for state in list(seen)[known:] if within(spec, state)]
     violations = sorted(wrong.items(), key=lambda item: item[::-1])
-    border = sum(not within(state) for state in seen)
+    border = sum(not within(spec, state) for state in seen)
     return {
         "states": len(seen) - border,
         "border": border,
@@ -307,3 +385,25 @@ def judge(spec, most=10_000):
         "violations": violations,
         "violated": bool(violations),
     }
+
+
+# -- what is told of a violation
+
+
+def is_shown(spec, name, path):
+    """Does a path of the spec show what is violated? `path`: its states; one that breaks a step
+    invariant or a refinement has the step that does as its last.
+    """
+    found = [broken for _, state, broken in starts(spec) if state == path[0]]
+    if not found or not all(within(spec, state) for state in path[:-1]):
+        return False
+    for before, after in pairwise(path):
+        found = [broken for _, state, broken in steps(spec, before) if state == after]
+        if not found:
+            return False
+    last, p = path[-1], {p.name: p for p in spec.invariants}.get(name)
+    if name == "deadlock":
+        return within(spec, last) and is_stuck(spec, last, [s for _, s, _ in steps(spec, last)])
+    if p is not None and not isinstance(p, StepInvariant):
+        return not is_true(spec, p, "all", last)
+    return any(name in broken for broken in found)

@@ -188,8 +188,9 @@ def live_spec(seed):
     rests = Predicate("rests", lambda: True, (), False, "", kind="end")
     constraints = spec.constraints if rng.random() < 0.4 else ()
     return attrs.evolve(
-        spec, invariants=(), ends=[rests], constraints=constraints, fair=fair, progress=promises
-    )
+        spec, invariants=(), refinements=(), ends=[rests], constraints=constraints, fair=fair,
+        progress=promises,
+    )  # fmt: skip
 
 
 def fits(spec: Spec, promise: Liveness) -> bool:

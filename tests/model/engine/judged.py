@@ -1,6 +1,6 @@
 """Random specs before the judge: every engine must answer what a search written from the
-documentation alone answers. `make nightly` runs this file; its arguments
-are the first seed and the number of specs.
+documentation alone answers, and every path must show what is violated. `make nightly` runs this
+file; its arguments are the first seed and the number of specs.
 """
 
 from __future__ import annotations
@@ -8,15 +8,16 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from itertools import islice
+from functools import partial
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from in_process import InProcess
-from judge import NothingWithinError, TooLargeError, judge
+from judge import NothingWithinError, TooLargeError, is_shown, judge
 from random_specs import random_spec
 
 from groupcheck.model.engine import Limits, Spec, UserError, Verdict, reference
@@ -27,6 +28,17 @@ from groupcheck.model.engine.fast.segments import FILE
 from groupcheck.model.engine.fast.shards.distribute import distribute
 from groupcheck.model.engine.fast.shards.manifests import runs_in
 from groupcheck.model.engine.fast.shards.store import Store
+from groupcheck.model.engine.fast.walks import (
+    Numbers,
+    Outcome,
+    Walker,
+    Walks,
+    WrongError,
+    applied,
+    walk,
+)
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.engine.symmetry import symmetry_of
 
 FEWEST, MOST = 8, 120  # states: fewer show little, more take long
 
@@ -45,7 +57,7 @@ def answer(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def by_workers(spec: Spec, forking: bool) -> Verdict:
+def by_workers(spec: Spec, forking: bool, symmetry: bool = False) -> Verdict:
     """By two threads even where a level is short; `forking`: and by two processes that call rules
     even where there is little to call.
     """
@@ -53,7 +65,7 @@ def by_workers(spec: Spec, forking: bool) -> Verdict:
         stack.enter_context(patch.object(threads, "WORTH", 2))
         stack.enter_context(patch.object(threads, "cores", lambda: 2))
         stack.enter_context(patch.object(forked, "WORTH", 0.0 if forking else 1e9))
-        return explore.explore(spec, workers=2)
+        return explore.explore(spec, workers=2, symmetry=symmetry)
 
 
 def by_shards(spec: Spec, seed: int, states: int, directory: str) -> Verdict:
@@ -101,32 +113,149 @@ def without_tables_of_predicates(spec: Spec, seed: int, states: int) -> Verdict:
         return explore.explore(spec)
 
 
-def answers(spec: Spec, seed: int, states: int, thorough: bool) -> Iterator[tuple[str, Any]]:
-    """Every engine's answer; where not `thorough`, the slow ones on a share of the specs alone."""
+def over_rows_of_walks(spec: Spec) -> dict[str, Any]:
+    """By the tables that random walks draw from, with every outcome drawn."""
+    walker = Walker(spec, Walks(1))
+    model, looks, levels = walker.model, walker.looks, dict[Numbers, int]()
+    wrong, transitions, depth = dict[str, int](), 0, 0
+    names = {name: 0 for rule in spec.rules for name in rule.names}
+
+    def noted(look: Callable[[], None], at: int) -> None:
+        try:
+            look()
+        except WrongError as error:
+            for name in error.names:
+                wrong.setdefault(name, at)
+
+    def taken(state: Numbers) -> Iterator[tuple[list[Outcome], Numbers]]:
+        stack = [([outcome], applied(state, outcome)) for outcome in model.possible(state)]
+        while stack:
+            chain, now = stack.pop()
+            row = model.next_urgent(now)
+            stack += [([*chain, outcome], applied(now, outcome)) for outcome in row]
+            if not row:
+                yield chain, now
+
+    noted(walker.begin, 0)
+    for name in walker.see.broken_at_starts():
+        wrong.setdefault(name, 0)
+    for start in walker.starts:
+        noted(partial(looks.arrive, start, 0), 0)
+        levels[start] = 0
+    level = [state for state in walker.starts if model.within(state)]
+    while level and not wrong:
+        depth += 1
+        for state in level:
+            for chain, after in taken(state):
+                transitions += 1
+                for name, _, broken in chain:
+                    names[name] += 1
+                    wrong |= {p: depth for p in broken if p not in wrong}
+                wrong |= {r: depth for r in walker._unrefined(state, after) if r not in wrong}
+                if after not in levels:
+                    levels[after] = depth
+                    noted(partial(looks.arrive, after, depth), depth)
+            noted(partial(walker._must_move, state), depth - 1)
+        level = [s for s, at in levels.items() if at == depth and model.within(s)]
+    border = sum(not model.within(state) for state in levels)
+    return {
+        "states": len(levels) - border,
+        "border": border,
+        "transitions": transitions,
+        "depth": depth,
+        "rules": {name: n + walker.fired[name] for name, n in names.items()},
+        "goals": dict(looks.goals),
+        "violations": sorted(wrong.items(), key=lambda item: item[::-1]),
+        "violated": bool(wrong),
+    }
+
+
+def ways(
+    spec: Spec, seed: int, states: int, thorough: bool, kept: str, spread: str
+) -> dict[str, Callable[[], Verdict]]:
+    """Every way to search a spec of so many states; where not `thorough`, the slow ones on a share
+    of the specs alone.
+    """
+    runs = {
+        "reference": lambda: reference.explore(spec),
+        "reference, symmetry": lambda: reference.explore(spec, symmetry=True),
+        "one thread": lambda: explore.explore(spec),
+        "symmetry": lambda: explore.explore(spec, symmetry=True),
+        "two workers": lambda: by_workers(spec, forking=thorough or seed % 8 == 0),
+        "symmetry, two workers": lambda: by_workers(spec, forking=False, symmetry=True),
+        "over values": lambda: over_values(spec, seed, states),
+        "predicates aside": lambda: without_tables_of_predicates(spec, seed, states),
+        "stopped and continued": lambda: resumed(spec, states, kept),
+        "shards": lambda: by_shards(spec, seed, states, spread),
+    }
+    if not symmetry_of(spec).groups:
+        runs = {name: run for name, run in runs.items() if "symmetry" not in name}
+    is_spreadable = not (spec.constraints or spec.refinements)  # shards know neither
+    if not is_spreadable or not (thorough or seed % 5 == 1):
+        del runs["shards"]
+    return runs
+
+
+def disagreement(spec: Spec, said: dict[str, Any], run: Callable[[], Any]) -> Any:
+    """What a run finds otherwise than the judge, as (found, judged) by what it is about; and the
+    violations of which it tells a path that does not show them.
+    """
+    try:
+        found = run()
+    except (UserError, AssertionError) as error:  # no random spec is at fault
+        return repr(error)
+    given = answer(found) if isinstance(found, Verdict) else found
+    differs: dict[str, Any] = {k: (v, said[k]) for k, v in given.items() if v != said[k]}
+    if isinstance(found, Verdict) and (unshown := not_shown(spec, found)):
+        differs["not shown"] = unshown
+    return differs
+
+
+def not_shown(spec: Spec, verdict: Verdict) -> list[str]:
+    """The violations whose paths the judge cannot follow to what is violated, or whose keys do not
+    lead there.
+    """
+    see, wrong = Semantics(spec), []
+    for v in verdict.violations:
+        path = [tuple((n, see.named(state)[n]) for n in spec.slots) for state in v.path.states]
+        if not is_shown(spec, v.invariant, path) or see.follow(v.key) != v.path:
+            wrong.append(v.invariant)
+    return wrong
+
+
+def walked(spec: Spec, said: dict[str, Any], seed: int) -> Any:
+    """What random walks report that is not so; and what they have seen that is not there."""
+    found = walk(spec, Walks(10, 30, seed))
+    if found.verdict == "violated":
+        return [] if said["violated"] and not not_shown(spec, found) else found.violations
+    fired = {name for name, n in found.rules.items() if n and not said["rules"][name]}
+    goals = {g for g, at in found.goals.items() if at is not None and said["goals"][g] is None}
+    return not said["violated"] and (fired or goals or found.states > said["states"])
+
+
+def disagreements_on(
+    spec: Spec, said: dict[str, Any], seed: int = 1, thorough: bool = True
+) -> Iterator[str]:
+    """What the engines answer to a spec otherwise than the judge, and what random walks make of it
+    that cannot be.
+    """
     with tempfile.TemporaryDirectory() as kept, tempfile.TemporaryDirectory() as spread:
-        runs = {
-            "reference": lambda: reference.explore(spec),
-            "one thread": lambda: explore.explore(spec),
-            "two workers": lambda: by_workers(spec, forking=thorough or seed % 8 == 0),
-            "over values": lambda: over_values(spec, seed, states),
-            "predicates aside": lambda: without_tables_of_predicates(spec, seed, states),
-            "stopped and continued": lambda: resumed(spec, states, kept),
-            "shards": lambda: by_shards(spec, seed, states, spread),
+        runs = ways(spec, seed, said["states"], thorough, kept, spread)
+        every: dict[str, Callable[[], Any]] = {
+            **runs,
+            "rows of walks": lambda: over_rows_of_walks(spec),
         }
-        if spec.constraints or (not thorough and seed % 5 != 1):  # shards know no constraints
-            del runs["shards"]
-        for engine, run in runs.items():
-            try:
-                yield engine, answer(run())
-            except (UserError, AssertionError) as error:  # no random spec is at fault
-                yield engine, {"raised": repr(error)}
+        for engine, run in every.items():
+            if wrong := disagreement(spec, said, run):
+                yield f"seed {seed}, {engine} (found, judged): {wrong}"
+        if wrong := walked(spec, said, seed):
+            yield f"seed {seed}, random walks: {wrong}"
 
 
 def specs(first: int) -> Iterator[tuple[int, Spec, dict[str, Any]]]:
     """Seeds from `first` on with their specs and what the judge says; those of a useful size."""
-    seed = first - 1
-    while seed := seed + 1:
-        spec = random_spec(seed)
+    for seed in count(first):
+        spec = random_spec(seed, is_blind=seed % 8 == 7)
         try:
             said = judge(spec, MOST)
         except (TooLargeError, NothingWithinError):
@@ -135,19 +264,16 @@ def specs(first: int) -> Iterator[tuple[int, Spec, dict[str, Any]]]:
             yield seed, spec, said
 
 
-def disagreements(first: int, count: int, thorough: bool = False) -> Iterator[str]:
-    """What the engines answer otherwise than the judge, on `count` specs."""
-    for seed, spec, said in islice(specs(first), count):
-        for engine, given in answers(spec, seed, said["states"], thorough):
-            if given != said:
-                found = {k: (v, said.get(k)) for k, v in given.items() if v != said.get(k)}
-                yield f"seed {seed}, {engine} (found, judged): {found}"
+def disagreements(first: int, number: int, thorough: bool = False) -> Iterator[str]:
+    """What the engines answer otherwise than the judge, on so many specs."""
+    for seed, spec, said in islice(specs(first), number):
+        yield from disagreements_on(spec, said, seed, thorough)
 
 
-def main(first: int = 10_000, count: int = 2_000) -> None:
-    print(f"{count} random specs from seed {first} on, seven engines and the judge", flush=True)
+def main(first: int = 10_000, number: int = 3_000) -> None:
+    print(f"{number} random specs from seed {first} on, every engine and the judge", flush=True)
     wrong = 0
-    for text in disagreements(first, count, thorough=True):
+    for text in disagreements(first, number, thorough=True):
         wrong += 1
         print(text, flush=True)
     print(f"{wrong} disagreements", flush=True)

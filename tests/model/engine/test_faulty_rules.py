@@ -420,10 +420,8 @@ def test_a_value_that_cannot_be_compared_with_itself_made_again_is_the_fault_of_
             yield Twin(twin.n + 1)
 
     error = error_of(Spec("twins", {"twin": single(Twin(0))}, (grow,)), engine)
-    assert (error.rule, error.problem) == (
-        "grow",
-        "yielded a value that raises AssertionError when it is compared",
-    )
+    assert error.rule == "grow"
+    assert error.problem.endswith(" raises AssertionError when it is compared")
 
 
 def test_a_view_whose_values_cannot_be_compared_is_at_fault():

@@ -1,5 +1,5 @@
 """Every engine answers what the judge answers, on random specs that use everything the language can
-say; `make nightly` has 2,000.
+say; `make nightly` has 3,000.
 """
 
 import pytest

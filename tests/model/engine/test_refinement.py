@@ -194,8 +194,9 @@ def test_engines_agree_on_random_specs():
     verdicts, differ = set(), []
     for seed, spec, _ in islice(specs(40_000), 8):
         whole = attrs.evolve(
-            spec, invariants=(), goals=(), views=(), ends=(), constraints=(), deadlock=False
-        )
+            spec, invariants=(), goals=(), views=(), ends=(), constraints=(), deadlock=False,
+            refinements=(),
+        )  # fmt: skip
         for left_out in range(min(3, len(spec.rules))):
             rules = [r for k, r in enumerate(spec.rules) if k != left_out]
             claim = identity_of(whole, attrs.evolve(whole, rules=rules))

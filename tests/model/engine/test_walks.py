@@ -145,6 +145,16 @@ def test_a_walk_ends_at_a_border_state():
     assert (found.states, found.border) == (whole.states, whole.border) == (4, 2)
 
 
+def test_initial_states_on_the_border_are_no_states():
+    @constraint
+    def small(x):
+        return x <= 3
+
+    starts = [{"x": n} for n in (2, 4, 5)]
+    spec = attrs.evolve(LINE, invariants=(), goals=(), constraints=[small], initial=starts)
+    assert {walk(spec, Walks(1, 100, seed)).border for seed in range(5)} == {2}
+
+
 def test_a_limit_ends_walks():
     healthy = attrs.evolve(LINE, invariants=())
     found = walk(healthy, Walks(1_000_000), Limits(states=5))

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -134,6 +135,22 @@ def test_a_program_is_asked_in_lines_of_json(tmp_path):
     )
     with library.open():
         assert library.assignors[0].solve(PAIR) == {"A": {("t", 0)}, "B": {("t", 1)}}
+
+
+@pytest.mark.parametrize("then", ["{'failed': str(child.pid)}", "sys.exit(child.pid > 0)"])
+def test_what_a_program_has_started_ends_with_it(tmp_path, then):
+    kept = "open('child', 'w').write(str(child.pid))"
+    body = f"[child := subprocess.Popen(['sleep', '600']), {kept}, {then}][-1]"
+    library = program(tmp_path, body.replace("'child'", repr(str(tmp_path / "child"))))
+    file = tmp_path / "assignor.py"
+    file.write_text("import subprocess\n" + file.read_text())
+    with library.open():
+        for _ in range(2):  # a program that has ended is started anew
+            with pytest.raises(NoAssignment):
+                library.assignors[0].solve(PAIR)
+    child = int((tmp_path / "child").read_text())
+    status = Path(f"/proc/{child}/status")
+    assert not status.exists() or "zombie" in status.read_text()
 
 
 def test_the_smallest_example_of_a_program_is_a_shell_command_that_shows_it(tmp_path):

@@ -11,10 +11,14 @@ from groupcheck.oracles import cli
 from groupcheck.oracles.assignment.conform.command import assignors_suite
 from groupcheck.oracles.assignment.conform.comparing import AssignorConformance, Tally
 from groupcheck.oracles.conform.cases import conform_suite, versions_suite
+from groupcheck.oracles.conform.command import diff_view
 from groupcheck.oracles.conform.conformance import Conformance, VersionDiff, conform
+from groupcheck.oracles.conform.situations.running import SITUATIONS, execute
 from groupcheck.oracles.conform.versions_differ import Change
 from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.show.suite import Suite
+from groupcheck.oracles.show.text import as_plain
 from groupcheck.oracles.wire.command import live_suite
 from groupcheck.oracles.wire.live import Live
 from groupcheck.oracles.wire.walk import Disagreement, Seen
@@ -78,6 +82,28 @@ def test_changes_between_versions_are_failures_and_without_any_one_case_passes(
     (case,) = versions_suite(VersionDiff(versions, agreeing, 1, (change,))).cases
     assert (case.name, case.became, case.why) == ("1 after JoinGroup", "failure", "answers")
     assert "Kafka 4.0.0\n" in case.text and "Kafka 4.3.0\n" in case.text
+
+
+def test_a_situation_in_which_a_build_differs_from_its_release_fails(
+    agreeing: Conformance, coordinator: Driver
+):
+    (right,) = execute(coordinator, SITUATIONS[:1])
+    wrong = attrs.evolve(right, differs=("step 1: the answer is 15, expected 0",))
+    build = OwnBuild("4.5.0-SNAPSHOT", "abc", "4.4.0", "4.4.0", {}, "")
+    versions = ("4.4.0", build.title)
+    for executed, code, said in (
+        ((right,), 0, "no difference"),
+        ((right, wrong), 1, "1 differing"),
+    ):
+        tour = attrs.evolve(agreeing, situations=executed)
+        result = VersionDiff(versions, tour, 0, (), build)
+        assert result.exit_code == code and result.document()["build"]["commit"] == "abc"
+        shown = as_plain(diff_view(result))
+        assert shown.startswith(said) and "the driver's source for Kafka 4.4.0 and later" in shown
+        suite = versions_suite(result)
+        assert suite.name == "conform --jars, Kafka 4.4.0 and build 4.5.0-SNAPSHOT"
+        passed = "failure" if code else "passed"
+        assert became(suite) == {"no difference": "passed", "situations": passed}
 
 
 def test_each_assignor_is_a_case():

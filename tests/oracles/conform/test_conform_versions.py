@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from groupcheck.oracles.cli import run
-from groupcheck.oracles.conform.versions_differ import difference
+from groupcheck.oracles.conform.versions_differ import Change, difference
 from groupcheck.oracles.kafka.commands import (
     Fire,
     Heartbeat,
@@ -42,10 +42,36 @@ def test_equal_transcripts_differ_in_nothing_and_different_ones_in_what_is_named
         ),
     )
     assert difference(joined, other) == ("Heartbeat", ("memory: state", "memory: generation"))
+    told = Change("Heartbeat", (), joined, other).values()
+    assert [*told] == [
+        ("memory, state", last.memory.state, "Stable"),
+        ("memory, generation", str(last.memory.generation), "4"),
+    ]
     silent = attrs.evolve(joined, steps=(attrs.evolve(first, answered=()), last))
     assert difference(joined, silent) == ("JoinGroup", ("answers",))
+    told = dict(zip(("what", "old", "new"), zip(*Change("", (), joined, silent).values())))
+    assert ("answered, 1, error", "79") in set(zip(told["what"], told["old"]))
+    assert {*told["new"]} == {"nothing"}
     refused = attrs.evolve(joined, steps=(first,))
     assert difference(joined, refused) == ("JoinGroup", ("one version refuses the next command",))
+
+
+def test_values_that_no_line_of_a_transcript_shows_are_told(coordinator: Driver):
+    joined = of(coordinator, JoinGroup(), JoinGroup(member="m1"))
+    (*_, last) = joined.steps
+    timers = tuple(
+        attrs.evolve(timer, due_ms=timer.due_ms + (timer.key == "join-g"))
+        for timer in last.memory.timers
+    )
+    later = attrs.evolve(last, memory=attrs.evolve(last.memory, timers=timers))
+    other = attrs.evolve(joined, steps=(joined.steps[0], later))
+    (old,) = (timer.due_ms for timer in last.memory.timers if timer.key == "join-g")
+    (told,) = Change("", (), joined, other).shown(("1", "2"))["values"]
+    assert told == {
+        "what": "memory, timers, join-g, due ms",
+        "old": str(old),
+        "new": str(old + 1),
+    }
 
 
 def test_a_version_that_breaks_differs_from_one_that_does_not(coordinator: Driver):
@@ -55,8 +81,9 @@ def test_a_version_that_breaks_differs_from_one_that_does_not(coordinator: Drive
     assert difference(lost, lost) is None
 
 
-def test_the_first_rounds_of_a_group_are_the_same_in_4_0_0_and_4_3_0(
-    capsys: pytest.CaptureFixture[str], misfits
+@pytest.mark.parametrize(("old", "new"), [("4.0.0", "4.3.0"), ("4.3.0", "4.4.0")])
+def test_the_first_rounds_of_a_group_are_the_same_in_two_versions(
+    old: str, new: str, capsys: pytest.CaptureFixture[str], misfits
 ):
     code = run(
         [
@@ -68,15 +95,15 @@ def test_the_first_rounds_of_a_group_are_the_same_in_4_0_0_and_4_3_0(
             "--fault",
             "append_failure",
             "--diff",
-            "4.0.0",
-            "4.3.0",
+            old,
+            new,
             "--json",
         ]
     )
     document = json.loads(capsys.readouterr().out)
     assert (code, document["versions"], document["changes"], document["executed"]) == (
         0,
-        ["4.0.0", "4.3.0"],
+        [old, new],
         [],
         document["rows"],
     )

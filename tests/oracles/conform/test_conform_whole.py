@@ -158,7 +158,7 @@ def test_all_that_a_step_can_be_is_in_the_model(static: bool):
             assert f"{may[0].name}:{may[1]}" in names
         else:
             assert may.name in every and (static or may in rules)
-    assert {*conformance.apart_from(variant.scope_type)} <= names
+    assert {*conformance.apart_from(variant)} <= names
 
 
 def outcomes(rules: Any) -> list[str]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import attrs
 import pytest
 
+from groupcheck.model.engine import UserError
 from groupcheck.oracles.cli import run
 from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing, setup
-from groupcheck.oracles.conform.member.versions_differ import difference
+from groupcheck.oracles.conform.member.versions_differ import begins, difference
 from groupcheck.oracles.kafka.client import Thrown
 from groupcheck.oracles.kafka.client_commands import Poll
 from groupcheck.oracles.kafka.driver import Driver
@@ -50,6 +52,21 @@ def test_a_row_that_one_version_cannot_carry_out_differs(coordinator: Driver) ->
     assert list(difference(lost, lost)) == []
 
 
+class Unfit(Driver):
+    """A driver that does not fit its client."""
+
+    def run(self, schedule: Any) -> Lost:
+        return Lost(schedule, "java.lang.NoSuchFieldError: heartbeat\n\tat here", Poll(), 1)
+
+
+def test_a_driver_that_cannot_make_a_member_is_no_difference() -> None:
+    with pytest.raises(UserError) as said:
+        begins(Unfit("4.3.0"))
+    assert str(said.value) == (
+        "the driver cannot make a member of Kafka 4.3.0: java.lang.NoSuchFieldError: heartbeat"
+    )
+
+
 def test_4_0_0_and_4_3_0_differ_in_the_message_of_one_exception(
     capsys: pytest.CaptureFixture[str], misfits
 ) -> None:
@@ -65,7 +82,9 @@ def test_4_0_0_and_4_3_0_differ_in_the_message_of_one_exception(
     assert lines[-1].startswith("InvalidGroupIdException says: ")
 
 
-def test_a_version_does_not_differ_from_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*FOUR.split(), "--max-rows", "600", "--diff", "4.3.0", "4.3.0"]) == 3
+def test_the_first_rows_are_the_same_in_4_3_0_and_4_4_0(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run([*FOUR.split(), "--max-rows", "600", "--diff", "4.3.0", "4.4.0"]) == 3
     said = " ".join(capsys.readouterr().out.split())
     assert "no difference" in said and "there are more than 600 rows" in said

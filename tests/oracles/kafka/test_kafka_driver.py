@@ -5,6 +5,7 @@ is made up when it breaks.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import OutageError, UserError
+from groupcheck.oracles.kafka import jvm
 from groupcheck.oracles.kafka.commands import (
     Advance,
     AutoCommit,
@@ -38,7 +40,7 @@ from groupcheck.oracles.kafka.commands import (
     TxnOffsetCommit,
 )
 from groupcheck.oracles.kafka.driver import Conversation, Driver, DriverLost, shared
-from groupcheck.oracles.kafka.jvm import Jvm
+from groupcheck.oracles.kafka.jvm import Broken, Jvm
 from groupcheck.oracles.kafka.memory import ClassicMemory, ConsumerMemory
 from groupcheck.oracles.kafka.records import GroupRecord, MarkerRecord, OffsetRecord, OtherRecord
 from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Transcript
@@ -252,7 +254,8 @@ def test_a_driver_that_dies_loses_the_one_schedule_and_says_in_which_command():
         one, lost, other = driver.run_all([FINE, DEADLY, FINE])
         assert isinstance(one, Transcript) and one == other and driver.restarts == 2
         assert isinstance(lost, Lost) and (lost.command, lost.number) == (DEADLY.commands[1], 2)
-        assert "died (exit code 3): out of luck" in str(lost) and "Heartbeat" in str(lost)
+        assert "has ended (exit code 3), after 3 answers: out of luck" in lost.reason
+        assert "Heartbeat" in str(lost)
 
 
 def test_a_driver_that_hangs_is_ended_and_the_command_named(monkeypatch: pytest.MonkeyPatch):
@@ -272,20 +275,44 @@ def test_a_driver_that_hangs_is_ended_and_the_command_named(monkeypatch: pytest.
         assert (
             isinstance(lost, Lost)
             and lost.command == SLOW.commands[0]
-            and "hung: no answer for 0.5 s" in lost.reason
+            and "4.3.0 hung: no answer for 0.5 s, after 2 answers" in lost.reason
         )
         assert isinstance(fine, Transcript)
 
 
-def test_a_death_that_does_not_come_again_still_agrees_with_nothing(tmp_path: Path):
+def test_a_death_that_does_not_come_again_is_no_schedules_fault(tmp_path: Path):
     with stand_in(once=str(tmp_path / "broken")) as driver:
-        lost, second = driver.run_all([DEADLY, FINE])
-        assert (
-            isinstance(lost, Lost)
-            and lost.command is None
-            and "not again when each was run alone" in str(lost)
-        )
-        assert isinstance(second, Transcript)
+        results = driver.run_all([DEADLY, FINE])
+        with pytest.raises(OutageError, match=r"has ended \(exit code 3\), after 1 answer: out of"):
+            next(results)
+        assert isinstance(driver.run(DEADLY), Transcript)
+
+
+@pytest.mark.parametrize(
+    ("number", "became"),
+    [
+        ("SIGKILL", "was ended by SIGKILL (signal 9), after 2 answers"),
+        ("SIGSTOP", "is stopped (SIGSTOP): no answer for 0.3 s, after 2 answers"),
+    ],
+)
+def test_a_driver_that_somebody_kills_or_stops_says_nothing_of_kafka(number: str, became: str):
+    with stand_in() as driver:
+        assert isinstance(driver.run(FINE), Transcript)
+        assert driver._jvm is not None
+        driver._jvm._silence_s = 0.3
+        driver._jvm._process.send_signal(getattr(signal, number))
+        with pytest.raises(OutageError, match=re.escape(became)):
+            driver.run(FINE)
+        assert isinstance(driver.run(FINE), Transcript)
+
+
+def test_a_long_silence_is_told_before_it_is_too_long(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(jvm, "REMARK_S", 0.1)
+    said: list[str] = []
+    silent = Jvm((sys.executable, "-c", "import time; time.sleep(60)"), 0.2, "it", said.append)
+    with pytest.raises(Broken, match=r"it hung: no answer for 0\.2 s, after 0 answers"):
+        silent.receive()
+    assert said == ["it has not answered for 0.1 s; it is ended after 0.2 s"]
 
 
 def test_a_command_in_which_the_driver_throws_is_lost_and_the_rest_not_run():
@@ -307,8 +334,8 @@ def test_a_conversation_with_a_driver_that_dies_tells_what_was_said():
 def test_the_real_driver_comes_back_after_a_kill_and_says_the_same_again(driver: Driver):
     before, restarts = told(driver, *TWO), driver.restarts
     os.kill(driver._jvm._process.pid, signal.SIGKILL)  # type: ignore[union-attr]
-    lost = driver.run(Schedule(TWO))
-    assert isinstance(lost, Lost) and "died" in lost.reason
+    with pytest.raises(OutageError, match="SIGKILL"):
+        driver.run(Schedule(TWO))
     assert told(driver, *TWO) == before and driver.restarts == restarts + 1
 
 

@@ -261,7 +261,7 @@ def test_a_cache_that_cannot_be_written_is_named(bench: Path, monkeypatch: pytes
 
 def test_other_sources_and_other_versions_have_folders_of_their_own(bench: Path):
     folders = {install.folder(version) for version in VERSIONS}
-    assert len(folders) == len(VERSIONS) == 4
+    assert len(folders) == len(VERSIONS) == 6
     changed = bench / "driver"
     shutil.copytree(install.DRIVER.sources, changed)
     copied = attrs.evolve(install.DRIVER, sources=changed)
@@ -271,7 +271,20 @@ def test_other_sources_and_other_versions_have_folders_of_their_own(bench: Path)
 
 
 def test_a_version_without_a_driver_is_refused(bench: Path):
-    with pytest.raises(
-        UserError, match=r"no driver for Kafka '2.8.0'.*choose one of 4.3.0, 4.2.0, 4.1.1, 4.0.0"
-    ):
+    known = ", ".join(VERSIONS)
+    with pytest.raises(UserError, match=rf"no driver for Kafka '2.8.0'.*choose one of {known}"):
         install.classpath("2.8.0", silent)
+
+
+@pytest.mark.parametrize(
+    ("version", "moved"), [("4.4.0", True), ("4.3.1", False), ("4.0.0", False)]
+)
+def test_each_version_is_compiled_with_the_sources_of_its_time(
+    tmp_path: Path, version: str, moved: bool
+):
+    """LogContext is an internal class from 4.4.0 on."""
+    install.DRIVER.sources_for(version, tmp_path)
+    shim = (tmp_path / "src" / "groupcheck" / "kafka" / "Shim.java").read_text()
+    assert ("utils.internals.LogContext" in shim) == moved
+    RECORDER.sources_for(version, tmp_path / "recorder")  # the same for every version
+    assert not (tmp_path / "recorder" / "shims").exists()

@@ -4,13 +4,14 @@ is not there. The Java here is a script.
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import OutageError, UserError
 from groupcheck.oracles import cli
 from groupcheck.oracles.record import broker as brokers
 from groupcheck.oracles.record.broker import Broker, free_ports
@@ -113,7 +114,23 @@ def test_a_broker_that_has_gone_is_not_waited_for(made: Callable[[str], Broker])
         ' gone\\n")\n'
     )
     broker.start()
-    with pytest.raises(UserError, match="could not carry out flush: Error: gone"):
+    with pytest.raises(OutageError, match=r"4.3.0 has ended \(exit code 0\): Error: gone"):
+        broker.ask("flush")
+
+
+@pytest.mark.parametrize(
+    ("number", "became"),
+    [("SIGKILL", r"was ended by SIGKILL \(signal 9\)"), ("SIGSTOP", "SIGSTOP")],
+)
+def test_a_broker_that_somebody_kills_or_stops_is_an_outage(
+    made: Callable[[str], Broker], monkeypatch: pytest.MonkeyPatch, number: str, became: str
+):
+    monkeypatch.setattr(brokers, "ANSWER_S", 0.2)
+    broker = made('print("> ok", flush=True)\nsys.stdin.readline()\n')
+    broker.start()
+    assert broker._process
+    broker._process.send_signal(getattr(signal, number))
+    with pytest.raises(OutageError, match=f"the JVM with the broker of Kafka 4.3.0 .*{became}"):
         broker.ask("flush")
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.record.processes import Interrupts, Processes, group_lives
+from groupcheck.oracles.process_groups import group_lives
+from groupcheck.oracles.record.processes import Interrupts, Processes
 from groupcheck.oracles.record.shown import run_command
 
 DEAF = (
@@ -153,6 +154,15 @@ def test_what_a_command_leaves_in_the_background_neither_holds_the_recording_nor
     background = int((tmp_path / "log").read_text())
     assert time.monotonic() - began < 60
     assert within(30, lambda: not alive(background))
+
+
+def test_a_command_whose_output_cannot_be_kept_is_ended(processes: Processes):
+    if sys.platform != "linux":  # only Linux has the device
+        return
+    echo = io.BytesIO()
+    with pytest.raises(OSError, match=r"No space left on device: '/dev/full'"):
+        shell(processes, "while :; do echo chatty; done", Path("/dev/full"), echo)
+    assert echo.getvalue().startswith(b"chatty\n")  # it was shown all the same
 
 
 FLED = (

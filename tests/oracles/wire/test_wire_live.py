@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import pytest
 
 from groupcheck.oracles import cli
-from groupcheck.oracles.conform.conformance import rows_at
 from groupcheck.oracles.record.running import running
 from groupcheck.oracles.wire import asking, live
 from groupcheck.oracles.wire.asking import refused
-from groupcheck.oracles.wire.live import GENERATIONS, MEMBERS, SETTINGS, explore
+from groupcheck.oracles.wire.live import SETTINGS, explore, rows_of
 from groupcheck.oracles.wire.sockets import Answered, Connections
+from groupcheck.oracles.wire.subscribing import TOPIC
 from groupcheck.oracles.wire.walk import PATIENCE_S, PAUSE_S
 from groupcheck.oracles.wire.worlds import seen
 
@@ -23,7 +23,7 @@ from groupcheck.oracles.wire.worlds import seen
 def address() -> Iterator[str]:
     """One broker for these tests."""
     with running("4.3.0", SETTINGS, quiet) as on:
-        on.broker.ask("topic", asking.TOPIC, 1)
+        on.broker.ask("topic", TOPIC, 1)
         on.broker.ask("group", "live")
         yield on.broker.address
 
@@ -33,7 +33,7 @@ def quiet(message: str) -> None:
 
 
 def test_a_broker_answers_as_the_model_allows(address: str, misfits):
-    scope, rows = rows_at("classic", MEMBERS, GENERATIONS, (), None, {})
+    rows = rows_of("classic")
     total, disagreement = explore(rows, address, 15, 1, quiet)
     assert disagreement is None
     assert total.schedules >= 15 and len(total.rows) > 40
@@ -45,7 +45,7 @@ def test_a_broker_answers_as_the_model_allows(address: str, misfits):
         "append_committed",
         "initial_delay:over",
     }
-    found = live.Live("classic", scope, "4.3.0", None, 1, 15, total, disagreement, 1.0)
+    found = live.Live("classic", rows.scope, "4.3.0", None, 1, 15, total, disagreement, 1.0)
     assert misfits(found.document()) == []
 
 
@@ -54,7 +54,7 @@ def test_a_model_with_a_mistake_is_told_from_the_broker_by_a_short_schedule(
 ):
     monkeypatch.setattr(live, "SHRINK_S", 300.0)  # on a busy machine too
     monkeypatch.setattr(live, "HURRY_S", PATIENCE_S)
-    rows = rows_at("classic", MEMBERS, GENERATIONS, (), "heartbeat_ignores_generation", {})[1]
+    rows = rows_of("classic", mutation="heartbeat_ignores_generation")
     _, disagreement = explore(rows, address, 200, 0, quiet)
     assert disagreement is not None
     (what,) = disagreement.what
@@ -71,7 +71,7 @@ def test_a_broker_that_pauses_once_something_is_found_is_not_blamed_for_that(
             return {} if wait_s == live.HURRY_S else super().gather(wait_s, until)
 
     monkeypatch.setattr(live, "Connections", Pausing)
-    rows = rows_at("classic", MEMBERS, GENERATIONS, (), "heartbeat_ignores_generation", {})[1]
+    rows = rows_of("classic", mutation="heartbeat_ignores_generation")
     _, disagreement = explore(
         rows, address, 200, 2, quiet
     )  # no other test's seed: groups are called by it
@@ -92,12 +92,31 @@ def test_a_broker_that_falls_silent_is_given_full_patience_all_along(
             return super().gather(wait_s, until) if len(waits) < 40 else {}
 
     monkeypatch.setattr(live, "Connections", Silent)
-    _, disagreement = explore(
-        rows_at("classic", MEMBERS, GENERATIONS, (), None, {})[1], address, 20, 3, quiet
-    )
+    _, disagreement = explore(rows_of("classic"), address, 20, 3, quiet)
     assert disagreement is not None and disagreement.is_silence
     assert disagreement.what == ("request 1 is not answered",)
     assert len(waits) > 40 and set(waits) == {PATIENCE_S, PAUSE_S}
+
+
+def test_the_end_of_a_round_of_nobody_is_waited_for(address: str, monkeypatch: pytest.MonkeyPatch):
+    """Its timer is fired by another thread, which may be late, and nobody is answered."""
+    states: list[str] = []
+
+    class Late(Connections):
+        def gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
+            answers = super().gather(wait_s, until)
+            for answer in answers.values():
+                if isinstance(answer, dict) and "groups" in answer:
+                    (group,) = answer["groups"]
+                    group["state"] = group["state"] if len(states) % 2 else "PreparingRebalance"
+                    states.append(group["state"])
+            return answers
+
+    monkeypatch.setattr(live, "Connections", Late)
+    seen, disagreement = explore(rows_of("classic"), address, 30, 5, quiet)
+    assert disagreement is None
+    assert any("rebalance_timeout:nobody" in row.rules for row in seen.rows)
+    assert states[:2] == ["PreparingRebalance", "Empty"]
 
 
 @pytest.mark.parametrize("kind", range(asking.KINDS))

@@ -21,7 +21,7 @@ from groupcheck.model.engine.fast.kernels.intrinsics import (
 from groupcheck.model.engine.fast.kernels.lookup import look, open_of
 from groupcheck.model.engine.fast.kernels.orbits import sort_blocks
 
-ZERO, TWO, THREE, FOUR, LOW, WORD = U(0), U(2), U(3), U(4), U(15), U(64)
+ZERO, TWO, THREE, FOUR, WORD = U(0), U(2), U(3), U(4), U(64)
 NOTHING = U(r.NOTHING)
 LAST_RULE = U(r.WALK_RULES_TOLD - 1)
 LOCAL, VISIT = U(r.LOCAL), U(r.VISIT)
@@ -164,7 +164,7 @@ def ends_of(wide, ctx, cells, masks, shifts, bases, memory, to, place):
                     first + j * W + U(w)
                 ]
             memory[o + W] = visited | (ONE << index)
-            memory[o + W + ONE] = fired + (ONE << ((label & LOW) << TWO))
+            memory[o + W + ONE] = fired + mix(label + ONE)  # whatever the order in which they fire
             sp += ONE
             j += ONE
     return n, complete

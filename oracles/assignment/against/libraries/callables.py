@@ -27,6 +27,7 @@ from groupcheck.oracles.assignment.against.naming import reached
 from groupcheck.oracles.assignment.against.offered import Library, Offered, assigned, group_code
 from groupcheck.oracles.assignment.promises import ASSIGNORS
 from groupcheck.oracles.assignment.validity import Assigned
+from groupcheck.oracles.supervisor import tell
 
 Function = Callable[[Group], Any]
 CLASSES = {"kafka.coordinator.assignors": kafka_python, "aiokafka.coordinator.assignors": aiokafka}
@@ -37,11 +38,12 @@ def imported(name: str) -> Function:
     module, _, path = name.partition(":")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
+    tell("runs", module)
     try:
         found: Any = importlib.import_module(module)
         for part in path.split("."):
             found = getattr(found, part)
-    except Exception as error:  # whatever somebody's module raises
+    except (Exception, SystemExit) as error:  # whatever somebody's module raises
         raise UserError(
             f"cannot import it: {type(error).__name__}: {error}",
             where=f"--against {name}",

@@ -16,7 +16,7 @@ answers on its standard output, and flushes it:
     {"assignment": {"A": {"t": [0, 1]}}}        or, if it refuses,       {"failed": "why"}
 
 A program that ends, takes longer than `PATIENCE_S`, or writes anything else has no answer to that
-question, and is started again. At the end its input is closed.
+question, and is started again. At the end its input is closed. What it has started ends with it.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from attrs import define
 
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.model.engine import UserError
+from groupcheck.oracles import process_groups
 from groupcheck.oracles.assignment.against.offered import NO_ANSWER, Library, Offered, assigned
 from groupcheck.oracles.assignment.groups import racks_shown
 from groupcheck.oracles.assignment.validity import Assigned
@@ -44,6 +45,7 @@ from groupcheck.oracles.kafka.values import by_topic
 PATIENCE_S = 4.0
 ENDED = "it ended"
 GRACE_S = 0.5  # until a program whose input was closed is killed
+GLANCE_S = 0.1  # between two looks at whether it has ended
 LONGEST = 1 << 20  # bytes of an answer
 LAST = 2_000  # bytes of standard error that are kept
 
@@ -124,18 +126,13 @@ class Program:
 
     def _answer(self, line: bytes) -> bytes:
         if self.running is None:
-            try:
-                self.running = subprocess.Popen(
-                    self.arguments,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                )
-            except OSError as error:
-                raise UserError(
-                    f"cannot start {self.arguments[0]}: {error.strerror}",
-                    where="--against program:",
-                ) from None
+            self.running = process_groups.start(
+                self.arguments,
+                where="--against program:",
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
             self.reader = Thread(target=self._listen, args=(self.running.stderr,), daemon=True)
             self.reader.start()
         assert self.running.stdin is not None and self.running.stdout is not None
@@ -161,8 +158,15 @@ class Program:
         with selectors.DefaultSelector() as waiting:
             waiting.register(stdout, selectors.EVENT_READ)
             while not said.endswith(b"\n"):
-                if not waiting.select(max(0.0, until - time.monotonic())):
-                    raise self._gone(f"no answer within {PATIENCE_S:g} s")
+                left_s = max(0.0, until - time.monotonic())
+                # What it has started may hold its output open when it has ended.
+                has_ended = self.running is not None and self.running.poll() is not None
+                if not waiting.select(0.0 if has_ended else min(left_s, GLANCE_S)):
+                    if has_ended:
+                        raise self._gone(ENDED)
+                    if not left_s:
+                        raise self._gone(f"no answer within {PATIENCE_S:g} s")
+                    continue
                 part = os.read(stdout, 1 << 16)
                 if not part:
                     raise self._gone(ENDED)
@@ -180,20 +184,18 @@ class Program:
 
     def stop(self, grace: float = GRACE_S) -> int | None:
         """Ends the program: closes its input, and kills it if it has not ended after so many
-        seconds. Returns its exit code, or None if it did not run.
+        seconds; and all that it has started. Returns its exit code, or None if it did not run.
         """
         if self.running is None:
             return None
         running, self.running = self.running, None
-        assert running.stdin is not None and running.stdout is not None
+        assert running.stdin is not None and self.reader is not None
         with suppress(OSError):
             running.stdin.close()
-        try:
-            return running.wait(timeout=grace)
-        except subprocess.TimeoutExpired:
-            running.kill()
-            return running.wait()
-        finally:
-            running.stdout.close()
-            if self.reader is not None:
-                self.reader.join(timeout=GRACE_S)
+        with suppress(subprocess.TimeoutExpired):
+            running.wait(timeout=grace)
+        # The reader closes it, once nobody can write any more.
+        running.stderr = None
+        process_groups.end([running])
+        self.reader.join(timeout=GRACE_S)
+        return running.returncode

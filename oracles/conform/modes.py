@@ -1,0 +1,130 @@
+"""What `--live` and `--whole` follow of a variant. Everything else is refused in words: to agree
+would be a claim about what was never executed, and to differ would be nobody's mistake.
+
+A mode follows families. What it knows are the rules of their bases and the fields of their scopes,
+so a variant with anything else is refused until somebody has made the mode follow it and names its
+family here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import fields_dict, frozen
+
+from groupcheck.model.engine import UserError
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.protocol.family import (
+    CLASSIC_GROUP,
+    COOPERATIVE,
+    COOPERATIVE_STATIC,
+    MIXED,
+    OFFSETS,
+    STATIC_MEMBERS,
+    TWINS,
+    Family,
+)
+from groupcheck.model.protocol.variant import Variant
+from groupcheck.model.variants import load
+from groupcheck.oracles.conform.conformance import executable
+
+NAMED = 5  # rules that a refusal names
+
+
+@frozen
+class Mode:
+    """What a mode of `conform` follows."""
+
+    option: str
+    # What it says before the names of rules that it does not know.
+    lacks: str
+    families: frozenset[Family]
+    # The fields of the scope that `--set` may give.
+    settings: frozenset[str]
+    # Does it execute the coordinator alone?
+    coordinator: bool
+
+    def followed(self, name: str, settings: Iterable[str] = ()) -> Variant:
+        """The variant of this name. `settings`: the fields that `--set` gives. Raises `UserError`
+        for what cannot be compared with real code, and for what the mode does not follow.
+        """
+        variant = executable(name)
+        if strange := self._strange(variant):
+            raise UserError(
+                f"{name} is not followed there: {'; '.join(strange)}",
+                where=self.option,
+                do=f"leave out {self.option}: {self._instead(variant)}",
+            )
+        fields = fields_dict(variant.scope_type)
+        for field in settings:
+            if field in fields and field not in self.settings:
+                raise UserError(
+                    f"{self.option} does not follow {field}",
+                    where="--set",
+                    do=f"leave it out, or {self.option}; it follows"
+                    f" {', '.join(sorted(self.settings & fields.keys()))}",
+                )
+        return variant
+
+    def _strange(self, variant: Variant) -> list[str]:
+        """What the mode does not know of a variant, in words."""
+        found = []
+        bases = [load(base) for base in sorted({family.base for family in self.families})]
+        more = [f.name for f in variant.families if f not in self.families]
+        if more:
+            found.append(f"it adds {', '.join(more)}")
+        known = {r for base in bases for r in _rules(base)}
+        names = {r.name for r in known}
+        strange = [r.name for r in _rules(variant) if r not in known]
+        if new := [name for name in strange if name not in names]:
+            found.append(f"{self.lacks} {_some(new)}")
+        elif strange:
+            found.append(f"it has rules of its own for {_some(strange)}")
+        fields = {field for base in bases for field in fields_dict(base.scope_type)}
+        settings = [f for f in fields_dict(variant.scope_type) if f not in fields]
+        if settings:
+            found.append(f"nothing there carries out {', '.join(settings)}")
+        return found
+
+    def _instead(self, variant: Variant) -> str:
+        """The modes that answer."""
+        ways = []
+        if variant.executed:
+            ways.append(f"`conform {variant.name}` executes the rows of its coordinator")
+        if variant.real_member:
+            ways.append(f"`conform {variant.name} --side member` those of its member")
+        mine = [r for r in _rules(variant) if r.name in variant.coordinator]
+        bases = [load(f.base) for f in variant.families if f in self.families]
+        alike = [base for base in bases if all(r in _rules(base) for r in mine)]
+        if self.coordinator and alike:
+            ways.append(f"`conform {alike[0].name} {self.option}` has the same coordinator")
+        return ", ".join(ways)
+
+
+def _rules(variant: Variant) -> tuple[Rule, ...]:
+    return variant.spec(variant.scope_type()).rules
+
+
+def _some(names: list[str]) -> str:
+    left = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {left} more" if left > 0 else "")
+
+
+LIVE = Mode(
+    option="--live",
+    lacks="no request there leads to",
+    families=frozenset(
+        {CLASSIC_GROUP, OFFSETS, COOPERATIVE, STATIC_MEMBERS, COOPERATIVE_STATIC, MIXED, TWINS}
+    ),
+    settings=frozenset({"max_size", "partitions", "protocols", "static_members", "two_step"}),
+    coordinator=True,
+)
+WHOLE = Mode(
+    option="--whole",
+    lacks="no step there is",
+    families=frozenset(
+        {CLASSIC_GROUP, OFFSETS, COOPERATIVE, STATIC_MEMBERS, COOPERATIVE_STATIC, MIXED}
+    ),
+    settings=frozenset(),
+    coordinator=False,
+)

@@ -1,0 +1,85 @@
+"""A JVM that somebody kills or stops tells nothing of Kafka: the verdict is unknown, and says
+why.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupcheck.model.engine import OutageError
+from groupcheck.oracles.conform.conformance import conform
+from groupcheck.oracles.conform.member.conformance import conform_member
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.museum import members as museum
+from groupcheck.oracles.museum.moves import Move
+from groupcheck.oracles.museum.stage import Cast, Stage
+
+WHY = "the JVM was ended by SIGKILL"
+
+
+class Fleeting(Driver):
+    """One whose JVM is killed after some answers."""
+
+    answers = 0
+
+    def run_all(self, schedules: Iterable[Any]) -> Iterator[Any]:
+        for schedule in schedules:
+            if not self.answers:
+                raise OutageError(WHY)
+            self.answers -= 1
+            yield Lost(schedule, "no matter", None)
+
+
+def test_a_tour_of_the_coordinators_rows_ends_with_the_reason():
+    found = conform("classic", kafka="4.3.0", members=1, generations=1, driver=Fleeting())
+    assert (found.verdict, found.exit_code, found.why) == ("unknown", 3, WHY)
+    assert found.document()["reason"] == WHY
+
+
+def test_a_tour_of_the_members_rows_lists_those_that_were_not_executed():
+    driver = Fleeting()
+    driver.answers = 1
+    found = conform_member(
+        "classic", kafka="4.3.0", generations=1, max_differences=0, lists=True, driver=driver
+    )
+    (tour,) = found.tours
+    assert tour.reason == WHY and tour.counts.executed == 1
+    assert [agrees for _, agrees in tour.listed] == [False] + [None] * (len(tour.listed) - 1)
+    assert len(tour.listed) == tour.counts.rows > 1
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (signal.SIGKILL, r"consumers of Kafka 2.8.0 was ended by SIGKILL \(signal 9\)"),
+        (signal.SIGSTOP, r"consumers of Kafka 2.8.0 is stopped \(SIGSTOP\)"),
+    ],
+)
+def test_members_of_the_museum_that_are_killed_or_stopped_show_no_bug(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: signal.Signals, told: str
+):
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\nexec sleep 600\n")
+    java.chmod(0o700)
+
+    def hurt(stage: Stage, *_: object) -> None:
+        (company,) = stage._companies
+        company._process.send_signal(number)
+        if number == signal.SIGKILL:
+            company._process.wait(60)
+        else:
+            os.waitpid(company._process.pid, os.WUNTRACED)
+
+    monkeypatch.setattr(museum.install, "java", lambda program: str(java))
+    monkeypatch.setattr(museum.install, "classpath", lambda *_: "nothing")
+    monkeypatch.setattr(Stage, "_move", hurt)
+    stage = Stage(Cast({}, (0,), 1), "2.8.0", print)
+    with pytest.raises(OutageError, match=told):
+        stage.perform([Move(1, "appended", 0)], 0.0)
