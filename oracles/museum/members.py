@@ -111,7 +111,8 @@ class Members:
     def _tell(self, *words: str) -> None:
         assert self._process.stdin
         self._busy[words[1]] = self._busy.get(words[1], 0) + 1
-        self._process.stdin.write((" ".join(words) + "\n").encode())
+        with suppress(BrokenPipeError):  # `_read` finds out why nobody reads any more
+            self._process.stdin.write((" ".join(words) + "\n").encode())
 
     def _read(self) -> None:
         chunk = os.read(self._out, CHUNK)

@@ -99,3 +99,17 @@ def test_without_z3_one_line_says_what_to_install(monkeypatch):
         r" \(pip install 'groupcheck\[assign\]'\)",
     ):
         prove_all()
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [("", "AttributeError: .*Solver"), ("raise RuntimeError('no libz3')", "RuntimeError: no libz3")],
+)
+def test_another_package_of_that_name_or_a_broken_one_is_no_bug_of_ours(
+    monkeypatch, tmp_path, source, why
+):
+    (tmp_path / "z3.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "z3")
+    with pytest.raises(UserError, match=f"with z3, which cannot be used: {why}"):
+        prove_all()
