@@ -26,7 +26,7 @@ from groupcheck.oracles.cli_scope import (
     scope_options,
 )
 from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import INPUT, OUTPUT, PATH, POSITIVE, SECONDS, SIZE
+from groupcheck.oracles.quantities import INPUT, OUTPUT, PATH, POSITIVE, SECONDS, SIZE, WORKERS
 from groupcheck.oracles.streams import Unwritten, end_answer, prepare_streams
 
 UNKNOWN = 3
@@ -104,7 +104,7 @@ def command(debug: bool) -> None:
 )
 @click.option(
     "--workers",
-    type=POSITIVE,
+    type=WORKERS,
     default=1,
     show_default=True,
     metavar="N",
@@ -303,7 +303,7 @@ def bugs(
 )
 @click.option(
     "--workers",
-    type=POSITIVE,
+    type=WORKERS,
     default=1,
     show_default=True,
     metavar="N",
