@@ -26,7 +26,7 @@ from groupcheck.oracles.cli_scope import (
 )
 from groupcheck.oracles.failures import UNKNOWN, complain, failed, same_output
 from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import INPUT, OUTPUT, PATH, POSITIVE, SECONDS, SIZE
+from groupcheck.oracles.quantities import INPUT, OUTPUT, PATH, POSITIVE, SECONDS, SIZE, WORKERS
 from groupcheck.oracles.streams import end_answer, prepare_streams
 from groupcheck.oracles.supervisor import supervised, was_interrupted
 
@@ -96,7 +96,7 @@ def command(debug: bool) -> None:
 )
 @click.option(
     "--workers",
-    type=POSITIVE,
+    type=WORKERS,
     default=1,
     show_default=True,
     metavar="N",
@@ -295,7 +295,7 @@ def bugs(
 )
 @click.option(
     "--workers",
-    type=POSITIVE,
+    type=WORKERS,
     default=1,
     show_default=True,
     metavar="N",

@@ -7,11 +7,19 @@ from typing import Any
 import click
 
 from groupcheck.oracles.help_page import Command, examples
-from groupcheck.oracles.quantities import COUNT, DURATION, OUTPUT, POSITIVE, SETTING
+from groupcheck.oracles.quantities import (
+    COUNT,
+    DURATION,
+    OUTPUT,
+    POSITIVE,
+    REPLICATIONS,
+    SETTING,
+    Number,
+)
 
 COSTS = ("stopped", "paused", "moved")  # as in `simulate.uses.advice`; a test compares them
 PROTOCOLS = ("eager", "cooperative", "eager-static", "cooperative-static")  # likewise
-RATE = click.FloatRange(min=0)
+RATE = Number(min=0, max=10_000)
 
 
 @click.command(
@@ -123,7 +131,7 @@ RATE = click.FloatRange(min=0)
 )
 @click.option(
     "--replications",
-    type=POSITIVE,
+    type=REPLICATIONS,
     default=8,
     show_default=True,
     metavar="N",

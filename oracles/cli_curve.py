@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import COUNT, OUTPUT, POSITIVE, SETTING
+from groupcheck.oracles.quantities import COUNT, NUMBER, OUTPUT, POSITIVE, REPLICATIONS, SETTING
 
 # As in `simulate.uses`; a test compares them. Importing it would make --help slow.
 CURVES = ("session-ratio", "rolling-restart", "initial-delay", "poll-interval")
@@ -38,14 +38,14 @@ CURVES = ("session-ratio", "rolling-restart", "initial-delay", "poll-interval")
 @click.option(
     "--at",
     "values",
-    type=float,
+    type=NUMBER,
     multiple=True,
     metavar="X",
     help="A value of the axis, in place of the question's. Repeatable.",
 )
 @click.option(
     "--replications",
-    type=POSITIVE,
+    type=REPLICATIONS,
     default=5,
     show_default=True,
     metavar="N",

@@ -16,6 +16,7 @@ from groupcheck.oracles.quantities import (
     OUTPUT_OR_STDOUT,
     PATH,
     POSITIVE,
+    REPLICATIONS,
     SETTING,
     SIZE,
 )
@@ -113,7 +114,7 @@ DIALECTS = (
 )
 @click.option(
     "--replications",
-    type=POSITIVE,
+    type=REPLICATIONS,
     metavar="N",
     help="With --what-if: simulations of each side, with the seeds from --seed on."
     " Default: 8, or as many (at least 2) as take a minute.",

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import COUNT, OUTPUT, POSITIVE, SECONDS, SETTING
+from groupcheck.oracles.quantities import COUNT, OUTPUT, POSITIVE, REPLICATIONS, SECONDS, SETTING
 
 # As in `simulate.scenarios`; a test compares them. Importing it would make --help slow.
 SCENARIOS = (
@@ -66,7 +66,7 @@ SCENARIOS = (
 )
 @click.option(
     "--replications",
-    type=POSITIVE,
+    type=REPLICATIONS,
     metavar="N",
     help="Runs of each variant, with the seeds from --seed on. More than one gives 95 % t"
     " intervals. Default: 5 with --compare, otherwise 1.",

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tempfile
@@ -19,6 +20,11 @@ else:  # older releases of click have no type argument
 
 MS = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+MOST_SECONDS = 10**9  # 31 years
+MOST_SEED = 10**18  # it fits into the 64 bits of a table
+MOST_REPLICATIONS = 1_000  # all are kept until the end, with figures of each member
+MOST_WORKERS = 1_024
 
 
 class Size(Option):
@@ -77,6 +83,16 @@ class Budget(Option):
             self.fail(f"{value!r} is not NAME=N, where N is a whole number", param, ctx)
 
 
+class Number(click.FloatRange):
+    """A number, in a range if there is one; `nan`, which is outside of none, and `inf` are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
+
 class Input(click.Path):
     """A file to read, which no output of the same command replaces (`help_page.Command`)."""
 
@@ -118,8 +134,10 @@ class Output(click.Path):
             self.fail(f"cannot write {path}: {why}", param, ctx)
 
 
-COUNT, POSITIVE = click.INT, click.IntRange(min=1)
-SECONDS = click.FloatRange(min=0, min_open=True)
+COUNT, POSITIVE, NUMBER = click.INT, click.IntRange(min=1), Number()
+SECONDS = Number(min=0, max=MOST_SECONDS, min_open=True)
+REPLICATIONS = click.IntRange(1, MOST_REPLICATIONS)
+WORKERS = click.IntRange(1, MOST_WORKERS)
 SIZE, SETTING, BUDGET, DURATION = Size(), Pair(), Budget(), Duration()
 PATH, INPUT = click.Path(path_type=Path), Input(path_type=Path)
 OUTPUT = Output(dir_okay=False, writable=True)

@@ -31,7 +31,12 @@ FROM_1_MS = (
 """Kafka takes them in whole milliseconds (ConsumerConfig, GroupMetadata). What happens every 0 ms
 would not let the time go on.
 """
+LEAST, MOST = 1e-9, 1e15
+"""Of numbers other than 0. What is smaller is no machine's or network's, and divides others up to
+infinity; of what is larger, sums are no longer exact.
+"""
 MOST_OTHERS = 100_000  # per second: far more than the coordinator's one thread can serve
+MOST_METADATA = 100 << 20  # socket.request.max.bytes of Kafka 4.3.0 (SocketServerConfigs)
 LEAST_GAP_S = 0.1  # between two pauses of a process
 
 
@@ -183,8 +188,11 @@ class Assumptions:
     def __attrs_post_init__(self) -> None:
         for name in attrs.fields_dict(type(self)):
             value = getattr(self, name)
-            if isinstance(value, float) and not 0 <= value < 1e15:
-                raise UserError(f"{name} is {value:g}, not a number from 0 up", where="assumptions")
+            if isinstance(value, float) and value and not LEAST <= value <= MOST:
+                raise UserError(
+                    f"{name} is {value:g}, neither 0 nor a number from {LEAST:g} to {MOST:g}",
+                    where="assumptions",
+                )
         for name in ("capacity_per_s", "bytes_per_ms"):
             if not getattr(self, name):
                 raise UserError(f"{name} is 0", where="assumptions", do="give more than 0")
@@ -210,6 +218,12 @@ class Assumptions:
                 f"other_requests_per_s is {self.other_requests_per_s:g}",
                 where="assumptions",
                 do=f"give at most {MOST_OTHERS:,}",
+            )
+        if self.metadata_bytes > MOST_METADATA:
+            raise UserError(
+                f"metadata_bytes is {self.metadata_bytes:g}",
+                where="assumptions",
+                do=f"give at most {MOST_METADATA:,}: a broker takes no larger request",
             )
         if 0 < self.pause_every_s < LEAST_GAP_S:
             raise UserError(

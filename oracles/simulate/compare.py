@@ -10,12 +10,11 @@ from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.errors import shown
+from groupcheck.oracles.quantities import MOST_REPLICATIONS, MOST_SEED
 from groupcheck.oracles.simulate import intervals
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.setup import Result, Setup
 from groupcheck.oracles.simulate.simulation import simulate
-
-MOST_SEED = 10**18
 
 
 @frozen
@@ -30,8 +29,8 @@ class Row:
         return [result.measures[measure] for result in self.results]
 
     def interval(self, measure: str) -> Interval:
-        """The mean over replications."""
-        return intervals.mean(self.values(measure))
+        """The mean over replications; no measure can be less than 0."""
+        return intervals.mean(self.values(measure), least=0)
 
 
 @frozen
@@ -55,12 +54,13 @@ def compare(
     """Runs every setup with the seeds `seed` to `seed + replications - 1`. Raises `UserError`, and
     `OutOfTime` as `simulate` does.
     """
-    if not setups or replications < 1:
-        raise UserError("there is nothing to compare", do="give setups, and replications from 1")
+    if not setups:
+        raise UserError("there is nothing to compare", do="give setups")
+    checked_replications(replications)
     checked_seed(seed)
     rows = []
     for setup in setups:
-        seeded = [attrs.evolve(setup, seed=seed + k) for k in range(replications)]
+        seeded = (attrs.evolve(setup, seed=seed + k) for k in range(replications))
         rows.append(
             Row(
                 attrs.evolve(setup, seed=seed),
@@ -68,6 +68,15 @@ def compare(
             )
         )
     return Comparison(seed, replications, tuple(rows))
+
+
+def checked_replications(count: int) -> None:
+    """Raises `UserError` for a number of runs that says nothing, or that memory does not hold."""
+    if not 1 <= count <= MOST_REPLICATIONS:
+        raise UserError(
+            f"{shown(count)[:60]} is not a number from 1 to {MOST_REPLICATIONS:,}",
+            where="replications",
+        )
 
 
 def checked_seed(seed: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -56,6 +57,17 @@ def number(value: float) -> float | None:
 def figure(value: float, digits: int) -> str:
     """So many digits of a number; of a large one all that stand before the point."""
     return f"{value:,.{digits}g}" if value < 1000 else f"{value:,.0f}"
+
+
+def spread(found: Interval, shown: Callable[[float], str]) -> str:
+    """What stands behind a mean: half the width of its interval, or the ends of one that is cut;
+    nothing if there is none. `shown`: how its numbers are written.
+    """
+    if found.low is None or found.high is None or found.low == found.high:
+        return ""
+    if found.is_cut:
+        return f" ({shown(found.low)} to {shown(found.high)})"
+    return f" ± {shown(found.high - found.mean)}"
 
 
 def interval(found: Interval | None) -> dict[str, Any] | None:

@@ -16,7 +16,9 @@ CONFIDENCE = 0.95
 
 @frozen
 class Interval:
-    """A mean with its interval; `low` and `high` are None with fewer than two finite values."""
+    """A mean with its interval; `low` and `high` are None with fewer than two finite values. It is
+    symmetric unless it ends at the least value that is possible (`is_cut`).
+    """
 
     mean: float
     low: float | None
@@ -24,17 +26,21 @@ class Interval:
     # How many values there were, and how many of them are infinite (never ended).
     count: int
     infinite: int = 0
+    is_cut: bool = False
 
 
-def mean(values: Sequence[float]) -> Interval:
-    """The mean of values, and the t interval of that mean."""
+def mean(values: Sequence[float], least: float = -math.inf) -> Interval:
+    """The mean of values, and the t interval of that mean. `least`: what no mean can lie below, as
+    0 for counts and durations; a t interval knows nothing of it, and is cut there.
+    """
     finite = [v for v in values if math.isfinite(v)]
     infinite = len(values) - len(finite)
     if infinite or len(finite) < 2:
         middle = math.inf if infinite else sum(finite) / len(finite) if finite else math.nan
         return Interval(middle, None, None, len(values), infinite)
     middle, half = _half_width(finite)
-    return Interval(middle, middle - half, middle + half, len(values))
+    low, is_cut = max(middle - half, least), middle - half < least
+    return Interval(middle, low, middle + half, len(values), is_cut=is_cut)
 
 
 def ratio(above: Sequence[float], below: Sequence[float]) -> Interval | None:
@@ -44,11 +50,18 @@ def ratio(above: Sequence[float], below: Sequence[float]) -> Interval | None:
     pairs = list(zip(above, below, strict=True))
     if not pairs or not all(0 < v < math.inf for pair in pairs for v in pair):
         return None
-    logs = [math.log(a / b) for a, b in pairs]
+    logs = [math.log(a) - math.log(b) for a, b in pairs]
     if len(logs) < 2:
-        return Interval(math.exp(logs[0]), None, None, 1)
+        return Interval(_exp(logs[0]), None, None, 1)
     middle, half = _half_width(logs)
-    return Interval(math.exp(middle), math.exp(middle - half), math.exp(middle + half), len(logs))
+    return Interval(_exp(middle), _exp(middle - half), _exp(middle + half), len(logs))
+
+
+def _exp(value: float) -> float:
+    try:
+        return math.exp(value)
+    except OverflowError:  # two pairs alone can give a width of thousands
+        return math.inf
 
 
 def _half_width(values: Sequence[float]) -> tuple[float, float]:

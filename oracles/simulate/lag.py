@@ -86,8 +86,8 @@ class _Fluid:
         """At which each partition that is behind drains now."""
         if not self.shared or not self.marks:
             return self.fastest
-        all_of_them = self.arrive * self.partitions * (1 + self.shared)
-        spare = all_of_them - self.arrive * (self.partitions - len(self.stopped))
+        # The spare capacity of the whole group, and what arrives in stopped partitions.
+        spare = self.arrive * (self.partitions * self.shared + len(self.stopped))
         return min(self.fastest, spare / len(self.marks))
 
     def until(self, at: float) -> None:

@@ -8,6 +8,7 @@ from attrs import evolve
 
 from groupcheck.model.engine import Spec, UserError
 from groupcheck.model.variants import registry
+from groupcheck.oracles.quantities import MOST_SECONDS
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.distributions import distribution
 from groupcheck.oracles.simulate.drives import undriven
@@ -102,8 +103,10 @@ def _check(setup: Setup) -> None:
             where=setup.scenario,
             do="add at least one, and fewer than all",
         )
-    if not 0 < setup.seconds < 1e9:
-        raise UserError(f"seconds is {setup.seconds:g}, not a number above 0", where="setup")
+    if not 0 < setup.seconds <= MOST_SECONDS:
+        raise UserError(
+            f"seconds is {setup.seconds:g}, not above 0 and up to {MOST_SECONDS:,}", where="setup"
+        )
 
 
 def _calm(a: Assumptions) -> Assumptions:

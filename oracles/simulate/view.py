@@ -108,7 +108,7 @@ def _cell(found: Interval, unit_of: Callable[[float], Unit]) -> str:
     unit = unit_of(found.mean)
     if found.low is None or found.high is None or found.low == found.high:
         return unit(found.mean)
-    return f"{unit(found.mean)} ({unit.bare(max(0, found.low))}-{unit.bare(found.high)})"
+    return f"{unit(found.mean)} ({unit.bare(found.low)}-{unit.bare(found.high)})"
 
 
 def sentences(comparison: Comparison) -> Iterator[str]:

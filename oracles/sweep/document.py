@@ -16,7 +16,7 @@ from cattrs import BaseValidationError, Converter, ForbiddenExtraKeysError, tran
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.engine.errors import shown
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.quantities import SIZE
+from groupcheck.oracles.quantities import MOST_REPLICATIONS, SIZE
 
 Size = NewType("Size", int)
 """Bytes: a number, or a text such as 512M."""
@@ -31,7 +31,6 @@ PLAIN: dict[type[Any], str] = {
 FEW: Any = validators.max_len(MOST)
 POSITIVE = validators.optional([validators.gt(0), validators.lt(2**62)])
 EXACT = validators.optional([validators.gt(0), validators.lt(2**53)])  # as a float of a table
-MOST_REPLICATIONS = 1_000
 
 
 @frozen
@@ -112,7 +111,16 @@ WORDS = tuple(f.name for f in attrs.fields(Grid))  # all other keys of a grid be
 
 
 def document(given: Any, where: str) -> Document:
-    """A file that has been read. Raises `UserError` for what is wrong outside its grids."""
+    """A file that has been read; None: there is nothing in it. Raises `UserError` for what is wrong
+    outside its grids.
+    """
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise UserError(
+            f"a table of keys such as grid is expected, not {shown(given)[:60]}",
+            where=where,
+            do="see docs/sweep.md",
+        )
     return _structured(given, Document, where)  # type: ignore[no-any-return]
 
 

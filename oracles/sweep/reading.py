@@ -61,14 +61,16 @@ def _yaml(text: str, where: str) -> Any:
         raise UserError("holds half a character, such as \\ud800", where=where)
 
     class Strict(yaml.SafeLoader):  # type: ignore[misc,unused-ignore]
-        """Refuses aliases, which let a small file grow without end, and repeated keys, of which
-        YAML would take the last.
+        """Refuses aliases, which let a small file grow without end; tags, which make of a value
+        what no key takes, or nothing at all; and repeated keys, of which YAML would take the last.
         """
 
         def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):
-                mark = self.peek_event().start_mark
-                raise yaml.MarkedYAMLError(problem="aliases are not read", problem_mark=mark)
+            event = self.peek_event()
+            tagged = getattr(event, "tag", None) is not None
+            if tagged or isinstance(event, yaml.AliasEvent):
+                problem = f"{'tags' if tagged else 'aliases'} are not read"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
             return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:

@@ -23,8 +23,10 @@ from groupcheck.oracles import simulate
 from groupcheck.oracles.explain.subject import variant_named
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.quantities import MOST_SEED
+from groupcheck.oracles.simulate.assumptions import MOST
 from groupcheck.oracles.simulate.clock import OutOfTime
-from groupcheck.oracles.simulate.compare import MOST_SEED, compare
+from groupcheck.oracles.simulate.compare import compare
 from groupcheck.oracles.simulate.document import number
 from groupcheck.oracles.simulate.setup import MEASURES
 from groupcheck.oracles.simulate.simulation import admitted
@@ -34,7 +36,7 @@ from groupcheck.oracles.sweep.outcome import Outcome
 
 SETUP = ("scenario", "members", "partitions", "seed", "seconds")
 """Keys of a grid that are fields of `Setup`; all others are assumptions."""
-LARGEST_BOUND = 1e15  # what an assumption may be at most, too
+LARGEST_BOUND = MOST  # of the measures that are bounded
 
 
 @frozen

@@ -153,7 +153,7 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         ),
         (
             ["check", "twophase", "--max-seconds", "0"],
-            "Invalid value for '--max-seconds': 0.0 is not in the range x>0",
+            "Invalid value for '--max-seconds': 0.0 is not in the range 0<x<=1000000000",
         ),
         (
             ["check", "twophase", "--max-states", "0"],

@@ -31,6 +31,7 @@ from groupcheck.oracles.replay.what_if.settings import (
     settings_of,
 )
 from groupcheck.oracles.simulate import Assumptions, intervals, with_settings
+from groupcheck.oracles.simulate.compare import checked_replications, checked_seed
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.traces.events import Cause
 from groupcheck.traces.moments import Round
@@ -106,7 +107,7 @@ class Stood:
     @property
     def saved(self) -> Interval:
         """How much less it stands still after the change: paired differences."""
-        return intervals.mean([a - b for a, b in zip(self.baseline, self.changed)])
+        return difference(self.baseline, self.changed)
 
 
 @frozen
@@ -212,6 +213,9 @@ def what_if(
     what the log tells; `replications`: None for `REPLICATIONS`, or fewer if they would take longer
     than `budget_s`; `watch(done, all)` is told each run. Raises `UserError`.
     """
+    checked_seed(seed)
+    if replications is not None:
+        checked_replications(replications)
     stated, said = given_settings(given or {})
     settings = settings_of(report)
     known: dict[str, str | float] = {**settings.values, **stated}
@@ -449,5 +453,10 @@ def _stood(events: Outside, sides: tuple[list[Run], list[Run]]) -> list[Stood]:
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """The mean over replications with its interval."""
-    return intervals.mean(values)
+    """The mean over replications of counts or durations, with its interval."""
+    return intervals.mean(values, least=0)
+
+
+def difference(more: Sequence[float], less: Sequence[float]) -> Interval:
+    """By how much one is more than the other in the same replications, with its interval."""
+    return intervals.mean([a - b for a, b in zip(more, less)])

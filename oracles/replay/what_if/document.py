@@ -10,6 +10,7 @@ from groupcheck.oracles.replay.what_if.answer import (
     Row,
     Stood,
     WhatIf,
+    difference,
     interval,
 )
 from groupcheck.oracles.replay.what_if.change import LEAST_SESSION_MS, MOST_SESSION_MS
@@ -117,7 +118,7 @@ def _both(baseline: Sequence[float], changed: Sequence[float]) -> dict[str, Any]
     return {
         "baseline": interval_document(interval(baseline)),
         "changed": interval_document(interval(changed)),
-        "saved": interval_document(interval([a - b for a, b in zip(baseline, changed)])),
+        "saved": interval_document(difference(baseline, changed)),
     }
 
 
@@ -182,7 +183,7 @@ def _rounds(w: WhatIf) -> Iterator[str]:
         f"Rounds in all: {first.mean:.1f} in the baseline, {then.mean:.1f} after the change"
         f"{_bounds(then)}."
     )
-    more = interval([b - a for a, b in zip(*w.rounds)])
+    more = difference(w.rounds[1], w.rounds[0])
     if more.mean >= 0.5 and (more.low is None or more.low > 0):
         yield f"The change adds rebalances: {more.mean:.1f} more on average{_spread(more)}."
     elif w.trusted and w.avoided and then.mean >= first.mean:
@@ -207,13 +208,13 @@ def _stopped(w: WhatIf) -> Iterator[str]:
 
 def _compared(before: Sequence[float], after: Sequence[float]) -> str:
     """Two times in ms, as their difference in words: `1.2 s less than the 3.0 s of ...`."""
-    more = interval([(b - a) / 1000 for a, b in zip(before, after)])
-    first = interval([b / 1000 for b in before]).mean
+    old, new = [ms / 1000 for ms in before], [ms / 1000 for ms in after]
+    more, first = difference(new, old), interval(old).mean
     base = f"the {first:,.1f} s of the baseline"
     if round(abs(more.mean), 1) == 0:
         return f"about as long as in the baseline, {first:,.1f} s"
     if more.mean < 0:
-        more = interval([(a - b) / 1000 for a, b in zip(before, after)])
+        more = difference(old, new)
         return f"{more.mean:,.1f} s less than {base}{_spread(more)}"
     return f"{more.mean:,.1f} s more than {base}{_spread(more)}"
 

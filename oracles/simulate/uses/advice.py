@@ -16,6 +16,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.simulate import intervals
+from groupcheck.oracles.simulate.compare import checked_replications, checked_seed
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.setup import Setup
 from groupcheck.oracles.simulate.simulation import simulate
@@ -91,9 +92,14 @@ class Costed:
         return self.summed(self.cost.measure)
 
     @cached_property
-    def mean(self) -> float:
+    def of_week(self) -> Interval:
         """The cost of a week."""
-        return intervals.mean(self.values).mean
+        return intervals.mean(self.values, least=0)
+
+    @property
+    def mean(self) -> float:
+        """The cost of a week on average."""
+        return self.of_week.mean
 
     @property
     def longest_pause_ms(self) -> float:
@@ -103,7 +109,7 @@ class Costed:
 
     def of(self, event: Event) -> Interval:
         """What the event costs when it happens once."""
-        return intervals.mean(self.parts[event.name][self.cost.measure])
+        return intervals.mean(self.parts[event.name][self.cost.measure], least=0)
 
     def summed(self, measure: str) -> tuple[float, ...]:
         """A measure of a week in each replication."""
@@ -259,6 +265,8 @@ def advised(
             where="--replications",
             do="take 2 or more: one run does not say which alternatives can be told apart",
         )
+    checked_replications(replications)
+    checked_seed(seed)
     if by not in COSTS:
         raise UserError(f"there is no cost {by!r}", do="one of " + ", ".join(COSTS))
     happening = events(described)

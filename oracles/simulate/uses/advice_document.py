@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.oracles.simulate import intervals
-from groupcheck.oracles.simulate.document import assumptions, interval, number
+from groupcheck.oracles.simulate.document import assumptions, interval, number, spread
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
 from groupcheck.oracles.simulate.uses.advice import Advice, Costed, Threshold
 from groupcheck.oracles.simulate.uses.advice_group import (
@@ -79,7 +79,7 @@ def _costed(advice: Advice, c: Costed) -> dict[str, Any]:
         "recommended": c is advice.recommended,
         "now": c is advice.now,
         "as_good_as_the_best": c in advice.equals,
-        "cost_per_week": interval(intervals.mean(c.values)),
+        "cost_per_week": interval(c.of_week),
         "more_than_the_best": interval(advice.more_than_best(c)),
         "longest_pause_ms": number(c.longest_pause_ms),
         "rounds_per_week": number(intervals.mean(c.summed("rounds")).mean),
@@ -103,9 +103,7 @@ def amount(advice: Advice, found: Interval) -> str:
     """A cost with its interval."""
     cost = advice.cost
     text = f"{found.mean / cost.unit:,.1f} {cost.unit_name}"
-    if found.low is None or found.high is None or found.low == found.high:
-        return text
-    return f"{text} ± {(found.high - found.mean) / cost.unit:,.1f}"
+    return text + spread(found, lambda value: f"{value / cost.unit:,.1f}")
 
 
 def _rate(per_week: float) -> str:
@@ -136,8 +134,8 @@ def sentences(advice: Advice) -> Iterator[str]:
     for words, other in (("What you have now costs", now), ("Kafka's defaults cost", usual)):
         if other is not None and other is not mine and not advice.idle:
             yield (
-                f"{words} {amount(advice, intervals.mean(other.values))} a week, this costs"
-                f" {amount(advice, intervals.mean(mine.values))}."
+                f"{words} {amount(advice, other.of_week)} a week, this costs"
+                f" {amount(advice, mine.of_week)}."
             )
     yield from _short_session(advice)
     yield from (_threshold(advice, t) for t in advice.thresholds)
@@ -257,7 +255,7 @@ def alternatives_table(advice: Advice) -> tuple[tuple[str, ...], list[tuple[str,
     return ("alternative", "a week", "rounds", "longest pause"), [
         (
             _marked(advice, c),
-            amount(advice, intervals.mean(c.values)),
+            amount(advice, c.of_week),
             f"{intervals.mean(c.summed('rounds')).mean:,.1f}",
             _time(c.longest_pause_ms),
         )

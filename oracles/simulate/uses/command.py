@@ -9,7 +9,7 @@ from typing import Any
 from groupcheck.oracles.show import parquet as tables_of
 from groupcheck.oracles.show.terminal import answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
-from groupcheck.oracles.simulate.document import figure
+from groupcheck.oracles.simulate.document import figure, spread
 from groupcheck.oracles.simulate.uses import plots, tables
 from groupcheck.oracles.simulate.uses.curves import Answered, answered, question
 from groupcheck.traces.anomalies import plural
@@ -81,10 +81,7 @@ def view(found: Answered) -> Any:
         cells = []
         for measure in curve.measures:
             one = found.interval(k, measure)
-            text = figure(one.mean, 4)
-            if one.low is not None and one.high is not None and one.low != one.high:
-                text += f" ± {figure(one.high - one.mean, 3)}"
-            cells.append(text)
+            cells.append(figure(one.mean, 4) + spread(one, lambda value: figure(value, 3)))
         table.add_row(point.series, f"{point.x:g}", *cells)
     setup = curve.points[0].setup
     told = f"{plural(setup.members, 'member')}, {plural(setup.partitions, 'partition')}"

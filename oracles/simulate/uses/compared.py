@@ -99,7 +99,10 @@ def drawn(comparison: Comparison, format: str) -> bytes:
             axes = figure.add_subplot(2, math.ceil(len(SHOWN) / 2), at + 1)
             found = [row.interval(measure) for row in comparison.rows]
             means = [one.mean if math.isfinite(one.mean) else 0.0 for one in found]
-            errors = [0.0 if one.high is None else one.high - one.mean for one in found]
+            errors = [
+                [0.0 if end is None else abs(end - one.mean) for one, end in zip(found, ends)]
+                for ends in ([one.low for one in found], [one.high for one in found])
+            ]
             axes.barh(names, means, xerr=errors, capsize=3)
             axes.invert_yaxis()
             axes.set_xlim(left=0)

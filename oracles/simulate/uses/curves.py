@@ -54,7 +54,7 @@ class Answered:
             return self.rows[row].interval(measure)
         results = self.rows[row].results
         hours = [r.ended_ms / 3_600_000 * r.setup.members for r in results]
-        return mean_of([r.false_expiries / h for r, h in zip(results, hours)])
+        return mean_of([r.false_expiries / h for r, h in zip(results, hours)], least=0)
 
 
 PER_HOUR = "false_expiries_per_member_hour"

@@ -78,10 +78,8 @@ def _panel(axes: Any, found: Answered, measure: str) -> None:
         axes.plot(xs, [one.mean for one in intervals], marker="o", label=series)
         bounded = [(x, i) for x, i in zip(xs, intervals) if i.low is not None]
         if bounded:
-            lows = [max(i.low or 0.0, 0.0) for _, i in bounded]
-            axes.fill_between(
-                [x for x, _ in bounded], lows, [i.high for _, i in bounded], alpha=0.2
-            )
+            lows, highs = [i.low for _, i in bounded], [i.high for _, i in bounded]
+            axes.fill_between([x for x, _ in bounded], lows, highs, alpha=0.2)
     axes.set_xlabel(found.curve.axis)
     axes.set_title(measure.replace("_", " "), fontsize=10)
     axes.set_ylim(bottom=0)

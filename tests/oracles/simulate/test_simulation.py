@@ -214,7 +214,7 @@ def test_the_leaders_answer_grows_with_the_group_and_is_written_as_kafka_writes_
         ({"heartbeat_interval_ms": "60000"}, "refuses"),
         ({"records_per_s": "100"}, "grow for ever"),
         ({"records_per_s": "x"}, "not a number"),
-        ({"capacity_per_s": "nan"}, "not a number"),
+        ({"capacity_per_s": "nan"}, "neither 0 nor a number from 1e-09 to 1e\\+15"),
         ({"changed_members": "0"}, "whole number"),
         ({"changed_members": "0.5"}, "changed_members is 0.5, not a whole number from 1"),
         ({"changed_members": "1.7"}, "whole number"),
@@ -222,7 +222,8 @@ def test_the_leaders_answer_grows_with_the_group_and_is_written_as_kafka_writes_
         ({"heartbeat_interval_ms": "1e-9", "retry_backoff_ms": "0"}, "less than 1 ms"),
         ({"metadata_max_age_ms": "0"}, "less than 1 ms"),
         ({"new_member_timeout_ms": "0"}, "less than 1 ms"),
-        ({"pause_every_s": "1e-12"}, "at least 0.1"),
+        ({"metadata_bytes": "1e9"}, "at most 104,857,600"),
+        ({"pause_every_s": "0.01"}, "at least 0.1"),
         ({"other_requests_per_s": "1e14"}, "at most 100,000"),
     ],
 )
