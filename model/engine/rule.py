@@ -141,8 +141,12 @@ def _rule(
             where=where,
             do="name the slots that it reads and writes as its parameters",
         )
-    if not all(isinstance(label, str) for label in labels):
-        raise SpecError("labels are texts", where=where, do='write @rule("granted", "refused")')
+    if not all(isinstance(label, str) and label for label in labels):
+        raise SpecError(
+            "labels are texts, none of them empty",
+            where=where,
+            do='write @rule("granted", "refused")',
+        )
     slots = tuple(slot for slot, _ in said.places)
     written = tuple(index for _, index in said.places)
     return Rule(

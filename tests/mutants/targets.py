@@ -50,6 +50,7 @@ TARGETS = {
             f"{ENGINE}/test_late_faults.py",
             f"{ENGINE}/test_views_of_views.py",
             f"{ENGINE}/test_rule_calls.py",
+            f"{ENGINE}/test_step_invariants.py",
             f"{ENGINE}/test_keys.py",
             f"{ENGINE}/test_dumped_rows.py",
             f"{ENGINE}/test_log_sizes.py",

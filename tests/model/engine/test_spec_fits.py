@@ -109,6 +109,12 @@ def over(*slots, rules=()):
     return spec(invariants=[grows])
 
 
+@pytest.mark.parametrize("labels", [("granted", 3), ("granted", "")])
+def test_labels_are_texts(labels):
+    with pytest.raises(SpecError, match="rule inc: labels are texts, none of them empty"):
+        rule(*labels)(inc.call)
+
+
 def test_a_step_invariant_looks_at_rules_that_are_there_and_touch_its_slots():
     over("n", rules=["inc"])
     over("n", "c")
