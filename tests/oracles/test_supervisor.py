@@ -85,7 +85,7 @@ def has_gone(pid: int) -> bool:
         ("os.kill(os.getppid(), 9); signal.pause()", 2, "and the one that watches it"),
         ("atexit.register(os._exit, 0)", 1, ""),
         ("threading.Thread(target=signal.pause).start()", 1, "mine.py still ran 0.2 s after the"),
-        ("os.fork()", 1, ""),
+        ("if os.fork(): os.wait(); os._exit(0)\n    return 0", 2, "with exit code 0 before"),
     ],
 )
 def test_only_a_report_is_a_verdict(work: str, code: int, told: str):
