@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import OutageError, UserError
-from groupcheck.oracles.supervisor import tell
+from groupcheck.oracles.supervisor import signal_named, tell
 
 POLL_S = 0.02
 HUNG = "hung"
@@ -98,7 +98,7 @@ def became(process: subprocess.Popen[bytes]) -> str:
                 return "is stopped (SIGSTOP)"
         return HUNG
     if code < 0:
-        return f"was ended by {signal.Signals(-code).name} (signal {-code})"
+        return f"was ended by {signal_named(-code)}"
     return f"has ended (exit code {code})"
 
 

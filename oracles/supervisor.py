@@ -25,6 +25,7 @@ import select
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -42,7 +43,7 @@ _telling = _arriving = _worker = -1
 
 
 def supervised(work: Callable[[], int], complain: Callable[[str, int], int]) -> NoReturn:
-    """Does some work and ends the program with what it returns: 0 to 3.
+    """Does some work and ends the program with the exit code that it returns.
 
     If the worker ends without a report, `complain` gets a sentence and an exit code, and returns
     the exit code. If a signal that was passed on has ended the worker, it ends this process as
@@ -54,7 +55,10 @@ def supervised(work: Callable[[], int], complain: Callable[[str, int], int]) -> 
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, (*PASSED_ON, signal.SIGCHLD))
     alive, front = os.pipe()
     outcome, keeper = os.pipe()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError as error:
+        os._exit(_refused(str(error), complain))
     if child == 0:
         os.close(front)
         os.close(outcome)
@@ -62,20 +66,29 @@ def supervised(work: Callable[[], int], complain: Callable[[str, int], int]) -> 
         code = work()  # the worker alone comes here
         tell("code", code)
         sys.exit(code)
-    os.close(alive)
-    os.close(keeper)
-    with contextlib.closing(os.fdopen(outcome, "rb")) as told:
-        heard = _waited_for(child, front)
-        answer: dict[str, Any] = json.loads(told.read() or b"{}")
-    code = _ended(answer, heard, complain)
+    try:
+        os.close(alive)
+        os.close(keeper)
+        with os.fdopen(outcome, "rb") as told:
+            heard = _waited_for(child, front)
+            code = _ended(json.loads(told.read() or b"{}"), heard, complain)
+    except BaseException:  # 1, the interpreter's own exit code, would say "violated"
+        traceback.print_exc()
+        code = 3
     sys.stderr.flush()
     os._exit(code)
+
+
+def _refused(why: str, complain: Callable[[str, int], int]) -> int:
+    return complain(f"the system refused a process: {why}", 3)
 
 
 def _ended(
     answer: dict[str, Any], heard: set[signal.Signals], complain: Callable[[str, int], int]
 ) -> int:
     """The exit code for what the keeper told."""
+    if "refused" in answer:
+        return _refused(answer["refused"], complain)
     if "code" in answer:
         if answer["late"]:
             late = f"{_code_of(answer)} still ran {GRACE_S:g} s after the answer, and was ended"
@@ -93,12 +106,20 @@ def _ended(
     elif how >= 0:
         told = f"with exit code {how}"
     else:
-        told = f"with {signal.Signals(-how).name} (signal {-how})"
+        told = f"with {signal_named(-how)}"
         if how == -signal.SIGKILL:
             hint = " (or the system did, for want of memory)"
     return complain(
         f"{_code_of(answer)} ended the process {told} before there was an answer{hint}", 2
     )
+
+
+def signal_named(number: int) -> str:
+    """`SIGKILL (signal 9)`; those of real time have no names."""
+    try:
+        return f"{signal.Signals(number).name} (signal {number})"
+    except ValueError:
+        return f"signal {number}"
 
 
 def _code_of(answer: dict[str, Any]) -> str:
@@ -196,7 +217,11 @@ def _kept(alive: int, outcome: int, mask: set[int]) -> None:
     said, _telling = os.pipe()
     inherits = _prctl(PR_SET_CHILD_SUBREAPER, 1)
     keeper = os.getpid()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError as error:
+        os.write(outcome, json.dumps({"refused": str(error)}).encode())
+        os._exit(0)
     if child:
         try:
             os.close(_telling)

@@ -89,6 +89,7 @@ CHECK = ("--engine", "reference", "--json")
         ("EQ", "sys.exit(0)", "OWN.py, line 10: would end the program: SystemExit: 0"),
         ("HASH", "raise GeneratorExit", "OWN.py, line 14: would end the program: GeneratorExit"),
         ("RULE", "sys.exit(0)", "raised SystemExit: 0"),
+        ("RULE", "sys.stdout = open(os.devnull, 'w')", "standard output: code that ran has closed"),
         ("IMPORT", "sys.exit(0)", "OWN.py, line 29: cannot be imported: SystemExit: 0"),
     ],
 )

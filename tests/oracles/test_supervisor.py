@@ -80,12 +80,13 @@ def has_gone(pid: int) -> bool:
         ("sys.exit(0)", 2, "with exit code 0 before"),
         ("os.execv(sys.executable, [sys.executable, '-c', ''])", 2, "with exit code 0 before"),
         ("os.kill(os.getpid(), 9)", 2, "with SIGKILL (signal 9) before there was an answer (or"),
+        ("os.kill(os.getpid(), 35)", 2, "with signal 35 before there was an answer"),
         ("signal.setitimer(signal.ITIMER_REAL, 0.01); signal.pause()", 2, "SIGALRM (signal 14)"),
         ("os.closerange(3, 100)", 2, "with exit code 1 before"),
         ("os.kill(os.getppid(), 9); signal.pause()", 2, "and the one that watches it"),
         ("atexit.register(os._exit, 0)", 1, ""),
         ("threading.Thread(target=signal.pause).start()", 1, "mine.py still ran 0.2 s after the"),
-        ("os.fork()", 1, ""),
+        ("if os.fork(): os.wait(); os._exit(0)\n    return 0", 2, "with exit code 0 before"),
     ],
 )
 def test_only_a_report_is_a_verdict(work: str, code: int, told: str):
@@ -93,6 +94,26 @@ def test_only_a_report_is_a_verdict(work: str, code: int, told: str):
     assert (ended.returncode, ended.stdout) == (code, "")
     assert told in ended.stderr and bool(told) == bool(ended.stderr)
     assert code == 1 or "code of mine.py ended the process" in ended.stderr or "watches" in told
+
+
+@pytest.mark.parametrize("refused", [1, 2])
+def test_a_system_that_refuses_a_process_is_told(refused: int):
+    """The first fork fails, or the second one."""
+    fork = f"""
+left, fork = [0, 1, 2][:{refused}], os.fork
+def refusing():
+    left.pop()
+    if not left: raise OSError(11, "Resource temporarily unavailable")
+    return fork()
+os.fork = refusing
+"""
+    program = PROGRAM.replace("supervised(work", f"{fork}supervised(work").replace("WORK", "pass")
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (3, "")
+    why = "[Errno 11] Resource temporarily unavailable"
+    assert ended.stderr == f"the system refused a process: {why}\n"
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])

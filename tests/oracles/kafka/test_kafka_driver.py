@@ -219,7 +219,8 @@ def test_a_conversation_ends_where_its_coordinator_does(driver: Driver):
         talk.do(JoinGroup())
 
 
-# A process that answers as the driver does, breaks over a Heartbeat and sleeps over an Advance.
+# A process that answers as the driver does, breaks over a Heartbeat, sleeps over an Advance, and is
+# killed over an OffsetFetch.
 # With a file it breaks only once.
 STAND_IN = """
 import json, os, sys, time
@@ -231,6 +232,7 @@ for line in sys.stdin:
             print("out of luck", file=sys.stderr)
             os._exit(3)
         if command["op"] == "Advance": time.sleep(60)
+        if command["op"] == "OffsetFetch": os.kill(os.getpid(), 9)
         if command["op"] == "LeaveGroup":
             replies.append({"seq": number, "failed": "it threw"})
             break
@@ -304,6 +306,11 @@ def test_a_driver_that_somebody_kills_or_stops_says_nothing_of_kafka(number: str
         with pytest.raises(OutageError, match=re.escape(became)):
             driver.run(FINE)
         assert isinstance(driver.run(FINE), Transcript)
+
+
+def test_a_driver_that_is_killed_again_and_again_is_no_schedules_fault_either():
+    with stand_in() as driver, pytest.raises(OutageError, match="was ended by SIGKILL"):
+        list(driver.run_all([FINE, Schedule((OffsetFetch(),))]))
 
 
 def test_a_long_silence_is_told_before_it_is_too_long(monkeypatch: pytest.MonkeyPatch):
