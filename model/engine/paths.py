@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from attrs import evolve
+
 from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.symmetry import Orbits
@@ -70,6 +72,17 @@ def path_of(see: Semantics, name: str, path: Path, kind: str) -> Path:
             kind="step invariant",
         )
     return Path(path.places, path.initial, path.settled, (*path.steps, last))
+
+
+def at_start(see: Semantics, name: str, path: Path) -> Path:
+    """A path without steps to a violation: with urgent outcomes that break the step invariant, if
+    it is one, because several initial states may come to the same rest.
+    """
+    for raw in see.declared() if not path.steps else ():
+        for chain, rest, broken in see.settle(raw):
+            if rest == path.initial and name in [p.name for p in broken]:
+                return evolve(path, settled=chain)
+    return path
 
 
 def unwound(see: Semantics, orbits: Orbits, through: Sequence[State], last: State) -> Path:

@@ -13,7 +13,7 @@ from attrs import evolve
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.lasso import Answers
 from groupcheck.model.engine.liveness import Graph
-from groupcheck.model.engine.paths import unwound
+from groupcheck.model.engine.paths import at_start, unwound
 from groupcheck.model.engine.pools import Taken
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.spec import Spec
@@ -233,6 +233,7 @@ def violation(see: Semantics, name: str, depth: int, path: Path) -> Violation:
     statement = statements.get(
         name, "Every state has a successor other than itself, or is a declared end."
     )
+    path = at_start(see, name, path)
     return Violation(name, statement, depth, path, see.key(path))
 
 

@@ -436,7 +436,8 @@ class Semantics:
         """A short text that replays a path with `follow`: the number of the start and of each step
         among its alternatives, and where the loop of a lasso begins.
         """
-        numbers = [[rest for _, _, rest in self.starts()].index(path.initial)]
+        begun = [(rest, chain) for chain, _, rest in self.starts()]
+        numbers = [begun.index((path.initial, path.settled))]
         state = path.initial
         for step in path.steps:
             rule = step.firing.name.partition(":")[0]

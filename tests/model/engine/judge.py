@@ -390,11 +390,14 @@ def judge(spec, most=10_000):
 # -- what is told of a violation
 
 
-def is_shown(spec, name, path):
+def is_shown(spec, name, settled, path):
     """Does a path of the spec show what is violated? `path`: its states; one that breaks a step
-    invariant or a refinement has the step that does as its last.
+    invariant or a refinement has the step that does as its last. `settled`: names of the urgent
+    outcomes that lead to the first state.
     """
-    found = [broken for _, state, broken in starts(spec) if state == path[0]]
+    found = [
+        broken for names, state, broken in starts(spec) if (names, state) == (settled, path[0])
+    ]
     if not found or not all(within(spec, state) for state in path[:-1]):
         return False
     for before, after in pairwise(path):

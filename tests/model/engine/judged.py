@@ -224,7 +224,8 @@ def not_shown(spec: Spec, verdict: Verdict) -> list[str]:
     see, wrong = Semantics(spec), []
     for v in verdict.violations:
         path = [tuple((n, see.named(state)[n]) for n in spec.slots) for state in v.path.states]
-        if not is_shown(spec, v.invariant, path) or see.follow(v.key) != v.path:
+        settled = tuple(firing.name for firing in v.path.settled)
+        if not is_shown(spec, v.invariant, settled, path) or see.follow(v.key) != v.path:
             wrong.append(v.invariant)
     return wrong
 

@@ -214,6 +214,35 @@ def test_arrays_of_two_sizes_that_a_step_invariant_names_are_not_permuted():
     assert why.startswith("a: step invariant unused ranges over arrays of different sizes (")
 
 
+# -- initial states that come to the same rest, one of them by a step that breaks a promise
+
+
+@urgent("from_one", "from_two")
+def settle(x: int) -> Any:
+    if x:
+        yield "from_one" if x == 1 else "from_two", 0
+
+
+@step_invariant("x")
+def never_from_two(before: Any, after: Any) -> bool:
+    return bool(before.x != 2)
+
+
+def test_the_path_begins_with_the_initial_state_that_breaks_a_promise():
+    spec = Spec(
+        "rest",
+        {"x": single(0)},
+        [settle],
+        None,
+        [never_from_two],
+        initial=[{"x": 1}, {"x": 2}],
+        deadlock=False,
+    )
+    said = judge(spec)
+    assert said["violations"] == [("never_from_two", 0)]
+    assert list(disagreements_on(spec, said)) == []
+
+
 # -- what else an index decides
 
 
