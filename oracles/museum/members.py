@@ -54,7 +54,7 @@ class Members:
         """Raises `UserError` without a JDK or Maven."""
         self._network, self._heard, self.release = network, heard, release
         command = (
-            install.java(MEMBERS),
+            *install.launcher(MEMBERS),
             *OPTIONS,
             "-cp",
             install.classpath(release, say, MEMBERS),

@@ -103,7 +103,10 @@ def test_without_z3_one_line_says_what_to_install(monkeypatch):
 
 @pytest.mark.parametrize(
     ("source", "why"),
-    [("", "AttributeError: .*Solver"), ("raise RuntimeError('no libz3')", "RuntimeError: no libz3")],
+    [
+        ("", "AttributeError: .*Solver"),
+        ("raise RuntimeError('no libz3')", "RuntimeError: no libz3"),
+    ],
 )
 def test_another_package_of_that_name_or_a_broken_one_is_no_bug_of_ours(
     monkeypatch, tmp_path, source, why
