@@ -8,7 +8,6 @@ from typing import Any
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.printable import printable
 
-
 NAMES = {"z3": "Solver"}
 """Module -> what it must have: another package of that name may be installed (z3 is one, too)."""
 

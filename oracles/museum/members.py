@@ -129,7 +129,10 @@ class Members:
             )
         *whole, self._rest = (self._rest + chunk).split(b"\n")
         for line in whole:
-            member, what, *of = line.decode(errors="replace").split(" ")
+            member, _, rest = line.decode(errors="replace").partition(" ")
+            what, *of = rest.split(" ")
+            if member not in self._busy:
+                continue  # the words of a script that stands for java
             if what == "idle":
                 self._busy[member] -= 1
             else:
