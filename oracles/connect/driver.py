@@ -66,7 +66,7 @@ class Leaders:
     def _running(self) -> Jvm:
         if self._jvm is None:
             path = install.classpath(self.version, self._say, LEADERS)
-            command = (install.java(LEADERS), *self._options, "-cp", path, MAIN)
+            command = (*install.launcher(LEADERS), *self._options, "-cp", path, MAIN)
             name = f"the JVM with the code of Kafka Connect {self.version}"
             self._jvm = Jvm(command, SILENCE_S, name, self._say)
         return self._jvm

@@ -104,7 +104,7 @@ class Driver:
     def _running(self) -> Jvm:
         if self._jvm is None:
             command = self._command or (
-                install.java(),
+                *install.launcher(),
                 *self._options,
                 *self._agent(),
                 "-cp",

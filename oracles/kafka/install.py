@@ -32,6 +32,7 @@ NEEDED = (
 )
 FETCHED = "Maven fetched this: look at its mirrors and at its local repository, ~/.m2"
 BUILD_S = 600.0
+ON_STDERR = ("-XX:+DisplayVMOutputToStderr", "-Xlog:all=off:stdout", "-Xlog:all=warning:stderr")
 
 
 @frozen
@@ -93,6 +94,13 @@ def classpath(
 def java(program: Program = DRIVER) -> str:
     """The Java launcher, from JAVA_HOME or the path."""
     return _tool("java", f"{program.title} runs on Java")
+
+
+def launcher(program: Program = DRIVER) -> tuple[str, ...]:
+    """The beginning of a command that starts Java and reads its stdout: what the virtual machine
+    itself says (a warning, or what JAVA_TOOL_OPTIONS asks for) goes to stderr.
+    """
+    return (java(program), *ON_STDERR)
 
 
 def tools(program: Program = DRIVER) -> tuple[str, str]:

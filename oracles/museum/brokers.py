@@ -49,7 +49,13 @@ class OldBroker:
     ) -> None:
         """Raises `UserError` without a JDK or Maven."""
         jars = install.classpath(release, say, BROKERS)
-        self._command = (install.java(BROKERS), *OPTIONS, "-cp", jars, "groupcheck.museum.Broker")
+        self._command = (
+            *install.launcher(BROKERS),
+            *OPTIONS,
+            "-cp",
+            jars,
+            "groupcheck.museum.Broker",
+        )
         self._release, self._settings = release, settings
         self._name = f"the JVM with the broker of Kafka {release}"
         self._process: subprocess.Popen[bytes] | None = None

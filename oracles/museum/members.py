@@ -54,7 +54,7 @@ class Members:
         """Raises `UserError` without a JDK or Maven."""
         self._network, self._heard, self.release = network, heard, release
         command = (
-            install.java(MEMBERS),
+            *install.launcher(MEMBERS),
             *OPTIONS,
             "-cp",
             install.classpath(release, say, MEMBERS),
@@ -129,7 +129,10 @@ class Members:
             )
         *whole, self._rest = (self._rest + chunk).split(b"\n")
         for line in whole:
-            member, what, *of = line.decode(errors="replace").split(" ")
+            member, _, rest = line.decode(errors="replace").partition(" ")
+            what, *of = rest.split(" ")
+            if member not in self._busy:
+                continue  # the words of a script that stands for java
             if what == "idle":
                 self._busy[member] -= 1
             else:

@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
+from groupcheck.model.engine import OutageError
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
 from groupcheck.oracles.museum.members import Event, Members
 from groupcheck.oracles.museum.moves import Move
@@ -36,7 +37,7 @@ from groupcheck.traces.consumer_protocol import assignment
 
 TOPIC = "t"
 POLL_MS = 50
-PATIENCE_S = 8.0  # for one move
+BOOT_S, PATIENCE_S = 60.0, 8.0  # for the JVM to come up, and for one move
 AFTERWARDS_S = 1.0  # how long members are polled when the path is over
 IDS_IN_TWO_STEPS = 4  # the first version of JoinGroup that is answered 79 (KIP-394)
 SETTINGS: Mapping[str, object] = {
@@ -115,7 +116,9 @@ class Stage:
         self._grown = cast.partitions
 
     def perform(self, moves: Sequence[Move], afterwards_s: float = AFTERWARDS_S) -> Seen:
-        """Carries out a path, and then polls all members for a while."""
+        """Carries out a path, and then polls all members for a while. Raises `OutageError` if their
+        JVM does not come up.
+        """
         left, where = "", 0
         with ExitStack() as stack:
             stack.enter_context(self._network)
@@ -124,6 +127,13 @@ class Stage:
             for process, name in enumerate(self._names):
                 settings = {**SETTINGS, **self._cast.settings, **self._cast.rack(process)}
                 self._of[name].open(name, settings, TOPIC)
+            self._wait(self._opened, BOOT_S)
+            if not self._opened():
+                raise OutageError(
+                    f"the JVM with the consumers of Kafka {self._release} hung: no answer for"
+                    f" {BOOT_S:g} s",
+                    do="run it again",
+                )
             try:
                 for number, move in enumerate(moves):
                     self._step = move.step
@@ -280,8 +290,11 @@ class Stage:
         self._of[name].read_network(name)
         self._wait(lambda: not self._of[name].busy(name))
 
-    def _wait(self, done: Callable[[], bool]) -> None:
-        until = time.monotonic() + PATIENCE_S
+    def _opened(self) -> bool:
+        return not any(self._of[name].busy(name) for name in self._names)
+
+    def _wait(self, done: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+        until = time.monotonic() + patience_s
         while not done() and time.monotonic() < until:
             self._pump(0.01)
 

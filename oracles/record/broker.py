@@ -58,7 +58,7 @@ class Broker:
         self.behind_proxy = 0
         self._given, self._processes = given, processes
         self._command = [
-            install.java(RECORDER),
+            *install.launcher(RECORDER),
             "-Xmx400m",
             *OPTIONS,
             *options,

@@ -96,7 +96,7 @@ class Client:
             ]
         given = {"bootstrap.servers": address, "client.id": run, "group.id": GROUP, **options}
         return [
-            install.java(RECORDER),
+            *install.launcher(RECORDER),
             "-Xmx200m",
             *OPTIONS,
             f"-Dlog4j2.configurationFile={JAVA / 'member-log.properties'}",

@@ -130,7 +130,7 @@ def read(version: str, counted: Path) -> tuple[Method, ...]:
     kafka = _jar(install.classpath(version), f"kafka-group-coordinator-{version}.jar")
     asked = subprocess.run(
         [
-            install.java(JACOCO),
+            *install.launcher(JACOCO),
             *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
             *("-cp", install.classpath(version, program=JACOCO), MAIN),
             *(str(counted), kafka, *(PACKAGE + name for name in COUNTED)),

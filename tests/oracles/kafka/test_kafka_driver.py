@@ -347,6 +347,13 @@ def test_the_real_driver_comes_back_after_a_kill_and_says_the_same_again(driver:
     assert told(driver, *TWO) == before and driver.restarts == restarts + 1
 
 
+def test_what_the_virtual_machine_itself_says_is_no_answer(monkeypatch: pytest.MonkeyPatch):
+    talkative = "-XX:+UseLargePages -XX:+PrintCommandLineFlags -Xlog:safepoint=info"
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", talkative)
+    with Driver() as driver:
+        assert isinstance(driver.run(Schedule(TWO)), Transcript)
+
+
 def test_a_java_that_cannot_run_the_driver_is_the_users_business():
     too_old = Driver(
         command=(sys.executable, "-c", "raise SystemExit('UnsupportedClassVersionError')")
