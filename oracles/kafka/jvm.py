@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from groupcheck.oracles import process_groups
 from groupcheck.oracles.process_groups import became
 from groupcheck.oracles.show import terminal
-from groupcheck.traces.anomalies import plural
 
 CHUNK = 1 << 18
 REMARK_S = 10.0  # of silence
@@ -129,7 +128,8 @@ class Jvm:
         self._stderr.seek(0)
         said = self._stderr.read().decode(errors="replace").strip()[-TAIL:]
         self._stderr.close()
-        whole = f"{self._name} {what}, after {plural(self._given, 'answer')}"
+        answers = "1 answer" if self._given == 1 else f"{self._given:,} answers"
+        whole = f"{self._name} {what}, after {answers}"
         return Broken(f"{whole}: {said}" if said else whole, is_from_outside)
 
     def kill(self) -> None:

@@ -145,7 +145,9 @@ def test_a_written_file_keeps_the_place_that_a_link_names(tmp_path):
 
 def test_the_repr_of_a_result_is_one_short_line():
     result = groupcheck.check("classic", members=1, generations=1)
-    assert repr(result) == "<CheckResult classic: holds, 9 states>"
+    assert repr(result) == (
+        "<CheckResult classic: holds, 9 states, progress: not judged (--progress)>"
+    )
     broken = groupcheck.check("classic", mutation="keeps_partitions_when_lost")
     assert len(repr(broken)) < 200 and "hand_off" in repr(broken)
     followed = groupcheck.follow(

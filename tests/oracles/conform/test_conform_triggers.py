@@ -198,5 +198,5 @@ def test_a_check_counts_the_memories_that_were_executed_with_the_same_topics():
 
 
 def test_requests_over_the_wire_know_one_topic():
-    with pytest.raises(UserError, match="several topics"):
+    with pytest.raises(UserError, match="it adds topics"):
         live("triggers", kafka="4.3.0", say=lambda text: None)

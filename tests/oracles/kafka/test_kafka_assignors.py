@@ -120,4 +120,4 @@ for line in sys.stdin:
             driver, [Problem(name, Group({}, ())) for name in ("range", "deadly", "range")]
         )
         assert first == last == {}
-        assert isinstance(lost, NotSolved) and "died (exit code 3)" in lost.reason
+        assert isinstance(lost, NotSolved) and "has ended (exit code 3)" in lost.reason
