@@ -123,7 +123,7 @@ CONFORM_MODES = {
     "--jars",
     type=PATH,
     metavar="DIR",
-    help="Compare a build of your own of Kafka with a release instead. DIR is an unpacked build, or"
+    help="Compare your own build of Kafka with a release instead. DIR is an unpacked build, or"
     " a checkout in which Gradle has built the jars. Their code is executed, with your rights.",
 )
 @click.option(
