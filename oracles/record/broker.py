@@ -14,6 +14,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from groupcheck.model.engine import OutageError, UserError
+from groupcheck.oracles import process_groups
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import Program
 from groupcheck.oracles.process_groups import became, is_from_outside
@@ -53,7 +54,7 @@ class Broker:
         proxy_port: int | None = None,
     ) -> None:
         self.place, self.version = place, version
-        self._proxy_port = proxy_port
+        self._proxy_port, self._name = proxy_port, f"the JVM with the broker of Kafka {version}"
         # Where the proxy finds it.
         self.behind_proxy = 0
         self._given, self._processes = given, processes
@@ -122,13 +123,16 @@ class Broker:
         except queue.Empty:
             raise self._outage(f"no answer for {patience_s:.0f} s") from None
 
+    def outage(self) -> OutageError | None:
+        """The error, if somebody else has ended or stopped it."""
+        return process_groups.outage(self._process, self._name) if self._process else None
+
     def _outage(self, why: str = "") -> OutageError:
         assert self._process
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(LAST_S)
         return OutageError(
-            f"the JVM with the broker of Kafka {self.version} {became(self._process)}"
-            + (f": {why}" if why else ""),
+            f"{self._name} {became(self._process)}" + (f": {why}" if why else ""),
             do="run it again",
         )
 

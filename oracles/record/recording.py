@@ -166,7 +166,7 @@ def record_scenario(about: Recording, scenario: Scenario, client: Client, say: S
             stage.close()
             broker.ask("flush")
         except (NotStaged, UserError) as error:
-            reason = f"the scenario did not take place: {error}"
+            reason = f"the scenario did not take place: {broker.outage() or error}"
         to_ms = now()
         processes.end_all()
         files, lines = _kept(about, place, from_ms, to_ms)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import OutageError, UserError
 from groupcheck.oracles.record import recording
 from groupcheck.oracles.record.processes import Interrupts, Processes
 from groupcheck.oracles.record.recording import Recording, record_command, record_scenario
@@ -37,6 +37,9 @@ class WritingBroker:
             "[2020-01-01 00:00:00,000] INFO Replayed TopicRecord for topic orders with topic ID ID."
             " (x)\n"
         )
+
+    def outage(self) -> OutageError | None:
+        return OutageError("the broker was killed") if self.gone else None
 
     def ask(self, *words: object) -> None:
         if words == ("flush",):
@@ -146,15 +149,20 @@ def test_a_scenario_leaves_its_logs_and_the_truth(tmp_path: Path, broker: Writin
     assert [cause["from_ms"], cause["to_ms"]] == [a["t"] for a in truth["actions"][1:3]]
 
 
+@pytest.mark.parametrize(
+    ("gone", "why"), [(False, "a never came"), (True, "the broker was killed")]
+)
 def test_a_scenario_that_did_not_come_about_says_so_and_leaves_what_there_is(
-    tmp_path: Path, broker: WritingBroker, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, broker: WritingBroker, monkeypatch: pytest.MonkeyPatch, gone: bool, why: str
 ):
+    broker.gone = gone
+
     def commits(stage: Stage, name: str) -> None:
         raise NotStaged(f"{name} never came")
 
     monkeypatch.setattr(Stage, "commits", commits)
     done = record_scenario(about(tmp_path, "s"), CALM, Sleeper(), quiet)  # type: ignore[arg-type]
-    assert done.exit_code == 3 and done.reason == "the scenario did not take place: a never came"
+    assert done.exit_code == 3 and done.reason == f"the scenario did not take place: {why}"
     truth = json.loads((tmp_path / "out" / "s.truth.json").read_text())
     assert truth["actions"][0]["do"] == "start" and truth["cause"] is None
 
