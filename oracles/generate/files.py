@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import IO, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import HOLDS
@@ -81,8 +82,8 @@ def generate(folder: Path, order: Order) -> list[Written]:
     """Writes logs into `folder`/logs and the truth into `folder`/truth: rebalances.jsonl and
     groups.jsonl, and for members owned.jsonl and troubles.jsonl; one JSON object a line.
 
-    The same order gives the same bytes. Raises `UserError` if the folder cannot be made or already
-    holds logs.
+    The same order gives the same bytes. All files come to their places at the end, when they are
+    whole. Raises `UserError` if the folder cannot be made or already holds logs.
     """
     try:
         for name in (LOGS, TRUTH):
@@ -91,29 +92,39 @@ def generate(folder: Path, order: Order) -> list[Written]:
                 raise UserError(
                     f"{folder / name} is not empty", where="--out", do="name a new folder"
                 )
-        pools = {
-            name: Pool(DIALECTS[name], order.seed, order.runs, order.clients)
-            for name in order.dialects
-        }
-        with (
-            (folder / TRUTH / "rebalances.jsonl").open("w") as rebalances,
-            (folder / TRUTH / "groups.jsonl").open("w") as groups,
-        ):
-            return [
-                _write(
-                    folder,
-                    order,
-                    k,
-                    pools[order.dialects[k % len(order.dialects)]],
-                    rebalances,
-                    groups,
-                )
-                for k in range(order.files)
-            ]
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".groupcheck-") as made:
+            beside = Path(made)
+            written = _write_all(beside, order)
+            for file in (*(beside / LOGS).iterdir(), *(beside / TRUTH).iterdir()):
+                file.replace(folder / file.relative_to(beside))
+        return [evolve(one, path=folder / one.path.relative_to(beside)) for one in written]
     except OSError as error:
         raise UserError(
             f"cannot write to {folder}: {error.strerror or error}", where="--out"
         ) from None
+
+
+def _write_all(folder: Path, order: Order) -> list[Written]:
+    for name in (LOGS, TRUTH):
+        (folder / name).mkdir()
+    pools = {
+        name: Pool(DIALECTS[name], order.seed, order.runs, order.clients) for name in order.dialects
+    }
+    with (
+        (folder / TRUTH / "rebalances.jsonl").open("w") as rebalances,
+        (folder / TRUTH / "groups.jsonl").open("w") as groups,
+    ):
+        return [
+            _write(
+                folder,
+                order,
+                k,
+                pools[order.dialects[k % len(order.dialects)]],
+                rebalances,
+                groups,
+            )
+            for k in range(order.files)
+        ]
 
 
 def _write(
