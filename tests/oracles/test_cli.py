@@ -161,7 +161,7 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         ),
         (
             ["check", "twophase", "--workers", "0"],
-            "Invalid value for '--workers': 0 is not in the range x>=1",
+            "Invalid value for '--workers': 0 is not in the range 1<=x<=1024",
         ),
         (
             ["check", "twophase", "--store", "here"],
