@@ -12,7 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import IO, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import HOLDS
@@ -21,6 +21,7 @@ from groupcheck.oracles.generate.clock import Clock
 from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.lives import Begun, BrokerStream, Pool
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.supervisor import temporary_folder
 
 SCHEMA = "groupcheck.generate/1"
 RUNS = 30
@@ -82,32 +83,19 @@ def generate(folder: Path, order: Order) -> list[Written]:
     """Writes logs into `folder`/logs and the truth into `folder`/truth: rebalances.jsonl and
     groups.jsonl, and for members owned.jsonl and troubles.jsonl; one JSON object a line.
 
-    The same order gives the same bytes. Raises `UserError` if the folder cannot be made, already
-    holds logs, or has no room for them.
+    The same order gives the same bytes. All files come to their places at the end, when they are
+    whole. Raises `UserError` if the folder cannot be made, already holds logs, or has no room for
+    them.
     """
     try:
         _refuse_full(folder, order)
         for name in (LOGS, TRUTH):
             (folder / name).mkdir(parents=True, exist_ok=True)
-        pools = {
-            name: Pool(DIALECTS[name], order.seed, order.runs, order.clients)
-            for name in order.dialects
-        }
-        with (
-            (folder / TRUTH / "rebalances.jsonl").open("w") as rebalances,
-            (folder / TRUTH / "groups.jsonl").open("w") as groups,
-        ):
-            return [
-                _write(
-                    folder,
-                    order,
-                    k,
-                    pools[order.dialects[k % len(order.dialects)]],
-                    rebalances,
-                    groups,
-                )
-                for k in range(order.files)
-            ]
+        with temporary_folder(".groupcheck-", folder) as beside:
+            written = _write_all(beside, order)
+            for file in (*(beside / LOGS).iterdir(), *(beside / TRUTH).iterdir()):
+                file.replace(folder / file.relative_to(beside))
+        return [evolve(one, path=folder / one.path.relative_to(beside)) for one in written]
     except OSError as error:
         raise UserError(
             f"cannot write to {folder}: {error.strerror or error}", where="--out"
@@ -129,6 +117,29 @@ def _refuse_full(folder: Path, order: Order) -> None:
             where="--size",
             do="write less, or --gzip",
         )
+
+
+def _write_all(folder: Path, order: Order) -> list[Written]:
+    for name in (LOGS, TRUTH):
+        (folder / name).mkdir()
+    pools = {
+        name: Pool(DIALECTS[name], order.seed, order.runs, order.clients) for name in order.dialects
+    }
+    with (
+        (folder / TRUTH / "rebalances.jsonl").open("w") as rebalances,
+        (folder / TRUTH / "groups.jsonl").open("w") as groups,
+    ):
+        return [
+            _write(
+                folder,
+                order,
+                k,
+                pools[order.dialects[k % len(order.dialects)]],
+                rebalances,
+                groups,
+            )
+            for k in range(order.files)
+        ]
 
 
 def _write(

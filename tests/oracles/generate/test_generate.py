@@ -7,6 +7,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import resource
 import subprocess
 import sys
 import tracemalloc
@@ -248,3 +249,19 @@ def test_an_order_with_more_files_than_groups_is_refused() -> None:
 
 def test_the_command_offers_every_dialect() -> None:
     assert set(cli_logs.DIALECTS) == set(DIALECTS)
+
+
+@pytest.mark.parametrize("more", [(), ("--gzip",), ("--dialect", "requests", "--clients")])
+def test_logs_that_do_not_fit_leave_nothing_behind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    words = ["generate", "--groups", "1", "--size", "40K", "--runs", "1", *more, "--out"]
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, usual[1]))  # as on a disk that gets full
+    try:
+        assert cli.run([*words, str(tmp_path)]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert f"cannot write to {tmp_path}: File too large" in capsys.readouterr().err
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert cli.run([*words, str(tmp_path)]) == 0

@@ -358,7 +358,7 @@ def test_the_queries_of_the_document_answer_their_questions(sweeping, tmp_path, 
     ("options", "words"),
     [
         (["--resume"], "--resume: there is nothing to resume (name the folder with --out)"),
-        (["--workers", "0"], "Invalid value for '--workers': 0 is not in the range x>=1"),
+        (["--workers", "0"], "Invalid value for '--workers': 0 is not in the range 1<=x<=1024"),
         (["--spark", "localhost", "--out", "{}"], "--spark: 'localhost' is not a Spark master"),
         (["--out", "{}/file"], "/file cannot be used: Not a directory"),
     ],
