@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-GRACE_S = 5.0  # for the worker to end, once it has reported
+GRACE_S = 30.0  # for the worker to end, once it has reported; a busy machine is slow
 PATIENCE_S = 5.0  # for what it has started, after SIGTERM, before SIGKILL
 LAST_S = 10.0  # to kill what starts others while it is killed
 POLL_S = 0.02
