@@ -189,9 +189,9 @@ def _initial(spec: Parts) -> None:
                 for element in chosen if slot.size is not None else (chosen,):
                     for one in choices(element):
                         _value(one, where, slot)
-    for name, slot in spec.slots.items():
+    for name in spec.slots:
         pool = Pool(name)
-        for one in _beginnings(spec, name, slot):
+        for one in spec.initial_values(name):
             if problem := pool.flaw(one):
                 what = f"the initial value {brief(one)} {problem}"
                 raise SpecError(what, where=f"slot {name}")
@@ -205,15 +205,6 @@ def _initial(spec: Parts) -> None:
             where=f"spec {spec.name}",
             do="let a rule choose, step by step",
         )
-
-
-def _beginnings(spec: Parts, name: str, slot: Slot) -> Iterator[Any]:
-    """Each value that a slot, or an element of it, has in some initial state."""
-    for values in spec.initial:
-        given = choices(values.get(name, slot.initial))
-        is_array = slot.size is not None and name in values
-        for element in (e for chosen in given for e in (chosen if is_array else (chosen,))):
-            yield from choices(element)
 
 
 def _ways(slot: Slot, name: str, values: Mapping[str, Any]) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import enum
 import operator
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import attrs
@@ -15,6 +15,7 @@ import attrs
 from groupcheck.model.engine.functions import AnswerError
 from groupcheck.model.engine.sameness import SURE, unending, unlike
 
+Parts = Any  # a `Spec`: its own file imports this one
 _FROZEN_BUILTINS = (int, float, complex, str, bytes, bool, frozenset, tuple, type(None), enum.Enum)
 
 
@@ -81,20 +82,12 @@ def flaw(value: Any, other: Any) -> str:
 class Taken:
     """The values that slots and views have taken in a search."""
 
-    def __init__(
-        self,
-        names: Iterable[str],
-        places: Iterable[tuple[str, int | None]] = (),
-        states: Iterable[Sequence[Any]] = (),
-    ) -> None:
-        """`names`: of the slots and views. `states`: the initial ones, one value for each of the
-        `places`.
-        """
-        self.pools = {name: Pool(name) for name in names}
-        slots = [name for name, _ in places]
-        for state in states:
-            for slot, value in zip(slots, state):
-                self.pools[slot].number(value)
+    def __init__(self, spec: Parts, views: Iterable[str] = ()) -> None:
+        """The initial values of all slots, and none of these views yet."""
+        self.pools = {name: Pool(name) for name in (*spec.slots, *views)}
+        for name in spec.slots:
+            for value in spec.initial_values(name):
+                self.pools[name].number(value)
 
     def flaw(self, name: str, value: Any) -> str:
         """Why a value cannot be one of a slot or view in this search; empty if it can. It continues

@@ -168,7 +168,7 @@ def _explored(
 def _comparing(spec: Spec) -> Semantics:
     """The meaning of a spec, which looks whether values are the same as those that they equal."""
     see = Semantics(spec)
-    see.taken = Taken((*spec.slots, *see.views), see.places, see.declared())
+    see.taken = Taken(spec, see.views)
     return see
 
 

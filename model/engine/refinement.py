@@ -91,7 +91,7 @@ class Refined:
                     do="map an array to an array of the same size, or read it as a whole",
                 )
             self.parts.append((slot, p, see.instances(p) if sizes else None))
-        abstract.taken = Taken(of.spec.slots, abstract.places, abstract.declared())
+        abstract.taken = Taken(of.spec)
         self._starts = {rest for _, _, rest in abstract.starts()}
         self._after: dict[State, frozenset[State]] = {}
 

@@ -67,7 +67,7 @@ Promises about whole runs, and the fairness that they assume, are in `progress`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -78,7 +78,7 @@ from groupcheck.model.engine.progress import Fairness, Liveness
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.refinement import Refinement
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.engine.slot import Slot, Value
+from groupcheck.model.engine.slot import Slot, Value, choices
 
 
 def _named(values: Iterable[Any]) -> tuple[Any, ...]:
@@ -151,6 +151,15 @@ class Spec:
             if s.size is not None and i < s.size
         ]
         return (*singles, *arrays)
+
+    def initial_values(self, name: str) -> Iterator[Value]:
+        """Each value that a slot, or an element of it, has in some initial state."""
+        slot = self.slots[name]
+        for values in self.initial:
+            given = choices(values.get(name, slot.initial))
+            is_array = slot.size is not None and name in values
+            for element in (e for chosen in given for e in (chosen if is_array else (chosen,))):
+                yield from choices(element)
 
     def replaced(self, changed: Rule | Iterable[Rule]) -> Spec:
         """The same spec with rules of the same names replaced: how a mutation is applied."""

@@ -48,6 +48,7 @@ TARGETS = {
             f"{ENGINE}/test_pinned_counts.py",
             f"{ENGINE}/test_step_memo.py",
             f"{ENGINE}/test_late_faults.py",
+            f"{ENGINE}/test_sameness.py",
             f"{ENGINE}/test_views_of_views.py",
             f"{ENGINE}/test_rule_calls.py",
             f"{ENGINE}/test_step_invariants.py",

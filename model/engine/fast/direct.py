@@ -151,7 +151,7 @@ class Direct:
         if is_odd(last):
             way = self.way_to(last)
             first = next(k for k, place in enumerate(way) if is_odd(place))
-            self.see.taken = Taken(self.see.spec.slots)
+            self.see.taken = Taken(self.see.spec)
             self._explain(way[first - 1], ValueError("a value that does not equal itself"))
 
     def _rest(self) -> None:

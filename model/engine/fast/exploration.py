@@ -125,7 +125,7 @@ class Exploration(Loop):
     def _starts(self) -> list[list[int]]:
         """Numbers of the values of the different initial states at rest."""
         known: dict[tuple[int, ...], None] = {}
-        self.see.taken = Taken(self.spec.slots, self.see.places, self.see.declared())
+        self.see.taken = Taken(self.spec)
         starts = self.see.starts()
         self.see.taken = None  # from now on `pools` hold what was taken
         for chain, _, rest in starts:

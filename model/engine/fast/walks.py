@@ -82,8 +82,7 @@ class Model:
     def __init__(self, spec: Spec) -> None:
         tables = tables_of(spec)
         self.tables, self.see = tables, tables.see
-        taken = Taken((*spec.slots, *self.see.views), self.see.places, self.see.declared())
-        self.see.taken = taken
+        self.see.taken = taken = Taken(spec, self.see.views)
         self.pools = [taken.pools[name] for name, _ in self.see.places]
         rows = [Rows(t, itemgetter(*t.inputs)) for t in tables.rules]
         self.ordinary, self.urgent = rows[: tables.ordinary], rows[tables.ordinary :]
