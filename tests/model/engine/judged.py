@@ -79,12 +79,17 @@ def by_shards(spec: Spec, seed: int, states: int, directory: str) -> Verdict:
         return distribute(spec, cluster, store, widest=widest, most=most, resume=is_kept)
 
 
-def resumed(spec: Spec, states: int, directory: str) -> Verdict:
+def resumed(spec: Spec, states: int, directory: str, symmetry: bool = False) -> Verdict:
     """Stopped in the middle, and continued from the checkpoint."""
-    explore.explore(spec, Limits(states=states // 2), checkpoint=directory)
-    if not Path(directory, FILE).exists():  # it ended before it was stopped
+    limits = Limits(states=max(1, states // (4 if symmetry else 2)))  # of those that are stored
+    try:
+        explore.explore(spec, limits, checkpoint=directory, symmetry=symmetry)
+        kept = directory if Path(directory, FILE).exists() else None  # or it ended before
+        return explore.explore(spec, resume=kept, symmetry=symmetry)
+    except UserError as error:
+        if "has no symmetry" not in str(error):
+            raise
         return explore.explore(spec)
-    return explore.explore(spec, resume=directory)
 
 
 def over_values(spec: Spec, seed: int, states: int) -> Verdict:
@@ -183,6 +188,7 @@ def ways(
         "symmetry": lambda: explore.explore(spec, symmetry=True),
         "two workers": lambda: by_workers(spec, forking=thorough or seed % 8 == 0),
         "symmetry, two workers": lambda: by_workers(spec, forking=False, symmetry=True),
+        "symmetry, continued": lambda: resumed(spec, states, f"{kept}/symmetry", symmetry=True),
         "over values": lambda: over_values(spec, seed, states),
         "predicates aside": lambda: without_tables_of_predicates(spec, seed, states),
         "stopped and continued": lambda: resumed(spec, states, kept),

@@ -256,13 +256,15 @@ def add_ballast(count, slots, rules):
     rules.append(Rule("clear", clear, ("ballast",), (), False, (), None, True))
 
 
-def add_walk(array, weight, is_labelled, slots, rules):
+def add_walk(array, rng, slots, rules):
     """A slot that directs a walk over the elements of an array: it names the next index and what
-    the walk has added up. `weight`: 1 where the order of the visits does not show in the sum;
-    `is_labelled`: it shows in labels.
+    the walk has added up. The order of the visits may show in the sum, or in labels; a visit may
+    have two outcomes; one rule may visit some elements, and another one the others.
     """
-    size = slots[array].size
-    labels = ("even", "odd") if is_labelled else ()
+    slot = slots[array]
+    weight = rng.choice([1, 1, 1, 1, 2])  # 1: the order does not show in the sum
+    labels = ("even", "odd") if rng.random() < 0.3 else ()
+    is_forked, is_shared = rng.random() < 0.3, rng.random() < 0.3
 
     def begin(turn):
         if turn < 4:
@@ -272,11 +274,21 @@ def add_walk(array, weight, is_labelled, slots, rules):
         index, found = divmod(turn, 4)
         label = labels[found % 2 : found % 2 + 1]
         found = (weight * found + number(element)) % 4
-        yield *label, element, found if index == size else 4 * (index + 1) + found
+        after = found if index == slot.size else 4 * (index + 1) + found
+        yield *label, element, after
+        if is_forked and number(element):
+            yield *label, like(slot, 0), after
 
-    guard = Guard("p1", lambda me, turn: turn // 4 == me + 1, ("me",))
+    def visitor(name, concerns):
+        def call(element, turn):
+            return visit(element, turn) if concerns(number(element)) else []
+
+        guard = Guard("p1", lambda me, turn: turn // 4 == me + 1, ("me",))
+        return Rule(name, call, (array, "turn"), (), False, labels, guard, True, (), ("p0", "p1"))
+
     slots["turn"] = Slot(0)
     rules.append(Rule("begin", begin, ("turn",), (), False, (), None, False))
-    rules.append(
-        Rule("visit", visit, (array, "turn"), (), False, labels, guard, True, (), ("p0", "p1"))
-    )
+    rules.append(visitor("visit", lambda n: not is_shared or n != 1))
+    if is_shared:
+        rules.append(visitor("visit_ones", lambda n: n == 1))
+    return rules[-1]

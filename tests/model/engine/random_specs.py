@@ -194,10 +194,8 @@ class Writer(RuleWriter):
         ]
         if not fit or rng.random() < 0.4:
             return []
-        is_labelled = rng.random() < 0.3
-        add_walk(rng.choice(fit), rng.choice([1, 1, 1, 2]), is_labelled, self.slots, rules)
-        begin, visit = rules[-2:]
-        made = self.step_invariant("turn", [rng.choice([visit, visit, begin])])
+        visit = add_walk(rng.choice(fit), rng, self.slots, rules)
+        made = self.step_invariant("turn", [visit])
         return [made] if rng.random() < 0.7 else []
 
     def spec(self):

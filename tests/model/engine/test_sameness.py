@@ -130,7 +130,9 @@ UNLIKE = [
 ]
 
 
-@pytest.mark.parametrize(("known", "value"), UNLIKE, ids=repr)
+@pytest.mark.parametrize(
+    ("known", "value"), UNLIKE, ids=lambda value: repr(value).partition(" object at ")[0]
+)
 def test_equal_values_of_other_types_or_parts_are_not_the_same(known, value):
     assert known == value
     assert difference(known, value) and difference(value, known)
