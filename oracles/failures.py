@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import sysconfig
@@ -17,6 +18,18 @@ from groupcheck.oracles.streams import Unwritten
 
 UNKNOWN = 3
 OURS, CLICKS = f"{Path(__file__).parents[1]}/", f"{Path(click.__file__).parent}/"
+NO_PLACE = "No usable temporary directory"
+"""Python's own words, in a FileNotFoundError without the name of a file."""
+OF_PLACES = (
+    errno.EACCES,
+    errno.EISDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+)
 OUT_OF_MEMORY = (
     "out of memory: raise the limit on memory or address space (ulimit -v) or choose a smaller"
     " scope"
@@ -48,8 +61,7 @@ def failed(error: BaseException, debug: bool, arguments: Sequence[str]) -> int:
         why = f"the answer cannot be written to standard output: {error.strerror}"
         return complain(why, UNKNOWN, debug)
     if isinstance(error, OSError):
-        why = f"the answer cannot be written, or the system refused a request: {error}"
-        return complain(why, UNKNOWN, debug)
+        return complain(*_refused(error), debug)
     if not isinstance(error, ImportError):
         from groupcheck.model.engine.errors import RuleError, UserError
 
@@ -59,6 +71,21 @@ def failed(error: BaseException, debug: bool, arguments: Sequence[str]) -> int:
         if isinstance(error, UserError):
             return complain(str(error), error.exit_code, debug)
     return complain(f"{BUG}{raised}", UNKNOWN, debug)
+
+
+def _refused(error: OSError) -> tuple[str, int]:
+    """What the system refused, and the exit code: 2 where a place is at fault that the user can
+    change.
+    """
+    if NO_PLACE in str(error):
+        return "no folder for temporary files can be written to (set TMPDIR to one)", 2
+    if error.errno in OF_PLACES and isinstance(error.filename, str | bytes):
+        return f"{os.fsdecode(error.filename)}: {error.strerror}", 2
+    try:
+        Path.cwd()
+    except OSError:
+        return "the current folder is gone (change to one that is there)", 2
+    return f"the answer cannot be written, or the system refused a request: {error}", UNKNOWN
 
 
 @contextlib.contextmanager

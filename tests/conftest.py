@@ -1,9 +1,13 @@
 """What all tests need."""
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
@@ -23,6 +27,7 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.generate),
 )
 settings.load_profile("steady")  # --hypothesis-profile comes after it
+NOBODY = 65_534
 OF_TERMINALS = (
     "COLUMNS",
     "FORCE_COLOR",
@@ -65,6 +70,29 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         os.environ.pop(name, None)
     if not hasattr(session.config, "workerinput"):  # before xdist starts its workers
         compile_kernels()
+
+
+@pytest.fixture
+def ordinary_user(tmp_path: Path) -> Callable[[], AbstractContextManager[None]]:
+    """A block in which rights bind: they do not bind root, who becomes another user meanwhile. What
+    it needs has to be imported before.
+    """
+
+    @contextlib.contextmanager
+    def block() -> Iterator[None]:
+        user = os.geteuid()
+        if user:
+            yield
+            return
+        for folder in (tmp_path, *tmp_path.parents[:2]):  # pytest's are root's alone
+            folder.chmod(folder.stat().st_mode | 0o055)
+        os.seteuid(NOBODY)
+        try:
+            yield
+        finally:
+            os.seteuid(user)
+
+    return block
 
 
 def compile_kernels() -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.errors import what_helps
 from groupcheck.model.engine.fast.cache import REMEDY, cache_directory, refuse_exposed
 from groupcheck.oracles.kafka.pins import BUILT, PINS, checked, digest, pinned
 from groupcheck.oracles.kafka.versions import VERSIONS, known, number
@@ -80,14 +81,18 @@ def classpath(
     """
     home = folder(known(version, program.versions), program)
     wanted = pinned(program.jar, version, program.pins)
-    if not home.is_dir():
+    if not home.exists():
         tools(program)
         with locked(home, program):
-            if not home.is_dir():
+            if not home.exists():
                 say(f"building {program.title} for Kafka {version} (first use only, some 20 s)")
-                with built(version, program, home) as new:
-                    checked(new, program.jar, wanted, FETCHED)
-                    new.replace(home)
+                try:
+                    with built(version, program, home) as new:
+                        checked(new, program.jar, wanted, FETCHED)
+                        new.replace(home)
+                except OSError as error:
+                    why = f"{program.title} cannot be built: {error}"
+                    raise UserError(why, where=str(home), do=what_helps(error, "")) from None
     return os.pathsep.join(map(str, checked(home, program.jar, wanted)))
 
 

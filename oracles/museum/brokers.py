@@ -125,7 +125,8 @@ class OldBroker:
             became = process_groups.became(self._process)
             raise OutageError(f"{self._name} {became} and does not serve", do="run it again")
         words = (place / "said").read_text(errors="replace").strip()[-400:]
-        raise UserError(f"the broker of Kafka {self._release} does not start: {words}")
+        why = words or "it said nothing"
+        raise UserError(f"the broker of Kafka {self._release} does not start: {why}")
 
     def restart(self) -> None:
         """Stops in order and starts again, so that another coordinator loads the group."""

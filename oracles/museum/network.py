@@ -20,6 +20,7 @@ from typing import Any
 
 from attrs import define, field
 
+from groupcheck.model.engine import OutageError
 from groupcheck.traces.captures.apis import APIS as GROUP_APIS
 from groupcheck.traces.message_bytes import Field, Reader, written
 
@@ -27,6 +28,7 @@ HOST = "127.0.0.1"
 # The racks of two brokers, which are the same process. They have the partitions in turn.
 RACKS = ("near", "far")
 CHUNK = 1 << 16
+CONNECT_S = 10.0
 FETCH_S = 0.03  # how long a Fetch waits for records
 UNSUPPORTED_VERSION = 35
 
@@ -180,6 +182,14 @@ class Network:
             self._ready.register(listener, EVENT_READ, self._accepting(listener, member))
 
     def __enter__(self) -> Network:
+        """Raises `OutageError` where nobody can connect to it."""
+        try:
+            with socket.create_server((HOST, 0)) as listener:
+                socket.create_connection(listener.getsockname(), CONNECT_S).close()
+        except OSError as error:
+            self.__exit__()
+            what = f"nobody can connect to {HOST}: {error.strerror or error}"
+            raise OutageError(what, do="bring the loopback interface up") from None
         return self
 
     def __exit__(self, *_: object) -> None:

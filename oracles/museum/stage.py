@@ -121,9 +121,9 @@ class Stage:
         """
         left, where = "", 0
         with ExitStack() as stack:
-            stack.enter_context(self._network)
-            for company in self._companies:
+            for company in self._companies:  # they run already
                 stack.enter_context(company)
+            stack.enter_context(self._network)
             for process, name in enumerate(self._names):
                 settings = {**SETTINGS, **self._cast.settings, **self._cast.rack(process)}
                 self._of[name].open(name, settings, TOPIC)

@@ -9,6 +9,7 @@ import lzma
 import tarfile
 import zipfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -255,6 +256,29 @@ def test_a_folder_is_read_with_all_folders_in_it(tmp_path: Path) -> None:
     assert names == ["one/logs.zip/x.log", "one/server.log", "one/two/server.log"]
     assert there.notes == ["files passed over: 1 binary, 1 empty"]
     assert [name.removeprefix(f"{tmp_path}/") for name, _ in there.refused] == ["damaged.log.gz"]
+
+
+def test_a_file_in_a_folder_that_one_may_not_enter_is_refused_like_any_other(
+    tmp_path: Path, ordinary_user: Callable[[], AbstractContextManager[None]]
+) -> None:
+    (tmp_path / "a.log").write_bytes(LOG)
+    (tmp_path / "closed").mkdir(mode=0o000)
+    with ordinary_user():
+        there = found([str(tmp_path / "a.log"), str(tmp_path / "closed" / "b.log")])
+    assert list(told(there)) == [str(tmp_path / "a.log")]
+    assert "b.log: cannot be read: Permission denied" in str(there.refused[0][1])
+
+
+def test_a_folder_for_temporary_files_is_needed_for_copies_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(**_: object) -> None:
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr(source.tempfile, "TemporaryDirectory", none)
+    assert len(of(tmp_path, gzip.compress(LOG)).sources) == 1
+    with pytest.raises(UserError, match=r"a\.log: has to be copied .*No usable .*set TMPDIR"):
+        of(tmp_path, zipped({"a.log": LOG}))
 
 
 def test_nothing_to_read_is_an_error_that_says_why(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ class _Search:
     def argument(self, path: str) -> None:
         if path == STDIN:
             self.standard_input()
-        elif Path(path).is_dir():
+        elif os.path.isdir(path):  # noqa: PTH112 (Path's raises where one may not look)
             for file in _files(Path(path), self.passed):
                 if len(self.inside) >= MOST_MEMBERS:
                     raise TraceError(

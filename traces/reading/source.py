@@ -173,20 +173,32 @@ class Source:
 
 class Shelf:
     """A temporary folder for what cannot be read twice from where it is: standard input, pipes and
-    members of archives. It holds a bounded amount, and is deleted when nothing refers to it.
+    members of archives. It is made when it is needed, holds a bounded amount, and is deleted when
+    nothing refers to it.
     """
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="groupcheck-")
-        self._count = 0
-        self.left = min(MOST_KEPT, shutil.disk_usage(self._folder.name).free // 2)
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._count = self.left = 0
+
+    def _made(self, name: str) -> tempfile.TemporaryDirectory[str]:
+        if self._folder is None:
+            try:
+                self._folder = tempfile.TemporaryDirectory(prefix="groupcheck-")
+            except OSError as e:
+                what = f"has to be copied to a folder for temporary files: {why(e)}"
+                do = "set TMPDIR to a folder that you may write to"
+                raise TraceError(what, where=name, do=do) from None
+            self.left = min(MOST_KEPT, shutil.disk_usage(self._folder.name).free // 2)
+        return self._folder
 
     def keep(self, name: str, stream: Readable) -> Piece:
         """Copies a stream, as far as it can be read. Raises `TraceError` if that is not possible at
         all, or if it is too large.
         """
+        folder = self._made(name)
         self._count += 1
-        path, size, torn = Path(self._folder.name, str(self._count)), 0, ""
+        path, size, torn = Path(folder.name, str(self._count)), 0, ""
         try:
             with path.open("wb") as out:
                 while True:
@@ -213,7 +225,7 @@ class Shelf:
                 raise TraceError(f"cannot be copied: {why(e)}", where=name) from None
             raise
         self.left -= size
-        return Piece(name, str(path), torn=torn, held=self._folder)
+        return Piece(name, str(path), torn=torn, held=folder)
 
 
 def why(e: Exception) -> str:

@@ -122,6 +122,32 @@ def test_the_java_of_java_home_is_preferred(bench: Path, monkeypatch: pytest.Mon
     assert install.java() == str(bench / "jdk" / "bin" / "java")
 
 
+@pytest.mark.parametrize(
+    ("maven", "why"), [("true", "No such file .*driver.jar"), (None, "Exec format error.*mvn")]
+)
+def test_a_maven_that_builds_nothing_is_told_of_and_leaves_no_folder(
+    bench: Path, program: Program, maven: str | None, why: str
+):
+    tool(bench, "mvn", maven or "")
+    tool(bench, "javac")
+    if maven is None:
+        (bench / "bin" / "mvn").write_bytes(b"\x7fELF")
+    with pytest.raises(UserError, match=f"the driver of .* cannot be built: .*{why}"):
+        install.classpath("4.3.0", silent, program)
+    home = install.folder("4.3.0", program)
+    assert [path for path in home.parent.iterdir() if path.is_dir()] == []
+
+
+def test_a_file_where_the_folder_belongs_is_told_of_before_anything_is_built(
+    bench: Path, program: Program
+):
+    home = install.folder("4.3.0", program)
+    home.parent.mkdir(mode=0o700)
+    home.touch()
+    with pytest.raises(UserError, match=r"built\.sha256 cannot be read: Not a directory"):
+        install.classpath("4.3.0", silent, program)
+
+
 def test_the_first_use_builds_and_says_so_and_the_second_needs_no_maven(
     bench: Path, program: Program
 ):

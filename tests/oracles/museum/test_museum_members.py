@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine import OutageError, UserError
-from groupcheck.oracles.museum import members, stage
+from groupcheck.oracles.museum import members, network, stage
 from groupcheck.oracles.museum.stage import Cast, Stage
 
 Run = Callable[[str], None]
@@ -42,3 +43,14 @@ def test_one_that_does_not_answer_gives_no_verdict(
     monkeypatch.setattr(stage, "BOOT_S", 1.0)
     with pytest.raises(OutageError, match=r"hung: no answer for 1 s"):
         perform(f"print('{words}', flush=True); time.sleep(60)")
+
+
+def test_a_machine_without_a_loopback_gives_no_verdict(
+    perform: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(*_: object) -> None:
+        raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+    monkeypatch.setattr(network.socket, "create_connection", unreachable)
+    with pytest.raises(OutageError, match=r"nobody can connect to 127\.0\.0\.1: Network is"):
+        perform("time.sleep(60)")
