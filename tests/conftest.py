@@ -84,8 +84,9 @@ def ordinary_user(tmp_path: Path) -> Callable[[], AbstractContextManager[None]]:
         if user:
             yield
             return
-        for folder in (tmp_path, *tmp_path.parents[:2]):  # pytest's are root's alone
-            folder.chmod(folder.stat().st_mode | 0o055)
+        for folder in (tmp_path, *tmp_path.parents):  # pytest's are root's alone
+            if folder.stat().st_mode & 0o005 != 0o005:
+                folder.chmod(folder.stat().st_mode | 0o055)
         os.seteuid(NOBODY)
         try:
             yield

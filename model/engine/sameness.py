@@ -22,17 +22,15 @@ from groupcheck.model.engine.functions import brief
 
 # Equal values of one of these types are the same. They can be hashed and compared.
 SURE = frozenset({int, bool, str, bytes, type(None)})
+_ALIKE = frozenset({int, bool})  # those among them whose values can be equal to each other
+WRITTEN_OUT = 2  # levels of parts
 _PROTOCOL = 4  # of copying: the first one that keeps all of a time
 Pair = tuple[Sequence[Any], Sequence[Any]]  # the parts of two values
 
 
 def difference(known: Any, value: Any) -> tuple[Any, Any] | None:
     """The first parts in which two equal values differ; None if the values are the same."""
-    try:
-        is_same = is_clearly_same(known, value)
-    except RecursionError:  # nested deeply: the loop below knows no depth
-        is_same = False
-    if is_same:
+    if _at_a_glance(known, value):
         return None
     pairs, met = [(known, value)], dict[tuple[int, int], Any]()
     while pairs:
@@ -66,10 +64,17 @@ def is_clearly_same(a: Any, b: Any) -> bool:
     cls: Any = a.__class__
     if cls is not b.__class__:
         return False
+    if cls in SURE:
+        return bool(a == b)
+    if cls is float:
+        return bool(a == b != 0)
+    if cls is frozenset:
+        kinds = {*map(type, a)}
+        return a == b and kinds <= SURE and kinds == {*map(type, b)} and not kinds >= _ALIKE
     if cls is not tuple:
         fields = _fields(cls, False)
         if fields is None:
-            return cls in SURE and bool(a == b)
+            return False
         a, b = fields(a), fields(b)
     return len(a) == len(b) and (all(map(is_, a, b)) or all(map(is_clearly_same, a, b)))
 
@@ -148,26 +153,34 @@ def _lasting(names: dict[str, Any], cls: type) -> dict[str, Any]:
     }
 
 
-def surely_same(sample: Any, a: str, b: str, given: dict[str, Any]) -> str:
+def surely_same(sample: Any, a: str, b: str, given: dict[str, Any], depth: int = 0) -> str:
     """The source of an expression about equal values like a sample, named `a` and `b`: true if they
-    are the same, perhaps false even so. `given`: what it names, which is added there.
+    are the same, perhaps false even so. `given`: what it names, which is added there. It is written
+    out for the first levels of parts (`depth`: the level of this one).
     """
     cls: Any = type(sample)
     names = _names(cls, compared=True)
-    given |= {"is_": is_, "sure": SURE, f"class_{id(cls)}": cls}
+    given |= {"is_": is_, "sure": SURE, "at_a_glance": _at_a_glance, f"class_{id(cls)}": cls}
     alike = f"{a}.__class__ is {b}.__class__"
     if cls in SURE:
         return f"({a} is {b} or {alike} and {a}.__class__ in sure)"
-    if cls is tuple and sample:
+    if depth < WRITTEN_OUT and cls is tuple and sample:
         x, y = f"{a}_".replace(".", "_"), f"{b}_".replace(".", "_")
-        one = surely_same(sample[0], x, y, given)
+        one = surely_same(sample[0], x, y, given, depth + 1)
         inside = f"(all(map(is_, {a}, {b})) or all([{one} for {x}, {y} in zip({a}, {b})]))"
-    elif names and names == _names(cls, compared=False):
+    elif depth < WRITTEN_OUT and names and names == _names(cls, compared=False):
         parts = ((getattr(sample, n), f"{a}.{n}", f"{b}.{n}") for n in names)
-        inside = " and ".join(surely_same(*part, given) for part in parts)
+        inside = " and ".join(surely_same(*part, given, depth + 1) for part in parts)
     else:
-        return f"{a} is {b}"
+        return f"at_a_glance({a}, {b})"
     return f"({a} is {b} or {alike} is class_{id(cls)} and {inside})"
+
+
+def _at_a_glance(a: Any, b: Any) -> bool:
+    try:
+        return is_clearly_same(a, b)
+    except RecursionError:
+        return False
 
 
 def never_equal(value: Any) -> list[Any]:

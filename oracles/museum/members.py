@@ -81,13 +81,14 @@ class Members:
 
     def __exit__(self, kind: object, error: object, where: object) -> None:
         """Raises `OutageError` if the JVM was killed or stopped: then nothing is known of it."""
-        outage = self._outage()
+        outage = self.outage()
         process_groups.end([self._process])
         self._errors.close()
         if outage and not isinstance(error, UserError):
             raise outage from None
 
-    def _outage(self) -> OutageError | None:
+    def outage(self) -> OutageError | None:
+        """The error for a JVM that was killed or stopped, or that has ended."""
         name = f"the JVM with the consumers of Kafka {self.release}"
         return process_groups.outage(self._process, name)
 
@@ -119,7 +120,7 @@ class Members:
         if not chunk:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(2)
-            if process_groups.is_from_outside(self._process) and (outage := self._outage()):
+            if process_groups.is_from_outside(self._process) and (outage := self.outage()):
                 raise outage
             self._errors.seek(0)
             said = self._errors.read().decode(errors="replace").strip()[-TAIL:]

@@ -127,9 +127,9 @@ class Stage:
             for process, name in enumerate(self._names):
                 settings = {**SETTINGS, **self._cast.settings, **self._cast.rack(process)}
                 self._of[name].open(name, settings, TOPIC)
-            self._wait(self._opened, BOOT_S)
+            self._wait(lambda: self._opened() or self._outage() is not None, BOOT_S)
             if not self._opened():
-                raise OutageError(
+                raise self._outage() or OutageError(
                     f"the JVM with the consumers of Kafka {self._release} hung: no answer for"
                     f" {BOOT_S:g} s",
                     do="run it again",
@@ -289,6 +289,9 @@ class Stage:
         """The member reads its answers without a poll."""
         self._of[name].read_network(name)
         self._wait(lambda: not self._of[name].busy(name))
+
+    def _outage(self) -> OutageError | None:
+        return next((o for company in self._companies if (o := company.outage())), None)
 
     def _opened(self) -> bool:
         return not any(self._of[name].busy(name) for name in self._names)

@@ -43,7 +43,7 @@ STEPS: list[tuple[str, int | None, Test | None]] = [
 def example() -> tuple[Semantics, Path]:
     variant = load("async_server")
     see = Semantics(variant.spec(variant.scope_type(**SCOPE)))
-    ((_, settled, state),) = see.starts()
+    ((settled, _, state),) = see.starts()
     path = Path(see.places, state, tuple(settled), ())
     for name, me, wanted in STEPS:
         (step,) = [

@@ -74,6 +74,17 @@ def test_compiling_is_announced_once_with_the_folder(not_compiled, capsys):
     assert str(compiled.cache_directory()) in told[0]
 
 
+def test_a_folder_that_takes_no_file_is_not_said_to_keep_anything(
+    not_compiled, monkeypatch, capsys, tmp_path, ordinary_user
+):
+    monkeypatch.setattr(compiled, "_file", lambda unit: tmp_path / "closed" / "x.o")
+    (tmp_path / "closed").mkdir(mode=0o555)
+    first_run.announce_compiling()
+    with ordinary_user():
+        assert not_compiled.seconds == 0 and compiled.load(compiled.PACKING)
+    assert "for this run only (set GROUPCHECK_CACHE_DIR" in capsys.readouterr().err
+
+
 def test_what_is_too_large_for_plain_python_is_left_to_the_fast_engine(not_compiled, monkeypatch):
     monkeypatch.setattr(first_run, "FIRST_S", 0.01)
     assert first_run.first_answer(subject("classic", any_faults=2), Limits()) is None

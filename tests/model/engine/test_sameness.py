@@ -198,6 +198,20 @@ def nested(leaves):
     )
 
 
+def deep(depth, leaf):
+    for _ in range(depth):
+        leaf = (leaf,)
+    return leaf
+
+
+@pytest.mark.parametrize("depth", [5, 150, 3_000])
+def test_values_may_be_nested_deeply(depth):
+    assert difference(deep(depth, 1), deep(depth, 1)) is None
+    assert difference(deep(depth, 1), deep(depth, True)) == (1, True)
+    assert never_equal(deep(depth, NAN)) == [NAN]
+    assert not quickly(deep(depth, 1), deep(depth, True))
+
+
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(nested(PLAIN), st.booleans())
 def test_values_with_the_same_leaves_are_the_same(pair, swapped):

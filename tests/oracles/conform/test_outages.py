@@ -55,6 +55,7 @@ def test_a_tour_of_the_members_rows_lists_those_that_were_not_executed():
     assert len(tour.listed) == tour.counts.rows > 1
 
 
+@pytest.mark.parametrize("when", ["_opened", "_move"])
 @pytest.mark.parametrize(
     ("number", "told"),
     [
@@ -63,7 +64,7 @@ def test_a_tour_of_the_members_rows_lists_those_that_were_not_executed():
     ],
 )
 def test_members_of_the_museum_that_are_killed_or_stopped_show_no_bug(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: signal.Signals, told: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: signal.Signals, told: str, when: str
 ):
     java = tmp_path / "java"
     java.write_text("#!/bin/sh\nexec sleep 600\n")
@@ -71,6 +72,8 @@ def test_members_of_the_museum_that_are_killed_or_stopped_show_no_bug(
 
     def hurt(stage: Stage, *_: object) -> None:
         (company,) = stage._companies
+        if company.outage():
+            return
         company._process.send_signal(number)
         if number == signal.SIGKILL:
             company._process.wait(60)
@@ -79,7 +82,8 @@ def test_members_of_the_museum_that_are_killed_or_stopped_show_no_bug(
 
     monkeypatch.setattr(museum.install, "java", lambda program: str(java))
     monkeypatch.setattr(museum.install, "classpath", lambda *_: "nothing")
-    monkeypatch.setattr(Stage, "_move", hurt)
+    monkeypatch.setattr(Stage, "_opened", lambda *_: True)
+    monkeypatch.setattr(Stage, when, hurt)
     stage = Stage(Cast({}, (0,), 1), "2.8.0", print)
     with pytest.raises(OutageError, match=told):
         stage.perform([Move(1, "appended", 0)], 0.0)

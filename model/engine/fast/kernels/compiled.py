@@ -212,13 +212,19 @@ def is_ready(unit: Unit) -> bool:
     return file is not None and _read(file) is not None
 
 
+def _takes_files(folder: Path) -> bool:
+    effective = os.access in os.supports_effective_ids
+    return os.access(folder, os.W_OK, effective_ids=effective)
+
+
 def load(unit: Unit) -> dict[str, Kernel]:
     """The kernels of a unit by name, from this process, the cache, or the compiler."""
     if unit.name not in _loaded:
         file = _file(unit)
         objects = _read(file) if file else None
         if objects is None:
-            compiling.announce(file.parent if file else None)
+            keeps = file is not None and _takes_files(file.parent)
+            compiling.announce(file.parent if file and keeps else None)
             began = time.perf_counter()
             objects = _compile(unit)
             compiling.seconds += time.perf_counter() - began
