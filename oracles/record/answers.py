@@ -104,37 +104,48 @@ def generations(found: Iterable[Exchange]) -> list[dict[str, Any]]:
     """Each generation of a classic group: who joined it, when those JoinGroups came and were
     answered, who led it, and who kept it waiting.
     """
-    by_key: dict[tuple[str, int], dict[str, Any]] = {}
+    by_key: dict[tuple[str, int], list[Exchange]] = {}
     for one in found:
-        if one.api != "JOIN_GROUP" or one.response["errorCode"]:
-            continue
-        group, generation = one.request["groupId"], one.response["generationId"]
-        about = by_key.setdefault(
-            (group, generation),
-            {
-                "group": group,
-                "generation": generation,
-                "protocol": one.response["protocolName"],
-                "joins": [],
-            },
-        )
-        about["joins"].append([one.run, one.arrived, one.answered])
-        if one.response["leader"] == one.response["memberId"]:
-            about["leader"] = one.run
-    for about in by_key.values():
-        completed = min(answered for _, _, answered in about["joins"])
-        joins = sorted(about["joins"], key=lambda j: j[1])
-        in_time = [j for j in joins if j[1] <= completed]
-        about["joins"] = in_time
-        about |= {
-            "completed": completed,
-            "first_join_arrived": in_time[0][1],
-            "last_join_arrived": in_time[-1][1],
-            "slowest": in_time[-1][0],
-        }
-        if late := [j for j in joins if j[1] > completed]:
-            about["joined_without_rebalance"] = late
-    return sorted(by_key.values(), key=lambda g: g["completed"])
+        if one.api == "JOIN_GROUP" and not one.response["errorCode"]:
+            key = one.request["groupId"], one.response["generationId"]
+            by_key.setdefault(key, []).append(one)
+    return sorted(
+        (_generation(*key, joins) for key, joins in by_key.items()), key=lambda g: g["completed"]
+    )
+
+
+def _generation(group: str, number: int, joins: list[Exchange]) -> dict[str, Any]:
+    joins.sort(key=lambda one: one.arrived)
+    leading = [one for one in joins if one.response["leader"] == one.response["memberId"]]
+    members = {m["memberId"] for one in leading[:1] for m in one.response.get("members", ())}
+    completed = min(one.answered for one in joins)
+    in_time: list[Exchange] = []
+    late: list[Exchange] = []
+    # Who joins once more with unchanged protocols, or takes a static member's place, is let into
+    # the generation as it stands. The time alone does not tell the last member of a round: an
+    # answer is stamped when its line is written, perhaps after those of others.
+    for one in joins:
+        id = one.response["memberId"]
+        again = any(other.response["memberId"] == id for other in in_time)
+        is_late = (again and one.arrived > completed) or (members and id not in members)
+        (late if is_late else in_time).append(one)
+    if not in_time:  # nothing of the round itself was recorded
+        in_time, late = joins, []
+    about = {
+        "group": group,
+        "generation": number,
+        "protocol": joins[0].response["protocolName"],
+        "joins": [[one.run, one.arrived, one.answered] for one in in_time],
+        "completed": completed,
+        "first_join_arrived": in_time[0].arrived,
+        "last_join_arrived": in_time[-1].arrived,
+        "slowest": in_time[-1].run,
+    }
+    if leading:
+        about["leader"] = leading[0].run
+    if late:
+        about["joined_without_rebalance"] = [[one.run, one.arrived, one.answered] for one in late]
+    return about
 
 
 def epochs(found: Iterable[Exchange]) -> list[dict[str, Any]]:

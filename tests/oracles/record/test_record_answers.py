@@ -34,8 +34,9 @@ def line(
     )
 
 
-def joined(ms: int, who: str, generation: int, leader: str, took: float) -> str:
+def joined(ms: int, who: str, generation: int, leader: str, took: float, members: str = "") -> str:
     told = {
+        "members": [{"memberId": f"{one}-1"} for one in members],
         "errorCode": 0,
         "generationId": generation,
         "protocolName": "range",
@@ -127,6 +128,21 @@ def test_a_generation_has_its_members_its_leader_and_who_kept_it_waiting():
     )
     assert second["completed"] == AT + 300
     assert second["joined_without_rebalance"] == [["b", AT + 345, AT + 350]]
+
+
+def test_the_last_join_of_a_round_is_in_time_though_its_line_is_written_late():
+    log = [joined(300, "b", 2, "a", 150.0), joined(303, "a", 2, "a", 2.0, members="ab")]
+    (round,) = answers.generations(found(log))
+    assert [j[0] for j in round["joins"]] == ["b", "a"] and round["slowest"] == "a"
+    assert "joined_without_rebalance" not in round
+
+
+def test_who_takes_a_static_members_place_is_in_no_round():
+    log = [joined(300, "a", 2, "a", 50.0, members="ab"), joined(301, "c", 2, "a", 2.0)]
+    log.append(joined(302, "b", 2, "a", 60.0))
+    (round,) = answers.generations(found(log))
+    assert [j[0] for j in round["joins"]] == ["b", "a"]
+    assert [j[0] for j in round["joined_without_rebalance"]] == ["c"]
 
 
 def test_an_epoch_is_reached_by_each_once():
