@@ -39,14 +39,9 @@ from trial import tracked
 
 CLIENT = "classic/client.py"
 HARD = (
-    "a Heartbeat during a round may be accepted",
-    "a delay for which somebody came is never over",
     "the sync timer never fires",
-    "the plan never survives a fail-over before it is committed",
-    "connections that wait survive a fail-over",
-    "the parked SyncGroup of a member that leaves still waits for the plan",
     "offsets never go backwards",
-    "a size limit off by one in a round",
+    "connections that wait survive a fail-over",
 )
 
 

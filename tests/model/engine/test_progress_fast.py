@@ -39,12 +39,12 @@ def test_published_specifications_have_the_verdict_that_tlc_finds(name):
 
 
 def test_random_specs_are_judged_alike_however_their_states_are_found():
-    assert list(disagreements(2012, 6)) == []
+    assert list(disagreements(2012, 3)) == []
 
 
 def test_random_specs_are_judged_as_by_the_obvious_engine():
     judged = 0
-    for seed in range(1000, 1030):
+    for seed in range(1000, 1015):
         spec = live_spec(seed)
         try:
             graph_of(spec, 400)
@@ -59,7 +59,7 @@ def test_random_specs_are_judged_as_by_the_obvious_engine():
         for name, kind in cut.progress.items():
             assert kind in ("unknown", whole.progress[name]), (seed, name)
         judged += len(spec.progress)
-    assert judged > 100
+    assert judged > 40
 
 
 def clock(hours):

@@ -9,53 +9,22 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas
 import pytest
+from archive_jobs import family, logs, unfinished, wait_for
 from archived import compared, table, tables
 
 from groupcheck.oracles import cli
 from groupcheck.oracles.archive.on_spark import replay_on
 from groupcheck.oracles.archive.pipeline import update
 from groupcheck.oracles.archive.tables import TABLES
-from groupcheck.oracles.generate.dialects import DIALECTS
-from groupcheck.oracles.generate.files import Order, generate
 from groupcheck.oracles.spark.session import OnDemand
 
-PATIENCE_S = 300.0
 ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs/archive.md").read_text("utf-8")
-
-
-@pytest.fixture(scope="module")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Logs in every dialect, some packed."""
-    folder = tmp_path_factory.mktemp("generated")
-    brokers = tuple(name for name in DIALECTS if name != "requests")
-    generate(folder / "plain", Order(groups=24, size=3 << 20, files=12, dialects=brokers, runs=1))
-    generate(
-        folder / "packed",
-        Order(
-            groups=2,
-            size=200_000,
-            files=2,
-            dialects=("requests", "java-4"),
-            seed=1,
-            packed=True,
-            runs=1,
-        ),
-    )
-    return folder
-
-
-def logs(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.rglob("*.log*"))
 
 
 def test_the_command_gives_the_rows_of_the_one_process_replay_and_a_second_time_none(
@@ -84,39 +53,10 @@ def test_the_command_gives_the_rows_of_the_one_process_replay_and_a_second_time_
     assert "1 known before" in capsys.readouterr().out
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[OnDemand]:
-    with OnDemand("local[2]") as late:
-        yield late
-
-
-@pytest.fixture(scope="module")
-def archive(spark: OnDemand, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The generated logs, replayed undisturbed."""
-    folder = tmp_path_factory.mktemp("archive")
-    update(str(folder), [generated], replay_on(spark, str(folder)))
-    return folder
-
-
 def test_generated_logs_of_every_dialect_have_the_rows_of_the_one_process_replay(
     archive: Path, generated: Path
 ) -> None:
     assert compared(archive, logs(generated)) == 26
-
-
-def family(root: int) -> dict[int, tuple[int, str]]:
-    """Of a process and all that descend from it: process id -> (parent, command line)."""
-    told: dict[int, tuple[int, str]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            told[int(stat.parent.name)] = (
-                int(stat.read_text().rpartition(")")[2].split()[1]),
-                (stat.parent / "cmdline").read_text(),
-            )
-    found = [root]
-    for pid in found:
-        found += [child for child, (parent, _) in told.items() if parent == pid]
-    return {pid: told[pid] for pid in found}
 
 
 def workers() -> list[int]:
@@ -126,21 +66,6 @@ def workers() -> list[int]:
         pid for pid, (_, command) in mine.items() if "groupcheck.oracles.spark.daemon" in command
     }
     return [pid for pid, (parent, _) in mine.items() if parent in daemons]
-
-
-def unfinished(folder: Path) -> list[Path]:
-    return (
-        list((folder / "_unfinished").glob("events-*")) if (folder / "_unfinished").is_dir() else []
-    )
-
-
-def wait_for(there: Callable[[], object], has_ended: Callable[[], bool]) -> None:
-    """Until what is only there for a while has been seen; somebody must still be at work on it."""
-    until = time.monotonic() + PATIENCE_S
-    while not there():
-        assert not has_ended(), "it has ended, and what comes in the middle was not seen"
-        assert time.monotonic() < until, "what comes in the middle did not come"
-        time.sleep(0.005)
 
 
 def failed_tasks(spark: OnDemand) -> int:
@@ -183,98 +108,6 @@ def test_killed_workers_cost_nothing_but_time(
     assert failed_tasks(spark) > before, problems  # a worker that was at work
     assert tables(tmp_path / "a") == tables(archive)
     assert not [row["error"] for row in table(tmp_path / "a", "files") if row["error"]]
-
-
-@contextlib.contextmanager
-def driver(archive: Path, logs: Path) -> Iterator[subprocess.Popen[str]]:
-    """The command, which commits every three packs, in a process group of its own, killed at the
-    end.
-    """
-    script = (
-        "import sys;"
-        " from groupcheck.oracles.archive import pipeline; pipeline.WAVE_PACKS = 3;"
-        " from groupcheck.oracles.cli import main; main()"
-    )
-    command = [
-        sys.executable,
-        "-c",
-        script,
-        "replay",
-        "--spark",
-        "local[2]",
-        "--out",
-        str(archive),
-        str(logs),
-    ]
-    process = subprocess.Popen(
-        command, start_new_session=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    try:
-        yield process
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
-def wait_for_parts(folder: Path, process: subprocess.Popen[str]) -> None:
-    wait_for(lambda: unfinished(folder), lambda: process.poll() is not None)
-
-
-def wait_for_wave(folder: Path, process: subprocess.Popen[str]) -> None:
-    """The first wave is in place, the next on its way."""
-    wait_for(lambda: list((folder / "verdicts").glob("0*")), lambda: process.poll() is not None)
-    wait_for_parts(folder, process)
-
-
-def test_a_killed_driver_is_taken_up_by_the_next_run(
-    spark: OnDemand, archive: Path, generated: Path, tmp_path: Path
-) -> None:
-    with driver(tmp_path / "a", generated) as process:
-        wait_for_wave(tmp_path / "a", process)
-    before = tables(tmp_path / "a")
-    there = {row["file"] for row in before["files"]}
-    complete = {str(path) for path in logs(generated)} & there
-    assert 0 < len(complete) < len(logs(generated))
-    assert (
-        {row["file"] for row in before["verdicts"]}
-        == {row["file"] for row in before["events"]}
-        == complete
-    )
-    outcome = update(str(tmp_path / "a"), [generated], replay_on(spark, str(tmp_path / "a")))
-    assert 0 < outcome.new < len(outcome.known)
-    assert tables(tmp_path / "a") == tables(
-        archive
-    )  # a task that outlived its driver may still write aside; nobody reads that
-
-
-def test_ctrl_c_in_the_middle_of_a_job_is_one_line(generated: Path, tmp_path: Path) -> None:
-    with driver(tmp_path / "a", generated) as process:
-        wait_for_parts(tmp_path / "a", process)
-        os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to everybody
-        out, err = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, out) == (3, "")
-    assert re.fullmatch(
-        r"groupcheck: interrupted: \d+ of \d+ tasks are in the archive;"
-        r" run the same command to continue\n",
-        err,
-    )
-
-
-def test_a_jvm_that_dies_is_no_fault_of_the_logs(generated: Path, tmp_path: Path) -> None:
-    with driver(tmp_path / "a", generated) as process:
-        wait_for_parts(tmp_path / "a", process)
-        (jvm,) = [
-            pid for pid, (_, command) in family(process.pid).items() if "SparkSubmit" in command
-        ]
-        os.kill(jvm, signal.SIGKILL)
-        out, err = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, out) == (3, ""), err
-    assert re.fullmatch(
-        r"groupcheck: error: --spark: Spark has gone away:"
-        r" .* \(run it again; what was committed stays\)\n",
-        err,
-    ), err
 
 
 def test_the_questions_of_the_document_are_answered(
