@@ -31,7 +31,6 @@ class Cause(StrEnum):
     OVER_CAPACITY = "over_capacity"
     DOWNGRADE = "downgrade"
     GONE = "gone"
-    NEW_EPOCH = "new_epoch"
     NOT_TOLD = "not_told"
     NOT_SEEN = "not_seen"
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 import click
+from named import Row, rows
 
 import groupcheck
 from groupcheck.model import engine
@@ -18,7 +19,6 @@ from groupcheck.oracles.archive.tables import TABLES
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
 from groupcheck.oracles.explain.subject import every_mutation
 from groupcheck.oracles.listing import listing
-from groupcheck.oracles.named import Row, rows
 
 
 def cell(value: Any) -> str:

@@ -67,7 +67,6 @@ PENDS = (
     f"{commits.txn_offset_commit.name}:anonymous",
 )
 FAILS = (f"{admin.reset_offsets.name}:refused", f"{admin.delete_offsets.name}:no_group")
-PAST = tuple(f"{DESCRIBES}:{label}" for label in ("told", "no_group"))  # answered past the log
 
 
 def creation(kept: Kept | None) -> tuple[Command, ...]:

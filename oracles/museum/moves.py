@@ -15,7 +15,7 @@ from groupcheck.model.engine.verdict import Firing, Path
 from groupcheck.model.protocol.classic import client, client_faults, offsets, timers
 from groupcheck.model.protocol.classic.triggers import cluster, subscription
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.protocol.messages import Answer, Request, Store, SyncGroup
+from groupcheck.model.protocol.messages import Answer, Request, Store
 
 Kind = Literal[
     "sends",  # a request, which the coordinator reads
@@ -155,8 +155,3 @@ def _seats(named: dict[str, Any]) -> tuple[Seat, ...]:
 
 def _counted(named: dict[str, Any]) -> int:
     return int(named.get("cluster", 0)).bit_count()
-
-
-def gives_shares(move: Move) -> bool:
-    """Is a member told its share?"""
-    return move.kind == "answered" and isinstance(move.request, SyncGroup) and not move.answer.code  # type: ignore[union-attr]

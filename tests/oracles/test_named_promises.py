@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.oracles.named import NAMED, OUTSIDE, REPORTED, ids_in, rows
+from named import NAMED, OUTSIDE, REPORTED, ids_in, rows
 
 EXPECTED = [
     *(f"C{n}" for n in range(1, 18)),

@@ -25,7 +25,7 @@ _LOOPBACK = (0, 108)
 _RAW = (12, 14, 101, 228, 229)
 LINKS = (_ETHERNET, _COOKED, _COOKED_2, *_LOOPBACK, *_RAW)
 """Link types that can be read."""
-FIN, SYN, RST, ACK = 1, 2, 4, 16
+SYN, RST, ACK = 2, 4, 16
 End = tuple[bytes, int]
 """Address and port."""
 

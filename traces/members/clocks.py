@@ -20,7 +20,6 @@ LEAST_MISPLACED_MS = 500
 """Clocks drift, and are corrected."""
 MOST_MS = 26 * 3_600_000
 """Clocks that differ by more are clocks without a date."""
-FAR_MS = 2**62
 Process = tuple[str, str]
 """Log, and the process or container that a prefix of its lines names."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 from attrs import frozen
@@ -38,9 +38,6 @@ from groupcheck.oracles.conform.shown import scope_shown
 from groupcheck.oracles.explain.subject import variant_named
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
-
-if TYPE_CHECKING:
-    pass
 
 MAX_DIFFERENCES = 20
 AnyTour = Touring[Any, Any, Any]

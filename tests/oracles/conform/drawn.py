@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 
+from random_walk import RandomWalk
+
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup, SyncGroup
-from groupcheck.oracles.conform.random_walk import RandomWalk
 from groupcheck.oracles.conform.row import STRANGER, Fires, Input
 
 LIKELY = {"append_committed": 4.0, "initial_delay": 2.0, "takeover_committed": 0.5}

@@ -21,6 +21,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from random_walk import Disagreement, RandomWalk
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.mutations import all_mutations
@@ -30,7 +31,6 @@ from groupcheck.model.protocol.classic.rules import COORDINATOR, spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 from groupcheck.model.variants.classic import VARIANT
-from groupcheck.oracles.conform.random_walk import Disagreement, RandomWalk
 from groupcheck.oracles.conform.row import CHANGED, STRANGER, Asks, Fires
 from groupcheck.oracles.kafka.driver import shared
 

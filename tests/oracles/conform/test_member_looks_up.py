@@ -7,6 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from java_situations import (
+    BEAT,
+    JOINING,
+    ME,
+    NETWORK,
+    OWNED,
+    POLL,
+    READ,
+)
 
 from groupcheck.model.engine import UserError, but
 from groupcheck.model.protocol.classic.client import (
@@ -33,15 +42,6 @@ from groupcheck.model.protocol.messages import (
 )
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.member.conformance import conform_member
-from groupcheck.oracles.conform.member.java_situations import (
-    BEAT,
-    JOINING,
-    ME,
-    NETWORK,
-    OWNED,
-    POLL,
-    READ,
-)
 from groupcheck.oracles.conform.member.moves import POLL_MS, setup
 from groupcheck.oracles.kafka.client import (
     Look,

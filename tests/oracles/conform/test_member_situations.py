@@ -6,11 +6,11 @@ import ast
 from pathlib import Path
 
 import attrs
+import member_situations
 import pytest
+from java_situations import react
+from member_situations import SITUATIONS, Situation
 
-from groupcheck.oracles.conform.member import situations
-from groupcheck.oracles.conform.member.java_situations import react
-from groupcheck.oracles.conform.member.situations import SITUATIONS, Situation
 from groupcheck.oracles.kafka.driver import Driver, shared
 
 
@@ -37,7 +37,7 @@ def test_each_situation_has_a_name_of_its_own() -> None:
 
 
 def test_the_data_knows_no_client_library() -> None:
-    path = Path(situations.__file__)
+    path = Path(member_situations.__file__)
     imports = [
         node.module
         for node in ast.walk(ast.parse(path.read_text("utf-8")))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 from drawn import walked
+from random_walk import RandomWalk
 
 from groupcheck.model.protocol.classic.group import Phase, leader_of
 from groupcheck.model.protocol.classic.takeover import takeover_committed
@@ -16,7 +17,6 @@ from groupcheck.model.protocol.classic.timers import (
 )
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup, LeaveGroup, SyncGroup
 from groupcheck.model.variants import load
-from groupcheck.oracles.conform.random_walk import RandomWalk
 from groupcheck.oracles.conform.row import Asks, Fires
 from groupcheck.oracles.kafka.driver import Driver
 

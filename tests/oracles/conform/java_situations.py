@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import attrs
+from member_situations import Expected, Situation
 
 from groupcheck.oracles.conform.member.moves import COOPERATIVE, NEVER_MS, POLL_MS, TOPIC, setup
-from groupcheck.oracles.conform.member.situations import Expected, Situation
 from groupcheck.oracles.kafka.client import (
     Look,
     Schedule,
