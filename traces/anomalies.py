@@ -259,7 +259,9 @@ def _missed_the_window(timeline: Timeline) -> Iterator[Anomaly]:
         f"{plural(len(missed), 'rebalance')} ended by the rebalance timeout;"
         f" {plural(removed, 'member')} removed for not rejoining"
     )
-    yield Anomaly("join_window_missed", first.line if first else 0, text, tuple(evidence))
+    times = [m.time for r in missed if (m := r.started or r.joined_at) and m.time is not None]
+    line, span = first.line if first else 0, (min(times, default=None), max(times, default=None))
+    yield Anomaly("join_window_missed", line, text, tuple(evidence), *span)
 
 
 def _ghosts(timeline: Timeline) -> Iterator[Anomaly]:
@@ -314,7 +316,14 @@ def _of_dead(died: list[Died]) -> Anomaly:
         + f": {_names(d.members, FEW)}"
         for d in died[:SHOWN]
     ]
-    return Anomaly("died_together", largest.first.line, text, tuple(evidence))
+    return Anomaly(
+        "died_together",
+        largest.first.line,
+        text,
+        tuple(evidence),
+        min((d.first.time for d in died if d.first.time is not None), default=None),
+        max((d.last.time for d in died if d.last.time is not None), default=None),
+    )
 
 
 def _clients(ids: Iterable[str]) -> str:

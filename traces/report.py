@@ -29,6 +29,9 @@ class Anomaly:
     # A sentence.
     text: str
     evidence: tuple[str, ...] = ()
+    # When it showed first and last, in ms since 1970; None if it belongs to no time.
+    since: int | None = None
+    until: int | None = None
 
 
 @frozen

@@ -78,17 +78,42 @@ def test_an_anomaly_of_a_whole_log_is_a_cause(kind: str) -> None:
     assert (found.cause.kind, found.text[:11]) == (kind, "It happened")
 
 
+OUTAGE_MS = 1_000_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("begins_ms", "causes"),
+    [
+        (OUTAGE_MS - 3_000, ["broker_outage"]),
+        (OUTAGE_MS + 70_000, ["broker_outage"]),  # sessions that expire after it
+        (OUTAGE_MS - 60_000, ["broker_outage", "process_paused"]),
+        (OUTAGE_MS + 200_000, ["broker_outage", "process_paused"]),
+        (None, ["broker_outage", "process_paused"]),
+    ],
+)
+def test_a_member_that_is_silent_during_an_outage_of_the_broker_was_not_paused(
+    begins_ms: int | None, causes: list[str]
+) -> None:
+    evidence = Evidence()
+    absent = {"lasted": 25_000, "failed": 12}
+    evidence.add(Said(kind="coordinator_absent", line=1, text="", time=OUTAGE_MS, fields=absent))
+    silent = {"lasted": 26_000}
+    evidence.add(Said(kind="member_frozen", line=2, text="", time=begins_ms, fields=silent))
+    (found,) = [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
+    assert [f.cause.kind for f in found.causes] == causes
+
+
 def test_what_a_cause_must_not_be_confused_with_is_known_and_told() -> None:
     for cause in CAUSES.values():
         assert {*cause.confuse} <= {*CAUSES}, cause.kind
-        assert {*cause.explains} <= {*CAUSES}, cause.kind
+        assert {*cause.explains, *cause.explains_meanwhile} <= {*CAUSES}, cause.kind
         assert cause.confuse and cause.source, cause.kind
         assert cause.kind not in cause.explains, cause.kind
 
 
 def test_no_two_causes_explain_each_other_away() -> None:
     for cause in CAUSES.values():
-        for other in cause.explains:
+        for other in (*cause.explains, *cause.explains_meanwhile):
             assert cause.kind not in CAUSES[other].explains, (cause.kind, other)
 
 

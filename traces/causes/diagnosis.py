@@ -31,6 +31,10 @@ Health = Literal["calm", "troubled", "broken", "unknown"]
 AT_WORK = ("synced", "assigned", "committed", "broker_stable")
 """Statements that show a group, or a member, at work."""
 FEW, EPISODE_MS = 2, 10_000
+BEFORE_MS, AFTER_MS = 10_000, 60_000
+"""What follows from a cause that lasts: silence begins with the last heartbeat before it, and
+sessions expire a session timeout after it (45 s, if nobody configures another).
+"""
 """What happens more often than that does not end; lines of one time lie closer together."""
 QUOTED = 6
 NAMED = 3
@@ -105,6 +109,7 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     for f in found:
         if f.cause.kind not in explained and f.confidence != "possible":
             explained |= {*f.cause.explains} & kinds - {f.cause.kind}
+            explained |= {g.cause.kind for g in found if _is_meanwhile(g, f)}
     shown = [f for f in found if f.cause.kind not in explained]
     causes = tuple(f for f in shown if f.confidence != "possible")
     settled = {kind for f in causes for kind in f.cause.accounts_for}
@@ -128,6 +133,19 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
         tuple(dict.fromkeys(hints)),
         tuple(r for c in knowledge.causes.values() if (r := _refuted(c, evidence)) is not None),
     )
+
+
+def _is_meanwhile(found: Found, other: Found) -> bool:
+    """Did all that shows a cause happen while another one that explains it lasted, or soon after?
+    What has no time may have happened at any.
+    """
+    if found.cause.kind not in other.cause.explains_meanwhile:
+        return False
+    timeless = any(said.time is None for said in found.evidence)
+    if timeless or found.since is None or found.until is None or other.since is None:
+        return False
+    ends = [s.time + int(s.fields.get("lasted", 0)) for s in other.evidence if s.time is not None]
+    return other.since - BEFORE_MS <= found.since and found.until <= max(ends) + AFTER_MS
 
 
 def _follows(said: Said, causes: Iterable[Found]) -> bool:

@@ -42,7 +42,9 @@ def statements(report: FileReport, group: GroupReport) -> Iterator[Said]:
     for found in group.anomalies:
         kind = KINDS.get(found.kind, found.kind)
         if kind in kinds():
-            yield say(kind, found.line, found.text, told=found.text)
+            lasted = found.until - found.since if found.since and found.until else None
+            more: dict[str, Any] = {} if lasted is None else {"lasted": lasted}
+            yield say(kind, found.line, found.text, found.since, told=found.text, **more)
     yield from _refusals(say, group.findings)
     yield from _members(say, group.findings, report.format in (REQUEST_LOG, PACKET_CAPTURE))
     yield from _settings(say, group.findings)

@@ -122,6 +122,9 @@ class Cause:
     tickets: tuple[Ticket, ...] = ()
     # Causes that are only consequences where this one is found.
     explains: tuple[str, ...] = ()
+    # Causes that are only consequences where all that shows them lies in the time of this one, or
+    # begins soon after it: members that nobody could hear look as if they were paused or dead.
+    explains_meanwhile: tuple[str, ...] = ()
     # Kinds of statements that follow from it, and need no other explanation where it is found.
     accounts_for: tuple[str, ...] = ()
     # What must have happened if this is the cause (see traces/members/proofs.py): a statement for

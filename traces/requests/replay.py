@@ -415,6 +415,8 @@ def _zombie(z: Zombie) -> Anomaly:
             f"member {z.member}, {how}",
             f"two owners of {names}: {z.client} and {others}, for {since}",
         ),
+        z.since,
+        z.until,
     )
 
 
