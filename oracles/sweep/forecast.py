@@ -10,8 +10,8 @@ by ever less. With g1 and g2 the last two growths and q = g2 / g1 the next growt
     least     0 where q < 1/2 (the family comes to its end) or q > 2 (it grows in jumps)
     most      g2 max(q, 1), at most 1.5 g2
 
- Seconds follow from transitions and rule calls, each grown like this. docs/sweep.md says how often
- that held.
+Seconds follow from transitions and rule calls, each grown like this. docs/sweep.md says how often
+that held.
 """
 
 from __future__ import annotations
