@@ -13,6 +13,12 @@ verdict, and leaves nothing behind.
 A forked copy of a program that has imported little costs a few milliseconds. Nothing of this goes
 for the Python interface and the pytest plugin, whose process is not ours: `os._exit` in a rule ends
 pytest.
+
+Every command runs in this way, because code of users can end its process in ways that no handler
+sees: `os._exit`, `execv`, a signal. A child only where code of users is imported would save
+milliseconds and would have to know every way by which such code comes in. With a terminal the
+worker stays in the front's group, so that it may read from it and hears Ctrl-C; without one it has
+a group of its own. In both cases each signal arrives once.
 """
 
 from __future__ import annotations

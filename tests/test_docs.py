@@ -22,7 +22,7 @@ from groupcheck.oracles import cli, commands
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-GUIDES = [path for path in sorted(ROOT.glob("docs/**/*.md")) if path.name != "index.md"]
+GUIDES = sorted(ROOT.glob("docs/**/*.md"))
 PLACEHOLDER = re.compile(
     r"\.\.\.|…|\b[A-Z]{2,}\b(?!-)|\["
 )  # VARIANT, FILE, [ID]: a form, not a command

@@ -93,9 +93,9 @@ class Burst:
 
 
 def hold_up(round: Round, burst: Burst | None, awaited: tuple[str, ...]) -> None:
-    """Notes for whom the round waited: who joined last, or who never came, as far as the lines
-    since the round's beginning tell. `burst`: the last members that expired; `awaited`: the members
-    that had not visibly joined. A member that is gone because the round began did not hold it up.
+    """Records who held the round up: the last to join, or those who never came. `burst`: the last
+    members that expired; `awaited`: the members that had not visibly joined. A member that is gone
+    because the round began did not hold it up.
     """
     last = round.last
     if isinstance(last, MemberLeft | MemberExpired) and last.member in round.causers:

@@ -1,5 +1,5 @@
 """Puts the pages of the site together in a folder for mkdocs: those of docs/, those of the root of
-the checkout, and the reference, which is written from the code.
+the checkout (README is the first page), and the reference, which is written from the code.
 
     python docs/generate/assemble.py FOLDER
 """
@@ -18,6 +18,7 @@ import reference
 
 ROOT = Path(__file__).parents[2]
 OF_THE_ROOT = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "FINDINGS.md")
+START = ("README.md", "index.md")  # of the root, and as a page of the site
 MOST_EXAMPLES = 4
 PLACEHOLDER = re.compile(r"\.\.\.|…|\b[A-Z]{2,}\b(?!-)|\[")
 
@@ -64,8 +65,8 @@ def assemble(into: Path) -> None:
             shutil.copyfile(path, target)
         else:
             target.write_text(relinked(path.read_text("utf-8")), "utf-8")
-    for name in OF_THE_ROOT:
-        (into / name).write_text(relinked((ROOT / name).read_text("utf-8")), "utf-8")
+    for name, page in (*((name, name) for name in OF_THE_ROOT), START):
+        (into / page).write_text(relinked((ROOT / name).read_text("utf-8")), "utf-8")
     for name, text in pages.items():
         (into / name).parent.mkdir(parents=True, exist_ok=True)
         (into / name).write_text(text, "utf-8")

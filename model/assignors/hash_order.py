@@ -4,6 +4,10 @@ depends on it, it can be computed.
 Buckets one after the other, inside a bucket in order of insertion. A table has 16 buckets or the
 power of two that keeps it at most three quarters full. (A bucket of more than eight becomes a tree
 in a table of 64 and more, and may then lead with another element: left out.)
+
+Which member keeps the larger share, and whose claim is considered first, depends on this order. So
+the assignors here are deterministic and give the same answer as Kafka's classes, not just one of
+several allowed answers.
 """
 
 from __future__ import annotations

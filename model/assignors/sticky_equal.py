@@ -88,8 +88,9 @@ class _Dealer:
         """assignRackAwareRoundRobin: to members in the partition's racks, within the quotas; gives
         back what nobody could take.
 
-        Nobody joins the members below, and only they join those at the least. So racks without a
-        member below, and then without one at the least, need not be searched again.
+        A member's share only grows. So the set of members below the minimum only shrinks, and
+        the set of those at the minimum gains only members that were below it. A rack without a
+        member below the minimum, and later without one at it, need not be searched again.
         """
         left, pointer = [], 0
         none_below: set[frozenset[str]] = set()

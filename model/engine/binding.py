@@ -4,6 +4,11 @@ values that they take together.
 An index is written `i`, `i+1` or `i-1` (counted round the array: after the last element comes the
 first), or `:` for the whole array as a tuple. Every combination of values is taken, except that two
 different indexes into one array never have equal values: no two parameters stand for one element.
+
+No two parameters stand for one element, so a rule cannot write an element twice. Indexes into
+different arrays may be equal (`a: "client[i]", b: "broker[j]"`): otherwise an invariant would say
+nothing of client 0 and broker 0. A rule at one choice is an `Instance`. All choices that neither
+the rule nor its step invariants can tell apart share rows.
 """
 
 from __future__ import annotations

@@ -1,5 +1,18 @@
 """What a protocol promises: invariants, goals, ends and views, which look at states, and step
 invariants, which look at the outcomes of rules.
+
+A step invariant speaks of a step, for example "a commit is accepted only from a member of the
+current generation". It is evaluated when a row of a rule's table is filled. A row is filled only
+for values that occur together, so this costs nothing for each state, and the state that asked for
+the row gives the path.
+
+A predicate is a table, too. An invariant over pairs of members reads small derived values
+(`@view`), so its table stays small, and one evaluation serves all indexes. A predicate that asks
+for some index is answered at each choice of its indexes, as a view would be; its own table reads
+these answers alone.
+
+A deadlock is a state with no successor but itself. A member may heartbeat for ever in a group that
+is stuck, and such a loop does not hide the deadlock.
 """
 
 from __future__ import annotations

@@ -1,4 +1,12 @@
-"""Rules, which read and write slots; `spec` says how a rule is written."""
+"""Rules, which read and write slots; `spec` says how a rule is written.
+
+Outcomes have labels (`@rule("granted", "refused")`), and each label is counted by itself. A count
+of zero can show a wrong abstraction: a sketch that merged two steps made the sync timer
+unreachable, and its zero showed it. So every report lists what never fired.
+
+A guard reads one slot. It is evaluated once for each value of that slot; where it is false, the
+table is not looked up and the rule is not called.
+"""
 
 from __future__ import annotations
 

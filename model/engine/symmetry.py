@@ -20,6 +20,15 @@ that permutations make of it) stands for all of them: a search stores one and co
 
 Predicates over the whole state may tell indexes apart: they are evaluated for every state of an
 orbit.
+
+When a walk begins, the engine runs its visits in every order (leaving out rules of one element
+between them) and requires the same end states and outcomes. So no state at rest may name an index;
+this is checked as well. Walks that were found to have no order are remembered by what they read.
+Trusting a declaration was refused: an election that stopped its walk at the elected member made a
+count depend on the order of members, and the check found it.
+
+A stored state counts as often as its orbit has states, so all numbers are those of the whole
+search, and a pinned count is a test of symmetry.
 """
 
 from __future__ import annotations

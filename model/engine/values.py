@@ -1,4 +1,9 @@
-"""Frozen values with some fields changed."""
+"""Frozen values with some fields changed.
+
+`but` remembers what it made of a value, because most results are made again. It does so only for
+frozen attrs classes that are no more than their fields, in bounded memory, and pauses where fewer
+than half of the results come again. Equal values count as one (1 and True), as they do in slots.
+"""
 
 from __future__ import annotations
 

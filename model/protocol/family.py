@@ -3,6 +3,10 @@ once.
 
 A variant names its families. `groupcheck.invariants` states promises for each family, and
 `model.mutations` known bugs; both hold for every variant of the family.
+
+A known bug can be put into every variant of its family that still has the rule that the bug
+changes. If a feature has changed that rule, the mutation is refused, because it would undo the
+feature.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Faults, each a rule with a budget: what can go wrong, and how often it may in one run."""
+"""Faults, each a rule with a budget: what can go wrong, and how often it may in one run.
+
+`--any-faults N` is one counter: any N of all faults, and the same one as often as N times. That
+covers more than "each at most once" and has fewer states, because two runs meet again if they
+differ only in which faults brought them to the same place.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@
 A feature takes a spec and gives one with other rules and slots, so features compose: a variant is
 a family's spec with some features applied, and never a copy. Mutations (known bugs) and the tests'
 variations (one abstraction taken out) are built from the same three functions.
+
+A feature takes the rule that the spec has (`own`) and not the one of its module. Promises name
+rules, so a feature leaves the coordinator's rules in place even if nobody asks for them any more.
 """
 
 from __future__ import annotations

@@ -1,5 +1,17 @@
 """A variant of the protocol, as the doors see it: its scope, its spec, its faults, and the scopes
 that show all of it.
+
+A variant is a contract: scope, spec, families, faults and those it lacks (its scope refuses such a
+fault with the reason, and `any_faults` does not spend it), its coordinator's rules, words, cover
+scopes, and the real coordinator with which it is compared.
+`tests/model/variants/test_variant_contract.py` and the tests that it names hold every variant to
+it.
+
+There is no agreement without execution. A variant names the scopes in which the real coordinator
+executes every outcome of the model's (`executed`), the outcomes that are the model's own
+bookkeeping, and those that no row executes yet (`unexecuted`). While there is one of the last kind,
+`groupcheck conform` refuses the variant: an agreement would be a claim about rules that were never
+run.
 """
 
 from __future__ import annotations

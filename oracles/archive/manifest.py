@@ -4,6 +4,8 @@ yet.
 A commit replaces one file: `_manifest.json`, with the new state and the moves that lead to it. The
 next run finishes them, so a run that is killed leaves the state before its commit or the one after.
 Parts are never written to once they are in place.
+
+Files are moved in such an order that a log listed in `files` is complete in the other tables.
 """
 
 from __future__ import annotations

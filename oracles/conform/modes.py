@@ -4,6 +4,9 @@ would be a claim about what was never executed, and to differ would be nobody's 
 A mode follows families. What it knows are the rules of their bases and the fields of their scopes,
 so a variant with anything else is refused until somebody has made the mode follow it and names its
 family here.
+
+The rules of a variant are compared with those of the bases as values. So rules that a feature makes
+anew for each spec have to be cached, or its variant is unlike itself.
 """
 
 from __future__ import annotations

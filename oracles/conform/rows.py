@@ -16,11 +16,10 @@ that the scope allows, and the leader plans with each number of partitions that 
 process that the group has forgotten may come back with its other list of assignors.
 
 A static member also joins without its id while the coordinator knows it, and is removed by its
-instance id. Of several static members none changes its subscription: a takeover remembers the one
-before, so that there would be three times as many memories. The rows of one member do that. A
-static member whose takeover is being written does not take over once more while the record of
-another one's takeover may stand behind it and a fail-over may come: that record holds the id that
-is gone again, and the model has forgotten it.
+instance id. With several static members subscriptions do not change: a takeover remembers the old
+one, which would triple the memories. The rows of a single member cover it. During a static takeover
+no second one starts if a fail-over is possible and another takeover may be queued behind it: that
+record would name an id that the model has forgotten.
 
 Where a fail-over takes its phases, it begins in each of its ways, and requests go to the
 coordinator that loads and to the former one. To a former one that does not know yet go only those

@@ -1,5 +1,8 @@
 """Where the real coordinator is after a schedule, in the model's terms, and the commands for the
 next step of the model.
+
+The record of an Empty group is never replicated in most rows, and neither is what stands behind it.
+With offsets, later appends are answered, so that append fails (`append_fails`), as it may in Kafka.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """Topics, subscriptions and plans of rows, in the driver's terms. Without the feature `triggers`
 there is one topic, to which all members subscribe.
+
+To the coordinator a subscription is bytes that it compares and hands on, so the rows of `triggers`
+join with every subscription.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ empty, as one stream of a broker's lines.
 Everything follows from the seed: which runs a group goes through, when, and under which member ids.
 Runs are made when they are first needed and then kept, so memory does not grow with the size of the
 logs.
+
+A run is printed up to the last moment at which the group is Empty and no id is known. So a few
+hundred runs make logs of any length, and the model's own steps are the truth.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 A schedule runs on a fresh member, and equal schedules have equal transcripts: time is virtual, and
 back-offs have no jitter. `Driver.run_all` runs these schedules as it runs the coordinator's.
+
+The heartbeat thread is Kafka's own object and never starts: a command runs its loop for one round,
+which the round's first look at the clock ends. The loop's wait between rounds is given a negative
+time, which Java refuses, so no real time passes.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ The JVM starts with the first schedule and is reused. A driver that dies or hang
 and the schedules that were in flight are run again. The schedule that breaks it once more becomes a
 `Lost`, with the command. If none does, or if a signal from outside has ended the JVM, nothing is
 known of Kafka: that is an `OutageError`.
+
+A JVM that somebody kills is not evidence. If a signal from outside has ended it, or if it dies or
+hangs and no schedule does that to it again when it is run alone, the answer is unknown
+(`OutageError`). A schedule that breaks it again differs from the model.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """The answer for each group, from everything that all logs say: its health, the causes and what to
 do about them, apart from the verdict on the broker.
+
+Health is not the verdict. The verdict says whether the broker kept its promises; a group can stand
+still while it does. The exit code follows the health: 0 calm, 1 trouble, 3 too little shown.
 """
 
 from __future__ import annotations

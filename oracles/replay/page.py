@@ -2,6 +2,8 @@
 
 Nothing is loaded from a network. The only script is `templates/timeline.js`: the page's policy
 names its digest, so that a browser runs nothing else. Every text is escaped by the templates.
+
+Texts reach the script as JSON in which `<` is an escape, and the page as `textContent`.
 """
 
 from __future__ import annotations

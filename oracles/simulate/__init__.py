@@ -19,6 +19,12 @@ Where things are: `world` (slots and rules), `clock`, `parts` and `running` (a g
 where a message travels), `coordinator` and `members` (the two sides), `plan` (one plan instead of
 all), `observer` and `lag` (what is measured), `simulation` (one run), `compare`, `intervals` and
 `sensitivity` (many).
+
+SimPy or another library of processes would have nothing to do: an event is one call of one
+function, and what a process does next is for the rules to say. What a search leaves open, a
+simulation must choose: a leader is drawn, and an assignor of `model/assignors` makes the plan of a
+round at once. Tests cut small runs at moments without messages: the plain semantics fires the same
+rules in some order, reaches the same state, and all promises hold there.
 """
 
 from groupcheck.oracles.simulate.assumptions import Assumptions, documented, with_settings

@@ -1,8 +1,7 @@
 """When each rule of a variant fires in a simulation.
 
 The rules say what may happen, this table says when. Other families have rules of the same names. A
-rule that stands nowhere here stops the
-simulation of a variant that has it (`undriven`), so nothing is left out by mistake.
+variant with a rule that this table omits cannot be simulated (`undriven`).
 """
 
 from __future__ import annotations

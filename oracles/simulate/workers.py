@@ -7,6 +7,11 @@ over at the leader before a worker that was told of it joins again.
 
 Kafka: IncrementalCooperativeAssignor (scheduledRebalance, numSuccessiveRevokingRebalances),
 DistributedHerder.tick (scheduledRebalance of a worker).
+
+A leader of Connect plans when its JoinGroup is answered, not when it reads the answer. Nothing that
+it knows changes between the two, so the plan is the same, and a round that begins in between finds
+no survey half done. A process that died while it waited makes no plan: the rule that would receive
+the answer is asked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A Spark session, embedded or on a cluster, set up as groupcheck needs it. It prints nothing, and
 leaves nothing behind.
 
-Measured on local[2] (see ARCHITECTURE.md): a job of a few short tasks takes 0.05 to 0.15 s once the
+Measured on local[2]: a job of a few short tasks takes 0.05 to 0.15 s once the
 Python workers are warm. They are forked from a daemon that has imported everything already
 (`daemon.py`) and stay alive between jobs.
 """

@@ -3,11 +3,15 @@ says which cells to start first.
 
 A family is cells that differ in one number alone: members, generations, partitions, the budget of a
 fault. From scope to scope the logarithm of the states grows by some amount, and with few exceptions
-by ever less. With g1 and g2 the last two growths and q = g2 / g1 the next one is taken to lie
-between g2 q^2 (at most 0.8 g2; none at all where q < 1/2, a family that comes to its end, or q > 2,
-one that grows in jumps) and g2 max(q, 1) (at most 1.5 g2), at g2 q^0.7 (at 0.95 g2 where q is not
-below 1). Seconds follow from transitions and rule calls, each grown like this. docs/sweep.md says
-how often that held.
+by ever less. With g1 and g2 the last two growths and q = g2 / g1 the next growth is estimated as:
+
+    expected  g2 q^0.7, or 0.95 g2 where q is not below 1
+    least     g2 q^2, at most 0.8 g2
+    least     0 where q < 1/2 (the family comes to its end) or q > 2 (it grows in jumps)
+    most      g2 max(q, 1), at most 1.5 g2
+
+Seconds follow from transitions and rule calls, each grown like this. docs/sweep.md says how often
+that held.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ tasks end.
 What an executor finds travels in an accumulator: Spark hands a task's share of it to the driver
 when the task ends, once for each task that succeeded, even if it was retried or run twice. So only
 the driver writes, and no disk needs to be shared.
+
+A Spark job for each cell would cost more than a small cell. A task that finds itself at Spark's
+last attempt does not run its cell but reports that its process died, so a cell that kills its
+worker cannot end the job.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ expect in each.
 A world is a memory of the model's coordinator with the broker's names of its ids. Timers and
 appends behave as on a real broker whose initial delay is 0 and whose log has one replica: what can
 happen by itself happens before the next request.
+
+A member's id is known once the broker has told it, while the model's coordinator knows it from the
+start. Until then the id stands in a `World` under the number of its JoinGroup, and no request is
+made with it.
 """
 
 from __future__ import annotations

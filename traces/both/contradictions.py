@@ -12,6 +12,8 @@ same name in another cluster has others.
 
 Two lines contradict each other; which of them is wrong, the other lines tell. The claim that fewer
 lines support is named.
+
+A client may read an answer long after it was given, so a line can be too early and never too late.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Follower:
 
     def observe(self, event: Event, seen: Set[str] = frozenset()) -> Refusal | None:
         """Takes the step that the event shows, or says why no world allows it. `seen`: the kinds of
-        lines that this log has; those are the last to be assumed missing.
+        lines that this log has; lines of these kinds are assumed missing last.
         """
         group = self.group
         group.time_goes_on(event.time)

@@ -3,6 +3,10 @@
 A world is a value of the model's `core` (phase, initial delay, append in flight), given by its
 number. All worlds of a group share the generation and what is known about the members (`belief`).
 `round_lines` and `member_lines` say what each line does to them; `follow` reads the lines.
+
+A log shows part of the coordinator's state, so the replay keeps bounds, not copies. If all missing
+lines are of kinds that the log never shows, it was filtered (`unknown`); a line that no such gap
+explains is a violation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """Lines are much alike: most differ from earlier ones by digits alone, or by the hexadecimal digits
 of an id. What does not depend on the digits themselves is found out once for each shape of lines,
 and remembered.
+
+Each memory of shapes is bounded: a log whose lines have no shape in common is slower, and no larger
+in memory.
 """
 
 from __future__ import annotations

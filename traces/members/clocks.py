@@ -4,6 +4,8 @@ A client cannot print the answer to a request before the coordinator has printed
 and the coordinator cannot print what a request does before the client has printed that it sends it.
 Each such pair of lines bounds the difference of the two clocks on one side. Lines belong together
 by group, generation and member id; only ids that lines of the broker name, too, count.
+
+Bounds that contradict each other (a clock that was set, another cluster) give no answer.
 """
 
 from __future__ import annotations

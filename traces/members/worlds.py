@@ -4,6 +4,10 @@ rules.
 A log names generations and member ids, but the rules only compare them. So a world is relative:
 generation 0 is the one that the member joined last, id 0 the one that it was given last. The
 numbers themselves are kept in `life`. There are few worlds, so every step is computed once.
+
+A line that no world explains is no accusation: lines may have been cut out, or two processes may
+share a name. A join that was refused proves nothing about the session: a frozen member sends it
+first when it wakes.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 A dynamic member sits there by its member id, a static one by its instance id (group.instance.id,
 KIP-345): its member ids change with every restart.
+
+One group may have both kinds (`Seats.static`). The model numbers the ids of an instance; which
+member id a number means belongs to the world (`ids`), because the log may never tell an id.
 """
 
 from __future__ import annotations

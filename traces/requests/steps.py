@@ -7,6 +7,10 @@ generation is written as `HERE` after every step, so that no scope bounds a real
 different rounds are the same value; how many generations a step went on is said beside it. What one
 memory answers is computed once (`Memory.known`), because real groups come back to the same memory
 with every heartbeat.
+
+Every answer is in a request log, so worlds differ only in what no line shows: timers, appends,
+which of two simultaneous requests came first. There are hardly ever many. Steps that the log does
+not show are tried in three degrees, each only where the one before explains nothing.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """Predicates of which nearly every state needs a row of its own, because they read nearly all of a
 state: they are evaluated for each new state, and nothing is kept.
+
+The search decides this by its own counts: in two windows after each other, at least half of the new
+states need a new row.
 """
 
 from __future__ import annotations

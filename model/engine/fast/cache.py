@@ -1,6 +1,9 @@
 """The folder in which groupcheck keeps code that it executes: object code of kernels, and the jars
 of `groupcheck.oracles.kafka`. What lies there runs with the user's rights, so it must belong to
 this user alone.
+
+numba compiles kernels once; a run loads them through llvmlite and never imports numba. The key is
+source, versions and processor; a torn or foreign file is compiled again.
 """
 
 from __future__ import annotations

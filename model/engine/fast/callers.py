@@ -1,6 +1,8 @@
 """The calls of a rule and the numbers of its outcomes, as Python source: written out for the number
 of its slots and for what step invariants look at there, because general loops around a rule cost
 more than the rule. The source holds positions alone, nothing that a spec says.
+
+Whatever raises or is odd is called again under watch, which words the error.
 """
 
 from __future__ import annotations

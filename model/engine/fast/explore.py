@@ -103,7 +103,7 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """Of this search, without what was spent on compiling kernels meanwhile."""
+        """Seconds spent on this search, without compiling kernels."""
         return time.perf_counter() - self.began - (compiling.seconds - self.compiled)
 
     def report(self, frontier: int, is_compiling: bool = False) -> None:
@@ -124,8 +124,8 @@ class Run:
         self.watch.begin(limits.memory, is_asked=not limits.memory_of)
 
     def limit(self, filling: bool = False) -> str:
-        """Which limit is reached, if one is. While rows are filled that of states waits: what was
-        found must be looked at.
+        """The limit that was reached, or "". The limit of states is not checked while rows are
+        filled, so that new states are still examined.
         """
         s, limits = self.search, self.limits
         level = s.findings.depth + 1
@@ -195,8 +195,8 @@ class Run:
                 self.save()
 
     def save(self) -> None:
-        """A checkpoint of the last complete level. None where something is wrong: it would hold
-        rows that broke a step invariant, and a search that finds its rows filled looks at no steps.
+        """Saves the last complete level. Not after a violation: a resumed search would find the
+        offending rows filled and never check them.
         """
         if self.saver and not self.search.findings.wrong:
             began = time.perf_counter()
@@ -230,7 +230,7 @@ class Run:
             self.answers = Answers.unknown(s.spec, why)
 
     def halt(self, more: int = 0) -> str:
-        """Why nothing that takes so many bytes more may be begun; empty: it may."""
+        """Why `more` bytes may not be allocated; empty if they may."""
         limits = self.limits
         if self.interrupted:
             return "interrupted"
@@ -241,7 +241,7 @@ class Run:
         return ""
 
     def outlook(self) -> str:
-        """What was left, and how much more it would take, as far as that can be told."""
+        """Describes the unexplored states and, if possible, estimates the remaining cost."""
         s = self.search
         left = self.left + max(0, s.states - s.log.levels[-1])
         sizes = [b - a for a, b in pairwise(s.log.levels)]

@@ -4,6 +4,11 @@ Early in every search most rows are new. In a spec that factors the new rows for
 become fewer and fewer; where a rule reads nearly all of a state, nearly every state needs a row of
 its own for good. That is certain where it reads every slot; elsewhere it takes many states to tell.
 Counts alone decide, so that the same search always goes the same way.
+
+Where a row serves one state only, making it (numbers for values, fields that grow, writing the row)
+costs several times the call of the rule. The search then goes on with plain values (`direct`).
+There is no way back. A search with a checkpoint, a constraint or a depth bound stays with its
+tables.
 """
 
 from __future__ import annotations

@@ -1,5 +1,11 @@
 """The states that a search has found as a graph: each state is expanded again, and its steps are
 kept, with what fairness has to know of them.
+
+An edge is the place of its target and the set of fair actions that it is a step of. While edges are
+made, these sets stand in the place of the tables of predicates that a transition concerns, so the
+loop stays as it is. States without all their edges (a limit, a border) belong to no component. A
+component is fair if each action is disabled in one of its states or taken inside it. A part of an
+unfair component is unfair, too, so promises are looked at inside fair components alone.
 """
 
 from __future__ import annotations

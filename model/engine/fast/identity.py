@@ -5,6 +5,11 @@ function of the spec, and of each module that these import, and so on. Packages 
 and Python's own are left out; groupcheck itself is not. The second is the values that the functions
 use and that no source shows: defaults, closures, and what the global names in the function stand
 for when the search begins.
+
+Rows are not kept from run to run under such an identity. Rules take the scope as a whole, so only a
+run of the same scope could use the rows, and its verdict is known already. And an identity cannot
+see all that a user's rule may read (a file, the time), so a run could answer for a model that has
+changed. A checkpoint carries the same risk only where the user names it with `--resume`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """Where each value's number stands in a packed state: as few 64-bit words as the widths allow, no
 field across two words.
+
+When a field must grow, the log is packed again. Fields keep their order when they grow, so states
+under symmetry stay in order: the fields of one index lie side by side where that takes no more
+words, and a state is brought into order by sorting one number for each index.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The log of states in order of discovery, and the index that finds duplicates."""
+"""The log of states in order of discovery, and the index that finds duplicates.
+
+States are exact and have no parent links: a shortest path is found by expanding backwards, level by
+level. `kernels/index.py` says how the index works. A large index is built a little early if that
+makes the remainder of a state fit into it.
+"""
 
 from __future__ import annotations
 

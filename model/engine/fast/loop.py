@@ -1,5 +1,9 @@
 """Runs of the search kernel over a log, with the queues and buffers that it needs. It knows no
 rules: rows come from elsewhere.
+
+Narrow levels pass inside the kernel: where all states of a level are expanded, nothing was asked
+and no state rests, the kernel begins the next level by itself and lists where it began, because a
+call costs more than such a level.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """What the kernels need for symmetry, as arrays: where the blocks of a state stand, how large
-orbits are, and how urgent tables bear permutations (see `kernels/orbits.py` and
+orbits are, and whether urgent rules commute with permutations (see `kernels/orbits.py` and
 `kernels/walks.py`).
 """
 
@@ -32,7 +32,7 @@ def orbit_sizes(n: int) -> list[int]:
 
 
 class Permuted:
-    """The blocks of packed states. Made anew where fields move."""
+    """The blocks of packed states. Rebuilt when fields move."""
 
     def __init__(self, held: Held, shape: Shape, values: Values) -> None:
         self.held, self.shape, self.values = held, shape, values

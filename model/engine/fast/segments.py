@@ -4,6 +4,9 @@ Each save appends one segment with what is new and then replaces the manifest in
 that is killed leaves the manifest before, and at most one segment that no manifest lists; the next
 run removes it. A lock that ends with its process keeps a second run out. Digests show files that
 are torn or mixed up; they are no protection against somebody who forges files.
+
+A save appends, because writing everything each time takes several times as long. A search that is
+killed again and again makes progress if it completes and saves one level between two kills.
 """
 
 from __future__ import annotations

@@ -5,6 +5,10 @@ shared. A thread enters new states where the index holds remainders; it lists th
 the index of places, it never asks for rows, and it reports no rule: the one thread that goes on
 afterwards does that. Counts do not depend on the number of threads; the order of the states in the
 log does, and with it which of several shortest paths is told.
+
+A thread claims a place in a bucket with a compare-and-swap, so no state is entered twice. A
+pipeline in which one thread expands and one inserts was refused: the waits of the two halves would
+no longer overlap. Threads do not share the Python around the rules, which limits what they save.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The source (see docs/async_server.md) tells the protocol in five steps. It says nothing of lost
 answers, members that die half-way, joins meanwhile, fail-overs and old clients. Each of these
 gaps is a field here. Its default is the reading that is safe; each other value breaks a promise.
+
+The mutation of a reading shows the rules a scope with another value, so a reading is written once.
 """
 
 from __future__ import annotations

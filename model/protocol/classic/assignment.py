@@ -3,6 +3,10 @@
 
 All three are walks over all members (see `walks`). Kafka: GroupMetadataManager
 (setAndPropagateAssignment).
+
+The assignment is chosen when its append commits, not when the leader computes it, because nobody
+can see it before. If a fail-over is in the scope, it is chosen when the record is written, because
+a new coordinator can read that.
 """
 
 from __future__ import annotations

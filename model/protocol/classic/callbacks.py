@@ -21,6 +21,10 @@ What it leaves out:
   of the member; findings 20 and 21 come from there.
 
 Kafka: ConsumerCoordinator (onJoinPrepare, onJoinComplete), ConsumerRebalanceListenerInvoker.
+
+A callback is a step of its own only in these variants. In the others a member revokes in the step
+in which it sends JoinGroup or receives the SyncGroup answer, because nothing can be seen in
+between.
 """
 
 from __future__ import annotations

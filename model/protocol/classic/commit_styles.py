@@ -28,6 +28,9 @@ What it leaves out:
 
 Kafka: ConsumerCoordinator (commitOffsetsSync, commitOffsetsAsync, maybeAutoCommitOffsetsAsync,
 maybeAutoCommitOffsetsSync, OffsetCommitResponseHandler).
+
+A commitAsync stands in the queue of its connection. A first model handled it in the step that sends
+it, and so hid that a crash loses commits in flight.
 """
 
 from __future__ import annotations

@@ -1,5 +1,10 @@
 """The cover scopes of the classic protocol: small scopes that together fire every outcome and meet
 every goal. `tests/model/variants/test_variant_contract.py` holds each to what it says.
+
+An earlier design derived for every scope what it cannot reach. It was long and was wrong for many
+ordinary scopes. Small scopes that are run show the same, and fail on two seeded mistakes that keep
+every promise: a merge of SyncGroup into the step of the JoinGroup answer, and a sync timer that
+never fires.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ of the ids of process i).
 The counts in `core` are those that the real coordinator keeps (ClassicGroup: size,
 numAwaitingJoinResponse, pendingJoinMembers, pendingSyncMembers). They are functions of the seats
 and add no state. A value that no rule can read any more is reset.
+
+Nearly every step of the coordinator needs the group's head and the one member that asks. The counts
+let `core` alone answer "has every member joined?", and the leader is marked at its seat. So no rule
+of the coordinator needs the index of its process, and one call serves all processes.
 """
 
 from __future__ import annotations

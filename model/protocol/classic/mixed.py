@@ -7,6 +7,9 @@ each member by itself. The kinds meet in one place: a round in which nobody has 
 should end removes the dynamic members and waits on for the static ones.
 
 Kafka: GroupMetadataManager (completeClassicGroupJoin), AbstractCoordinator.isDynamicMember.
+
+Rules of processes that depend on the kind take `me` and the scope (`by_kind`), so that the tables
+of groups of one kind stay as they are.
 """
 
 from __future__ import annotations

@@ -17,6 +17,11 @@ version 9, which Kafka still answers as it did before KIP-814.
 
 Kafka: GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin,
 ConsumerCoordinator.onLeaderElected.
+
+`Core.topics` is of the last round, and no rule sees all seats, so a survey goes before the answer
+to a leader that comes back. Shares outlive the subscriptions of static members, so
+`assigned_as_subscribed`, `owned_as_joined` and `everything_is_assigned` exempt them;
+`planned_as_subscribed` holds the plan itself.
 """
 
 from __future__ import annotations

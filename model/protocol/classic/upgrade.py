@@ -15,6 +15,9 @@ load it. Such an id has the old list.
 
 Kafka: ConsumerCoordinator (constructor), CooperativeStickyAssignor.supportedProtocols,
 ClassicGroup.selectProtocol, supportsProtocols.
+
+A member's protocol is a slot (`keeps`), not a flag of the scope. The rules of members get the scope
+of a cooperative or of an eager member, so that they are written once.
 """
 
 from __future__ import annotations

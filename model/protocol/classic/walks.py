@@ -11,6 +11,9 @@ as answering every parked JoinGroup, is therefore a chain of urgent rules:
 
 There are ten kinds of errands. Each is a class, and where it stands (in `rounds`, `assignment`,
 `failover` or `forgetting`) its begin, its visit and its end follow in this order.
+
+Because visits do not see `core`, the largest runs need far fewer rows, at the price of two more
+links in the chain.
 """
 
 from __future__ import annotations

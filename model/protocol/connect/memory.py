@@ -6,6 +6,9 @@ that leads again after another one did begins anew. In Kafka it finds its old me
 believed to be assigned is void then, too, because its last plan is not of the generation that it
 completed last. What is left out is that it may find an old delay, old candidates, or that it
 revoked in its last plan.
+
+The memory is one slot. Whom it remembers is marked at the seats, so no state names an index and
+symmetry applies. The delay is one field of it, and `delay_over` is the one step of time.
 """
 
 from __future__ import annotations

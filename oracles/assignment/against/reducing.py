@@ -25,11 +25,10 @@ def minimal(
 ) -> Group | None:
     """The smallest group that is wanted, or None if none of `groups` is.
 
-    Of the wanted groups, the one with the fewest circumstances says which circumstances a result
-    may have. The few smallest groups within these are reduced until nothing more can be left out,
-    and the smallest result until no two things can be left out together (unless it is large). This
-    gives simpler groups in less time than Hypothesis' own shrinking, which knows only what was
-    drawn and in what order.
+    A result may only have circumstances of the wanted group that has fewest. The few smallest
+    groups within these are reduced until nothing more can be left out, and the smallest result
+    until no two things can be left out together (unless it is large). This gives simpler groups in
+    less time than Hypothesis' own shrinking, which knows only what was drawn and in what order.
     """
     met = [group for group in groups if wanted(group)]
     if not met:

@@ -9,6 +9,9 @@ Compared are the member's state, what it owns, and what it sends: the topics in 
 in SyncGroup. Commits in poll are off, but for `first`, where one is sent before JoinGroup.
 
 What a member remembers is seen in what it sends in its next polls: every memory is polled.
+
+Rows begin in a set of memories, all those that fit what was seen, because the member is free to
+look at the topics or not.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The rows leave out what only the group's model has: one connection whose request
 other, what was processed and is not committed, faults that spend a budget. Here the model's own
 rules run with all of that, beside an environment that may answer, park or forget each request. The
 rows are executed on Kafka's member; `counterparts` says what each rule must do by them. A rule that
-can fire where no row says so is a difference, and so is one that cannot.
+fires without a row is a difference; so is a row whose rule cannot fire.
 """
 
 from __future__ import annotations

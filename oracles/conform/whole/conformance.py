@@ -1,4 +1,7 @@
-"""The question of `groupcheck conform VARIANT --whole` and its answer."""
+"""The question of `groupcheck conform VARIANT --whole` and its answer.
+
+Many schedules go on side by side, so that the JVM works on one while Python follows another.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """The kinds of steps of one member: when it can take them, the commands for them, and the rules of
 the model that they may be.
+
+The record of a takeover is written in the step of its JoinGroup, so a step of a static member may
+be that rule followed by `takeover_committed`.
 """
 
 from __future__ import annotations

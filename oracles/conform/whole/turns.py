@@ -3,6 +3,12 @@ of the model that the step may be.
 
 The model handles messages in the step that sends them, so a real step consists of the same parts: a
 member polls, the coordinator reads what it sent, and all members read their answers.
+
+Something else may happen in the real group while a request is on its way; the model may then take
+it before or after the request. Time is virtual and belongs to one process at a time: a member's
+clock is set forward to make one of its own timers fire, and a timer of the coordinator fires by
+name. So every order of timers is possible, and no schedule has to wait. A schedule has either many
+faults or few, because members process and commit only if nothing disturbs them for some steps.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@ described group's week; the cheapest one, or a simpler one that is as cheap, is 
 
 The cost of an alternative is linear in how often each event happens. So the same simulations also
 say at which frequency another alternative would be recommended.
+
+Each event is simulated alone, from a group at rest, so one simulation serves all alternatives that
+do not differ for the event. A whole simulated week would need hours for each alternative.
 """
 
 from __future__ import annotations

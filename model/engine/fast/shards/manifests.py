@@ -15,6 +15,14 @@ Object stores cannot compare and swap, so safety rests on four rules:
 By rules 2 and 3 either the older driver sees the registration and deletes nothing any more, or the
 newer one sees the older one's new manifest and goes on from that. So the furthest manifest in a
 store always has all its files. This needs a store that shows a file as soon as it is written.
+
+Why: an older driver writes its manifest (W) and then looks for runs (L); a newer one registers (R)
+and then reads again (V). If L sees R, the older one deletes nothing more. Otherwise L comes before
+R, so W comes before V, and the newer one sees that the manifest has changed. Two drivers that
+register at once see each other, and both stop. A driver that is killed between R and V leaves a
+copy that may lack files, but then its original is further, and the furthest counts. A driver that
+loses a file to a finished search gets an error, and the next `--resume` gets the answer. A lease
+would not do: it fails when its holder was only slow.
 """
 
 from __future__ import annotations

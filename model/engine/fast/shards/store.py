@@ -4,6 +4,10 @@ documents, under any URI.
 A block is written under a temporary name and renamed, so that a writer that is killed leaves none;
 its header holds a digest of itself and of every section, so that a torn or foreign file is never
 mistaken for a block. Nothing in it is ever executed or unpickled.
+
+Successors travel through this store, not through Spark's shuffle. Blocks are needed anyway, to
+rebuild what an executor loses and to resume, and a shuffle would keep its files on the executor,
+which may die.
 """
 
 from __future__ import annotations

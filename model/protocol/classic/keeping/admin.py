@@ -53,8 +53,8 @@ def reset_offsets(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcome
 
 @frozen(kw_only=True)
 class Erase(Errand):
-    """What transactions have appended is void, and with the group its ids are gone. (See `walks`
-    for what a walk is.)
+    """Discards what open transactions appended; the group's member ids go with it. (See
+    `walks` for what a walk is.)
     """
 
     group: bool
