@@ -137,8 +137,13 @@ def _key(one: attrs.Attribute[Any]) -> str:
     return one.name.removesuffix("_")
 
 
+def document(title: str, value: Any) -> dict[str, Any]:
+    """A value of a document's type as a command prints it: first its title, then its fields."""
+    return {"schema": title, **printed(value)}
+
+
 def printed(value: Any) -> Any:
-    """A value of a document's type as what JSON can say: mappings, lists, scalars."""
+    """A value of a document's type, or of one inside it, as what JSON can say."""
     if attrs.has(type(value)):
         held = ((_key(one), getattr(value, one.name)) for one in attrs.fields(type(value)))
         return {key: printed(inner) for key, inner in held if inner is not ABSENT}
