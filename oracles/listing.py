@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from groupcheck.model.engine.fast.cache import cache_directory
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import load, names
@@ -21,7 +22,8 @@ from groupcheck.oracles.explain.subject import every_mutation, promises, variant
 from groupcheck.oracles.explain.zeros import OPTIONS
 from groupcheck.oracles.printable import printable, sentence
 from groupcheck.oracles.record.scenarios import SCENARIOS
-from groupcheck.oracles.show.json_schemas import described
+from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.assumptions import Assumptions, documented
 from groupcheck.oracles.simulate.document import assumptions as assumed
 from groupcheck.traces.anomaly_kinds import KINDS
@@ -213,16 +215,24 @@ def _statements() -> list[Row]:
 
 
 def _schemas() -> list[Row]:
-    return [
-        {
-            "name": one.name,
-            "version": one.version,
-            "schema": one.title,
-            "file": one.file,
-            "doc": one.schema["description"],
-        }
-        for one in described()
-    ]
+    from groupcheck.oracles.documents import documents  # the types of every command: late
+
+    folder = cache_directory() / "schemas"
+    folder.mkdir(exist_ok=True)
+    rows = []
+    for one in documents():
+        file = folder / f"{one.name}-{one.version}.json"
+        write(file, as_text(one.schema))
+        rows.append(
+            {
+                "name": one.name,
+                "version": one.version,
+                "schema": one.title,
+                "file": str(file),
+                "doc": one.schema["description"],
+            }
+        )
+    return rows
 
 
 def _samples() -> list[Row]:

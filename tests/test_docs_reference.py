@@ -14,8 +14,8 @@ import yaml
 
 import groupcheck
 from groupcheck.oracles import cli
+from groupcheck.oracles.documents import documents
 from groupcheck.oracles.listing import listing
-from groupcheck.oracles.show.json_schemas import described
 from groupcheck.traces.anomaly_kinds import KINDS
 from groupcheck.traces.causes.knowledge import read_causes
 
@@ -99,7 +99,7 @@ def test_each_public_name_has_its_entry(site):
 
 def test_each_document_is_listed_with_its_fields(site):
     page = text(site, "documents")
-    assert [one.title for one in described() if f"\n## {one.title}\n" not in page] == []
+    assert [one.title for one in documents() if f"\n## {one.title}\n" not in page] == []
     for field in ("violations[].path[].changes[].slot", "groups[].rebalances[].cause"):
         assert f"| `{field}` |" in page
     assert "| `replay` |" not in page and "| `[].replayed` |" in page

@@ -11,31 +11,21 @@ from typing import Any
 
 from reference import cell, code, page, table
 
-from groupcheck.oracles.show.json_schemas import Described, described
+from groupcheck.oracles.documents import documents as every_document
+from groupcheck.oracles.show.json_schemas import Described
 
 
-def fields(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def fields(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """(path, schema) of each field of a document: `path` is `cells[].verdict` for a field of the
     objects in an array, `rules.NAME` for the values of an object that maps names.
     """
-    return _below("", schema, schema.get("$defs", {}))
-
-
-def _below(path: str, part: dict[str, Any], defs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    whole = {**_referred(part, defs), **part}
-    for name, inner in whole.get("properties", {}).items():
+    for name, inner in schema.get("properties", {}).items():
         at = f"{path}.{name}".lstrip(".")
-        yield at, {**_referred(inner, defs), **inner}
-        yield from _below(at, inner, defs)
+        yield at, inner
+        yield from fields(inner, at)
     for key, step in (("items", "[]"), ("additionalProperties", ".NAME")):
-        if isinstance(whole.get(key), dict):
-            yield from _below(path + step, whole[key], defs)
-
-
-def _referred(part: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
-    """What a part takes from `$defs`, directly or as the alternative to null."""
-    names = [one["$ref"] for one in (part, *part.get("anyOf", [])) if "$ref" in one]
-    return {**defs[names[0].rpartition("/")[2]]} if names else {}
+        if isinstance(schema.get(key), dict):
+            yield from fields(schema[key], path + step)
 
 
 def types(part: dict[str, Any]) -> str:
@@ -44,9 +34,10 @@ def types(part: dict[str, Any]) -> str:
         return json.dumps(part["const"])
     if "enum" in part:
         return ", ".join(map(json.dumps, part["enum"]))
+    if "anyOf" in part:
+        return " or ".join(map(types, part["anyOf"]))
     known = part.get("type", "any")
-    found = [known] if isinstance(known, str) else list(known)
-    return " or ".join(found + ["null"] * ("anyOf" in part))
+    return known if isinstance(known, str) else " or ".join(known)
 
 
 def entry(one: Described) -> str:
@@ -65,7 +56,7 @@ def anchor(title: str) -> str:
 
 def documents() -> str:
     """The page."""
-    every = list(described())
+    every = list(every_document())
     listed = (
         [f"[{one.title}](#{anchor(one.title)})", cell(one.schema["description"])] for one in every
     )
@@ -73,8 +64,8 @@ def documents() -> str:
         "Documents",
         "For everybody whose script reads `--json`. You find every document with all of its fields."
         " `[]` stands for each item of an array, `NAME` for each name in an object that maps names"
-        " to values. The JSON Schemas (draft 2020-12) from which this page is made ship with"
-        " groupcheck: `groupcheck list schemas` says where they are. A change that could break a"
+        " to values. `groupcheck list schemas` writes the JSON Schemas (draft 2020-12) from"
+        " which this page is made, and says where they are. A change that could break a"
         " script raises the number of the schema.",
         table(["document", "what it is"], listed),
         *map(entry, every),

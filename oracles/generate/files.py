@@ -19,6 +19,7 @@ from groupcheck.model.engine.verdict import HOLDS
 from groupcheck.oracles.generate.client_files import write_clients
 from groupcheck.oracles.generate.clock import Clock
 from groupcheck.oracles.generate.dialects import DIALECTS
+from groupcheck.oracles.generate.generate_types import GenerateDocument, Log
 from groupcheck.oracles.generate.lives import Begun, BrokerStream, Pool
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.supervisor import temporary_folder
@@ -206,26 +207,21 @@ def run(folder: Path, as_json: bool, **wanted: Any) -> int:
     size = sum(one.bytes for one in written)
     if as_json:
         from groupcheck.oracles.show.document import as_text
+        from groupcheck.oracles.show.json_schemas import document
 
-        files = [
-            {
-                "file": str(w.path),
-                "dialect": w.dialect,
-                "bytes": w.bytes,
-                "lines": w.lines,
-                "lines_of_others": w.others,
-                "groups": w.groups,
-            }
+        logs = [
+            Log(
+                file=str(w.path),
+                dialect=w.dialect,
+                bytes=w.bytes,
+                lines=w.lines,
+                lines_of_others=w.others,
+                groups=w.groups,
+            )
             for w in written
         ]
-        document = {
-            "schema": SCHEMA,
-            "out": str(folder),
-            "bytes": size,
-            "seconds": round(seconds, 1),
-            "files": files,
-        }
-        sys.stdout.write(as_text(document))
+        shown = GenerateDocument(out=str(folder), bytes=size, seconds=round(seconds, 1), files=logs)
+        sys.stdout.write(as_text(document(SCHEMA, shown)))
         return 0
     groups, lines = sum(w.groups for w in written), sum(w.lines + w.others for w in written)
     told = (

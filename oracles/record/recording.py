@@ -18,6 +18,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.record.answers import topic_ids
 from groupcheck.oracles.record.clients import GROUP, Client
 from groupcheck.oracles.record.proxy import Proxy
+from groupcheck.oracles.record.record_types import RecordDocument
 from groupcheck.oracles.record.running import running
 from groupcheck.oracles.record.scenarios import Scenario
 from groupcheck.oracles.record.selection import of_a_coordinator, of_a_group, select_file
@@ -26,6 +27,7 @@ from groupcheck.oracles.record.shown import run_command
 from groupcheck.oracles.record.stage import PARTITIONS, TOPIC, NotStaged, Stage, now
 from groupcheck.oracles.record.truth import Played, Program, as_lines, truth
 from groupcheck.oracles.show.files import write
+from groupcheck.oracles.show.json_schemas import document
 
 SCHEMA = "groupcheck.record/1"
 NOT_STAGED = 3
@@ -70,21 +72,21 @@ class Recorded:
 
     def document(self) -> dict[str, Any]:
         """What `--json` prints."""
-        return {
-            "schema": SCHEMA,
-            "name": self.recording.name,
-            "folder": str(self.recording.folder),
-            "kafka": self.recording.kafka,
-            "command": None if self.command is None else list(self.command),
-            "scenario": self.scenario,
-            "client": self.client,
-            "exit_code": self.exit_code,
-            "reason": self.reason,
-            "seconds": round(self.seconds, 3),
-            "files": {kind: str(path) for kind, path in self.files.items()},
-            "lines": dict(self.lines),
-            "facts": dict(self.facts),
-        }
+        shown = RecordDocument(
+            name=self.recording.name,
+            folder=str(self.recording.folder),
+            kafka=self.recording.kafka,
+            command=None if self.command is None else list(self.command),
+            scenario=self.scenario,
+            client=self.client,
+            exit_code=self.exit_code,
+            reason=self.reason,
+            seconds=round(self.seconds, 3),
+            files={kind: str(path) for kind, path in self.files.items()},
+            lines=dict(self.lines),
+            facts=dict(self.facts),
+        )
+        return document(SCHEMA, shown)
 
 
 def name_of(command: Sequence[str]) -> str:

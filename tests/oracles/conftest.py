@@ -31,8 +31,8 @@ from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles import listing
 from groupcheck.oracles.check import bugs
+from groupcheck.oracles.documents import documents
 from groupcheck.oracles.explain import subject
-from groupcheck.oracles.show.json_schemas import described
 
 
 @frozen
@@ -133,7 +133,7 @@ def misfits() -> Callable[[Any], list[str]]:
     """What in a document is not as its JSON Schema says. A document without a field `schema` is
     judged by the schema of that name: `misfits(document, "bugs")`.
     """
-    judges = {one.title: Draft202012Validator(one.schema) for one in described()}
+    judges = {one.title: Draft202012Validator(one.schema) for one in documents()}
 
     def found(document: Any, name: str = "") -> list[str]:
         judge = judges[f"groupcheck.{name}" if name else document["schema"]]

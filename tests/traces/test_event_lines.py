@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from groupcheck.oracles.documents import documents
 from groupcheck.oracles.replay.report import replay
-from groupcheck.oracles.show.json_schemas import described
 from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
@@ -28,7 +28,7 @@ CASES = [
     for file in ("java", "librdkafka", "others")
     for case in tomllib.loads((FOLDER / f"{file}.toml").read_text(encoding="utf-8"))["case"]
 ]
-(EVENT,) = (one.schema for one in described() if one.name == "event")
+(EVENT,) = (one.schema for one in documents() if one.name == "event")
 BACK = {"limit": "limit_ms", "excess": "excess_ms", "delay": "delay_ms", "broker": "coordinator",
         "topics": "now", "rtt": "duration_ms", "duration": "duration_ms"}  # fmt: skip
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import islice
-from typing import Any
+from typing import Any, Final, Literal
 
 from attrs import evolve, frozen
 
@@ -35,7 +35,8 @@ Progress = Callable[[str], None]
 """Told what is done next."""
 
 SCHEMA = "groupcheck.assign/1"
-RIGHT, WRONG = "right", "wrong"
+RIGHT: Final = "right"
+WRONG: Final = "wrong"
 NO_OPTIMUM = (
     'Kafka\'s sticky promises no optimum for such a group ("promises" can ask for the fewest moves)'
 )
@@ -65,7 +66,7 @@ class Judged:
     seconds: float
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Literal["right", "wrong"]:
         """`right` or `wrong`."""
         return WRONG if self.violations or self.right.core else RIGHT
 

@@ -11,18 +11,24 @@ import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.judge.assign_types import (
+    AssignLineDocument,
+    LineError,
+    LineViolation,
+)
 from groupcheck.oracles.assignment.judge.judging import RIGHT, WRONG, moved, verdict
 from groupcheck.oracles.assignment.judge.question import question
 from groupcheck.oracles.assignment.judge.sequence import judge_sequence, sequence
 from groupcheck.oracles.assignment.reading import LARGEST, parsed
 from groupcheck.oracles.printable import as_json, printable
+from groupcheck.oracles.show.json_schemas import document
 from groupcheck.traces.shipped import located
 
 SCHEMA = "groupcheck.assign-line/1"
-UNREADABLE = "unreadable"
+UNREADABLE: Final = "unreadable"
 
 
 def run(path: Path) -> int:
@@ -33,9 +39,9 @@ def run(path: Path) -> int:
     became: set[str] = set()
     with _opened(path) as file:
         for number, line in lines(file):
-            document = judged_line(number, line)
-            became.add(document["verdict"])
-            sys.stdout.write(as_json(document) + "\n")
+            shown = judged_line(number, line)
+            became.add(shown["verdict"])
+            sys.stdout.write(as_json(shown) + "\n")
             sys.stdout.flush()
     return 2 if UNREADABLE in became else 1 if WRONG in became else 0
 
@@ -64,58 +70,64 @@ def lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
 
 def judged_line(number: int, line: bytes | None) -> dict[str, Any]:
     """The verdict on one line, as plain JSON."""
-    document: dict[str, Any] = {"schema": SCHEMA, "line": number, "verdict": UNREADABLE}
     try:
         if line is None:
             raise UserError(f"more than {LARGEST >> 20} MiB")
         value = parsed(line)
         if isinstance(value, dict) and "changes" in value:
-            return document | _of_sequence(value)
-        return document | _of_assignment(value)
+            return document(SCHEMA, _of_sequence(number, value))
+        return document(SCHEMA, _of_assignment(number, value))
     except UserError as error:
-        mistake = {"what": error.what, "where": error.where, "do": error.do}
-        return document | _nothing() | {"error": mistake}
+        return document(SCHEMA, _unreadable(number, error))
 
 
-def _nothing() -> dict[str, Any]:
-    return {
-        "about": "",
-        "assignor": None,
-        "promises": [],
-        "not_judged": [],
-        "violations": [],
-        "moves": None,
-        "fewest": None,
-        "error": None,
-    }
+def _unreadable(number: int, error: UserError) -> AssignLineDocument:
+    return AssignLineDocument(
+        line=number,
+        verdict=UNREADABLE,
+        about="",
+        assignor=None,
+        promises=[],
+        not_judged=[],
+        violations=[],
+        moves=None,
+        fewest=None,
+        error=LineError(what=error.what, where=error.where, do=error.do),
+    )
 
 
-def _of_assignment(value: Any) -> dict[str, Any]:
+def _of_assignment(number: int, value: Any) -> AssignLineDocument:
     asked = question(value)
     found = verdict(asked)
     moves = None if found.assigned is None else moved(found.case, found.names)
-    return _nothing() | {
-        "verdict": WRONG if found.violations else RIGHT,
-        "about": asked.about,
-        "assignor": asked.assignor,
-        "promises": list(found.names),
-        "not_judged": list(found.not_judged),
-        "violations": [{"promise": v.promise, "words": v.words} for v in found.violations],
-        "moves": None if moves is None else len(moves),
-        "fewest": found.case.best.moves,
-    }
+    return AssignLineDocument(
+        line=number,
+        verdict=WRONG if found.violations else RIGHT,
+        about=asked.about,
+        assignor=asked.assignor,
+        promises=list(found.names),
+        not_judged=list(found.not_judged),
+        violations=[LineViolation(promise=v.promise, words=v.words) for v in found.violations],
+        moves=None if moves is None else len(moves),
+        fewest=found.case.best.moves,
+        error=None,
+    )
 
 
-def _of_sequence(value: Any) -> dict[str, Any]:
+def _of_sequence(number: int, value: Any) -> AssignLineDocument:
     judged = judge_sequence(sequence(value))
-    return _nothing() | {
-        "verdict": judged.verdict,
-        "about": judged.question.about,
-        "assignor": judged.question.assignor,
-        "promises": list(judged.promises),
-        "violations": [
-            {"promise": v.promise, "words": f"{where}: {v.words}"} for where, v in judged.violations
+    return AssignLineDocument(
+        line=number,
+        verdict=judged.verdict,
+        about=judged.question.about,
+        assignor=judged.question.assignor,
+        promises=list(judged.promises),
+        not_judged=[],
+        violations=[
+            LineViolation(promise=v.promise, words=f"{where}: {v.words}")
+            for where, v in judged.violations
         ],
-        "moves": sum(change.happened.moves for change in judged.changes),
-        "fewest": sum(change.happened.fewest for change in judged.changes),
-    }
+        moves=sum(change.happened.moves for change in judged.changes),
+        fewest=sum(change.happened.fewest for change in judged.changes),
+        error=None,
+    )

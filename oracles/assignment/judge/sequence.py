@@ -5,7 +5,7 @@ anew, which topics grow (docs/assignment.md).
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Literal
 
 from attrs import evolve, field, frozen
 
@@ -222,7 +222,7 @@ class JudgedSequence:
         return tuple(found for change in self.changes for found in change.violations)
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Literal["right", "wrong"]:
         """`right` or `wrong`."""
         return WRONG if self.violations else RIGHT
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.show import parquet
+from groupcheck.oracles.show import json_schemas, parquet
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.document import assumptions, number
 from groupcheck.oracles.simulate.intervals import CONFIDENCE
+from groupcheck.oracles.simulate.uses.curve_types import CurveDocument, Point
 from groupcheck.oracles.simulate.uses.curves import Answered
 
 SCHEMA = "groupcheck.curve/1"
@@ -35,46 +36,51 @@ COLUMNS = {
 }
 
 
-def rows(found: Answered) -> list[dict[str, Any]]:
+def points(found: Answered) -> list[Point]:
     """All figures with their intervals; null for what never ended, or has no interval."""
     made = []
     for k, point in enumerate(found.curve.points):
         for measure in found.curve.measures:
             one = found.interval(k, measure)
             made.append(
-                {
-                    "curve": found.curve.name,
-                    "series": point.series,
-                    "x": point.x,
-                    "measure": measure,
-                    "mean": number(one.mean),
-                    "low": None if one.low is None else number(one.low),
-                    "high": None if one.high is None else number(one.high),
-                    "variant": point.setup.variant,
-                    "scenario": point.setup.scenario,
-                    "members": point.setup.members,
-                    "partitions": point.setup.partitions,
-                    "seed": found.seed,
-                    "replications": found.replications,
-                }
+                Point(
+                    curve=found.curve.name,
+                    series=point.series,
+                    x=point.x,
+                    measure=measure,
+                    mean=number(one.mean),
+                    low=None if one.low is None else number(one.low),
+                    high=None if one.high is None else number(one.high),
+                    variant=point.setup.variant,
+                    scenario=point.setup.scenario,
+                    members=point.setup.members,
+                    partitions=point.setup.partitions,
+                    seed=found.seed,
+                    replications=found.replications,
+                )
             )
     return made
+
+
+def rows(found: Answered) -> list[dict[str, Any]]:
+    """The same as plain rows, for tables."""
+    return [json_schemas.printed(one) for one in points(found)]
 
 
 def document(found: Answered) -> dict[str, Any]:
     """The whole answer; `assumptions` are those of the first point."""
     curve = found.curve
-    return {
-        "schema": SCHEMA,
-        "curve": curve.name,
-        "title": curve.title,
-        "axis": curve.axis,
-        "seed": found.seed,
-        "replications": found.replications,
-        "confidence": CONFIDENCE,
-        "assumptions": assumptions(curve.points[0].setup.assumptions),
-        "points": rows(found),
-    }
+    shown = CurveDocument(
+        curve=curve.name,
+        title=curve.title,
+        axis=curve.axis,
+        seed=found.seed,
+        replications=found.replications,
+        confidence=CONFIDENCE,
+        assumptions=assumptions(curve.points[0].setup.assumptions),
+        points=points(found),
+    )
+    return json_schemas.document(SCHEMA, shown)
 
 
 def write_csv(found: Answered, path: Path) -> None:

@@ -1,0 +1,159 @@
+"""The types of the document that `simulate --json` prints."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from attrs import frozen
+
+from groupcheck.oracles.show.json_schemas import Count, Positive
+
+
+@frozen(kw_only=True)
+class Estimate:
+    """Longest pause of any member that the scenario does not stop itself: from the moment at which
+    it works on no partition until it works again.
+    """
+
+    mean: Annotated[
+        float | None,
+        "The mean over replications; of a ratio the geometric one. Null: it never ended in some.",
+    ]
+    low: Annotated[float | None, "Lower end of the 95 % t interval; null with one replication."]
+    high: Annotated[float | None, "Upper end of it."]
+    values: Annotated[
+        list[float | None],
+        "The figure of each replication, in the order of their seeds; null: it never ended.",
+    ]
+
+
+@frozen(kw_only=True)
+class Measures:
+    """Figures by name. Durations are in milliseconds of virtual time."""
+
+    longest_pause_ms: Estimate
+    total_pause_ms: Annotated[Estimate, "All pauses together."]
+    paused_members: Annotated[Estimate, "Members that paused."]
+    longest_start_ms: Annotated[
+        Estimate,
+        "Longest time from the start of a process until it works on its share, or knows that it"
+        " has none.",
+    ]
+    settled_ms: Annotated[
+        Estimate, "From the begin of the scenario until nothing changed any more."
+    ]
+    rounds: Annotated[Estimate, "Generations that began."]
+    moved_partitions: Annotated[
+        Estimate,
+        "How often somebody began to work on a partition on which another member had worked"
+        " before.",
+    ]
+    false_expiries: Annotated[Estimate, "How often the session of a process that ran expired."]
+    requests: Annotated[Estimate, "Requests that members sent until the end of the run."]
+    join_answer_bytes: Annotated[Estimate, "Bytes of all answers to JoinGroup."]
+    stopped_partitions: Annotated[Estimate, "Partitions on which nobody worked for some time."]
+    stopped_total_ms: Annotated[Estimate, "How long, all together."]
+    stopped_longest_ms: Annotated[
+        Estimate, "How long, the longest time without work on one partition."
+    ]
+    lag_built_records: Annotated[
+        Estimate, "Records that arrived in partitions while nobody worked on them."
+    ]
+    lag_peak_records: Annotated[Estimate, "The most records that waited at one time."]
+    lag_recovered_ms: Annotated[Estimate, "From the begin of the scenario until no lag is left."]
+
+
+@frozen(kw_only=True)
+class Variant:
+    """One variant."""
+
+    variant: Annotated[str, "Its name."]
+    measures: Measures
+    requests: Annotated[
+        dict[str, float],
+        "Name of a request -> how many members sent, on average over replications.",
+    ]
+    came_to_rest: Annotated[Count, "Replications in which the group came to rest."]
+
+
+@frozen(kw_only=True)
+class PairedRatio:
+    """The ratio of paired runs; null: some figure is 0 or never ended."""
+
+    mean: Annotated[
+        float | None,
+        "The mean over replications; of a ratio the geometric one. Null: it never ended in some.",
+    ]
+    low: Annotated[float | None, "Lower end of the 95 % t interval; null with one replication."]
+    high: Annotated[float | None, "Upper end of it."]
+
+
+@frozen(kw_only=True)
+class Ratio:
+    """One ratio."""
+
+    measure: Annotated[str, "The figure."]
+    variant: Annotated[str, "The first variant, whose figure stands above."]
+    over: Annotated[str, "The other variant."]
+    ratio: PairedRatio | None
+
+
+@frozen(kw_only=True)
+class RatioAtMultiple:
+    """One multiple."""
+
+    factor: Annotated[float, "The multiple."]
+    ratio: PairedRatio | None
+
+
+@frozen(kw_only=True)
+class Assumption:
+    """One assumption, all others being as they are."""
+
+    assumption: Annotated[str, "Its name."]
+    value: Annotated[str, "Its value."]
+    ratios: Annotated[
+        list[RatioAtMultiple], "The ratio at multiples of that value, as far as Kafka allows these."
+    ]
+
+
+@frozen(kw_only=True)
+class Sensitivity:
+    """How the ratio moves with each assumption: with --sensitivity, and of a smaller group if the
+    ratio of two variants is below 100; otherwise null.
+    """
+
+    measure: Annotated[str, "The figure."]
+    members: Annotated[Positive, "Members of the groups that were asked."]
+    replications: Annotated[Positive, "Runs behind each ratio."]
+    ratio: PairedRatio | None
+    deciding: Annotated[
+        str | None, "The assumption that moves the ratio most; null: none moves it."
+    ]
+    assumptions: Annotated[list[Assumption], "The assumptions."]
+
+
+@frozen(kw_only=True)
+class SimulateDocument:
+    """What `groupcheck simulate --json` prints: what a rebalance costs with each variant."""
+
+    scenario: Annotated[str, "What happened to the group."]
+    members: Annotated[Count, "Members that the group has at most."]
+    partitions: Annotated[Count, "Partitions of its topic."]
+    seed: Annotated[
+        int, "The seed of the first replication; the next ones have the numbers after it."
+    ]
+    replications: Annotated[Count, "Runs of each variant."]
+    confidence: Annotated[float, "Probability of the intervals."]
+    seconds: Annotated[float, "Virtual time after which a run ended at the latest."]
+    until_rest: Annotated[bool, "Whether a run ended once its group rested."]
+    assumptions: Annotated[
+        dict[str, float | str],
+        "Every assumption by its name: numbers, and distributions as text such as"
+        " `lognormal:MEDIAN,SIGMA`. See `groupcheck list assumptions`.",
+    ]
+    variants: Annotated[list[Variant], "The variants, in the order in which they were given."]
+    ratios: Annotated[
+        list[Ratio], "How many times the figure of another variant the first one's is."
+    ]
+    sensitivity: Sensitivity | None
