@@ -295,7 +295,14 @@ def _of_ghosts(timeline: Timeline, ghosts: list[Died]) -> Anomaly:
         f"{count} members expired in bulk ({plural(len(ghosts), 'time')}, at most {largest.count}"
         " together): ghosts, ids that nobody used after joining",
         tuple(evidence),
+        *_span(ghosts),
     )
+
+
+def _span(died: list[Died]) -> tuple[int | None, int | None]:
+    """When the first and the last of them expired, in ms."""
+    times = [time for d in died for time in (d.first.time, d.last.time) if time is not None]
+    return min(times, default=None), max(times, default=None)
 
 
 def _of_dead(died: list[Died]) -> Anomaly:
@@ -321,8 +328,7 @@ def _of_dead(died: list[Died]) -> Anomaly:
         largest.first.line,
         text,
         tuple(evidence),
-        min((d.first.time for d in died if d.first.time is not None), default=None),
-        max((d.last.time for d in died if d.last.time is not None), default=None),
+        *_span(died),
     )
 
 
