@@ -6,39 +6,16 @@ from typing import Annotated, Literal
 
 from attrs import frozen
 
-from groupcheck.oracles.conform.conform_types import Situations
+from groupcheck.oracles.conform.conform_types import Bounds, Situations
 from groupcheck.oracles.show.build_types import Build
 from groupcheck.oracles.show.json_schemas import ABSENT, Also, Amount, Count
 
 
 @frozen(kw_only=True)
-class Scope:
+class Scope(Bounds):
     """What bounds the rows."""
 
-    members: Annotated[Count, "Members at once."]
     generations: Annotated[Count, "Generations after which the scope ends."]
-    partitions: Annotated[Count, "Partitions of the topic."]
-    faults: Annotated[list[str], "Faults that may happen, any number of times."]
-    max_size: Annotated[Count | None, "group.max.size; null for no limit."]
-    two_step: Annotated[bool, "Whether members first ask for an id (KIP-394)."]
-    protocols: Annotated[
-        str, "What each member lists in JoinGroup, if they differ; otherwise empty."
-    ]
-    phases: Annotated[bool, "A fail-over takes its phases; absent if it is one step."] = ABSENT
-    topics: Annotated[
-        str,
-        "The topics, each with its partitions at the beginning and the most that it may have"
-        " (triggers).",
-    ] = ABSENT
-    subscriptions: Annotated[
-        str,
-        "The topics to which each member subscribes; empty if any subscription is tried"
-        " (triggers).",
-    ] = ABSENT
-    protocols_after: Annotated[
-        str,
-        "What each member lists once it was configured anew; empty if nothing changes (triggers).",
-    ] = ABSENT
 
 
 @frozen(kw_only=True)

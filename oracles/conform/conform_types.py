@@ -10,11 +10,10 @@ from groupcheck.oracles.show.json_schemas import ABSENT, Amount, Count, Positive
 
 
 @frozen(kw_only=True)
-class Scope:
-    """What bounds the rows."""
+class Bounds:
+    """What bounds the rows, whoever is compared."""
 
     members: Annotated[Count, "Members at once."]
-    generations: Annotated[Count | None, "Generations after which the scope ends; null for no end."]
     partitions: Annotated[Count, "Partitions of the topic."]
     faults: Annotated[list[str], "Faults that may happen, any number of times."]
     max_size: Annotated[Count | None, "group.max.size; null for no limit."]
@@ -22,14 +21,6 @@ class Scope:
     protocols: Annotated[
         str, "What each member lists in JoinGroup, if they differ; otherwise empty."
     ]
-    commits: Annotated[
-        str,
-        "Who commits: `consumer`, or the producer in `transactions` or `anonymous`. Only of a"
-        " variant that has both.",
-    ] = ABSENT
-    commit_style: Annotated[
-        str, "How the member commits: `auto`, `sync` or `async`; absent if the rows know no style."
-    ] = ABSENT
     phases: Annotated[bool, "A fail-over takes its phases; absent if it is one step."] = ABSENT
     topics: Annotated[
         str,
@@ -44,6 +35,21 @@ class Scope:
     protocols_after: Annotated[
         str,
         "What each member lists once it was configured anew; empty if nothing changes (triggers).",
+    ] = ABSENT
+
+
+@frozen(kw_only=True)
+class Scope(Bounds):
+    """What bounds the rows."""
+
+    generations: Annotated[Count | None, "Generations after which the scope ends; null for no end."]
+    commits: Annotated[
+        str,
+        "Who commits: `consumer`, or the producer in `transactions` or `anonymous`. Only of a"
+        " variant that has both.",
+    ] = ABSENT
+    commit_style: Annotated[
+        str, "How the member commits: `auto`, `sync` or `async`; absent if the rows know no style."
     ] = ABSENT
 
 
@@ -66,18 +72,10 @@ class ScopeShare:
 
 
 @frozen(kw_only=True)
-class TourBounds:
+class TourBounds(Bounds):
     """What bounds the rows."""
 
-    members: Annotated[Count, "Members at once."]
     generations: Annotated[Count, "Generations after which the scope ends."]
-    partitions: Annotated[Count, "Partitions of the topic."]
-    faults: Annotated[list[str], "Faults that may happen, any number of times."]
-    max_size: Annotated[Count | None, "group.max.size; null for no limit."]
-    two_step: Annotated[bool, "Whether members first ask for an id (KIP-394)."]
-    protocols: Annotated[
-        str, "What each member lists in JoinGroup, if they differ; otherwise empty."
-    ]
     commits: Annotated[
         str,
         "Who commits: `consumer`, or the producer in `transactions` or `anonymous`. Only of a"
@@ -85,21 +83,6 @@ class TourBounds:
     ] = ABSENT
     commit_style: Annotated[
         str, "How the member commits: `auto`, `sync` or `async`; absent if the rows know no style."
-    ] = ABSENT
-    phases: Annotated[bool, "A fail-over takes its phases; absent if it is one step."] = ABSENT
-    topics: Annotated[
-        str,
-        "The topics, each with its partitions at the beginning and the most that it may have"
-        " (triggers).",
-    ] = ABSENT
-    subscriptions: Annotated[
-        str,
-        "The topics to which each member subscribes; empty if any subscription is tried"
-        " (triggers).",
-    ] = ABSENT
-    protocols_after: Annotated[
-        str,
-        "What each member lists once it was configured anew; empty if nothing changes (triggers).",
     ] = ABSENT
 
 

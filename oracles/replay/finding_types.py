@@ -10,8 +10,8 @@ from groupcheck.oracles.show.json_schemas import Count, Positive
 
 
 @frozen(kw_only=True)
-class MemberlessSpan:
-    """One of them."""
+class Span:
+    """A span of time in a log."""
 
     since: Annotated[str | None, "When it began; null if the log has no times."]
     until: Annotated[
@@ -20,6 +20,12 @@ class MemberlessSpan:
     ms: Annotated[Count | None, "How long it was; null if the log has no times."]
     line: Annotated[Count, "The line that shows its beginning."]
     open: Annotated[bool, "The log ends before it does."]
+
+
+@frozen(kw_only=True)
+class MemberlessSpan(Span):
+    """One of them."""
+
     last_members: Annotated[list[str], "The last members."]
     how: Annotated[
         str | None,
@@ -28,16 +34,9 @@ class MemberlessSpan:
 
 
 @frozen(kw_only=True)
-class OwnerlessSpan:
+class OwnerlessSpan(Span):
     """One of them."""
 
-    since: Annotated[str | None, "When it began; null if the log has no times."]
-    until: Annotated[
-        str | None, "When it ended, or the last time in the log; null if the log has no times."
-    ]
-    ms: Annotated[Count | None, "How long it was; null if the log has no times."]
-    line: Annotated[Count, "The line that shows its beginning."]
-    open: Annotated[bool, "The log ends before it does."]
     partition: Annotated[str, "The partition."]
     rebalance_cause: Annotated[
         str | None, "Why the rebalance began that took it away; null if the log does not tell."
@@ -47,16 +46,8 @@ class OwnerlessSpan:
 
 
 @frozen(kw_only=True)
-class UnstableSpan:
+class UnstableSpan(Span):
     """One of them."""
-
-    since: Annotated[str | None, "When it began; null if the log has no times."]
-    until: Annotated[
-        str | None, "When it ended, or the last time in the log; null if the log has no times."
-    ]
-    ms: Annotated[Count | None, "How long it was; null if the log has no times."]
-    line: Annotated[Count, "The line that shows its beginning."]
-    open: Annotated[bool, "The log ends before it does."]
 
 
 @frozen(kw_only=True)
@@ -85,16 +76,9 @@ class BackwardPosition:
 
 
 @frozen(kw_only=True)
-class Refusal:
+class Refusal(Span):
     """Those with one code to one API."""
 
-    since: Annotated[str | None, "When it began; null if the log has no times."]
-    until: Annotated[
-        str | None, "When it ended, or the last time in the log; null if the log has no times."
-    ]
-    ms: Annotated[Count | None, "How long it was; null if the log has no times."]
-    line: Annotated[Count, "The line that shows its beginning."]
-    open: Annotated[bool, "The log ends before it does."]
     what: Annotated[str, "Their kind, such as expired, old_generation, full, twin or moved."]
     api: Annotated[str | None, "The API; null in a coordinator's log."]
     code: Annotated[int | None, "The error code; null if the log does not tell."]
@@ -105,16 +89,9 @@ class Refusal:
 
 
 @frozen(kw_only=True)
-class Unsettled:
+class Unsettled(Span):
     """The rebalance."""
 
-    since: Annotated[str | None, "When it began; null if the log has no times."]
-    until: Annotated[
-        str | None, "When it ended, or the last time in the log; null if the log has no times."
-    ]
-    ms: Annotated[Count | None, "How long it was; null if the log has no times."]
-    line: Annotated[Count, "The line that shows its beginning."]
-    open: Annotated[bool, "The log ends before it does."]
     phase: Annotated[
         Literal["join", "sync"], "It waits for JoinGroups, or for the leader's SyncGroup."
     ]
@@ -122,16 +99,9 @@ class Unsettled:
 
 
 @frozen(kw_only=True)
-class Standstill:
+class Standstill(Span):
     """One of them."""
 
-    since: Annotated[str | None, "When it began; null if the log has no times."]
-    until: Annotated[
-        str | None, "When it ended, or the last time in the log; null if the log has no times."
-    ]
-    ms: Annotated[Count | None, "How long it was; null if the log has no times."]
-    line: Annotated[Count, "The line that shows its beginning."]
-    open: Annotated[bool, "The log ends before it does."]
     member: Annotated[str, "The member id."]
     client: Annotated[str, "Its client id."]
     why: Annotated[
@@ -141,16 +111,9 @@ class Standstill:
 
 
 @frozen(kw_only=True)
-class Absence:
+class Absence(Span):
     """One of them."""
 
-    since: Annotated[str | None, "When it began; null if the log has no times."]
-    until: Annotated[
-        str | None, "When it ended, or the last time in the log; null if the log has no times."
-    ]
-    ms: Annotated[Count | None, "How long it was; null if the log has no times."]
-    line: Annotated[Count, "The line that shows its beginning."]
-    open: Annotated[bool, "The log ends before it does."]
     member: Annotated[str, "The member id."]
     client: Annotated[str, "Its client id."]
     kind: Annotated[
@@ -204,16 +167,9 @@ class ClientReason:
 
 
 @frozen(kw_only=True)
-class CoordinatorAbsence:
+class CoordinatorAbsence(Span):
     """One of them."""
 
-    since: Annotated[str | None, "When it began; null if the log has no times."]
-    until: Annotated[
-        str | None, "When it ended, or the last time in the log; null if the log has no times."
-    ]
-    ms: Annotated[Count | None, "How long it was; null if the log has no times."]
-    line: Annotated[Count, "The line that shows its beginning."]
-    open: Annotated[bool, "The log ends before it does."]
     what: Annotated[Literal["restart", "moved"], "What happened."]
     followed: Annotated[
         Literal["resumed", "rebalanced", "from_zero", "nothing"],

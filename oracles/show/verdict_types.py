@@ -64,27 +64,22 @@ class Change:
 
 
 @frozen(kw_only=True)
-class StoryStep:
+class Step(Firing):
     """One step of a path."""
 
     step: Annotated[Positive, "Number of the step, from 1."]
-    rule: Annotated[str, "The rule, with its outcome after a colon if it has several."]
-    me: Annotated[
-        Count | None,
-        "Index of the member or request for which the rule fired; null for a rule without an"
-        " index.",
-    ]
-    others: Annotated[
-        list[Count],
-        Also(minItems=1),
-        "The other indexes of a rule that has several; absent for all others.",
-    ] = ABSENT
     urgent: Annotated[list[Firing], "Urgent rules that fired inside the step, in order."]
     changes: Annotated[
         list[Change],
         "Slots that the step changed. Frozen values are objects, sets are sorted arrays,"
         " enumerations are names.",
     ]
+
+
+@frozen(kw_only=True)
+class StoryStep(Step):
+    """One step of a path."""
+
     words: Annotated[str, "What the step does, in words."]
 
 
@@ -292,30 +287,6 @@ class VerdictDocument:
     random_walks: RandomWalks = ABSENT
     conformed: ConformedShare = ABSENT
     distribution: Distribution = ABSENT
-
-
-@frozen(kw_only=True)
-class Step:
-    """One step of a path."""
-
-    step: Annotated[Positive, "Number of the step, from 1."]
-    rule: Annotated[str, "The rule, with its outcome after a colon if it has several."]
-    me: Annotated[
-        Count | None,
-        "Index of the member or request for which the rule fired; null for a rule without an"
-        " index.",
-    ]
-    others: Annotated[
-        list[Count],
-        Also(minItems=1),
-        "The other indexes of a rule that has several; absent for all others.",
-    ] = ABSENT
-    urgent: Annotated[list[Firing], "Urgent rules that fired inside the step, in order."]
-    changes: Annotated[
-        list[Change],
-        "Slots that the step changed. Frozen values are objects, sets are sorted arrays,"
-        " enumerations are names.",
-    ]
 
 
 @frozen(kw_only=True)
