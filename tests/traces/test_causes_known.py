@@ -82,22 +82,23 @@ OUTAGE_MS = 1_000_000_000_000
 
 
 @pytest.mark.parametrize(
-    ("begins_ms", "causes"),
+    ("begins_ms", "lasts_ms", "causes"),
     [
-        (OUTAGE_MS - 3_000, ["broker_outage"]),
-        (OUTAGE_MS + 70_000, ["broker_outage"]),  # sessions that expire after it
-        (OUTAGE_MS - 60_000, ["broker_outage", "process_paused"]),
-        (OUTAGE_MS + 200_000, ["broker_outage", "process_paused"]),
-        (None, ["broker_outage", "process_paused"]),
+        (OUTAGE_MS - 3_000, 26_000, ["broker_outage"]),
+        (OUTAGE_MS + 40_000, 26_000, ["broker_outage"]),  # sessions that expire after it
+        (OUTAGE_MS - 60_000, 26_000, ["broker_outage", "process_paused"]),
+        (OUTAGE_MS + 200_000, 26_000, ["broker_outage", "process_paused"]),
+        (OUTAGE_MS, 600_000, ["broker_outage", "process_paused"]),
+        (None, 26_000, ["broker_outage", "process_paused"]),
     ],
 )
 def test_a_member_that_is_silent_during_an_outage_of_the_broker_was_not_paused(
-    begins_ms: int | None, causes: list[str]
+    begins_ms: int | None, lasts_ms: int, causes: list[str]
 ) -> None:
     evidence = Evidence()
     absent = {"lasted": 25_000, "failed": 12}
     evidence.add(Said(kind="coordinator_absent", line=1, text="", time=OUTAGE_MS, fields=absent))
-    silent = {"lasted": 26_000}
+    silent = {"lasted": lasts_ms}
     evidence.add(Said(kind="member_frozen", line=2, text="", time=begins_ms, fields=silent))
     (found,) = [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
     assert [f.cause.kind for f in found.causes] == causes

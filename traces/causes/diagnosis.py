@@ -142,10 +142,17 @@ def _is_meanwhile(found: Found, other: Found) -> bool:
     if found.cause.kind not in other.cause.explains_meanwhile:
         return False
     timeless = any(said.time is None for said in found.evidence)
-    if timeless or found.since is None or found.until is None or other.since is None:
+    ended, over = _ended(found), _ended(other)
+    if timeless or found.since is None or other.since is None or ended is None or over is None:
         return False
-    ends = [s.time + int(s.fields.get("lasted", 0)) for s in other.evidence if s.time is not None]
-    return other.since - BEFORE_MS <= found.since and found.until <= max(ends) + AFTER_MS
+    return other.since - BEFORE_MS <= found.since and ended <= over + AFTER_MS
+
+
+def _ended(found: Found) -> int | None:
+    """When the last of what shows a cause was over, in ms; None without times."""
+    lasted = [(s.time, s.fields.get("lasted")) for s in found.evidence if s.time is not None]
+    ends = [time + ms for time, ms in lasted if isinstance(ms, int)]
+    return max(ends if found.until is None else [*ends, found.until], default=None)
 
 
 def _follows(said: Said, causes: Iterable[Found]) -> bool:

@@ -42,8 +42,9 @@ def statements(report: FileReport, group: GroupReport) -> Iterator[Said]:
     for found in group.anomalies:
         kind = KINDS.get(found.kind, found.kind)
         if kind in kinds():
-            lasted = found.until - found.since if found.since and found.until else None
-            more: dict[str, Any] = {} if lasted is None else {"lasted": lasted}
+            more: dict[str, Any] = {}
+            if found.since is not None and found.until is not None:
+                more["lasted"] = found.until - found.since
             yield say(kind, found.line, found.text, found.since, told=found.text, **more)
     yield from _refusals(say, group.findings)
     yield from _members(say, group.findings, report.format in (REQUEST_LOG, PACKET_CAPTURE))
