@@ -24,7 +24,7 @@ from attrs import evolve, field, frozen
 from groupcheck.model.engine import Spec
 from groupcheck.model.engine.verdict import Path, Step
 from groupcheck.model.protocol.family import Family
-from groupcheck.model.protocol.feature import Feature
+from groupcheck.model.protocol.transform import Feature
 
 UNWRITTEN = "nobody has written its rows"
 

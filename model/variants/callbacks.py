@@ -1,17 +1,22 @@
 """The classic group, eager, with an application whose rebalance callbacks take time: the base with
-one feature, `groupcheck.model.protocol.classic.callbacks`.
+one feature, `groupcheck.model.protocol.classic.features.callbacks`.
 """
 
 from __future__ import annotations
 
 from groupcheck.model.protocol.classic import covers
-from groupcheck.model.protocol.classic.callbacks import UNREACHED, WORDS, CallbacksScope, callbacks
 from groupcheck.model.protocol.classic.covers import (
     EXECUTED,
     KAFKA_MEMBER,
     MEMBER_APART,
     cover,
     derived,
+)
+from groupcheck.model.protocol.classic.features.callbacks import (
+    UNREACHED,
+    WORDS,
+    CallbacksScope,
+    callbacks,
 )
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.family import CALLBACKS

@@ -1,5 +1,5 @@
 """The classic group with cooperative rebalancing: the base with one feature,
-`groupcheck.model.protocol.classic.cooperative`.
+`groupcheck.model.protocol.classic.features.cooperative`.
 """
 
 from __future__ import annotations
@@ -7,13 +7,13 @@ from __future__ import annotations
 from attrs import frozen
 
 from groupcheck.model.protocol.classic.assignment import look_at_claims
-from groupcheck.model.protocol.classic.cooperative import (
+from groupcheck.model.protocol.classic.cooperative_covers import COVERS, EXECUTED, LOOKS
+from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, ROWS_IN_PHASES
+from groupcheck.model.protocol.classic.features.cooperative import (
     CooperativeScope,
     cooperative,
     user_data_bound,
 )
-from groupcheck.model.protocol.classic.cooperative_covers import COVERS, EXECUTED, LOOKS
-from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.family import COOPERATIVE

@@ -1,18 +1,11 @@
 """The cooperative group with an application whose rebalance callbacks take time: `cooperative` with
-one feature more, `groupcheck.model.protocol.classic.callbacks`.
+one feature more, `groupcheck.model.protocol.classic.features.callbacks`.
 """
 
 from __future__ import annotations
 
 from groupcheck.model.protocol.classic import covers
 from groupcheck.model.protocol.classic.assignment import look_at_claims
-from groupcheck.model.protocol.classic.callbacks import (
-    UNREACHED,
-    WORDS,
-    CooperativeCallbacksScope,
-    callbacks,
-)
-from groupcheck.model.protocol.classic.cooperative import cooperative
 from groupcheck.model.protocol.classic.cooperative_covers import COVERS, EXECUTED, LOOKS
 from groupcheck.model.protocol.classic.covers import (
     KAFKA_MEMBER,
@@ -21,6 +14,13 @@ from groupcheck.model.protocol.classic.covers import (
     cover,
     derived,
 )
+from groupcheck.model.protocol.classic.features.callbacks import (
+    UNREACHED,
+    WORDS,
+    CooperativeCallbacksScope,
+    callbacks,
+)
+from groupcheck.model.protocol.classic.features.cooperative import cooperative
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.family import CALLBACKS, COOPERATIVE
 

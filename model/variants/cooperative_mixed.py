@@ -7,11 +7,6 @@ from __future__ import annotations
 from attrs import frozen
 
 from groupcheck.model.protocol.classic.assignment import look_at_claims
-from groupcheck.model.protocol.classic.cooperative import (
-    CooperativeScope,
-    cooperative,
-    user_data_bound,
-)
 from groupcheck.model.protocol.classic.cooperative_covers import CLAIMS_LATE, LOOKS
 from groupcheck.model.protocol.classic.covers import (
     KAFKA_MEMBER,
@@ -20,7 +15,19 @@ from groupcheck.model.protocol.classic.covers import (
     cover,
     derived,
 )
-from groupcheck.model.protocol.classic.mixed import MIXED_SPENT_BY, WORDS, MixedScope, mixed
+from groupcheck.model.protocol.classic.features.cooperative import (
+    CooperativeScope,
+    cooperative,
+    user_data_bound,
+)
+from groupcheck.model.protocol.classic.features.mixed import (
+    MIXED_SPENT_BY,
+    WORDS,
+    MixedScope,
+    mixed,
+)
+from groupcheck.model.protocol.classic.features.static import static_membership
+from groupcheck.model.protocol.classic.features.takeover import MORE_RULES
 from groupcheck.model.protocol.classic.mixed_covers import (
     ASKED,
     COVERS,
@@ -31,8 +38,6 @@ from groupcheck.model.protocol.classic.mixed_covers import (
 )
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.rounds import dismiss_absent
-from groupcheck.model.protocol.classic.static import static_membership
-from groupcheck.model.protocol.classic.takeover import MORE_RULES
 from groupcheck.model.protocol.family import COOPERATIVE, COOPERATIVE_STATIC, MIXED, STATIC_MEMBERS
 
 

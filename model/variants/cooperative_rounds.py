@@ -1,11 +1,10 @@
 """The cooperative group with a ghost that counts rounds: the base with two features,
-`groupcheck.model.protocol.classic.cooperative` and `groupcheck.model.protocol.classic.round_count`.
+`groupcheck.model.protocol.classic.features.cooperative` and `groupcheck.model.protocol.classic.features.round_count`.
 """
 
 from __future__ import annotations
 
 from groupcheck.model.protocol.classic.assignment import look_at_claims
-from groupcheck.model.protocol.classic.cooperative import cooperative
 from groupcheck.model.protocol.classic.cooperative_covers import COVERS
 from groupcheck.model.protocol.classic.covers import (
     KAFKA_MEMBER,
@@ -15,8 +14,9 @@ from groupcheck.model.protocol.classic.covers import (
     cover,
     derived,
 )
+from groupcheck.model.protocol.classic.features.cooperative import cooperative
+from groupcheck.model.protocol.classic.features.round_count import LACKS, RoundsScope, round_count
 from groupcheck.model.protocol.classic.preset import preset
-from groupcheck.model.protocol.classic.round_count import LACKS, RoundsScope, round_count
 from groupcheck.model.protocol.family import COOPERATIVE, ROUNDS
 
 # What only a request leads to that is held up.

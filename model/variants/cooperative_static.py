@@ -1,5 +1,5 @@
 """The classic group with static members and cooperative rebalancing: the base with two features,
-`groupcheck.model.protocol.classic.static` and `groupcheck.model.protocol.classic.cooperative`.
+`groupcheck.model.protocol.classic.features.static` and `groupcheck.model.protocol.classic.features.cooperative`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,6 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.protocol.classic.assignment import look_at_claims
-from groupcheck.model.protocol.classic.cooperative import (
-    CooperativeScope,
-    cooperative,
-    user_data_bound,
-)
 from groupcheck.model.protocol.classic.cooperative_covers import CLAIMS_LATE, LOOKS
 from groupcheck.model.protocol.classic.covers import (
     KAFKA_MEMBER,
@@ -23,14 +18,20 @@ from groupcheck.model.protocol.classic.covers import (
     cover,
     derived,
 )
-from groupcheck.model.protocol.classic.preset import preset
-from groupcheck.model.protocol.classic.progress.feature import progress
-from groupcheck.model.protocol.classic.static import (
+from groupcheck.model.protocol.classic.features.cooperative import (
+    CooperativeScope,
+    cooperative,
+    user_data_bound,
+)
+from groupcheck.model.protocol.classic.features.static import (
     STATIC_SPENT_BY,
     WORDS,
     StaticScope,
     static_membership,
 )
+from groupcheck.model.protocol.classic.features.takeover import MORE_RULES
+from groupcheck.model.protocol.classic.preset import preset
+from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.static_covers import (
     ASKED,
     COVERS,
@@ -39,7 +40,6 @@ from groupcheck.model.protocol.classic.static_covers import (
     NO_LEAVING,
     UNREACHED,
 )
-from groupcheck.model.protocol.classic.takeover import MORE_RULES
 from groupcheck.model.protocol.family import COOPERATIVE, COOPERATIVE_STATIC, STATIC_MEMBERS
 
 

@@ -1,11 +1,18 @@
 """The classic group with static and dynamic members: the base with two features,
-`groupcheck.model.protocol.classic.static` and `groupcheck.model.protocol.classic.mixed`.
+`groupcheck.model.protocol.classic.features.static` and `groupcheck.model.protocol.classic.features.mixed`.
 """
 
 from __future__ import annotations
 
 from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, ROWS_IN_PHASES
-from groupcheck.model.protocol.classic.mixed import MIXED_SPENT_BY, WORDS, MixedScope, mixed
+from groupcheck.model.protocol.classic.features.mixed import (
+    MIXED_SPENT_BY,
+    WORDS,
+    MixedScope,
+    mixed,
+)
+from groupcheck.model.protocol.classic.features.static import static_membership
+from groupcheck.model.protocol.classic.features.takeover import MORE_RULES
 from groupcheck.model.protocol.classic.mixed_covers import (
     ASKED,
     COVERS,
@@ -16,8 +23,6 @@ from groupcheck.model.protocol.classic.mixed_covers import (
 )
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.rounds import dismiss_absent
-from groupcheck.model.protocol.classic.static import static_membership
-from groupcheck.model.protocol.classic.takeover import MORE_RULES
 from groupcheck.model.protocol.family import MIXED, STATIC_MEMBERS
 
 VARIANT = preset(

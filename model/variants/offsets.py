@@ -1,24 +1,24 @@
 """The classic group whose offsets are modelled in full: the base with one feature,
-`groupcheck.model.protocol.classic.keeping`.
+`groupcheck.model.protocol.classic.features.full_offsets`.
 """
 
 from __future__ import annotations
 
 from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART
-from groupcheck.model.protocol.classic.keeping import members, transactions
-from groupcheck.model.protocol.classic.keeping.covers import (
+from groupcheck.model.protocol.classic.features.full_offsets import members, transactions
+from groupcheck.model.protocol.classic.features.full_offsets.covers import (
     ASKED,
     CONFORMED,
     COVERS,
     EXECUTED,
 )
-from groupcheck.model.protocol.classic.keeping.feature import (
+from groupcheck.model.protocol.classic.features.full_offsets.feature import (
     COORDINATOR_RULES,
-    keeping,
-    keeping_progress,
+    full_offsets,
+    full_offsets_progress,
 )
-from groupcheck.model.protocol.classic.keeping.scope import RESETS, KeepingScope
-from groupcheck.model.protocol.classic.keeping.words import WORDS
+from groupcheck.model.protocol.classic.features.full_offsets.scope import RESETS, KeepingScope
+from groupcheck.model.protocol.classic.features.full_offsets.words import WORDS
 from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.family import KEPT_OFFSETS
 from groupcheck.model.protocol.faults import SPENT_BY
@@ -34,12 +34,12 @@ VARIANT = preset(
         " deletes offsets (KIP-496) and deletes groups (KIP-229), and a member that finds no offset"
         " starts where auto.offset.reset says."
     ),
-    features=[keeping],
+    features=[full_offsets],
     scope_type=KeepingScope,
     families=[KEPT_OFFSETS],
     words=WORDS,
     coordinator=COORDINATOR_RULES,
-    progress=keeping_progress,
+    progress=full_offsets_progress,
     spent_by={
         **SPENT_BY,
         "reset_offsets": ("reset_offsets:accepted", "reset_offsets:refused"),

@@ -1,18 +1,19 @@
 """The classic group with static members: the base with one feature,
-`groupcheck.model.protocol.classic.static`.
+`groupcheck.model.protocol.classic.features.static`.
 """
 
 from __future__ import annotations
 
 from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, ROWS_IN_PHASES
-from groupcheck.model.protocol.classic.preset import preset
-from groupcheck.model.protocol.classic.progress.feature import progress
-from groupcheck.model.protocol.classic.static import (
+from groupcheck.model.protocol.classic.features.static import (
     STATIC_SPENT_BY,
     WORDS,
     StaticScope,
     static_membership,
 )
+from groupcheck.model.protocol.classic.features.takeover import MORE_RULES
+from groupcheck.model.protocol.classic.preset import preset
+from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.static_covers import (
     ASKED,
     COVERS,
@@ -21,7 +22,6 @@ from groupcheck.model.protocol.classic.static_covers import (
     NO_LEAVING,
     UNREACHED,
 )
-from groupcheck.model.protocol.classic.takeover import MORE_RULES
 from groupcheck.model.protocol.family import STATIC_MEMBERS
 
 VARIANT = preset(

@@ -1,6 +1,6 @@
 """The classic group with static members, and topics, subscriptions and settings that change: the
-base with the features `groupcheck.model.protocol.classic.static` and
-`groupcheck.model.protocol.classic.triggers`, and what they need of each other.
+base with the features `groupcheck.model.protocol.classic.features.static` and
+`groupcheck.model.protocol.classic.features.triggers`, and what they need of each other.
 """
 
 from __future__ import annotations
@@ -10,15 +10,8 @@ from typing import Any
 
 from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, cover, derived
 from groupcheck.model.protocol.classic.failover import fail_over
-from groupcheck.model.protocol.classic.preset import preset
-from groupcheck.model.protocol.classic.static import static_membership
-from groupcheck.model.protocol.classic.static_covers import (
-    COVERS,
-    NEVER_EXECUTED,
-    NO_LEAVING,
-    UNREACHED,
-)
-from groupcheck.model.protocol.classic.static_topics import (
+from groupcheck.model.protocol.classic.features.static import static_membership
+from groupcheck.model.protocol.classic.features.static_topics import (
     ONE_LIST,
     STATIC_TRIGGERS_SPENT_BY,
     WORDS,
@@ -26,15 +19,22 @@ from groupcheck.model.protocol.classic.static_topics import (
     static_topics,
     tell_leader,
 )
-from groupcheck.model.protocol.classic.takeover import MORE_RULES
-from groupcheck.model.protocol.classic.triggers.covers import AS_IT_IS, CHANGES, CHANGING
-from groupcheck.model.protocol.classic.triggers.feature import (
+from groupcheck.model.protocol.classic.features.takeover import MORE_RULES
+from groupcheck.model.protocol.classic.features.triggers.covers import AS_IT_IS, CHANGES, CHANGING
+from groupcheck.model.protocol.classic.features.triggers.feature import (
     triggers,
     triggers_progress,
     triggers_styles,
 )
-from groupcheck.model.protocol.classic.triggers.planning import survey
-from groupcheck.model.protocol.classic.triggers.settings import lowering
+from groupcheck.model.protocol.classic.features.triggers.planning import survey
+from groupcheck.model.protocol.classic.features.triggers.settings import lowering
+from groupcheck.model.protocol.classic.preset import preset
+from groupcheck.model.protocol.classic.static_covers import (
+    COVERS,
+    NEVER_EXECUTED,
+    NO_LEAVING,
+    UNREACHED,
+)
 from groupcheck.model.protocol.family import STATIC_MEMBERS, STATIC_TOPICS, TOPICS
 
 # Every subscription to two topics, of which the leader may know any number of partitions.

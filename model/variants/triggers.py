@@ -1,5 +1,5 @@
 """The classic group with what makes it rebalance although nobody comes or goes: the base with one
-feature, `groupcheck.model.protocol.classic.triggers`.
+feature, `groupcheck.model.protocol.classic.features.triggers`.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from typing import Any
 
 from groupcheck.model.protocol.classic.covers import KAFKA_MEMBER, MEMBER_APART, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.failover import fail_over
-from groupcheck.model.protocol.classic.preset import preset
-from groupcheck.model.protocol.classic.triggers.covers import AS_IT_IS, CHANGING, COVERS
-from groupcheck.model.protocol.classic.triggers.feature import (
+from groupcheck.model.protocol.classic.features.triggers.covers import AS_IT_IS, CHANGING, COVERS
+from groupcheck.model.protocol.classic.features.triggers.feature import (
     triggers,
     triggers_progress,
     triggers_styles,
 )
-from groupcheck.model.protocol.classic.triggers.planning import survey
-from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
-from groupcheck.model.protocol.classic.triggers.settings import lowering
-from groupcheck.model.protocol.classic.triggers.words import WORDS
+from groupcheck.model.protocol.classic.features.triggers.planning import survey
+from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
+from groupcheck.model.protocol.classic.features.triggers.settings import lowering
+from groupcheck.model.protocol.classic.features.triggers.words import WORDS
+from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.family import TOPICS
 from groupcheck.model.protocol.faults import SPENT_BY
 

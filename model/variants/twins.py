@@ -1,5 +1,5 @@
 """The classic group with static members, two of which have the same instance id: the base with two
-features, `groupcheck.model.protocol.classic.static` and `groupcheck.model.protocol.classic.twins`.
+features, `groupcheck.model.protocol.classic.features.static` and `groupcheck.model.protocol.classic.features.twins`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from groupcheck.model.protocol.classic.covers import (
     ROWS_IN_PHASES,
     cover,
 )
-from groupcheck.model.protocol.classic.preset import preset
-from groupcheck.model.protocol.classic.static import (
+from groupcheck.model.protocol.classic.features.static import (
     STATIC_SPENT_BY,
     StaticScope,
     static_membership,
 )
+from groupcheck.model.protocol.classic.features.takeover import MORE_RULES
+from groupcheck.model.protocol.classic.features.twins import TWIN_RULES, WORDS, twins
+from groupcheck.model.protocol.classic.preset import preset
 from groupcheck.model.protocol.classic.static_covers import NEVER_EXECUTED, NO_LEAVING, UNREACHED
-from groupcheck.model.protocol.classic.takeover import MORE_RULES
-from groupcheck.model.protocol.classic.twins import TWIN_RULES, WORDS, twins
 from groupcheck.model.protocol.family import STATIC_MEMBERS, TWINS
 
 IN_STYLE: Mapping[str, Any] = {"members": 2, "generations": 1, "records": 2, "any_faults": 1}

@@ -1,5 +1,5 @@
 """The classic group on its way from eager to cooperative rebalancing: the base with two features,
-`groupcheck.model.protocol.classic.cooperative` and `groupcheck.model.protocol.classic.upgrade`.
+`groupcheck.model.protocol.classic.features.cooperative` and `groupcheck.model.protocol.classic.features.upgrade`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from groupcheck.model.protocol.classic.assignment import look_at_claims
-from groupcheck.model.protocol.classic.cooperative import cooperative
 from groupcheck.model.protocol.classic.cooperative_covers import LOOKS
 from groupcheck.model.protocol.classic.covers import (
     COVERS,
@@ -18,8 +17,14 @@ from groupcheck.model.protocol.classic.covers import (
     cover,
     derived,
 )
+from groupcheck.model.protocol.classic.features.cooperative import cooperative
+from groupcheck.model.protocol.classic.features.upgrade import (
+    COOPERATIVE,
+    WORDS,
+    UpgradeScope,
+    upgrade,
+)
 from groupcheck.model.protocol.classic.preset import preset
-from groupcheck.model.protocol.classic.upgrade import COOPERATIVE, WORDS, UpgradeScope, upgrade
 from groupcheck.model.protocol.family import UPGRADE
 
 EVERY_FAULT = {

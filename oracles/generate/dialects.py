@@ -10,8 +10,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from groupcheck.model.protocol.classic.features.static import StaticScope
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.static import StaticScope
 from groupcheck.model.variants.cooperative_static import Scope as CooperativeStaticScope
 from groupcheck.oracles.generate.broker_lines import OLD_STYLES, STYLES, broker_run
 from groupcheck.oracles.generate.client_lines import client_run

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from printed import printed_requests
 
+from groupcheck.model.protocol.classic.features.static import StaticScope
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.static import StaticScope
 from groupcheck.model.variants.cooperative_static import Scope as CooperativeStaticScope
 from groupcheck.traces.replay import replay_file
 from groupcheck.traces.report import GroupReport

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from groupcheck.model.protocol.classic import takeover
+from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.traces.exchanges import Exchange, JoinExchange, SyncExchange
 from groupcheck.traces.requests.ids import Ids, id_at, renamed

@@ -21,12 +21,12 @@ from attrs import Factory, define, evolve, field, frozen
 
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.step import State
-from groupcheck.model.protocol.classic import coordinator, takeover, timers
+from groupcheck.model.protocol.classic import coordinator, timers
+from groupcheck.model.protocol.classic.features import takeover
+from groupcheck.model.protocol.classic.features.static import StaticScope
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
-from groupcheck.model.protocol.classic.static import StaticScope
 from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
 from groupcheck.model.protocol.driven import Driven, Reaction
-from groupcheck.model.protocol.feature import rebuilt
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
     NO_GENERATION,
@@ -39,6 +39,7 @@ from groupcheck.model.protocol.messages import (
     Store,
     SyncGroup,
 )
+from groupcheck.model.protocol.transform import rebuilt
 from groupcheck.model.variants.static_membership import VARIANT
 
 UNKNOWN_ID = 90

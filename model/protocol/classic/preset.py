@@ -13,20 +13,24 @@ import attrs
 from groupcheck.model.engine import Spec
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import rules
-from groupcheck.model.protocol.classic.commit_styles import STYLED, commit_styles
 from groupcheck.model.protocol.classic.covers import (
     BOOKKEEPING,
     COVERS,
     KAFKA_COORDINATOR,
     UNREACHED,
 )
-from groupcheck.model.protocol.classic.moving import PHASES, SWITCHED, moving
+from groupcheck.model.protocol.classic.features.commit_styles import STYLED, commit_styles
+from groupcheck.model.protocol.classic.features.failover_phases import (
+    PHASES,
+    SWITCHED,
+    failover_phases,
+)
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS, Family
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, PROGRESS_FAULTS, SPENT_BY
-from groupcheck.model.protocol.feature import Feature, composed
+from groupcheck.model.protocol.transform import Feature, composed
 from groupcheck.model.protocol.variant import Cover, Variant
 
 
@@ -49,7 +53,7 @@ def preset(
 ) -> Variant:
     """The classic group with these features.
 
-    The feature `moving`, a fail-over in its phases, comes last. The scope type says which faults
+    The feature `failover_phases`, a fail-over in its phases, comes last. The scope type says which faults
     there are and whether applications commit in `styles`. `families`, `bookkeeping` and the rules
     `coordinator` are those that the features add. A fault of
     `scope_type.MORE` is spent by the rule of its name, unless `spent_by` says otherwise. What a
@@ -60,7 +64,7 @@ def preset(
 
     def spec(scope: Any) -> Spec:
         """The protocol at a scope, without invariants."""
-        every = (*features, *([styles] if styled else []), moving)
+        every = (*features, *([styles] if styled else []), failover_phases)
         return attrs.evolve(composed(rules.spec(scope), every), name=name)
 
     faults = {**CLASSIC_FAULTS, **scope_type.MORE}

@@ -16,7 +16,7 @@ from groupcheck.model.protocol.connect.feature import LEADER_RULES
 from groupcheck.model.protocol.connect.scope import ASSIGNORS, LACKS
 from groupcheck.model.protocol.connect.words import WORDS
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, SPENT_BY
-from groupcheck.model.protocol.feature import Feature, composed
+from groupcheck.model.protocol.transform import Feature, composed
 from groupcheck.model.protocol.variant import Variant
 
 OF_LEADER = {

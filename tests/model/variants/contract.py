@@ -77,7 +77,7 @@ def _rules(variant: Variant) -> Rules:
 
 
 def _same(name: str, mine: tuple[Variant, Rules], theirs: tuple[Variant, Rules]) -> bool:
-    """Is the outcome that of the base? `moving` makes the rules of a former coordinator from the
+    """Is the outcome that of the base? `failover_phases` makes the rules of a former coordinator from the
     usual ones, and rules that are there only with it from nothing.
     """
     (variant, rules), (base, usual) = mine, theirs

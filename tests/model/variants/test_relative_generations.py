@@ -16,9 +16,9 @@ from all_states import Numbers, Space, explore_all
 
 from groupcheck.model.engine import ScopeError, Spec
 from groupcheck.model.protocol.classic.client import Client
-from groupcheck.model.protocol.classic.cooperative import CooperativeScope, cooperative
+from groupcheck.model.protocol.classic.features.cooperative import CooperativeScope, cooperative
+from groupcheck.model.protocol.classic.features.failover_phases import failover_phases
 from groupcheck.model.protocol.classic.group import Core, Seat, Seats, Walk
-from groupcheck.model.protocol.classic.moving import moving
 from groupcheck.model.protocol.classic.progress.feature import progress
 from groupcheck.model.protocol.classic.progress.generations import (
     Collect,
@@ -30,8 +30,8 @@ from groupcheck.model.protocol.classic.progress.processes import processes_told_
 from groupcheck.model.protocol.classic.progress.timers import timers_split
 from groupcheck.model.protocol.classic.rules import spec
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.transform import composed
 from groupcheck.model.variants import load
 from groupcheck.model.variants.cooperative_static import Scope as ScopeOfBoth
 
@@ -50,7 +50,9 @@ def _spec(scope: Scope) -> Spec:
     """Of the variant whose scope it is."""
     if isinstance(scope, ScopeOfBoth):
         return load("cooperative_static").spec(scope)
-    features = [cooperative, moving] if isinstance(scope, CooperativeScope) else [moving]
+    features = (
+        [cooperative, failover_phases] if isinstance(scope, CooperativeScope) else [failover_phases]
+    )
     return composed(spec(scope), features)
 
 

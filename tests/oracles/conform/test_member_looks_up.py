@@ -1,4 +1,4 @@
-"""FindCoordinator (`classic.looking_up`) on Kafka's Java client: when it looks for its coordinator,
+"""FindCoordinator (`classic.find_coordinator`) on Kafka's Java client: when it looks for its coordinator,
 what it sends until it knows it, and that the model's member does the same.
 """
 

@@ -11,7 +11,7 @@ from groupcheck.model.protocol.classic.progress.fairness import FAIR
 from groupcheck.model.protocol.classic.progress.generations import relative_generations
 from groupcheck.model.protocol.classic.progress.processes import processes_told_apart
 from groupcheck.model.protocol.classic.progress.timers import timers_split
-from groupcheck.model.protocol.feature import composed
+from groupcheck.model.protocol.transform import composed
 
 
 def progress(spec: Spec) -> Spec:

@@ -11,7 +11,7 @@ connection and seats mention them. A cooperative leader compares the claims of d
 and asks which is later. There another walk collects the numbers below the base of all processes
 first; the latest becomes -2.
 
-A former coordinator that does not know yet that it no longer is one (see `moving`) remembers a
+A former coordinator that does not know yet that it no longer is one (see `failover_phases`) remembers a
 generation and claims, which processes mention, too. Its generation is the first number below the
 base of every process, so that all of them write it alike.
 
@@ -35,9 +35,9 @@ from groupcheck.model.protocol.classic.group import REST, Core, Errand, Record, 
 from groupcheck.model.protocol.classic.rounds import answer_joins
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.walks import end_walk
-from groupcheck.model.protocol.feature import extended, inserted, own, rebuilt, rewritten
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup, Request, Store
+from groupcheck.model.protocol.transform import extended, inserted, own, rebuilt, rewritten
 
 BASE = 1  # what the base is written as, once a generation has begun
 FIRST_PAST = NO_GENERATION - 1  # how the first number below the base is written; the next are less

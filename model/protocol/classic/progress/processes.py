@@ -27,12 +27,12 @@ from groupcheck.model.protocol.classic.client import (
     send_commit,
     send_sync,
 )
-from groupcheck.model.protocol.classic.commit_styles import commit_throws, leave
+from groupcheck.model.protocol.classic.features.commit_styles import commit_throws, leave
 from groupcheck.model.protocol.classic.offsets import fetch_offset, process_record
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.feature import outcomes_changed, rebuilt, rewritten
 from groupcheck.model.protocol.link import Link, send
+from groupcheck.model.protocol.transform import outcomes_changed, rebuilt, rewritten
 
 DOWN = -10  # `Client.failed` of a process that is not running
 HUNG = -11  # `Client.failed` of a process whose application does not poll any more

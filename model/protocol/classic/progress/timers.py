@@ -44,8 +44,8 @@ from groupcheck.model.protocol.classic.rounds import complete, prepare
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.walks import end_walk
 from groupcheck.model.protocol.faults import REMEMBERED, Budget
-from groupcheck.model.protocol.feature import inserted, own, rebuilt, rewritten
 from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.transform import inserted, own, rebuilt, rewritten
 
 FREE = Budget(any=1)  # what a timer that is due spends counts nowhere
 
