@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from groupcheck.model.engine import goal, step_invariant
 from groupcheck.model.protocol.classic import assignment, coordinator, failover
 from groupcheck.model.protocol.classic.client import Client, Member
-from groupcheck.model.protocol.classic.features import failover_phases, zombie_coordinator
+from groupcheck.model.protocol.classic.features import failover_phases
 from groupcheck.model.protocol.classic.features.failover_phases import Way
+from groupcheck.model.protocol.classic.features.zombie_coordinator import FORMER
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
@@ -91,7 +92,7 @@ def unload_sends_away(before: Any, after: Any) -> bool:
 
 @step_invariant(
     "link",
-    rules=(zombie_coordinator.FORMER + coordinator.offset_commit.name,),
+    rules=(FORMER + coordinator.offset_commit.name,),
     source="protocol: X4; redpanda e693bead59; CoordinatorRuntime, PartitionWriter",
 )
 def former_writes_nothing(before: Any, after: Any, label: str) -> bool:

@@ -1,4 +1,4 @@
-"""Features: what a group can do beyond its family's base, as transformations of a spec.
+"""Transformations of a spec: what a feature, a mutation or a variation of the tests makes of it.
 
 A feature takes a spec and gives one with other rules and slots, so features compose: a variant is
 a family's spec with some features applied, and never a copy. Mutations (known bugs) and the tests'
@@ -20,7 +20,7 @@ from groupcheck.model.engine import Spec, SpecError
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.slot import Slot
 
-Feature = Callable[[Spec], Spec]
+Transformation = Callable[[Spec], Spec]
 Outcomes = Iterable[Any]
 Widened = Callable[[dict[str, Any], str, dict[str, Any], Any], Any]
 Values = Mapping[str, Any]
@@ -28,7 +28,7 @@ Changed = Values | tuple[str, Values] | None
 Change = Callable[[dict[str, Any], str, dict[str, Any]], Changed]
 
 
-def composed(spec: Spec, features: Iterable[Feature]) -> Spec:
+def composed(spec: Spec, features: Iterable[Transformation]) -> Spec:
     """The spec with features applied, one after the other."""
     return reduce(lambda so_far, feature: feature(so_far), features, spec)
 

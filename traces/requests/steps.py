@@ -40,8 +40,9 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.model.protocol.transform import rebuilt
-from groupcheck.model.variants.static_membership import VARIANT
+from groupcheck.model.variants import load
 
+STATIC_MEMBERSHIP = load("static_membership")
 UNKNOWN_ID = 90
 """The number of a member id that a static member does not have; the model gives no such number."""
 HERE = 500
@@ -329,11 +330,13 @@ class Coordinator:
                 self.size,
                 partitions=1,
                 generations=1000,
-                faults=dict.fromkeys(VARIANT.coordinator_faults, 50),
+                faults=dict.fromkeys(STATIC_MEMBERSHIP.coordinator_faults, 50),
                 two_step=two_step,
                 max_size=1 if full else None,
             )
-            found = self._drivers[two_step, full] = Driven(_mixed(scope), VARIANT.coordinator)
+            found = self._drivers[two_step, full] = Driven(
+                _mixed(scope), STATIC_MEMBERSHIP.coordinator
+            )
         return found
 
 
@@ -341,7 +344,7 @@ def _mixed(scope: StaticScope) -> Spec:
     """The group in which some members are static: each index says whether its member is. (Whether a
     round in which nobody has joined goes on waiting depends on that, see `_postponed`.)
     """
-    spec = rebuilt(VARIANT.spec(scope), [timers.rebalance_timeout])
+    spec = rebuilt(STATIC_MEMBERSHIP.spec(scope), [timers.rebalance_timeout])
     slots = {**spec.slots, "seats": evolve(spec.slots["seats"], initial=Seats())}
     return evolve(spec, slots=slots, scope=scope)
 

@@ -39,7 +39,7 @@ ASSIGNORS = {
 AUTO, SYNC, ASYNC = COMMIT_STYLES = ("auto", "sync", "async")
 
 
-@frozen
+@frozen(slots=False)
 class Scope:
     """What bounds a run. `groupcheck list scope` tells what each field means."""
 
@@ -221,7 +221,7 @@ class Scope:
     @property
     def user_data(self) -> bool:
         """Do subscriptions repeat the generation of the member's last assignment (see
-        `cooperative.user_data_bound`)?
+        `features.cooperative.CooperativeScope`)?
         """
         return False
 

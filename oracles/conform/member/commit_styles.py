@@ -2,7 +2,7 @@
 commitAsync with two commits in flight, commits in poll, and close, from every memory of the member
 in which nothing is in flight.
 
-The group's rules (`groupcheck.model.protocol.classic.features.commit_styles`) say what the member does, in
+The group's rules (`model.protocol.classic.features.commit_styles`) say what the member does, in
 rows of their own: a member that is taken out of its group may poll at any time, so the other rows
 of `conform --side member` know no style. What a poll does that joins is what those rows say: it
 commits before JoinGroup at most, whether the interval is over or not.

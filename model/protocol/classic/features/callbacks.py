@@ -38,6 +38,7 @@ from groupcheck.model.engine import Spec, but, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults
+from groupcheck.model.protocol.classic.base import PHASES_SCOPE
 from groupcheck.model.protocol.classic.client import (
     NOTHING,
     Client,
@@ -52,10 +53,11 @@ from groupcheck.model.protocol.classic.client import (
     reset,
     wants_to_join,
 )
-from groupcheck.model.protocol.classic.features.cooperative import CooperativeScope
+from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.telling import DOES, NOTES, Words
+from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.codes import NONE, UNKNOWN_MEMBER_ID
+from groupcheck.model.protocol.family import CALLBACKS
 from groupcheck.model.protocol.link import Link, send, send_into_the_void
 from groupcheck.model.protocol.transform import (
     extended,
@@ -76,20 +78,14 @@ UNREACHED: Mapping[str, str] = dict.fromkeys(
 )
 
 
-@frozen
+@frozen(slots=False)
 class CallbacksScope(Scope):
-    """The scope of an eager group whose callbacks take time."""
+    """The scope of a group whose callbacks take time."""
 
     LACKS: ClassVar[Mapping[str, str]] = LACKS
     callbacks: ClassVar[bool] = True
-
-
-@frozen
-class CooperativeCallbacksScope(CooperativeScope):
-    """The scope of a cooperative group whose callbacks take time."""
-
-    LACKS: ClassVar[Mapping[str, str]] = LACKS
-    callbacks: ClassVar[bool] = True
+    # Of `features.cooperative`, if it is there.
+    NO_USER_DATA: ClassVar[str] = "nobody has looked at callbacks with them"
 
 
 def callbacks(spec: Spec) -> Spec:
@@ -216,11 +212,35 @@ def _committed(before: Values, label: str, after: Values, scope: Scope) -> Value
 
 WORDS = Words(
     does={
-        **DOES,
         "call_back": "calls onPartitionsRevoked before it joins again",
         "callback_runs:committed": "commits in onPartitionsRevoked",
         "callback_runs:returned": "returns from onPartitionsRevoked and gives up what it revokes",
         "callback_runs:threw": "throws in onPartitionsRevoked and gives up what it revokes",
     },
-    notes={**NOTES, "call_back": "event", "callback_runs": "event"},
+    notes={"call_back": "event", "callback_runs": "event"},
+)
+
+FEATURE = Feature(
+    name="callbacks",
+    title="rebalance callbacks that take time and commit",
+    doc=(
+        "onPartitionsRevoked takes time: the application commits in it, it throws, or it outlasts a"
+        " timeout. A cooperative member revokes once SyncGroup is answered, so a commit there is"
+        " one of the new generation (ConsumerRebalanceListener)."
+    ),
+    change=callbacks,
+    after=("static", "mixed", "cooperative", "upgrade", "triggers", "offsets"),
+    scope_type=CallbacksScope,
+    families=(CALLBACKS,),
+    words=WORDS,
+    no_progress="a callback may last for ever, and no promise says when it ends",
+    shows=(
+        {"members": 1, "generations": 1, "records": 2, "faults": {"delay_request": 1}},
+        {"members": 2, "generations": 2, "faults": {"rebalance_timeout": 1}},
+        {"members": 2, "generations": 1, "autocommit": False},
+        PHASES_SCOPE,
+    ),
+    unreached=UNREACHED,
+    conformed=(),
+    member_generations=1,
 )

@@ -15,9 +15,9 @@ base moves the coordinator in one step (`failover`). It is on where the scope sa
     the former one learns       `former_learns` ends a zombie: what waits there ends with 16.
 
 Every connection leads to one broker. One that leads to the former coordinator is `Link.stale`
-(`zombie_coordinator` says what is answered there), until the member is answered 16 or loses it. So a member can
-be pinned to a zombie, which answers its heartbeats, while its session times out at the new
-coordinator.
+(`zombie_coordinator` says what is answered there), until the member is answered 16 or loses it. So
+a member can be pinned to a zombie, which answers its heartbeats, while its session times out at the
+new coordinator.
 
 What is in flight to the log at the moment of the move survives or not, as the base has it: that was
 decided when it was written.

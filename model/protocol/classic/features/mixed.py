@@ -23,39 +23,40 @@ from attrs import frozen
 
 from groupcheck.model.engine import ScopeError, Spec
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.protocol import faults
 from groupcheck.model.protocol.bounds import between, bound
 from groupcheck.model.protocol.classic import client_faults, timers
 from groupcheck.model.protocol.classic.assignment import answer_syncs
-from groupcheck.model.protocol.classic.features.static import (
-    STATIC_SPENT_BY,
-    StaticScope,
-    remove_instance,
-)
-from groupcheck.model.protocol.classic.features.static import WORDS as STATIC_WORDS
+from groupcheck.model.protocol.classic.base import ROWS_IN_PHASES
+from groupcheck.model.protocol.classic.feature import Feature
+from groupcheck.model.protocol.classic.features import static as of_static
+from groupcheck.model.protocol.classic.features.static import StaticScope, remove_instance
 from groupcheck.model.protocol.classic.group import Core, Seats
 from groupcheck.model.protocol.classic.rounds import dismiss, dismiss_absent
-from groupcheck.model.protocol.faults import SPENT_BY, Budget
+from groupcheck.model.protocol.classic.telling import Words
+from groupcheck.model.protocol.family import MIXED
+from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.transform import inserted, own, rebuilt, rewritten
 
-MIXED_SPENT_BY = {
-    **STATIC_SPENT_BY,
-    **{fault: (*STATIC_SPENT_BY[fault], *SPENT_BY[fault]) for fault in ("close", "poll_timeout")},
+SPENT_BY = {
+    **{
+        fault: (*of_static.SPENT_BY[fault], *faults.SPENT_BY[fault])
+        for fault in ("close", "poll_timeout")
+    },
     "rebalance_timeout": ("rebalance_timeout:missing", "rebalance_timeout:postponed"),
 }
-WORDS = attrs.evolve(
-    STATIC_WORDS,
+WORDS = Words(
     does={
-        **STATIC_WORDS.does,
         "rebalance_timeout:postponed": (
             "stops waiting for dynamic members, because nobody has joined; the round goes on for"
             " static ones, or ends with nobody"
         ),
     },
-    hears={**STATIC_WORDS.hears, dismiss_absent.name: ""},
+    hears={dismiss_absent.name: ""},
 )
 
 
-@frozen
+@frozen(slots=False)
 class MixedScope(StaticScope):
     """The scope of a group of static and dynamic members."""
 
@@ -122,3 +123,58 @@ def dismissing(usual: Rule) -> Rule:
 
 OF_PROCESSES = (client_faults.close, client_faults.poll_timeout, client_faults.delay_request)
 TIMER = timers.rebalance_timeout
+
+FEATURE = Feature(
+    name="mixed",
+    title="static and dynamic members",
+    doc=(
+        "Some processes have a group.instance.id and the others have none: static members are kept"
+        " and fenced, dynamic ones are removed, leave and ask for an id first (KIP-345, KIP-394)."
+    ),
+    change=mixed,
+    over=("static",),
+    scope_type=MixedScope,
+    families=(MIXED,),
+    words=WORDS,
+    coordinator=(dismiss_absent,),
+    spent_by=SPENT_BY,
+    no_progress="no promise about progress was written for it",
+    shows=(
+        {"members": 1, "generations": 2, "any_faults": 2},
+        {"members": 2, "generations": 2, "any_faults": 1},
+        {"members": 2, "generations": 1, "faults": {"poll_timeout": 1, "lose_request": 1}},
+    ),
+    unreached={
+        "leave_group:fenced": (
+            "A static member sends no LeaveGroup, and a dynamic one is not fenced."
+        ),
+    },
+    executed=(
+        {"members": 1, "generations": 1, "faults": {"append_failure": 1}},
+        {"members": 1, "generations": 1, "settings": {"static_members": "0"}},
+        {
+            "members": 2,
+            "generations": 1,
+            "faults": {"append_failure": 1},
+            "settings": {"max_size": "1"},
+        },
+    ),
+    conformed=(of_static.ASKED, ROWS_IN_PHASES),
+    # What a static member lacks, a dynamic one has.
+    bookkeeping=dict.fromkeys(
+        (
+            "join_group:id_required",
+            "leave_group:pending",
+            "rebalance_timeout:nobody",
+            "session_timeout:pending",
+        ),
+        "",
+    ),
+    member_apart={"leave_answer": ""},
+    member_generations=1,
+    # A static member, and a dynamic one.
+    member_scopes=(
+        {"members": 1, "partitions": 2, "static_members": 1},
+        {"members": 1, "partitions": 2, "static_members": 0},
+    ),
+)

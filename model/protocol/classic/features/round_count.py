@@ -27,9 +27,12 @@ from groupcheck.model.engine import Spec, but, single
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.bounds import bound
 from groupcheck.model.protocol.classic import client_faults, coordinator, timers, walks
+from groupcheck.model.protocol.classic.base import PHASES_SCOPE
 from groupcheck.model.protocol.classic.failover import fail_over
+from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features.cooperative import ASSIGNORS, CooperativeScope
 from groupcheck.model.protocol.classic.rounds import Complete
+from groupcheck.model.protocol.family import ROUNDS
 from groupcheck.model.protocol.transform import Widened, extended, rebuilt
 
 MOST = 2  # rounds beyond the one that a change makes; more are not told apart
@@ -39,11 +42,12 @@ LACKS: Mapping[str, str] = {
 }
 
 
-@frozen
+@frozen(slots=False)
 class RoundsScope(CooperativeScope):
     """The scope of a cooperative group whose rounds are counted."""
 
     NO_STYLES: ClassVar[str] = "its members process nothing"
+    NO_USER_DATA: ClassVar[str] = "a round that only they start would be counted"
 
     LACKS: ClassVar[Mapping[str, str]] = LACKS
     ASSIGNORS: ClassVar[Mapping[str, str]] = {"sticky": ASSIGNORS["sticky"]}
@@ -106,3 +110,43 @@ EXCEPTIONS: Mapping[str, tuple[str, ...] | None] = {
     timers.append_failed.name: None,
     fail_over.name: None,
 }
+# What only a request leads to that is held up.
+OF_LATE_REQUESTS = (
+    "both_claim",
+    "delay_request",
+    "late_join_overlap",
+    "late_request",
+    "request_timeout",
+    "store_offset:backwards",
+    "superseded",
+)
+
+FEATURE = Feature(
+    name="round_count",
+    title="rounds counted",
+    doc=(
+        "A ghost counts the rounds since the last change, with the CooperativeStickyAssignor: one"
+        " more than the change needs at most (KIP-429)."
+    ),
+    change=round_count,
+    over=("cooperative",),
+    scope_type=RoundsScope,
+    families=(ROUNDS,),
+    no_progress="it counts rounds, which have no bound then",
+    shows=(
+        {"members": 2, "generations": 1},
+        {"members": 1, "generations": 1, "any_faults": 1},
+        {"members": 2, "generations": 2, "faults": {"rebalance_timeout": 1}},
+        {"members": 2, "generations": 3, "records": 0},
+        {"members": 2, "generations": 2, "faults": {"late_commit": 1}},
+        {"members": 2, "generations": 2, "faults": {"lose_request": 1}},
+        PHASES_SCOPE,
+    ),
+    unreached=dict.fromkeys(OF_LATE_REQUESTS, LACKS["delay_request"]),
+    real="",
+    unreal="it is `cooperative` with a ghost; compare that",
+    executed=(),
+    conformed=(),
+    member_generations=1,
+    member_apart={"delay_request": LACKS["delay_request"]},
+)

@@ -16,16 +16,19 @@ Kafka: ClassicGroup (replaceStaticMember, validateMember), which knows instances
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 import attrs
 
 from groupcheck.model.engine import ScopeError, Spec, but, urgent
 from groupcheck.model.protocol.classic import coordinator
-from groupcheck.model.protocol.classic.features.static import WORDS as STATIC_WORDS
+from groupcheck.model.protocol.classic.base import PHASES_SCOPE, ROWS_IN_PHASES
+from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.group import Record, Seats
+from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID
+from groupcheck.model.protocol.family import TWINS as TWINS_FAMILY
 from groupcheck.model.protocol.link import Link, deliver, orphan
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup, Store, SyncGroup
 from groupcheck.model.protocol.transform import inserted
@@ -138,10 +141,60 @@ def _flipped(id: int) -> int:
 
 
 TWIN_RULES = (meet_twin, return_to_twin, tell_twin, look_away)
-WORDS = attrs.evolve(
-    STATIC_WORDS,
-    hears={
-        **STATIC_WORDS.hears,
-        **{name: "" for r in TWIN_RULES for name in r.names},
-    },
+IN_STYLE: Mapping[str, Any] = {"members": 2, "generations": 1, "records": 2, "any_faults": 1}
+# These rows say all that twins make different; the other outcomes are those of static members.
+ASKED: Mapping[str, Any] = {"members": 2, "generations": 1, "faults": {"append_failure": 1}}
+
+FEATURE = Feature(
+    name="twins",
+    title="two processes with one instance id",
+    doc=(
+        "The first two processes have the same group.instance.id by mistake: each takes the place"
+        " of the other one, which is fenced (KIP-345)."
+    ),
+    change=twins,
+    over=("static",),
+    refuses={"mixed": "twins are two static members, and a group of both kinds may have one"},
+    families=(TWINS_FAMILY,),
+    words=Words(hears={name: "" for r in TWIN_RULES for name in r.names}),
+    coordinator=TWIN_RULES,
+    no_progress="no promise about progress was written for it",
+    shows=(
+        {"members": 2, "generations": 1},
+        {"members": 2, "generations": 1, "faults": {"sync_timeout": 1}},
+        {
+            "members": 3,
+            "generations": 2,
+            "max_size": 1,
+            "faults": {"rebalance_timeout": 1, "close": 1},
+        },
+        {"members": 2, "generations": 1, "atomic_complete": False},
+        {"members": 2, "generations": 1, "faults": {"append_failure": 1}},
+        {"members": 2, "generations": 2, "faults": {"append_failure": 1, "rebalance_timeout": 1}},
+        {"members": 2, "generations": 2, "max_size": 1, "any_faults": 1},
+        {"members": 3, "generations": 1},
+        {"members": 3, "generations": 1, "faults": {"late_commit": 1}},
+        {"members": 3, "generations": 2, "max_size": 1, "records": 0, "any_faults": 1},
+        {"members": 3, "generations": 1, "faults": {"append_failure": 1}},
+        {"members": 3, "generations": 1, "faults": {"lose_request": 1}},
+        {"members": 3, "generations": 1, "faults": {"sync_timeout": 1}},
+        {"members": 2, "generations": 1, "records": 2, "faults": {"delay_request": 1}},
+        PHASES_SCOPE,
+        {"members": 3, "generations": 2, "faults": {"rebalance_timeout": 1}},
+        {**IN_STYLE, "commit_style": "auto"},
+        {**IN_STYLE, "commit_style": "sync"},
+        {**IN_STYLE, "commit_style": "async"},
+    ),
+    asked=ASKED,
+    executed=(ASKED,),
+    conformed=(
+        {**ASKED, "faults": {"append_failure": 1, "fail_over": 1}},
+        {**ROWS_IN_PHASES, "members": 2},
+    ),
+    bookkeeping=dict.fromkeys(
+        (name for r in TWIN_RULES for name in r.names),
+        "The coordinator knows instance ids, and not which process has sent a request.",
+    ),
+    member_generations=1,
+    member_scopes=({"members": 2, "partitions": 2},),
 )

@@ -33,10 +33,14 @@ from groupcheck.model.engine import ScopeError, Spec, array, but, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.bounds import bound, is_a
 from groupcheck.model.protocol.classic import client, client_faults, offsets
+from groupcheck.model.protocol.classic.base import ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features.cooperative import CooperativeScope
 from groupcheck.model.protocol.classic.group import Seats
-from groupcheck.model.protocol.classic.telling import NOTES, Words
+from groupcheck.model.protocol.classic.telling import Words
+from groupcheck.model.protocol.family import COOPERATIVE as COOPERATIVE_GROUP
+from groupcheck.model.protocol.family import UPGRADE
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 
@@ -48,15 +52,14 @@ MORE: Mapping[str, str] = {
         " of assignors in `bounces`."
     ),
 }
-WORDS = Words(notes={**NOTES, "bounce": "event"})
-WORDS = attrs.evolve(WORDS, does={**WORDS.does, "bounce": "is configured with the next list"})
 
 
-@frozen
+@frozen(slots=False)
 class UpgradeScope(CooperativeScope):
     """The scope of a group with members of both protocols."""
 
     MORE: ClassVar[Mapping[str, str]] = MORE
+    NO_USER_DATA: ClassVar[str] = "members of both protocols are followed without them"
 
     bounces: str = bound(
         f"range>{COOPERATIVE},range>{COOPERATIVE}",
@@ -100,18 +103,21 @@ class UpgradeScope(CooperativeScope):
         return sticky and super().looks_at_claims(assignor)
 
 
-@frozen
-class _EagerScope(UpgradeScope):
-    """The same for an eager member."""
-
-    cooperative: ClassVar[bool] = False
+@cache
+def _eager(of: Any) -> Any:
+    """The same type of scope for an eager member."""
+    return frozen(slots=False)(type(f"Eager{of.__name__}", (of,), {"cooperative": False}))
 
 
 @cache
 def _as_seen(scope: UpgradeScope, keeps: bool) -> UpgradeScope:
     """The scope for a member of this protocol."""
-    fields = {a.name: getattr(scope, a.name) for a in attrs.fields(UpgradeScope)}
-    return scope if keeps else _EagerScope(**fields)
+    if keeps:
+        return scope
+    fields = {a.name: getattr(scope, a.name) for a in attrs.fields(type(scope))}
+    of: Any = type(scope)  # to mypy, types have no hash
+    seen: UpgradeScope = _eager(of)(**fields)
+    return seen
 
 
 def is_cooperative(listed: tuple[str, ...]) -> bool:
@@ -169,4 +175,69 @@ OF_A_PROTOCOL = (
     client_faults.late_commit,
     offsets.fetch_offset,
     offsets.process_record,
+)
+
+EVERY_FAULT = {
+    "append_failure": 1,
+    "fail_over": 1,
+    "new_member_timeout": 1,
+    "rebalance_timeout": 1,
+    "session_timeout": 1,
+    "sync_timeout": 1,
+}
+ASKED: Mapping[str, Any] = {
+    "members": 2,
+    "generations": 2,
+    "faults": {},
+    "settings": {"protocols": f"{COOPERATIVE},range|{COOPERATIVE}"},
+}
+
+FEATURE = Feature(
+    name="upgrade",
+    title="from eager to cooperative rebalancing",
+    doc=(
+        "Processes are restarted one after the other with other lists of assignors. Members of both"
+        " rebalance protocols meet in one group, and the vote decides which assignor they use"
+        " (KIP-429)."
+    ),
+    change=upgrade,
+    over=("cooperative",),
+    refuses={"static": "static members that list different assignors are left out"},
+    scope_type=UpgradeScope,
+    families=(UPGRADE,),
+    # An eager member beside them keeps none of these promises.
+    not_owed=(COOPERATIVE_GROUP,),
+    words=Words(does={"bounce": "is configured with the next list"}, notes={"bounce": "event"}),
+    no_progress="no promise about progress was written for it",
+    shows=(
+        {"members": 1, "generations": 1, "any_faults": 2},
+        {"members": 2, "generations": 1, "protocols": f"range|{COOPERATIVE}"},
+        {
+            "members": 2,
+            "generations": 2,
+            "protocols": f"{COOPERATIVE},range|{COOPERATIVE}",
+        },
+    ),
+    asked=ASKED,
+    executed=(
+        {"members": 1, "generations": 1, "faults": EVERY_FAULT},
+        {
+            "members": 2,
+            "generations": 1,
+            "faults": {},
+            "settings": {"protocols": f"range|{COOPERATIVE}", "max_size": "1"},
+        },
+    ),
+    conformed=(ASKED, ROWS_IN_PHASES),
+    member_generations=1,
+    member_apart={
+        "bounce": (
+            "It happens to a process that is down; each kind of member begins with a fresh process."
+        )
+    },
+    # The members of a group that is upgraded: before the first bounce, after it, after the second.
+    member_scopes=tuple(
+        {"members": 1, "partitions": 2, "protocols": listed}
+        for listed in ("range", f"{COOPERATIVE},range", COOPERATIVE)
+    ),
 )

@@ -28,7 +28,7 @@ RESETS = ("earliest", "latest", "none")
 COMMITS = ("consumer", "transactions", "anonymous")
 
 
-@frozen
+@frozen(slots=False)
 class KeepingScope(Scope):
     """What bounds a run, with what clients do about offsets."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupcheck.model.protocol.classic.features.full_offsets.admin import ADMIN_RULES
-from groupcheck.model.protocol.classic.telling import CODES, DOES, HEARS, NOTES, TO_MEMBER, Words
+from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     GROUP_ID_NOT_FOUND,
@@ -16,7 +16,6 @@ ADMIN = "an administrator"
 REQUESTS = [r for r in ADMIN_RULES if r.name != "expire_offsets"]
 WORDS = Words(
     does={
-        **DOES,
         "fetch_offset": "asks for the committed offset",
         "send_txn_commit": "commits in its transaction what it has processed",
         "end_transaction:commit": "commits its transaction, and the marker is on its way",
@@ -53,7 +52,6 @@ WORDS = Words(
         "expire_offsets:spared": "looks for offsets that have expired, and spares the group",
     },
     to_member={
-        **TO_MEMBER,
         "write_marker:committed": (
             "learns that the transaction of {who} is committed, and its offset counts"
         ),
@@ -66,7 +64,6 @@ WORDS = Words(
         ),
     },
     codes={
-        **CODES,
         "offset_commit:no_group": GROUP_ID_NOT_FOUND,
         "txn_offset_commit:no_group": ILLEGAL_GENERATION,
         "txn_offset_commit:unknown": UNKNOWN_MEMBER_ID,
@@ -80,7 +77,6 @@ WORDS = Words(
         "offset_fetch:loading": COORDINATOR_LOAD_IN_PROGRESS,
     },
     hears={
-        **HEARS,
         "txn_answer:added": "",
         "txn_answer:retry": "",
         "txn_answer:refused": "aborts its transaction and reads on from the committed offset",
@@ -92,7 +88,6 @@ WORDS = Words(
         "erase": "",
     },
     notes={
-        **NOTES,
         "send_txn_commit": "event",
         "end_transaction": "event",
         "write_marker": "event",

@@ -74,7 +74,7 @@ def _laid_out(topics: str) -> tuple[Topic, ...]:
     return tuple(found)
 
 
-@frozen
+@frozen(slots=False)
 class TriggersScope(Scope):
     """What bounds a run, with topics and subscriptions."""
 
@@ -119,7 +119,7 @@ class TriggersScope(Scope):
                 where="scope",
                 do="write the smaller number first",
             )
-        Scope.__attrs_post_init__(self)
+        super().__attrs_post_init__()
         self._subscriptions_fit(names)
         self._lists_fit()
 

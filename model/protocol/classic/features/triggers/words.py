@@ -4,13 +4,12 @@ again.
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.classic.telling import CODES, DOES, HEARS, NOTES, PARKS, Words
+from groupcheck.model.protocol.classic.telling import Words
 
 ADMIN = "an administrator"
 CLUSTER = ("add_partitions", "create_topic", "delete_topic")
 WORDS = Words(
     does={
-        **DOES,
         "change_subscription": "subscribes to other topics, and must join again",
         "refresh_metadata:seen": "learns how the topics are now",
         "refresh_metadata:outdated": (
@@ -29,10 +28,7 @@ WORDS = Words(
         ),
         "change_assignors": "is configured with another list of assignors before it starts",
     },
-    codes=CODES,
-    parks=PARKS,
     hears={
-        **HEARS,
         "sync_answer:mismatched": (
             "does not take its share, because it no longer subscribes to a topic in it, and must"
             " join again"
@@ -40,7 +36,6 @@ WORDS = Words(
         "survey": "",
     },
     notes={
-        **NOTES,
         "change_subscription": "event",
         "refresh_metadata": "event",
         **dict.fromkeys(CLUSTER, "fault"),

@@ -28,6 +28,7 @@ from groupcheck.model.engine import Spec, but, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.classic.client import Client, Member, reset
+from groupcheck.model.protocol.classic.features.progress.processes import HUNG
 from groupcheck.model.protocol.classic.forgetting import close_books, keeping, kept_for
 from groupcheck.model.protocol.classic.group import (
     ENDED,
@@ -39,7 +40,6 @@ from groupcheck.model.protocol.classic.group import (
     Seats,
     Walk,
 )
-from groupcheck.model.protocol.classic.progress.processes import HUNG
 from groupcheck.model.protocol.classic.rounds import complete, prepare
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.walks import end_walk

@@ -11,8 +11,8 @@ connection and seats mention them. A cooperative leader compares the claims of d
 and asks which is later. There another walk collects the numbers below the base of all processes
 first; the latest becomes -2.
 
-A former coordinator that does not know yet that it no longer is one (see `failover_phases`) remembers a
-generation and claims, which processes mention, too. Its generation is the first number below the
+A former coordinator that does not know yet that it is none (see `failover_phases`) remembers
+a generation and claims, which processes mention, too. Its generation is the first number below the
 base of every process, so that all of them write it alike.
 
 Without this the same group with other numbers is another state for ever.

@@ -7,10 +7,10 @@ from __future__ import annotations
 import attrs
 
 from groupcheck.model.engine import Spec
-from groupcheck.model.protocol.classic.progress.fairness import FAIR
-from groupcheck.model.protocol.classic.progress.generations import relative_generations
-from groupcheck.model.protocol.classic.progress.processes import processes_told_apart
-from groupcheck.model.protocol.classic.progress.timers import timers_split
+from groupcheck.model.protocol.classic.features.progress.fairness import FAIR
+from groupcheck.model.protocol.classic.features.progress.generations import relative_generations
+from groupcheck.model.protocol.classic.features.progress.processes import processes_told_apart
+from groupcheck.model.protocol.classic.features.progress.timers import timers_split
 from groupcheck.model.protocol.transform import composed
 
 
