@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from groupcheck.oracles.cli_scope import with_option
 from groupcheck.oracles.help_page import Command, examples, names_in, names_of
 from groupcheck.oracles.quantities import BUDGET, COUNT, INPUT, OUTPUT, PATH, POSITIVE, SETTING
 
@@ -48,6 +49,7 @@ CONFORM_MODES = {
     ),
 )
 @click.argument("variant", default="classic", shell_complete=names_of("variants"))
+@with_option
 @click.option(
     "--side",
     type=click.Choice(["coordinator", "member", "leader"]),

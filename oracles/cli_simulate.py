@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from groupcheck.oracles.cli_scope import with_option
 from groupcheck.oracles.help_page import Command, examples, names_of
 from groupcheck.oracles.quantities import COUNT, OUTPUT, POSITIVE, REPLICATIONS, SECONDS, SETTING
 
@@ -36,6 +37,7 @@ SCENARIOS = (
     ),
 )
 @click.argument("variant", required=False, shell_complete=names_of("variants"))
+@with_option
 @click.option(
     "--compare",
     "compared",
