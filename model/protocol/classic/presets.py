@@ -8,8 +8,8 @@ from functools import cache
 
 from attrs import frozen
 
-from groupcheck.model.protocol.classic.base import BASE
 from groupcheck.model.protocol.classic.composition import selected, variant
+from groupcheck.model.protocol.classic.plain_group import BASE
 from groupcheck.model.protocol.variant import Variant
 
 PLUS = "+"  # between the features in the name of a combination

@@ -31,8 +31,8 @@ from groupcheck.model.engine import ScopeError, Spec
 from groupcheck.model.engine.step import MOST_OUTCOMES
 from groupcheck.model.protocol.bounds import TRUTH, bound
 from groupcheck.model.protocol.classic.assignment import answer_syncs, look_at_claims
-from groupcheck.model.protocol.classic.base import PHASES_SCOPE, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.feature import Feature
+from groupcheck.model.protocol.classic.plain_group import PHASES_SCOPE, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.transform import inserted
