@@ -118,7 +118,7 @@ def runs_all_of_its_share(client: Client, worker: Worker) -> bool:
     "worker",
     rules=SENDING,
     source="KIP-415; WorkerCoordinator.onJoinPrepare",
-    broken=("{name} stops work to join again, although nobody has revoked it"),
+    broken="{name} stops work to join again, although nobody has revoked it",
 )
 def work_goes_on(before: Any, after: Any) -> bool:
     """A worker that joins goes on with all of its work, even if it has lost its generation or its
@@ -139,7 +139,7 @@ def work_goes_on(before: Any, after: Any) -> bool:
     "worker",
     rules=(worker.lose_coordinator.name,),
     source="WorkerCoordinator.poll; KAFKA-9184",
-    broken=("{name} does not find the coordinator, and goes on with its work"),
+    broken="{name} does not find the coordinator, and goes on with its work",
 )
 def stops_when_cut_off(before: Any, after: Any) -> bool:
     """A worker that does not find the coordinator stops the work of its share.
@@ -159,7 +159,7 @@ def stops_when_cut_off(before: Any, after: Any) -> bool:
     "worker",
     rules=(members.sync_answer.name,),
     source="DistributedHerder.handleRebalanceCompleted",
-    broken=("{name} does not join again, although its answer makes that necessary"),
+    broken="{name} does not join again, although its answer makes that necessary",
 )
 def joins_again(before: Any, after: Any) -> bool:
     """A worker joins again if its answer revokes something, or says that the leader was behind, or
@@ -228,7 +228,7 @@ PLAN = leader.make_plan.name
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor; KIP-415",
-    broken=("the leader gives away work that another worker still runs"),
+    broken="the leader gives away work that another worker still runs",
 )
 def plan_moves_in_two_steps(before: Any, after: Any) -> bool:
     """A plan gives no work to a worker while another one reports it. (An eager one does.)
@@ -252,7 +252,7 @@ def plan_moves_in_two_steps(before: Any, after: Any) -> bool:
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.handleLostAssignments; KAFKA-15693",
-    broken=("the leader's plan leaves work to nobody, and nobody will join again because of that"),
+    broken="the leader's plan leaves work to nobody, and nobody will join again because of that",
 )
 def idle_work_is_scheduled(before: Any, after: Any, scope: ConnectScope) -> bool:
     """If a plan leaves work to nobody, a delay begins or runs, or a worker joins again at once,
@@ -276,7 +276,7 @@ def idle_work_is_scheduled(before: Any, after: Any, scope: ConnectScope) -> bool
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.handleLostAssignments; KAFKA-9848",
-    broken=("the leader begins a delay, although no worker has left"),
+    broken="the leader begins a delay, although no worker has left",
 )
 def delay_has_a_reason(before: Any, after: Any) -> bool:
     """A delay begins only if a worker has left since the last plan, or if that revoked work to
@@ -300,7 +300,7 @@ def delay_has_a_reason(before: Any, after: Any) -> bool:
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.resetDelay; KAFKA-9184",
-    broken=("the leader goes on with a delay, although no work is lost"),
+    broken="the leader goes on with a delay, although no work is lost",
 )
 def delay_ends_when_work_is_back(before: Any, after: Any, scope: ConnectScope) -> bool:
     """If nothing is lost, and the last plan revoked nothing to balance loads, no delay runs.
@@ -349,7 +349,7 @@ def candidates_get_lost_work(before: Any, after: Any, scope: ConnectScope) -> bo
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.performLoadBalancingRevocations; KAFKA-12495",
-    broken=("the leader's plan gives one worker more than its part, and nobody will join again"),
+    broken="the leader's plan gives one worker more than its part, and nobody will join again",
 )
 def last_plan_is_balanced(before: Any, after: Any, scope: ConnectScope) -> bool:
     """A plan after which nobody joins again gives workers equal numbers of tasks, and of
@@ -373,7 +373,7 @@ def _revokes(deal: Deal) -> bool:
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.ensureLeaderConfig",
-    broken=("the leader makes a plan from configurations that are older than a worker's"),
+    broken="the leader makes a plan from configurations that are older than a worker's",
 )
 def plan_knows_all_work(before: Any, after: Any) -> bool:
     """A plan is made from configurations that no worker's are ahead of.
@@ -390,7 +390,7 @@ def plan_knows_all_work(before: Any, after: Any) -> bool:
     "leavers",
     rules=(leader.delay_over.name,),
     source="DistributedHerder.backoff; KAFKA-9849",
-    broken=("the delay is over, and a worker that had left before still runs its work"),
+    broken="the delay is over, and a worker that had left before still runs its work",
 )
 def stops_before_the_delay_is_over(before: Any, after: Any) -> bool:
     """When a delay is over, every worker that had left before it began, because it could not read
