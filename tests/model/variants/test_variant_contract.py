@@ -246,7 +246,14 @@ def test_a_scope_allows_the_faults_of_the_variant_and_no_other(name: str) -> Non
             subject(name, faults={fault: 1})
 
 
-@frozen
+@pytest.mark.parametrize("name", every_name())
+def test_what_a_scope_is_asked_for_is_what_its_rules_see(name: str) -> None:
+    """A property of a base would hide the field of the same name that a feature adds."""
+    of = load(name).scope_type
+    assert not [f.name for f in attrs.fields(of) if isinstance(getattr(of, f.name, None), property)]
+
+
+@frozen(slots=False)
 class Unbreakable(CLASSIC.scope_type):
     """A scope of a variant that lacks a fault."""
 

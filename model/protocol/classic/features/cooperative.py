@@ -70,7 +70,7 @@ class CooperativeScope(Scope):
     # that took the group back. Its subscription says what its first one said, but for the user
     # data: so a round begins where it would have been answered at once
     # (CooperativeStickyAssignor.subscriptionUserData).
-    user_data: bool = bound(
+    user_data: bool = bound(  # type: ignore[misc]
         False,
         "Whether subscriptions repeat the generation of the member's last assignment in their user"
         " data, so that a member that has lost its generation and kept its id starts a round when"
