@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from groupcheck.model.engine import but
@@ -25,18 +26,30 @@ def _gives_up(rule: Rule) -> Rule:
 
 
 def _joins(rule: Rule) -> Rule:
-    def call(client: Any, link: Any, scope: Any) -> Any:
-        for label, after, there in send_join.call(client, link, scope):
-            yield label, but(after, calls=client.calls), there
+    """The rule takes no notice of a call in which the application waits."""
+    taken, given = len(rule.takes) + rule.slots.index("client"), 1 + rule.slots.index("client")
+
+    def call(*args: Any) -> Iterator[Any]:
+        client = args[taken]
+        unaware = but(client, calls=Calls.NOTHING, dirty=False)
+        for outcome in rule.call(*args[:taken], unaware, *args[taken + 1 :]):
+            after = outcome[given]
+            dirty = client.dirty and after.position == client.position  # what it gives up is clean
+            after = but(after, calls=client.calls, dirty=dirty)
+            yield (*outcome[:given], after, *outcome[given + 1 :])
 
     return rewritten(rule, call)
 
 
 def _closes(rule: Rule) -> Rule:
-    def call(client: Any, link: Any, budget: Any, scope: Any) -> Any:
-        return client_faults.close.call(client, link, budget)
+    """The rule takes no notice of what the member has processed."""
+    taken = len(rule.takes) + rule.slots.index("client")
 
-    return rewritten(rule, call, takes_scope=True)
+    def call(*args: Any) -> Iterator[Any]:
+        clean = but(args[taken], dirty=False)
+        yield from rule.call(*args[:taken], clean, *args[taken + 1 :])
+
+    return rewritten(rule, call)
 
 
 MUTATIONS = (

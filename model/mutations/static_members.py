@@ -10,6 +10,7 @@ from groupcheck.model.protocol.classic import coordinator, rounds
 from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.features.static import FAMILY as STATIC_MEMBERS
+from groupcheck.model.protocol.classic.features.twins import FAMILY as TWINS
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, Walk
 from groupcheck.model.protocol.classic.rounds import Complete
 from groupcheck.model.protocol.classic.scope import Scope
@@ -152,6 +153,7 @@ MUTATIONS = (
         ),
         scope=STABLE,
         seeds=(_added_to_the_round,),
+        apart={TWINS: "both twins have an id then, and the instance goes back and forth for ever"},
     ),
     Mutation(
         id="same_id_after_restart",

@@ -46,6 +46,8 @@ class Mutation:
     seeds: tuple[Seeded, ...] = ()
     # Rule of a feature -> what the bug makes of it, whatever the features have made of it before.
     twists: Mapping[str, Callable[[Rule], Rule]] = field(factory=dict)
+    # Families beside which it cannot be put in, and why.
+    apart: Mapping[Family, str] = field(factory=dict)
     # The promise about progress that falls in the scope of `progress_scope`, and that scope, the
     # smallest that shows it; empty if none is known to fall.
     progress: str = ""
@@ -63,7 +65,7 @@ class Mutation:
 
     def concerns(self, variant: Variant) -> bool:
         """Is it a bug of this variant?"""
-        if self.family not in variant.every_family:
+        if self.family not in variant.every_family or self.apart.keys() & {*variant.families}:
             return False
         on = {
             name: self.scope.get(name, True)

@@ -288,6 +288,8 @@ def _of_variant(
         raise UserError(
             f"mutation {bug.id} belongs to the {bug.family.name}, not to {variant.name}"
         )
+    if bug is not None and (why := [bug.apart[f] for f in variant.families if f in bug.apart]):
+        raise UserError(f"mutation {bug.id} cannot be put into {variant.name}: {why[0]}")
     if progress and bug is not None and bug.progress:
         bug = attrs.evolve(bug, scope=bug.progress_scope)
     scope = _scope(variant, bug, faults, {**given, **_parsed(variant, settings)})

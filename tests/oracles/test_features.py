@@ -78,6 +78,7 @@ def test_a_simulation_takes_features_and_names_what_it_does_not_drive(
         (["check", "mine.py:SPEC", "--with", "static"], "mine.py:SPEC: takes no features"),
         (["conform", "--with", "static,callbacks", "--side", "member"], "were executed apart"),
         (["conform", "--with", "static,callbacks", "--whole"], "is not followed there"),
+        (["check", "twins", "--mutation", "instance_joins_twice"], "goes back and forth for ever"),
         (["explain", "classic+twins+mixed", "gc1-0"], "no group has mixed and twins"),
         (["list", "rules", "--variant", "classic+nothing"], "there is no feature 'nothing'"),
     ],
