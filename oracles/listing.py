@@ -26,11 +26,11 @@ from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.assumptions import Assumptions, documented
 from groupcheck.oracles.simulate.document import assumptions as assumed
-from groupcheck.traces.anomaly_kinds import KINDS
 from groupcheck.traces.causes.knowledge import in_general, shipped_knowledge
 from groupcheck.traces.clients.sentences import kinds
+from groupcheck.traces.findings.anomaly_kinds import KINDS
 from groupcheck.traces.formats import CLIENTS, REPLAYED
-from groupcheck.traces.shipped import FOLDER, PREFIX, SAMPLES
+from groupcheck.traces.sample_files import FOLDER, PREFIX, SAMPLES
 
 Row = dict[str, Any]
 # Types of the fields of a scope, in words; any other is shown as it is annotated.

@@ -16,8 +16,8 @@ import groupcheck
 from groupcheck.oracles import cli
 from groupcheck.oracles.documents import documents
 from groupcheck.oracles.listing import listing
-from groupcheck.traces.anomaly_kinds import KINDS
 from groupcheck.traces.causes.knowledge import read_causes
+from groupcheck.traces.findings.anomaly_kinds import KINDS
 
 ROOT = Path(__file__).parent.parent
 

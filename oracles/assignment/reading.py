@@ -30,7 +30,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
-from groupcheck.traces.shipped import located
+from groupcheck.traces.sample_files import located
 
 LARGEST = 16 << 20  # bytes of a file; Python's values of so much JSON take at most some 400 MB
 MOST_NUMBER = 2**31 - 1  # the largest number of a partition or a generation, as in Kafka

@@ -22,7 +22,7 @@ from attrs import define, field
 
 from groupcheck.model.engine import OutageError
 from groupcheck.traces.captures.apis import APIS as GROUP_APIS
-from groupcheck.traces.message_bytes import Field, Reader, written
+from groupcheck.traces.messages.message_bytes import Field, Reader, written
 
 HOST = "127.0.0.1"
 # The racks of two brokers, which are the same process. They have the partitions in turn.

@@ -20,8 +20,8 @@ from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.hearing import NOT_JUDGED
 from groupcheck.traces.causes.knowledge import Knowledge
 from groupcheck.traces.causes.turn_on import to_turn_on
+from groupcheck.traces.findings.report import RANK, FileReport, GroupReport, worst_of
 from groupcheck.traces.formats import CLIENTS
-from groupcheck.traces.report import RANK, FileReport, GroupReport, worst_of
 
 WORST: tuple[Health, ...] = ("broken", "troubled", "unknown", "calm")
 SETTLED = frozenset(

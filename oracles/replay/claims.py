@@ -18,13 +18,13 @@ from groupcheck.oracles.replay.lives import (
     removal_sentence,
 )
 from groupcheck.oracles.replay.rounds import lasted
-from groupcheck.traces.anomalies import plural
 from groupcheck.traces.causes.diagnosis import Found
 from groupcheck.traces.causes.knowledge import Ticket
 from groupcheck.traces.clients.said import Said
+from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.findings.report import FileReport
+from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.reading.source import place_of
-from groupcheck.traces.report import FileReport
-from groupcheck.traces.timestamps import show_time
 
 CALM_SHOWN = 3
 SOFTWARE = {"broker": "the broker", "java": "Kafka's client", "librdkafka": "librdkafka"}

@@ -19,11 +19,11 @@ from groupcheck.traces.clients.partitions import Holdings, Span
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.who import BROKER
-from groupcheck.traces.findings import Findings, Window
-from groupcheck.traces.moments import Moment, Round
-from groupcheck.traces.report import GroupReport
-from groupcheck.traces.stays import Stay
-from groupcheck.traces.timeline import Member, client_of
+from groupcheck.traces.exchanges.ownership_spans import Stay
+from groupcheck.traces.findings.findings import Findings, Window
+from groupcheck.traces.findings.report import GroupReport
+from groupcheck.traces.story.moments import Moment, Round
+from groupcheck.traces.story.timeline import Member, client_of
 
 LANES_SHOWN = 2000
 ITEMS_SHOWN = 20_000

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from groupcheck.oracles.replay.rounds import lasted
-from groupcheck.traces.anomalies import plural
 from groupcheck.traces.both.removals import Removal
 from groupcheck.traces.causes.diagnosis import Refuted
 from groupcheck.traces.clients.said import Said
+from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.clocks import Process, Skew
 from groupcheck.traces.members.life import Lapse
 from groupcheck.traces.members.members import Followed
-from groupcheck.traces.timestamps import show_time
 
 SHOWN = 3
 

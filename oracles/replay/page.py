@@ -35,9 +35,9 @@ from groupcheck.oracles.replay.text import MUST_SEE, file_facts, group_facts
 from groupcheck.oracles.show.pages import PAGE, render
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.who import BROKER
-from groupcheck.traces.moments import Moment
-from groupcheck.traces.report import FileReport, GroupReport
-from groupcheck.traces.timestamps import show_time
+from groupcheck.traces.findings.report import FileReport, GroupReport
+from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.story.moments import Moment
 
 GROUPS_SHOWN = 200
 PICTURES_SHOWN = 12

@@ -20,21 +20,21 @@ from groupcheck.oracles.replay.answers import answers, judged, worst
 from groupcheck.oracles.replay.document import replay_document, replay_text
 from groupcheck.oracles.show import meter
 from groupcheck.oracles.show.files import written
-from groupcheck.traces.anomalies import plural
 from groupcheck.traces.causes.diagnosis import Health
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.hearing import hear
 from groupcheck.traces.causes.knowledge import Knowledge, knowledge_of, shipped_knowledge
 from groupcheck.traces.dumps.log import MARKS as DUMPS
-from groupcheck.traces.event_lines import NEEDLES as EVENTS
-from groupcheck.traces.event_lines import hear_events
+from groupcheck.traces.event_lines.log import NEEDLES as EVENTS
+from groupcheck.traces.event_lines.log import hear_events
+from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.findings.report import UNREADABLE, FileReport, unreadable
 from groupcheck.traces.formats import CLIENTS, UNKNOWN_FORMAT
 from groupcheck.traces.group_tables.log import watch
 from groupcheck.traces.reading import Source, TraceError
 from groupcheck.traces.reading.finding import found
 from groupcheck.traces.reading.unpacking import Watch
 from groupcheck.traces.replay import Asked, known_format, replay_log
-from groupcheck.traces.report import UNREADABLE, FileReport, unreadable
 from groupcheck.traces.requests.log import NEEDLES as REQUESTS
 
 

@@ -22,13 +22,13 @@ from groupcheck.model.engine.verdict import HOLDS
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.files import is_replaced, written
 from groupcheck.oracles.show.pytest_export import literal
-from groupcheck.traces.events import Event
-from groupcheck.traces.exchanges import Exchange
+from groupcheck.traces.exchanges.exchange import Exchange
+from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA, REQUEST_LOG
 from groupcheck.traces.reading import Notes, Source
 from groupcheck.traces.reading.finding import found
 from groupcheck.traces.replay import Asked, replay_file, replay_log
-from groupcheck.traces.report import GroupReport
+from groupcheck.traces.story.events import Event
 
 MOST_LINES = 2_000
 """Of a group: the beginning of a longer schedule is written."""

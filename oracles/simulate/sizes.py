@@ -13,8 +13,8 @@ from typing import Any
 
 from groupcheck.oracles.simulate.parts import Parts
 from groupcheck.oracles.wire.formats import JOIN_GROUP
-from groupcheck.traces.consumer_protocol import SUBSCRIPTION
-from groupcheck.traces.message_bytes import written
+from groupcheck.traces.messages.consumer_protocol import SUBSCRIPTION
+from groupcheck.traces.messages.message_bytes import written
 
 VERSION, OF_SUBSCRIPTION = 9, 3
 MEMBER = "m" * 46  # CLIENT-UUID, with a client id of nine characters

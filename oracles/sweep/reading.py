@@ -11,7 +11,7 @@ from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.printable import printable
-from groupcheck.traces.shipped import located
+from groupcheck.traces.sample_files import located
 
 LARGEST = 64 << 10  # bytes of a file; the time to read hostile ones grows with the square
 YAML = (".yaml", ".yml")

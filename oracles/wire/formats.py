@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from groupcheck.traces.captures.apis import APIS as KNOWN
-from groupcheck.traces.message_bytes import Field, Malformed, Reader, written
+from groupcheck.traces.messages.message_bytes import Field, Malformed, Reader, written
 
 
 @frozen

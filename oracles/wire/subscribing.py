@@ -11,8 +11,8 @@ from groupcheck.model.protocol.classic.group import Core, Seat, Seats
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.takeovers import instance
 from groupcheck.oracles.conform.whole.fitting import listed_by_all
-from groupcheck.traces.consumer_protocol import SUBSCRIPTION
-from groupcheck.traces.message_bytes import written
+from groupcheck.traces.messages.consumer_protocol import SUBSCRIPTION
+from groupcheck.traces.messages.message_bytes import written
 
 __all__ = ["TOPIC", "instance", "listed", "subscription", "voted"]
 

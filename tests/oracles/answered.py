@@ -11,12 +11,12 @@ from groupcheck.traces.causes.diagnosis import Diagnosis, Found, Health
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import Cause, Confidence, Sign, Ticket
 from groupcheck.traces.clients.said import Said
-from groupcheck.traces.facts import RequestFacts
-from groupcheck.traces.moments import Moment
-from groupcheck.traces.owners import Owners
-from groupcheck.traces.report import FileReport, GroupReport, Requests
-from groupcheck.traces.stays import Stay, Stays
-from groupcheck.traces.timeline import Member, Timeline
+from groupcheck.traces.exchanges.owners import Owners
+from groupcheck.traces.exchanges.ownership_spans import Stay, Stays
+from groupcheck.traces.exchanges.request_facts import RequestFacts
+from groupcheck.traces.findings.report import FileReport, GroupReport, Requests
+from groupcheck.traces.story.moments import Moment
+from groupcheck.traces.story.timeline import Member, Timeline
 
 BEGIN = 1_730_000_000_000
 

@@ -355,5 +355,5 @@ def test_a_log_with_lines_that_were_not_followed_does_not_hold(
         1,
     ) and "1 of its lines" in told.reason
     path.write_text(whole)
-    monkeypatch.setattr("groupcheck.traces.replay.GROUPS_KEPT", 1)
+    monkeypatch.setattr("groupcheck.traces.broker.replay.GROUPS_KEPT", 1)
     assert replay_file(str(path)).verdict == "unknown"

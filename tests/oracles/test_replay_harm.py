@@ -7,8 +7,9 @@ from pathlib import Path
 
 from groupcheck.oracles.replay.harm import finding_facts, harm
 from groupcheck.oracles.replay.lanes import picture
-from groupcheck.traces.facts import Rewind
-from groupcheck.traces.findings import (
+from groupcheck.traces.exchanges.owners import TwoOwners
+from groupcheck.traces.exchanges.request_facts import Rewind
+from groupcheck.traces.findings.findings import (
     Absence,
     Empty,
     Findings,
@@ -20,7 +21,6 @@ from groupcheck.traces.findings import (
     Unsettled,
     Window,
 )
-from groupcheck.traces.owners import TwoOwners
 from groupcheck.traces.replay import replay_file
 
 DATA = Path(__file__).parent.parent / "data"

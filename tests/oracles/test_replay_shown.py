@@ -24,10 +24,10 @@ from groupcheck.oracles.replay.text import replay_view
 from groupcheck.oracles.show.text import as_plain
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.who import BROKER
-from groupcheck.traces.events import Cause
-from groupcheck.traces.moments import Moment, Round
 from groupcheck.traces.reading import Part
 from groupcheck.traces.replay import replay_file
+from groupcheck.traces.story.events import Cause
+from groupcheck.traces.story.moments import Moment, Round
 
 DATA = Path(__file__).parent.parent / "data"
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'\u202e\x00```\n# no heading"

@@ -15,7 +15,8 @@ from attrs import Factory, define, frozen
 
 from groupcheck.traces.clients.said import TEXT_CHARS, Said
 from groupcheck.traces.clients.who import BROKER
-from groupcheck.traces.events import (
+from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
+from groupcheck.traces.story.events import (
     AssignmentReceived,
     Cause,
     CoordinatorStarted,
@@ -36,7 +37,6 @@ from groupcheck.traces.events import (
     Stabilized,
     StaticReplaced,
 )
-from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange
 
 MOST_ENTRIES = 200_000
 """Generations and member ids, of all groups."""

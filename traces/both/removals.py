@@ -14,9 +14,9 @@ from attrs import define, evolve, frozen
 from groupcheck.traces.both.clients import Claim, Claims, Key, Presence, What
 from groupcheck.traces.both.ledger import Book, Ledger, Membership
 from groupcheck.traces.clients.said import Said
+from groupcheck.traces.lines.timestamps import show_span
 from groupcheck.traces.members.clocks import Skew, Skews, by_process, ms_before
 from groupcheck.traces.members.proofs import Proof
-from groupcheck.traces.timestamps import show_span
 
 SURE_MS = 1_000
 """A line that is older by more was printed before the member was removed."""

@@ -12,7 +12,8 @@ from collections.abc import Set
 
 from attrs import Factory, define
 
-from groupcheck.traces.events import (
+from groupcheck.traces.lines.sequences import TEXT_CHARS, Growing, Key, Wrong
+from groupcheck.traces.story.events import (
     AssignmentReceived,
     Cause,
     Converted,
@@ -34,7 +35,6 @@ from groupcheck.traces.events import (
     Stabilized,
     StaticReplaced,
 )
-from groupcheck.traces.sequences import TEXT_CHARS, Growing, Key, Wrong
 
 MEMBERS_KEPT = 20_000
 LEADERS_KEPT = 200

@@ -18,7 +18,7 @@ from groupcheck.traces.broker.gaps import shortest_gap
 from groupcheck.traces.broker.member_lines import MEMBER_LINES
 from groupcheck.traces.broker.round_lines import ROUND_LINES
 from groupcheck.traces.broker.worlds import NOT_PRINTED, GroupWorlds, Worlds, starts_in
-from groupcheck.traces.events import (
+from groupcheck.traces.story.events import (
     Event,
     GroupDied,
     GroupEmptied,

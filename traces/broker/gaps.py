@@ -16,7 +16,7 @@ from attrs import frozen
 
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.traces.broker import steps
-from groupcheck.traces.events import (
+from groupcheck.traces.story.events import (
     AssignmentReceived,
     EmptyAssignment,
     Event,

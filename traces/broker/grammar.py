@@ -15,8 +15,8 @@ from typing import Any
 from attrs import field, frozen
 
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.traces.events import Cause, Event, Reason, Timeouts
-from groupcheck.traces.template import Template, compile_template
+from groupcheck.traces.lines.template import Template, compile_template
+from groupcheck.traces.story.events import Cause, Event, Reason, Timeouts
 
 Version = tuple[int, int]
 """A minor release: (2, 8), (0, 11)."""

@@ -16,11 +16,11 @@ from groupcheck.traces.broker.grammar_java import JAVA
 from groupcheck.traces.broker.grammar_scala import SCALA
 from groupcheck.traces.broker.pasted import BEGINNINGS, readings
 from groupcheck.traces.broker.worlds import Printing
-from groupcheck.traces.envelope import Sentence
-from groupcheck.traces.events import Event, MemberAdded, Noted
 from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
+from groupcheck.traces.lines.duplicates import Line, Once
+from groupcheck.traces.lines.envelope import Sentence
 from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log
-from groupcheck.traces.repeated import Line, Once
+from groupcheck.traces.story.events import Event, MemberAdded, Noted
 
 MARK = "[GroupCoordinator "
 NEEDLES = (

@@ -14,7 +14,7 @@ from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.traces.broker import steps
 from groupcheck.traces.broker.belief import Misfit
 from groupcheck.traces.broker.worlds import IN_A_GENERATION, GroupWorlds
-from groupcheck.traces.events import (
+from groupcheck.traces.story.events import (
     Event,
     GroupDied,
     GroupLoaded,

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from groupcheck.traces.envelope import Sentence, coordinator_sentence
-from groupcheck.traces.marks import typed, without_bold, without_html
-from groupcheck.traces.timestamps import parse_time
+from groupcheck.traces.lines.envelope import Sentence, coordinator_sentence
+from groupcheck.traces.lines.marks import typed, without_bold, without_html
+from groupcheck.traces.lines.timestamps import parse_time
 
 BEGINNINGS = (
     "Preparing to rebalance group ",

@@ -14,7 +14,7 @@ from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.traces.broker import steps
 from groupcheck.traces.broker.belief import GOING, Misfit
 from groupcheck.traces.broker.worlds import IN_A_GENERATION, GroupWorlds, starts_in
-from groupcheck.traces.events import (
+from groupcheck.traces.story.events import (
     AppendFailed,
     AssignmentReceived,
     Cause,

@@ -12,13 +12,17 @@ from attrs import Factory, define, evolve
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, name_of
-from groupcheck.traces.anomalies import find_anomalies
 from groupcheck.traces.broker.belief import Belief
 from groupcheck.traces.broker.certain import Certain
 from groupcheck.traces.broker.follow import Follower, Refusal
 from groupcheck.traces.broker.gaps import SENTENCES
 from groupcheck.traces.broker.log import Broker
-from groupcheck.traces.events import (
+from groupcheck.traces.findings.anomalies import find_anomalies
+from groupcheck.traces.findings.findings import Findings, Refused, Window
+from groupcheck.traces.findings.report import Anomaly, GroupReport, Unexplained
+from groupcheck.traces.findings.user_impact import findings_of
+from groupcheck.traces.lines.sequences import Wrong
+from groupcheck.traces.story.events import (
     AssignmentReceived,
     Converted,
     CoordinatorStarted,
@@ -33,12 +37,8 @@ from groupcheck.traces.events import (
     RebalanceStarted,
     Stabilized,
 )
-from groupcheck.traces.findings import Findings, Refused, Window
-from groupcheck.traces.harm import findings_of
-from groupcheck.traces.moments import Moment, elapsed, moment
-from groupcheck.traces.report import Anomaly, GroupReport, Unexplained
-from groupcheck.traces.sequences import Wrong
-from groupcheck.traces.timeline import Timeline
+from groupcheck.traces.story.moments import Moment, elapsed, moment
+from groupcheck.traces.story.timeline import Timeline
 
 UNEXPLAINED_KEPT = 200
 NOTES_KEPT = 200

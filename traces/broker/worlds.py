@@ -18,7 +18,7 @@ from attrs import Factory, define, frozen
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.traces.broker import steps
 from groupcheck.traces.broker.belief import Belief, Misfit
-from groupcheck.traces.events import Cause, Event, RebalanceStarted
+from groupcheck.traces.story.events import Cause, Event, RebalanceStarted
 
 Worlds = frozenset[steps.World]
 NOT_PRINTED = -1

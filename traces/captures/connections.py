@@ -16,7 +16,7 @@ from attrs import Factory, define, field, frozen
 from groupcheck.traces.captures.apis import APIS, Api
 from groupcheck.traces.captures.segments import ACK, RST, SYN, End, Segment, shown
 from groupcheck.traces.captures.streams import LARGEST_FRAME, Frame, Frames, Ordered
-from groupcheck.traces.message_bytes import Malformed, Reader
+from groupcheck.traces.messages.message_bytes import Malformed, Reader
 
 MOST_CONNECTIONS = 10_000
 MOST_PENDING, MOST_PENDING_BYTES = 1000, 16 << 20

@@ -24,8 +24,8 @@ from groupcheck.traces.causes.knowledge import (
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.proofs import Proof
-from groupcheck.traces.timestamps import show_time
 
 Health = Literal["calm", "troubled", "broken", "unknown"]
 AT_WORK = ("synced", "assigned", "committed", "broker_stable")

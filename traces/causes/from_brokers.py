@@ -12,9 +12,9 @@ from attrs import frozen
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.clients.who import BROKER
-from groupcheck.traces.findings import HEARTBEAT, SESSION, Findings
+from groupcheck.traces.findings.findings import HEARTBEAT, SESSION, Findings
+from groupcheck.traces.findings.report import FileReport, GroupReport
 from groupcheck.traces.formats import PACKET_CAPTURE, REQUEST_LOG
-from groupcheck.traces.report import FileReport, GroupReport
 
 KINDS = {"generation_reset": "group_reset", "fenced": "instance_fenced"}
 """An anomaly -> the statement, where their names differ."""

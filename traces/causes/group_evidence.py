@@ -15,7 +15,7 @@ from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON, KAFKAJS
 from groupcheck.traces.members.clocks import Skew
 from groupcheck.traces.members.members import Followed
-from groupcheck.traces.timeline import client_of
+from groupcheck.traces.story.timeline import client_of
 
 KEPT = 500
 """Of each kind: so many of the first and of the last statements are kept."""

@@ -6,8 +6,8 @@ from groupcheck.model.engine.verdict import UNKNOWN
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.clients.log import ClientLog
 from groupcheck.traces.clients.who import BROKER, JAVA
+from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.reading import Notes, Source
-from groupcheck.traces.report import FileReport
 
 FORMATS = {JAVA: "java-client"}
 """The name of a library's format, where it is not that of the library."""

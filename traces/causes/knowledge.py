@@ -37,7 +37,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.causes.ranges import known_range
 from groupcheck.traces.clients.sentences import kinds
-from groupcheck.traces.timestamps import show_span
+from groupcheck.traces.lines.timestamps import show_span
 
 Severity = Literal["calm", "troubled", "broken"]
 Confidence = Literal["certain", "likely", "possible"]

@@ -13,8 +13,8 @@ from attrs import Factory, define, evolve
 
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.shapes import by_shape, shape_of
-from groupcheck.traces.marks import typed, without_bold, without_html
-from groupcheck.traces.timestamps import from_number, parse_time
+from groupcheck.traces.lines.marks import typed, without_bold, without_html
+from groupcheck.traces.lines.timestamps import from_number, parse_time
 
 _COLOUR = re.compile(r"(?:\x1b|\^\[)\[[0-9;]{0,20}[A-Za-z]")
 _ESCAPED = re.compile(r"\\([nrt\"/])")

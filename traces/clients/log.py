@@ -24,8 +24,8 @@ from groupcheck.traces.clients.settings import Dump, dump_at
 from groupcheck.traces.clients.shapes import LONGEST, by_shape, remember, shape_of
 from groupcheck.traces.clients.values import merged, settled
 from groupcheck.traces.clients.who import BROKER, NAMES, NOBODY, Names, names, task_of, told
+from groupcheck.traces.lines.timestamps import parse_time
 from groupcheck.traces.reading import SAMPLE_CHARS, SAMPLES
-from groupcheck.traces.timestamps import parse_time
 
 MOST_CHARS = 20_000
 """Of a line: what stands behind is not looked at."""

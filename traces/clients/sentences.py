@@ -30,7 +30,7 @@ from attrs import Factory, evolve, field, frozen
 
 from groupcheck.traces.clients.errors import errors, numbered
 from groupcheck.traces.clients.shapes import LONGEST, remember, shape_of, shown
-from groupcheck.traces.template import Spans, Template, compile_template
+from groupcheck.traces.lines.template import Spans, Template, compile_template
 
 MOST_MET = 10_000
 WORD = re.compile(r"[A-Za-z][A-Za-z]{2,}")

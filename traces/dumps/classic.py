@@ -6,10 +6,13 @@ from typing import Any
 
 from attrs import Factory, define
 
-from groupcheck.traces.anomalies import plural
 from groupcheck.traces.dumps.records import Generation, Removed, StoredMember
 from groupcheck.traces.dumps.shares import Shares
-from groupcheck.traces.events import (
+from groupcheck.traces.exchanges.owners import FOUND_KEPT, Overlap, Owners
+from groupcheck.traces.exchanges.ownership_spans import Stays
+from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.findings.report import Anomaly
+from groupcheck.traces.story.events import (
     AssignmentReceived,
     Cause,
     GroupEmptied,
@@ -21,11 +24,8 @@ from groupcheck.traces.events import (
     StaticReplaced,
     Timeouts,
 )
-from groupcheck.traces.moments import NOT_SHOWN
-from groupcheck.traces.owners import FOUND_KEPT, Overlap, Owners
-from groupcheck.traces.report import Anomaly
-from groupcheck.traces.stays import Stays
-from groupcheck.traces.timeline import Timeline
+from groupcheck.traces.story.moments import NOT_SHOWN
+from groupcheck.traces.story.timeline import Timeline
 
 OWN_ASSIGNORS = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky", "uniform"})
 """Assignors that give a partition to one member; others may give it to several on purpose."""

@@ -9,12 +9,17 @@ from collections.abc import Iterator
 
 from attrs import Factory, define
 
-from groupcheck.traces.anomalies import plural
 from groupcheck.traces.dumps.records import Commit
-from groupcheck.traces.facts import PARTITIONS_KEPT, REWINDS_KEPT, RequestFacts, Rewind
-from groupcheck.traces.findings import FOUND_KEPT, Jump
-from groupcheck.traces.paces import Paces
-from groupcheck.traces.report import Anomaly
+from groupcheck.traces.exchanges.request_facts import (
+    PARTITIONS_KEPT,
+    REWINDS_KEPT,
+    RequestFacts,
+    Rewind,
+)
+from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.findings.commit_rate import Paces
+from groupcheck.traces.findings.findings import FOUND_KEPT, Jump
+from groupcheck.traces.findings.report import Anomaly
 
 SHOWN = 20
 

@@ -18,7 +18,7 @@ from groupcheck.traces.dumps import texts
 from groupcheck.traces.dumps.raw import fields_of
 from groupcheck.traces.dumps.records import Commit, Record
 from groupcheck.traces.dumps.values import Fields, NotUnderstood, record
-from groupcheck.traces.message_bytes import Malformed
+from groupcheck.traces.messages.message_bytes import Malformed
 from groupcheck.traces.reading import SAMPLE_CHARS, Log
 
 NEEDLES = (

@@ -8,9 +8,9 @@ from attrs import Factory, define
 
 from groupcheck.traces.dumps.records import Epoch, Given, Joined, Record, Removed
 from groupcheck.traces.dumps.shares import Shares
-from groupcheck.traces.events import OtherProtocol
-from groupcheck.traces.stays import Stays
-from groupcheck.traces.timeline import Timeline
+from groupcheck.traces.exchanges.ownership_spans import Stays
+from groupcheck.traces.story.events import OtherProtocol
+from groupcheck.traces.story.timeline import Timeline
 
 MEMBERS_KEPT = 20_000
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from groupcheck.traces.consumer_protocol import assignment
 from groupcheck.traces.dumps.values import Fields, NotUnderstood
-from groupcheck.traces.message_bytes import Field, Malformed, Reader
+from groupcheck.traces.messages.consumer_protocol import assignment
+from groupcheck.traces.messages.message_bytes import Field, Malformed, Reader
 
 _TEXT, _MAYBE = "string", "nullable_string"
 _KEYS = {

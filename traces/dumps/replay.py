@@ -13,21 +13,27 @@ from attrs import Factory, define, evolve
 
 from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED, Kind
 from groupcheck.traces import formats
-from groupcheck.traces.anomalies import find_anomalies, plural
 from groupcheck.traces.dumps.classic import ClassicStory
 from groupcheck.traces.dumps.commits import Commits
 from groupcheck.traces.dumps.log import DumpLog
 from groupcheck.traces.dumps.modern import ModernStory
 from groupcheck.traces.dumps.records import Commit, Generation, Record, Removed
-from groupcheck.traces.facts import RequestFacts
-from groupcheck.traces.findings import Findings
-from groupcheck.traces.harm import findings_of
-from groupcheck.traces.moments import Moment
-from groupcheck.traces.owners import Overlap, Owners
+from groupcheck.traces.exchanges.owners import Overlap, Owners
+from groupcheck.traces.exchanges.ownership_spans import Stays
+from groupcheck.traces.exchanges.request_facts import RequestFacts
+from groupcheck.traces.findings.anomalies import find_anomalies, plural
+from groupcheck.traces.findings.findings import Findings
+from groupcheck.traces.findings.report import (
+    Anomaly,
+    FileReport,
+    GroupReport,
+    Requests,
+    file_report,
+)
+from groupcheck.traces.findings.user_impact import findings_of
 from groupcheck.traces.reading import ALTERED
-from groupcheck.traces.report import Anomaly, FileReport, GroupReport, Requests, file_report
-from groupcheck.traces.stays import Stays
-from groupcheck.traces.timeline import Timeline
+from groupcheck.traces.story.moments import Moment
+from groupcheck.traces.story.timeline import Timeline
 
 GROUPS_KEPT = 2000
 SHOWN = 20

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from attrs import Factory, define
 
 from groupcheck.traces.dumps.records import Partitions, Record
-from groupcheck.traces.owners import MEMBERS_KEPT
-from groupcheck.traces.stays import PARTITIONS_KEPT, STAYS_KEPT, Stay, Stays
-from groupcheck.traces.timeline import client_of
+from groupcheck.traces.exchanges.owners import MEMBERS_KEPT
+from groupcheck.traces.exchanges.ownership_spans import PARTITIONS_KEPT, STAYS_KEPT, Stay, Stays
+from groupcheck.traces.story.timeline import client_of
 
 
 @define

@@ -11,7 +11,6 @@ import binascii
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from groupcheck.traces.consumer_protocol import assignment
 from groupcheck.traces.dumps.records import (
     Commit,
     Epoch,
@@ -24,7 +23,8 @@ from groupcheck.traces.dumps.records import (
     Removed,
     StoredMember,
 )
-from groupcheck.traces.message_bytes import Malformed
+from groupcheck.traces.messages.consumer_protocol import assignment
+from groupcheck.traces.messages.message_bytes import Malformed
 
 Fields = dict[str, Any]
 _LARGEST = 1 << 63

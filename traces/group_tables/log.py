@@ -10,12 +10,12 @@ from attrs import Factory, define, evolve
 from groupcheck.model.engine.verdict import UNKNOWN
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.clients.said import Said
+from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.formats import GROUP_TABLES
 from groupcheck.traces.group_tables.members import Members, States
 from groupcheck.traces.group_tables.outputs import NEEDLES, Output, Outputs
 from groupcheck.traces.group_tables.watched import IN_ROUND, Offsets, Speaker
 from groupcheck.traces.reading import Notes, Source
-from groupcheck.traces.report import FileReport
 
 MOST_GROUPS, MOST_KINDS = 2_000, 100
 NOT_JUDGED = "output of kafka-consumer-groups.sh shows moments; see the causes"

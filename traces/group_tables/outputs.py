@@ -15,7 +15,7 @@ from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.clients.frames import plain
 from groupcheck.traces.group_tables.tables import MOST_CHARS, Head, Row, head_at
-from groupcheck.traces.timestamps import Clock, parse_time
+from groupcheck.traces.lines.timestamps import Clock, parse_time
 
 MOST_ROWS = 20_000
 """Of one output; more are left out, and the output counts as cut."""

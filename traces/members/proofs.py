@@ -23,8 +23,8 @@ from attrs import Factory, define, frozen
 
 from groupcheck.traces.clients.frames import continues
 from groupcheck.traces.clients.said import Said
+from groupcheck.traces.lines.timestamps import show_span
 from groupcheck.traces.members.life import Lapse
-from groupcheck.traces.timestamps import show_span
 
 MOST_OPEN, MOST_PROOFS = 100, 500
 AT_ONCE_MS = 100

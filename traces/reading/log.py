@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from attrs import Factory, define, field
 
+from groupcheck.traces.lines.timestamps import Clock
 from groupcheck.traces.reading.lines import Notes
 from groupcheck.traces.reading.source import Source, source_of
-from groupcheck.traces.timestamps import Clock
 
 SAMPLES, SAMPLE_CHARS = 20, 500
 

@@ -22,7 +22,7 @@ from typing import Any
 import zstandard
 
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, Beyond, NoText, TraceError
-from groupcheck.traces.shipped import located
+from groupcheck.traces.sample_files import located
 
 _GZIP = b"\x1f\x8b"
 _GZIP_BITS = 31

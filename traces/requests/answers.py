@@ -8,7 +8,7 @@ from attrs import frozen
 
 from groupcheck.model.protocol.classic import takeover
 from groupcheck.model.protocol.codes import NONE
-from groupcheck.traces.exchanges import Exchange, JoinExchange, SyncExchange
+from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, SyncExchange
 from groupcheck.traces.requests.ids import Ids, id_at, renamed
 from groupcheck.traces.requests.seats import Instance, Seating
 from groupcheck.traces.requests.steps import Outcome

@@ -21,7 +21,7 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.traces.exchanges import (
+from groupcheck.traces.exchanges.exchange import (
     CommitExchange,
     Exchange,
     HeartbeatExchange,
@@ -29,9 +29,9 @@ from groupcheck.traces.exchanges import (
     LeaveExchange,
     SyncExchange,
 )
+from groupcheck.traces.lines.sequences import Growing, Wrong
 from groupcheck.traces.requests.words import exchange_text
 from groupcheck.traces.requests.worlds import AWAY, LATENESS_MS, SLACK_MS
-from groupcheck.traces.sequences import Growing, Wrong
 
 MEMBERS_KEPT = 20_000
 GENERATIONS_KEPT = 64

@@ -22,10 +22,15 @@ from itertools import pairwise
 from attrs import frozen
 
 from groupcheck.model.protocol.codes import NONE
-from groupcheck.traces.envelope import unwrap
-from groupcheck.traces.exchanges import CommitExchange, Exchange, HeartbeatExchange, SyncExchange
+from groupcheck.traces.exchanges.exchange import (
+    CommitExchange,
+    Exchange,
+    HeartbeatExchange,
+    SyncExchange,
+)
+from groupcheck.traces.lines.envelope import unwrap
+from groupcheck.traces.lines.timestamps import parse_time
 from groupcheck.traces.requests.line import MARK
-from groupcheck.traces.timestamps import parse_time
 
 MOST = 100_000  # connections of which numbers are kept
 _TOOK = re.compile(r'"totalTimeMs": ?(\d{1,9}(?:\.\d{1,20})?)\b')

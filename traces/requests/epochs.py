@@ -13,8 +13,7 @@ from typing import Any
 from attrs import Factory, define
 
 from groupcheck.model.protocol.codes import NONE, UNKNOWN_MEMBER_ID
-from groupcheck.traces.events import OtherProtocol
-from groupcheck.traces.exchanges import (
+from groupcheck.traces.exchanges.exchange import (
     EpochExchange,
     Exchange,
     HeartbeatExchange,
@@ -22,6 +21,7 @@ from groupcheck.traces.exchanges import (
     LeaveExchange,
     SyncExchange,
 )
+from groupcheck.traces.story.events import OtherProtocol
 
 MEMBERS_KEPT = 20_000
 FENCED_MEMBER_EPOCH = 110

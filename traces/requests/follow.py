@@ -17,7 +17,7 @@ from attrs import Factory, define, evolve, field
 
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS
-from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange, SyncExchange
+from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange, SyncExchange
 from groupcheck.traces.requests.moves import (
     SOON_MS,
     Degree,

@@ -10,7 +10,7 @@ from statistics import median
 from attrs import Factory, define, evolve
 
 from groupcheck.model.protocol.codes import NONE, UNKNOWN_MEMBER_ID, name_of
-from groupcheck.traces.exchanges import (
+from groupcheck.traces.exchanges.exchange import (
     CommitExchange,
     EpochExchange,
     Exchange,
@@ -18,8 +18,11 @@ from groupcheck.traces.exchanges import (
     JoinExchange,
     LeaveExchange,
 )
-from groupcheck.traces.facts import codes_of
-from groupcheck.traces.findings import (
+from groupcheck.traces.exchanges.owners import Owners
+from groupcheck.traces.exchanges.ownership_spans import Stay, Stays
+from groupcheck.traces.exchanges.request_facts import codes_of
+from groupcheck.traces.findings.commit_rate import Paces
+from groupcheck.traces.findings.findings import (
     FOUND_KEPT,
     HEARTBEAT,
     REBALANCE,
@@ -33,12 +36,9 @@ from groupcheck.traces.findings import (
     Unowned,
     Window,
 )
-from groupcheck.traces.harm import conflicts
-from groupcheck.traces.owners import Owners
-from groupcheck.traces.paces import Paces
+from groupcheck.traces.findings.user_impact import conflicts
 from groupcheck.traces.requests.words import exchange_text
-from groupcheck.traces.stays import Stay, Stays
-from groupcheck.traces.timeline import Timeline
+from groupcheck.traces.story.timeline import Timeline
 
 STOOD_MS = 10_000
 MEMBERS_KEPT = 10_000

@@ -16,7 +16,7 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.traces.exchanges import (
+from groupcheck.traces.exchanges.exchange import (
     CommitExchange,
     Exchange,
     HeartbeatExchange,

@@ -14,8 +14,7 @@ import binascii
 from collections.abc import Callable
 from typing import Any
 
-from groupcheck.traces.envelope import unwrap
-from groupcheck.traces.exchanges import (
+from groupcheck.traces.exchanges.exchange import (
     FROM_OUTSIDE,
     CommitExchange,
     EpochExchange,
@@ -27,8 +26,9 @@ from groupcheck.traces.exchanges import (
     Leaver,
     SyncExchange,
 )
+from groupcheck.traces.lines.envelope import unwrap
+from groupcheck.traces.lines.timestamps import parse_time
 from groupcheck.traces.requests.pasted import decoded
-from groupcheck.traces.timestamps import parse_time
 
 MARK = "Completed request:"
 _LONGEST_MS = 1e9

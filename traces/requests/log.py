@@ -14,9 +14,9 @@ from heapq import heappop, heappush
 
 from attrs import Factory, define, evolve
 
-from groupcheck.traces.exchanges import Exchange, JoinExchange
+from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange
+from groupcheck.traces.lines.duplicates import WINDOW
 from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log, Notes
-from groupcheck.traces.repeated import WINDOW
 from groupcheck.traces.requests.connections import Connections, connections_of
 from groupcheck.traces.requests.line import MARK, NotUnderstood, exchanges
 

@@ -19,7 +19,7 @@ from attrs import define, evolve
 from groupcheck.model.protocol.classic import takeover, timers
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
-from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange
+from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
 from groupcheck.traces.requests.seats import keys_of
 from groupcheck.traces.requests.world import World
 from groupcheck.traces.requests.worlds import (

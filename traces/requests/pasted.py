@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from groupcheck.traces.marks import typed, without_bold, without_html
+from groupcheck.traces.lines.marks import typed, without_bold, without_html
 
 _DECODE = json.JSONDecoder().raw_decode
 

@@ -21,16 +21,13 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
 )
 from groupcheck.traces import formats
-from groupcheck.traces.anomalies import find_anomalies, plural, seconds
-from groupcheck.traces.events import OtherProtocol, Stabilized, Timeouts
-from groupcheck.traces.exchanges import EpochExchange, Exchange, JoinExchange
-from groupcheck.traces.facts import RequestFacts
-from groupcheck.traces.findings import FOUND_KEPT, Findings
-from groupcheck.traces.harm import findings_of
-from groupcheck.traces.moments import Moment, elapsed
-from groupcheck.traces.owners import Owners, Zombie
-from groupcheck.traces.reading import ALTERED
-from groupcheck.traces.report import (
+from groupcheck.traces.exchanges.exchange import EpochExchange, Exchange, JoinExchange
+from groupcheck.traces.exchanges.owners import Owners, Zombie
+from groupcheck.traces.exchanges.ownership_spans import Stays
+from groupcheck.traces.exchanges.request_facts import RequestFacts
+from groupcheck.traces.findings.anomalies import find_anomalies, plural, seconds
+from groupcheck.traces.findings.findings import FOUND_KEPT, Findings
+from groupcheck.traces.findings.report import (
     Anomaly,
     FileReport,
     GroupReport,
@@ -38,6 +35,8 @@ from groupcheck.traces.report import (
     Unexplained,
     file_report,
 )
+from groupcheck.traces.findings.user_impact import findings_of
+from groupcheck.traces.reading import ALTERED
 from groupcheck.traces.requests.certain import Certain
 from groupcheck.traces.requests.connections import Connections, depends_on_removals
 from groupcheck.traces.requests.epochs import EpochTrail
@@ -49,8 +48,9 @@ from groupcheck.traces.requests.story import Entry
 from groupcheck.traces.requests.view import SEEN, View, visible
 from groupcheck.traces.requests.words import Refused, exchange_text, why_not
 from groupcheck.traces.requests.worlds import AWAY, Judged
-from groupcheck.traces.stays import Stays
-from groupcheck.traces.timeline import Timeline
+from groupcheck.traces.story.events import OtherProtocol, Stabilized, Timeouts
+from groupcheck.traces.story.moments import Moment, elapsed
+from groupcheck.traces.story.timeline import Timeline
 
 FOLLOWED = frozenset({"classic", "cooperative", "static"})
 """Kinds of groups whose coordinator is followed. A cooperative group is like any other to it:

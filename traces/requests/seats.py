@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from attrs import Factory, define, frozen
 
-from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange
+from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
 
 IDS_OF_INSTANCE = 8
 """So many of the latest member ids of an instance are known."""

@@ -13,7 +13,11 @@ from attrs import frozen
 
 from groupcheck.model.protocol.classic import coordinator, failover, takeover, timers
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.traces.events import (
+from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
+from groupcheck.traces.requests.ids import Ids, id_at
+from groupcheck.traces.requests.seats import Instance, Seating
+from groupcheck.traces.requests.steps import Memory, Outcome
+from groupcheck.traces.story.events import (
     AppendFailed,
     AssignmentReceived,
     Cause,
@@ -31,10 +35,6 @@ from groupcheck.traces.events import (
     Stabilized,
     StaticReplaced,
 )
-from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange
-from groupcheck.traces.requests.ids import Ids, id_at
-from groupcheck.traces.requests.seats import Instance, Seating
-from groupcheck.traces.requests.steps import Memory, Outcome
 
 
 @frozen

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.traces.exchanges import JoinExchange
+from groupcheck.traces.exchanges.exchange import JoinExchange
 from groupcheck.traces.requests.ids import Ids, renamed
 from groupcheck.traces.requests.seats import Instance
 from groupcheck.traces.requests.steps import Ask, Memory

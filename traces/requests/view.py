@@ -11,7 +11,9 @@ from attrs import Factory, define, evolve, field
 
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.traces.captures.text import Captured
-from groupcheck.traces.events import (
+from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange, SyncExchange
+from groupcheck.traces.findings.findings import Findings
+from groupcheck.traces.story.events import (
     AssignmentReceived,
     Cause,
     MemberLeft,
@@ -19,10 +21,8 @@ from groupcheck.traces.events import (
     RebalanceStarted,
     Stabilized,
 )
-from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange, SyncExchange
-from groupcheck.traces.findings import Findings
-from groupcheck.traces.moments import NOT_SHOWN
-from groupcheck.traces.timeline import Timeline
+from groupcheck.traces.story.moments import NOT_SHOWN
+from groupcheck.traces.story.timeline import Timeline
 
 MEMBERS_KEPT = 20_000
 SEEN = frozenset({"rebalance_storm", "bouncing_members"})

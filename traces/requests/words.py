@@ -14,7 +14,7 @@ from groupcheck.model.protocol.codes import (
     UNKNOWN_MEMBER_ID,
     name_of,
 )
-from groupcheck.traces.exchanges import (
+from groupcheck.traces.exchanges.exchange import (
     CommitExchange,
     Exchange,
     HeartbeatExchange,

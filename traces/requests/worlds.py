@@ -23,7 +23,7 @@ from groupcheck.model.protocol.codes import (
     UNKNOWN_MEMBER_ID,
 )
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.traces.exchanges import (
+from groupcheck.traces.exchanges.exchange import (
     CommitExchange,
     Exchange,
     HeartbeatExchange,

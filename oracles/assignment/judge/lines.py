@@ -25,7 +25,7 @@ from groupcheck.oracles.assignment.judge.sequence import judge_sequence, sequenc
 from groupcheck.oracles.assignment.reading import LARGEST, parsed
 from groupcheck.oracles.printable import as_json, printable
 from groupcheck.oracles.show.json_schemas import document
-from groupcheck.traces.shipped import located
+from groupcheck.traces.sample_files import located
 
 SCHEMA = "groupcheck.assign-line/1"
 UNREADABLE: Final = "unreadable"

@@ -28,11 +28,11 @@ from attrs import Factory, define, frozen
 
 from groupcheck.oracles.replay.what_if.returns import with_returns
 from groupcheck.oracles.replay.what_if.settings import is_cooperative
-from groupcheck.traces.events import Cause
-from groupcheck.traces.findings import Findings
-from groupcheck.traces.moments import Moment, Round, elapsed
-from groupcheck.traces.report import GroupReport
-from groupcheck.traces.timeline import Member, client_of
+from groupcheck.traces.findings.findings import Findings
+from groupcheck.traces.findings.report import GroupReport
+from groupcheck.traces.story.events import Cause
+from groupcheck.traces.story.moments import Moment, Round, elapsed
+from groupcheck.traces.story.timeline import Member, client_of
 
 SUCCESSION_MS = 300_000
 POLL_TIMEOUT = "poll timeout"

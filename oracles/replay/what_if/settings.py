@@ -13,11 +13,11 @@ from attrs import Factory, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.replay.what_if.change import each_valid
-from groupcheck.traces.events import Cause
-from groupcheck.traces.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION
-from groupcheck.traces.moments import Round, elapsed
-from groupcheck.traces.report import GroupReport
-from groupcheck.traces.timeline import client_of
+from groupcheck.traces.findings.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION
+from groupcheck.traces.findings.report import GroupReport
+from groupcheck.traces.story.events import Cause
+from groupcheck.traces.story.moments import Round, elapsed
+from groupcheck.traces.story.timeline import client_of
 
 NAMES = {
     SESSION: "session_timeout_ms",

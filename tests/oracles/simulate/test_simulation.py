@@ -32,7 +32,7 @@ from groupcheck.oracles.simulate import (
 from groupcheck.oracles.simulate.drives import undriven
 from groupcheck.oracles.simulate.protocol import heartbeats_go_on, simulated
 from groupcheck.oracles.simulate.running import Group
-from groupcheck.traces.consumer_protocol import subscription
+from groupcheck.traces.messages.consumer_protocol import subscription
 
 SIMULATED = (
     "async_server",

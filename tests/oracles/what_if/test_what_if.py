@@ -18,7 +18,7 @@ from groupcheck.oracles.replay.what_if.answer import WhatIf, what_if
 from groupcheck.oracles.replay.what_if.change import VARIANTS, changes
 from groupcheck.oracles.replay.what_if.outside import outside
 from groupcheck.oracles.simulate import with_settings
-from groupcheck.traces.report import GroupReport
+from groupcheck.traces.findings.report import GroupReport
 
 DATA = Path(__file__).parents[2] / "data"
 SETTINGS = {

@@ -18,8 +18,8 @@ from groupcheck.oracles.replay.what_if.change import changes
 from groupcheck.oracles.replay.what_if.document import sentences
 from groupcheck.oracles.replay.what_if.doubts import UNKNOWN_PAUSE, UNKNOWN_SESSION
 from groupcheck.oracles.replay.what_if.settings import is_cooperative, settings_of
-from groupcheck.traces.events import Cause
-from groupcheck.traces.report import GroupReport
+from groupcheck.traces.findings.report import GroupReport
+from groupcheck.traces.story.events import Cause
 
 DATA = Path(__file__).parents[2] / "data"
 
