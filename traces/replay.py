@@ -38,7 +38,7 @@ Seen = Callable[[Event | Exchange, str], None]
 
 
 @frozen
-class Asked:
+class ReplayOptions:
     """The request for a replay."""
 
     # Only this group.
@@ -55,10 +55,10 @@ class Parser:
 
     # Values of `--format` that choose it.
     formats: tuple[str, ...]
-    # It is asked if one of these stands anywhere in a log.
+    # It is options if one of these stands anywhere in a log.
     needles: tuple[bytes, ...]
     # Reads a log from its beginning to its end; None if no line was of its kind after all.
-    replay: Callable[[Source, Asked], FileReport | None]
+    replay: Callable[[Source, ReplayOptions], FileReport | None]
 
 
 def known_format(name: str | None) -> None:
@@ -69,15 +69,15 @@ def known_format(name: str | None) -> None:
         raise TraceError(f"no format {name!r}", where="--format", do=do)
 
 
-def replay_log(source: Source, asked: Asked = Asked()) -> tuple[FileReport, ...]:
+def replay_log(source: Source, options: ReplayOptions = ReplayOptions()) -> tuple[FileReport, ...]:
     """Replays one log: a report for each kind of lines that it has, or a single one that says that
     it has none.
 
     Raises `TraceError` if a file cannot be read as text, or the format is unknown.
     """
-    known_format(asked.format)
-    chosen = [p for p in PARSERS if asked.format is None or asked.format in p.formats]
-    reports = (p.replay(source, asked) for p in chosen if source.holds(p.needles))
+    known_format(options.format)
+    chosen = [p for p in PARSERS if options.format is None or options.format in p.formats]
+    reports = (p.replay(source, options) for p in chosen if source.holds(p.needles))
     found = tuple(r for r in reports if r is not None)
     return found or (_not_replayed(source),)
 
@@ -88,23 +88,23 @@ def replay_file(
     """Replays one file. If it has lines of several kinds, the report is about the kind that most
     lines are of. For the arguments and errors see `replay_log`.
     """
-    reports = replay_log(source_of(path), Asked(group, format, seen))
+    reports = replay_log(source_of(path), ReplayOptions(group, format, seen))
     return max(reports, key=lambda r: r.understood)
 
 
-def _replay_broker(source: Source, asked: Asked) -> FileReport | None:
-    forced = asked.format in (formats.BROKER_JAVA, formats.BROKER_SCALA)
+def _replay_broker(source: Source, options: ReplayOptions) -> FileReport | None:
+    forced = options.format in (formats.BROKER_JAVA, formats.BROKER_SCALA)
     return replay_broker(
-        BrokerLog(source), asked.group, asked.seen, format=asked.format if forced else None
+        BrokerLog(source), options.group, options.seen, format=options.format if forced else None
     )
 
 
-def _replay_requests(source: Source, asked: Asked) -> FileReport | None:
-    return replay_requests(RequestLog(source), asked.group, asked.seen)
+def _replay_requests(source: Source, options: ReplayOptions) -> FileReport | None:
+    return replay_requests(RequestLog(source), options.group, options.seen)
 
 
-def _replay_dump(source: Source, asked: Asked) -> FileReport | None:
-    return replay_dump(DumpLog(source), asked.group)
+def _replay_dump(source: Source, options: ReplayOptions) -> FileReport | None:
+    return replay_dump(DumpLog(source), options.group)
 
 
 PARSERS = (

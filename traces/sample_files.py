@@ -58,7 +58,7 @@ SAMPLES = {
 }
 
 
-def located(path: str | Path) -> Path:
+def resolve_sample(path: str | Path) -> Path:
     """The file to open for a path: `sample:NAME` is a file of the package. Raises `UserError` if
     there is no such sample.
     """

@@ -21,7 +21,7 @@ from groupcheck.oracles.archive.rows import Row, rows_of
 from groupcheck.traces.exchanges.exchange import Exchange
 from groupcheck.traces.findings.report import FileReport, worst_of
 from groupcheck.traces.reading import TraceError, source_of
-from groupcheck.traces.replay import Asked, replay_log
+from groupcheck.traces.replay import ReplayOptions, replay_log
 from groupcheck.traces.story.events import Event
 
 REASON_CHARS = 500
@@ -158,7 +158,7 @@ def _reports(source: Source, out: PartWriter) -> tuple[FileReport, ...]:
     def seen(event: Event | Exchange, text: str) -> None:
         out.add("events", event_row(event, text, source.path))
 
-    return replay_log(source_of(source.path), Asked(seen=seen))
+    return replay_log(source_of(source.path), ReplayOptions(seen=seen))
 
 
 def _of_file(source: Source) -> Row:

@@ -17,8 +17,8 @@ from groupcheck.traces.causes.diagnosis import Diagnosis, Health, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.from_brokers import statements
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.causes.hearing import NOT_JUDGED
 from groupcheck.traces.causes.knowledge import Knowledge
+from groupcheck.traces.causes.scan_log import NOT_JUDGED
 from groupcheck.traces.causes.turn_on import to_turn_on
 from groupcheck.traces.findings.report import RANK, FileReport, GroupReport, worst_of
 from groupcheck.traces.formats import CLIENTS

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.event_lines.event import SCHEMA, BadEvent, event_of
 from groupcheck.traces.lines.timestamps import FIRST_DATED
 
@@ -25,7 +25,7 @@ def line(event: str, **fields: Any) -> str:
     return json.dumps({"schema": SCHEMA, "event": event, **fields})
 
 
-def as_event(s: Said) -> str | None:
+def as_event(s: Statement) -> str | None:
     """The event that says the same; None if the format has no room for it."""
     name = {"committed": "commit", "setting": "settings"}.get(s.kind, s.kind)
     fields: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.clients.log import ClientLog
-from groupcheck.traces.members.members import Followed
+from groupcheck.traces.members.members import GroupMembers
 
 DATA = Path(__file__).parents[1] / "data"
 JAVA = [
@@ -32,9 +32,9 @@ def heard(lines: list[str] | tuple[str, ...]) -> Evidence:
     return evidence
 
 
-def followed(lines: list[str] | tuple[str, ...]) -> Followed:
+def followed(lines: list[str] | tuple[str, ...]) -> GroupMembers:
     groups = heard(lines).members.of_groups()
-    return next(iter(groups.values()), Followed())
+    return next(iter(groups.values()), GroupMembers())
 
 
 def variants(lines: tuple[str, ...], rng: random.Random) -> list[list[str]]:

@@ -66,7 +66,7 @@ class Follower:
         why = self._due(event) or self._take(event)
         refusal = None
         if why is not None:
-            possible = group.told(worlds, base)
+            possible = group.state_text(worlds, base)
             ahead = getattr(event, "generation", None)
             step = 1 if isinstance(event, Stabilized | GroupEmptied) else 0
             skips = base is not None and ahead is not None and ahead > base + step

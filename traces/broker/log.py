@@ -17,7 +17,7 @@ from groupcheck.traces.broker.grammar_scala import SCALA
 from groupcheck.traces.broker.pasted import BEGINNINGS, readings
 from groupcheck.traces.broker.worlds import Printing
 from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
-from groupcheck.traces.lines.duplicates import Line, Once
+from groupcheck.traces.lines.duplicates import DuplicateFilter, Line
 from groupcheck.traces.lines.envelope import Sentence
 from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log
 from groupcheck.traces.story.events import Event, MemberAdded, Noted
@@ -131,7 +131,7 @@ class BrokerLog(Log):
     scala_lines: int = 0
     java_lines: int = 0
     brokers: dict[int | None, Broker] = Factory(dict)
-    once: Once[_Read] = Factory(Once)
+    once: DuplicateFilter[_Read] = Factory(DuplicateFilter)
 
     def events(self) -> Iterator[tuple[Event, str]]:
         """Every event with the sentence that it was read from. Raises `TraceError` if a file

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from attrs import evolve
 
 from groupcheck.traces.lines.envelope import Sentence, coordinator_sentence
-from groupcheck.traces.lines.marks import typed, without_bold, without_html
+from groupcheck.traces.lines.marks import plain_typography, without_bold, without_html
 from groupcheck.traces.lines.timestamps import parse_time
 
 BEGINNINGS = (
@@ -75,7 +75,7 @@ def _clean(line: str) -> str:
     """The line without other marks of Markdown, which may also be part of a name."""
     if "\\" in line:
         line = _ESCAPE.sub(r"\1", line)
-    return _EMPHASIS.sub("", typed(line))
+    return _EMPHASIS.sub("", plain_typography(line))
 
 
 def _shorter(sentence: Sentence) -> Iterator[Sentence]:

@@ -18,8 +18,8 @@ from groupcheck.traces.broker.follow import Follower, Refusal
 from groupcheck.traces.broker.gaps import SENTENCES
 from groupcheck.traces.broker.log import Broker
 from groupcheck.traces.findings.anomalies import find_anomalies
-from groupcheck.traces.findings.findings import Findings, Refused, Window
-from groupcheck.traces.findings.report import Anomaly, GroupReport, Unexplained
+from groupcheck.traces.findings.findings import Findings, RefusedRequests, Window
+from groupcheck.traces.findings.report import Anomaly, GroupReport, UnexplainedLine
 from groupcheck.traces.findings.user_impact import findings_of
 from groupcheck.traces.lines.sequences import Wrong
 from groupcheck.traces.story.events import (
@@ -74,7 +74,7 @@ class Trail:
     impossible: list[Wrong] = Factory(list)
     timeline: Timeline = Factory(Timeline)
     # The first lines that no world explains.
-    unexplained: list[Unexplained] = Factory(list)
+    unexplained: list[UnexplainedLine] = Factory(list)
     # Kinds of lines that would explain it -> how many lines are not explained.
     refused: Counter[tuple[str, ...]] = Factory(Counter)
     anomalies: list[Anomaly] = Factory(list)
@@ -192,7 +192,7 @@ class Trail:
             self.impossible.append(Wrong(event.line, text[:TEXT_CHARS], refusal.why))
         if not self.unexplained or (len(self.unexplained) < UNEXPLAINED_KEPT and self.room.take()):
             self.unexplained.append(
-                Unexplained(
+                UnexplainedLine(
                     event.line,
                     text[:TEXT_CHARS],
                     refusal.why,
@@ -304,7 +304,7 @@ class Trail:
         found = findings_of(self.timeline, away=tuple(self.away), waits_for=waiting)
         return evolve(found, refusals=self._refusals())
 
-    def _refusals(self) -> tuple[Refused, ...]:
+    def _refusals(self) -> tuple[RefusedRequests, ...]:
         """What lines tell of refused requests: those of twins."""
         fenced = [a for a in self.anomalies if a.kind == "fenced"]
         if not fenced:
@@ -313,11 +313,13 @@ class Trail:
         name = name_of(FENCED_INSTANCE_ID).partition(" ")[2]
         text = " ".join(fenced[0].evidence)
         return (
-            Refused("twin", "", FENCED_INSTANCE_ID, name, len(fenced), Counter(), window, text),
+            RefusedRequests(
+                "twin", "", FENCED_INSTANCE_ID, name, len(fenced), Counter(), window, text
+            ),
         )
 
     def _verdict(
-        self, doubts: str, unexplained: list[Unexplained], count: int, assumed: int
+        self, doubts: str, unexplained: list[UnexplainedLine], count: int, assumed: int
     ) -> tuple[Kind, str]:
         if unexplained:
             first = unexplained[0]
@@ -367,11 +369,11 @@ def _awaited(belief: Belief, event: Stabilized) -> tuple[str, ...]:
     return belief.not_parked() or ()
 
 
-def _named(wrong: list[Wrong], refused: tuple[Unexplained, ...]) -> tuple[Unexplained, ...]:
+def _named(wrong: list[Wrong], refused: tuple[UnexplainedLine, ...]) -> tuple[UnexplainedLine, ...]:
     """The impossible lines, each once, and the lines that were filtered out."""
     possible = {u.line: u.possible for u in refused}
     named = {
-        w.line: Unexplained(
+        w.line: UnexplainedLine(
             w.line, w.text, w.why, possible.get(w.line, "other lines"), False, certain=True
         )
         for w in wrong
@@ -384,11 +386,11 @@ def _filtered(lost: tuple[str, ...], kinds: Set[str]) -> bool:
     return bool(lost) and not any(kind in kinds for kind in lost)
 
 
-def _of_refusals(unexplained: tuple[Unexplained, ...]) -> Iterator[Anomaly]:
+def _of_refusals(unexplained: tuple[UnexplainedLine, ...]) -> Iterator[Anomaly]:
     """An anomaly for each line that is not explained, and one for each kind of lines that was
     filtered out.
     """
-    filtered: dict[str, list[Unexplained]] = {}
+    filtered: dict[str, list[UnexplainedLine]] = {}
     for u in unexplained:
         if u.assumed:
             for kind in dict.fromkeys(u.lost):

@@ -135,7 +135,7 @@ class GroupWorlds:
             if time - self.begun > LONGEST_SESSION_MS:
                 self.belief.strangers = False
 
-    def told(self, worlds: Worlds, base: int | None) -> str:
+    def state_text(self, worlds: Worlds, base: int | None) -> str:
         if base is None and len(worlds) == len(steps.EVERY_WORLD):
             return "anything: the log has not told the group's state yet"
         generation = "an unknown generation" if base is None else f"generation {base}"

@@ -14,8 +14,8 @@ from typing import Any
 from attrs import Factory, define, field, frozen
 
 from groupcheck.traces.captures.apis import APIS, Api
-from groupcheck.traces.captures.segments import ACK, RST, SYN, End, Segment, shown
-from groupcheck.traces.captures.streams import LARGEST_FRAME, Frame, Frames, Ordered
+from groupcheck.traces.captures.segments import ACK, RST, SYN, End, Segment, end_text
+from groupcheck.traces.captures.streams import LARGEST_FRAME, Frame, Frames, SegmentOrder
 from groupcheck.traces.messages.message_bytes import Malformed, Reader
 
 MOST_CONNECTIONS = 10_000
@@ -29,7 +29,7 @@ _TLS_LARGEST = (1 << 14) + 256
 
 
 @frozen
-class Answered:
+class DecodedExchange:
     """A request with its answer, each decoded."""
 
     api: Api
@@ -79,7 +79,7 @@ class _Connection:
     _pending: dict[int, _Pending] = Factory(dict)
     _pending_bytes: int = 0
     # Of the client, and of the server.
-    _order: tuple[Ordered, Ordered] = Factory(lambda: (Ordered(), Ordered()))
+    _order: tuple[SegmentOrder, SegmentOrder] = Factory(lambda: (SegmentOrder(), SegmentOrder()))
     _requests: Frames = field(init=False)
     _answers: Frames = field(init=False)
 
@@ -102,7 +102,7 @@ class _Connection:
         waiting = sum(o.held() for o in self._order) + sum(f.held() for f in sides)
         return self._pending_bytes + waiting
 
-    def take(self, s: Segment, tally: Tally) -> Iterator[Answered]:
+    def take(self, s: Segment, tally: Tally) -> Iterator[DecodedExchange]:
         if s.flags & SYN and not s.flags & ACK:
             self._begin(s.source, tally)
         elif s.flags & SYN and self.client is None:
@@ -127,7 +127,7 @@ class _Connection:
         self._requests.starts()
         self._answers.starts()
 
-    def rest(self, tally: Tally) -> Iterator[Answered]:
+    def rest(self, tally: Tally) -> Iterator[DecodedExchange]:
         """What still waits, when no more packets come."""
         for side in (False, True):
             for lost, part in self._order[side].all():
@@ -135,7 +135,7 @@ class _Connection:
 
     def _part(
         self, side: bool, lost: int, part: Segment | None, tally: Tally
-    ) -> Iterator[Answered]:
+    ) -> Iterator[DecodedExchange]:
         frames = self._answers if side else self._requests
         frames.hole(lost)
         if part is not None:
@@ -171,7 +171,7 @@ class _Connection:
         self._pending_bytes -= len(pending.body)
         return pending
 
-    def _answered(self, frame: Frame, s: Segment, tally: Tally) -> Answered | None:
+    def _answered(self, frame: Frame, s: Segment, tally: Tally) -> DecodedExchange | None:
         number = int.from_bytes(frame.data[:4], "big", signed=True)
         asked = self._forget(number)
         api, flexible = asked.api, asked.version >= asked.api.flexible
@@ -181,12 +181,12 @@ class _Connection:
         except Malformed:
             tally.damaged += 1
             return None
-        return Answered(
+        return DecodedExchange(
             api,
             asked.version,
             number,
             asked.client,
-            f"{shown(s.source)}-{shown(s.target)}",
+            f"{end_text(s.source)}-{end_text(s.target)}",
             request,
             answer,
             asked.time,
@@ -252,7 +252,7 @@ class Connections:
     _open: dict[tuple[End, End], _Connection] = Factory(dict)
     _since: int = 0
 
-    def take(self, s: Segment) -> Iterator[Answered]:
+    def take(self, s: Segment) -> Iterator[DecodedExchange]:
         ends = (s.source, s.target) if s.source < s.target else (s.target, s.source)
         known = self._open.pop(ends, None)
         if known is None or (s.flags & SYN and not s.flags & ACK):
@@ -270,17 +270,17 @@ class Connections:
         if self._since > MOST_BYTES // 4:
             yield from self._bound()
 
-    def _give_up(self) -> Iterator[Answered]:
+    def _give_up(self) -> Iterator[DecodedExchange]:
         oldest = next(iter(self._open))
         yield from self._open.pop(oldest).rest(self.tally)
 
-    def _bound(self) -> Iterator[Answered]:
+    def _bound(self) -> Iterator[DecodedExchange]:
         """Keeps memory bounded."""
         self._since = 0
         while self._open and sum(c.held() for c in self._open.values()) > MOST_BYTES:
             yield from self._give_up()
 
-    def rest(self) -> Iterator[Answered]:
+    def rest(self) -> Iterator[DecodedExchange]:
         """What still waits at the end of the capture."""
         for connection in self._open.values():
             yield from connection.rest(self.tally)

@@ -200,7 +200,7 @@ def _of_tcp(
     )
 
 
-def shown(end: End) -> str:
+def end_text(end: End) -> str:
     """`127.0.0.1:9092`, `[::1]:9092`."""
     address, port = end
     if len(address) == 4:

@@ -33,7 +33,7 @@ class Frame:
 
 
 @define
-class Ordered:
+class SegmentOrder:
     """Puts the segments of one direction in order."""
 
     # The sequence number that comes next; None before the first segment.

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.clients.said import Said, fact, ms_between
+from groupcheck.traces.clients.statement import Statement, fact, ms_between
 
 AT_WORK = ("joined", "synced", "assigned", "heartbeat", "committed")
 GIVEN_UP_MS = 30_000
@@ -25,7 +25,7 @@ _ADDRESS = re.compile(
 _ID = re.compile(r"\bid(?:=|: ?)(\d{1,10})")
 
 
-def node_of(said: Said) -> int | None:
+def node_of(said: Statement) -> int | None:
     """The number of the node that a line names; below 0 for an address of bootstrap.servers."""
     node = said.fields.get("node")
     if isinstance(node, int):
@@ -34,7 +34,7 @@ def node_of(said: Said) -> int | None:
     return int(match["id"]) if match else None
 
 
-def node_shown(said: Said) -> str | None:
+def node_shown(said: Statement) -> str | None:
     """The node with its address, as the line tells it."""
     if address := said.fields.get("address"):
         return str(address)
@@ -45,7 +45,7 @@ def node_shown(said: Said) -> str | None:
     return (match["address"] or match["id"]) if match else str(node).split(" (id")[0]
 
 
-def address_named(said: Said) -> str | None:
+def address_named(said: Statement) -> str | None:
     """The address of the coordinator that the line names, as host:port."""
     found = _ADDRESS.search(str(said.fields.get("coordinator", "")))
     if found is None:
@@ -53,7 +53,7 @@ def address_named(said: Said) -> str | None:
     return found["address"] or f"{found['host']}:{found['port']}"
 
 
-def number_named(said: Said) -> int | None:
+def number_named(said: Statement) -> int | None:
     """The broker's number of the coordinator that the line names."""
     broker = said.fields.get("broker")
     if isinstance(broker, int):
@@ -63,7 +63,7 @@ def number_named(said: Said) -> int | None:
     return _NUMBERED - number if number is not None and number >= _FIRST else number
 
 
-def coordinator_named(said: Said) -> str | None:
+def coordinator_named(said: Statement) -> str | None:
     """The coordinator that the line names, by its address and its number."""
     address, number = address_named(said), number_named(said)
     if address is None or number is None or number < 0:
@@ -71,15 +71,15 @@ def coordinator_named(said: Said) -> str | None:
     return f"{address} (broker {number})"
 
 
-def given_up(group: GroupEvidence) -> Iterator[Said]:
+def given_up(group: GroupEvidence) -> Iterator[Statement]:
     """Coordinators that are found and given up again and again by the same member, without a join.
     A broker that restarts shows that, too, but then the member joins in the end.
     """
     for some in group.of_each_process(
         "coordinator_found", "coordinator_lost", "disconnected", *AT_WORK
     ):
-        found: Said | None = None
-        lost: list[tuple[Said, Said]] = []
+        found: Statement | None = None
+        lost: list[tuple[Statement, Statement]] = []
         for said in some:
             if said.kind == "coordinator_found":
                 found = said
@@ -101,14 +101,14 @@ def given_up(group: GroupEvidence) -> Iterator[Said]:
             )
 
 
-def _gives_up(found: Said, said: Said) -> bool:
+def _gives_up(found: Statement, said: Statement) -> bool:
     soon = (ms_between(found, said) or 0) <= GIVEN_UP_MS
     if said.kind == "disconnected":
         return soon and (node_of(said) or 0) >= _FIRST
     return soon
 
 
-def unreached(group: GroupEvidence) -> Iterator[Said]:
+def unreached(group: GroupEvidence) -> Iterator[Statement]:
     """Members that were told their coordinator, and whose connections fail or end: those to it
     (`same`: yes), or those to others (no). Without `same`, the lines do not tell where they lead.
     """
@@ -142,17 +142,17 @@ def unreached(group: GroupEvidence) -> Iterator[Said]:
         )
 
 
-def _fails(said: Said) -> bool:
+def _fails(said: Statement) -> bool:
     return "failed" in said.fields
 
 
-def _all_elsewhere(ended: list[Said], found: Said) -> list[Said]:
+def _all_elsewhere(ended: list[Statement], found: Statement) -> list[Statement]:
     """The attempts to connect that failed, if none leads to the coordinator."""
     failed = [s for s in ended if s.fields.get("reason") == "could not connect" or _fails(s)]
     return failed if all(_leads_to(s, found) is False for s in ended) else []
 
 
-def _leads_to(said: Said, found: Said) -> bool | None:
+def _leads_to(said: Statement, found: Statement) -> bool | None:
     """Does the connection lead to the coordinator that was found? None if the lines do not tell."""
     node, number = node_of(said), number_named(found)
     if said.fields.get("of") == "coordinator" or (node is not None and node >= _FIRST):

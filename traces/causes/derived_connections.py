@@ -12,7 +12,7 @@ from groupcheck.traces.causes.coordinators import (
     coordinator_named,
 )
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.clients.said import Said, fact, ms_between
+from groupcheck.traces.clients.statement import Statement, fact, ms_between
 from groupcheck.traces.clients.who import SARAMA
 
 LONG_MS = 60_000
@@ -27,7 +27,7 @@ CLOSE = 0.1
 """Two durations are equal if they differ by less than this part."""
 
 
-def lost_connections(group: GroupEvidence) -> Iterator[Said]:
+def lost_connections(group: GroupEvidence) -> Iterator[Statement]:
     """Connections that ended shortly before a session timed out."""
     for some in group.of_each_process("disconnected", "session_timed_out"):
         for at, said in enumerate(some):
@@ -42,12 +42,12 @@ def lost_connections(group: GroupEvidence) -> Iterator[Said]:
                     yield fact(other, "connection_lost", reason=other.fields.get("reason"))
 
 
-def missing_coordinators(group: GroupEvidence) -> Iterator[Said]:
+def missing_coordinators(group: GroupEvidence) -> Iterator[Statement]:
     """Members that were told that there is no coordinator, and were told none for a minute or for
     the rest of the log.
     """
     for some in group.of_each_process("coordinator_unavailable", "coordinator_found", *AT_WORK):
-        asked: list[Said] = []
+        asked: list[Statement] = []
         for said in (*some, None):
             if said is not None and said.kind == "coordinator_unavailable":
                 asked.append(said)
@@ -60,15 +60,15 @@ def missing_coordinators(group: GroupEvidence) -> Iterator[Said]:
             asked = []
 
 
-def away_coordinators(group: GroupEvidence) -> Iterator[Said]:
+def away_coordinators(group: GroupEvidence) -> Iterator[Statement]:
     """Members that lost their coordinator and failed to connect until they found one again, or the
     log ends.
     """
     for some in group.of_each_process(
         "coordinator_lost", "coordinator_found", "disconnected", "joined", "closed"
     ):
-        gone: Said | None = None
-        failed: list[Said] = []
+        gone: Statement | None = None
+        failed: list[Statement] = []
         for said in (*some, None):
             if said is not None and said.kind == "disconnected":
                 failed += [said] if gone is not None else []
@@ -81,7 +81,7 @@ def away_coordinators(group: GroupEvidence) -> Iterator[Said]:
                 gone, failed = None, []
 
 
-def cut_waits(group: GroupEvidence) -> Iterator[Said]:
+def cut_waits(group: GroupEvidence) -> Iterator[Statement]:
     """Requests to join whose connection ended before the answer came, how long that took, and
     whether the client itself gave up.
     """
@@ -101,12 +101,12 @@ _OTHER_REQUESTS = ("request_sent", "request_answered")
 """They may be about another request than JoinGroup."""
 
 
-def _cuts(some: Iterable[Said]) -> Iterator[tuple[Said, int]]:
+def _cuts(some: Iterable[Statement]) -> Iterator[tuple[Statement, int]]:
     """What one member says about the end of a connection, and how long JoinGroup had waited. If an
     answer follows, it was another connection.
     """
-    sent: Said | None = None
-    cut: tuple[Said, int] | None = None
+    sent: Statement | None = None
+    cut: tuple[Statement, int] | None = None
     for said in some:
         if said.kind in _OTHER_REQUESTS and "Join" not in str(said.fields.get("api", "")):
             continue
@@ -122,12 +122,12 @@ def _cuts(some: Iterable[Said]) -> Iterator[tuple[Said, int]]:
         yield cut
 
 
-def _least(said: Said) -> int:
+def _least(said: Statement) -> int:
     """How long JoinGroup must have waited at least. While it joins, sarama sends nothing else."""
     return 900 if said.library == SARAMA and said.kind == "request_timed_out" else 5_000
 
 
-def _gave_up(said: Said) -> bool:
+def _gave_up(said: Statement) -> bool:
     """Did the client itself end the wait?"""
     reason = str(said.fields.get("reason", "")).lower()
     return said.kind == "request_timed_out" or "timeout" in reason or "timed out" in reason
@@ -143,7 +143,7 @@ def _idle_limit(ms: int, others: list[int]) -> str | None:
     return "an idle limit, as it took equally long each time" if len(alike) >= 2 else None
 
 
-def searches(group: GroupEvidence) -> Iterator[Said]:
+def searches(group: GroupEvidence) -> Iterator[Statement]:
     """Members that ask for the coordinator again and again and are never told one."""
     for some in group.of_each_process(
         "coordinator_query", "coordinator_found", "coordinator_unavailable", "joined"
@@ -159,11 +159,11 @@ def searches(group: GroupEvidence) -> Iterator[Said]:
             )
 
 
-def changed_coordinators(group: GroupEvidence) -> Iterator[Said]:
+def changed_coordinators(group: GroupEvidence) -> Iterator[Statement]:
     """Members that were told that their broker is not the coordinator, and then found another."""
     for some in group.of_each_process("not_coordinator", "coordinator_found", "coordinator_lost"):
         known: str | None = None
-        refused: Said | None = None
+        refused: Statement | None = None
         for said in some:
             named = address_named(said)
             if said.kind == "not_coordinator":
@@ -177,12 +177,12 @@ def changed_coordinators(group: GroupEvidence) -> Iterator[Said]:
                 refused, known = None, named
 
 
-def denying_coordinators(group: GroupEvidence) -> Iterator[Said]:
+def denying_coordinators(group: GroupEvidence) -> Iterator[Statement]:
     """Members that are told the same coordinator again after that one had refused the group, and
     that do not get to work any more.
     """
     for some in group.of_each_process("not_coordinator", "coordinator_found", *AT_WORK):
-        found: Said | None = None
+        found: Statement | None = None
         refused, same = 0, 0
         for said in some:
             if said.kind == "not_coordinator":

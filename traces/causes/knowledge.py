@@ -35,7 +35,7 @@ from jinja2 import ChainableUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.traces.causes.ranges import known_range
+from groupcheck.traces.causes.version_ranges import known_range
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.lines.timestamps import show_span
 

@@ -18,12 +18,12 @@ from groupcheck.traces.clients.frames import (
     says_nothing,
     time_in_json,
 )
-from groupcheck.traces.clients.said import TEXT_CHARS, Said
 from groupcheck.traces.clients.sentences import WORD, Hit, Sentences, all_sentences
 from groupcheck.traces.clients.settings import Dump, dump_at
 from groupcheck.traces.clients.shapes import LONGEST, by_shape, remember, shape_of
-from groupcheck.traces.clients.values import merged, settled
-from groupcheck.traces.clients.who import BROKER, NAMES, NOBODY, Names, names, task_of, told
+from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
+from groupcheck.traces.clients.values import merge_hits, statement_fields
+from groupcheck.traces.clients.who import BROKER, NAMES, NOBODY, Names, names, task_of, with_names
 from groupcheck.traces.lines.timestamps import parse_time
 from groupcheck.traces.reading import SAMPLE_CHARS, SAMPLES
 
@@ -96,7 +96,7 @@ class ClientLog:
         """The first line of each of the most frequent shapes of strange lines."""
         return [self._first[shape] for shape, _ in self.shapes.most_common(SAMPLES)]
 
-    def statements(self, lines: Iterable[tuple[int, str]]) -> Iterator[Said]:
+    def statements(self, lines: Iterable[tuple[int, str]]) -> Iterator[Statement]:
         """What the lines, as (number, text), say."""
         record: PrettyRecord | None = None
         for number, line in lines:
@@ -149,12 +149,12 @@ class ClientLog:
                 remember(self._looks, shape, look)
         return look
 
-    def _line(self, number: int, line: str, text: str) -> Iterator[Said]:
+    def _line(self, number: int, line: str, text: str) -> Iterator[Statement]:
         """What a line says; `text`: its words, with single blanks between them."""
         about = self._of_task(text, names(text))
         if about.client or about.group:
             self._head = about
-        hits = merged(self.sentences.in_line(text, about.library or self._head.library))
+        hits = merge_hits(self.sentences.in_line(text, about.library or self._head.library))
         if about.library:
             self.libraries[about.library] += 1
         if not hits:
@@ -172,10 +172,10 @@ class ClientLog:
         if len(hits) > 1 or not about.library:
             about = _by_all(hits, about)
         for hit in hits:
-            mine = told(hit.fields, about)
+            mine = with_names(hit.fields, about)
             if not mine.client and not mine.group:
-                mine = told(hit.fields, self._head)
-            yield Said(
+                mine = with_names(hit.fields, self._head)
+            yield Statement(
                 kind=hit.sentence.kind,
                 line=number,
                 text=line.strip()[:TEXT_CHARS],
@@ -187,10 +187,10 @@ class ClientLog:
                 client=mine.client,
                 member=mine.member,
                 instance=mine.instance,
-                fields={k: v for k, v in settled(hit).items() if k not in NAMES},
+                fields={k: v for k, v in statement_fields(hit).items() if k not in NAMES},
             )
 
-    def _whole(self, number: int, rest: str) -> Iterator[Said]:
+    def _whole(self, number: int, rest: str) -> Iterator[Statement]:
         """What the line before this one says together with it, if it was broken in two when it was
         pasted: then a sentence reaches from one into the other.
         """
@@ -216,12 +216,12 @@ class ClientLog:
             self._tasks[task] = about
         return self._tasks.get(task, about)
 
-    def _settings(self) -> Iterator[Said]:
+    def _settings(self) -> Iterator[Statement]:
         """The settings of the dump that is over."""
         dump, self._dump = self._dump, None
         if dump is not None and dump.values:
             self.understood += 1
-            yield Said(
+            yield Statement(
                 kind="setting",
                 line=dump.line,
                 text=dump.head.strip()[:TEXT_CHARS],
@@ -271,4 +271,4 @@ def _by_all(hits: list[Hit], about: Names) -> Names:
     if not about.library and len(wrote) == 1:
         about = evolve(about, library=wrote.pop())
     missing = [key for key in NAMES if not getattr(about, key)]
-    return told({k: hit.fields[k] for hit in hits for k in missing if k in hit.fields}, about)
+    return with_names({k: hit.fields[k] for hit in hits for k in missing if k in hit.fields}, about)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from attrs import Factory, define, frozen
 
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 
 _TOPIC = r"[A-Za-z0-9._-]{1,249}"
 _PYTHON = re.compile(rf"topic=u?['\"]?({_TOPIC})['\"]?, partition=(\d{{1,9}})")
@@ -76,7 +76,7 @@ class Holdings:
     now: dict[str, _Held] = Factory(dict)
     spans: list[Span] = Factory(list)
 
-    def add(self, said: Said) -> None:
+    def add(self, said: Statement) -> None:
         if said.fields.get("state") in _LOST:
             self._give_up([*self.now], said.time, "lost", announced=True)
         step = said.fields.get("step", "callback")
@@ -88,7 +88,7 @@ class Holdings:
             how: End = "lost" if said.kind == "lost" else "revoked"
             self._give_up(gone, said.time, how, announced=step == "announced")
 
-    def _assign(self, said: Said, announced: bool) -> None:
+    def _assign(self, said: Statement, announced: bool) -> None:
         named = list(_named(said))
         if said.fields.get("whole"):
             others = [p for p in self.now if p not in named]
@@ -126,7 +126,7 @@ class Holdings:
         ]
 
 
-def _named(said: Said) -> Iterator[str]:
+def _named(said: Statement) -> Iterator[str]:
     if "topic" in said.fields and "partition" in said.fields:
         yield f"{said.fields['topic']}-{said.fields['partition']}"
     yield from partitions_of(str(said.fields.get("partitions", "")))

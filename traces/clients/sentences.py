@@ -29,7 +29,7 @@ from typing import Any
 from attrs import Factory, evolve, field, frozen
 
 from groupcheck.traces.clients.errors import errors, numbered
-from groupcheck.traces.clients.shapes import LONGEST, remember, shape_of, shown
+from groupcheck.traces.clients.shapes import LONGEST, remember, shape_of, shape_text
 from groupcheck.traces.lines.template import Spans, Template, compile_template
 
 MOST_MET = 10_000
@@ -169,7 +169,7 @@ class Sentences:
         if places is None:
             candidates = self._candidates(line)
             exact = any(s.has_digits and shape_of(s.template.longest) in shape for s in candidates)
-            text = line if exact else shown(shape)
+            text = line if exact else shape_text(shape)
             places = _best(_all_places(text, library, candidates, numbers), text)
             if len(shape) <= LONGEST and not exact:
                 remember(self._known, key, places)

@@ -41,7 +41,7 @@ def shape_of(text: str) -> bytes:
     return shape
 
 
-def shown(shape: bytes) -> str:
+def shape_text(shape: bytes) -> str:
     """The shape as text."""
     return shape.decode("utf-8", "surrogatepass")
 
@@ -54,7 +54,7 @@ def by_shape(read: Callable[[str], T]) -> Callable[[bytes], T]:
     def of(shape: bytes) -> T:
         found = known.get(shape)
         if found is None:
-            found = read(shown(shape))
+            found = read(shape_text(shape))
             if len(shape) <= LONGEST:
                 remember(known, shape, found)
         return found

@@ -20,7 +20,7 @@ _BROKERS = 1_000_000
 """So many numbers of brokers, at most."""
 
 
-def settled(hit: Hit) -> Mapping[str, Any]:
+def statement_fields(hit: Hit) -> Mapping[str, Any]:
     """The fields of a hit, ready for a statement."""
     fields = dict(hit.fields)
     last = hit.sentence.template.last
@@ -35,7 +35,7 @@ def settled(hit: Hit) -> Mapping[str, Any]:
     return fields
 
 
-def merged(hits: list[Hit]) -> list[Hit]:
+def merge_hits(hits: list[Hit]) -> list[Hit]:
     """The hits of one line, in order; of those that say the same kind of thing and do not
     contradict each other only the first, with the fields of all.
     """

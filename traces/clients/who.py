@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from groupcheck.traces.clients.shapes import LONGEST, by_shape, shape_of, shown
+from groupcheck.traces.clients.shapes import LONGEST, by_shape, shape_of, shape_text
 
 NAMES = ("group", "client", "member", "instance")
 _KEYS = frozenset(NAMES)
@@ -128,7 +128,7 @@ def names(line: str) -> Names:
     shape = shape_of(line)
     if len(shape) > LONGEST:
         return _found(line)
-    text = shown(shape)
+    text = shape_text(shape)
     for a, b in _named(shape):
         text = text[:a] + line[a:b] + text[b:]
     return _names(text)
@@ -224,7 +224,7 @@ def shown_name(text: str) -> str:
     return wrapped[1] if wrapped else "" if text in _NONE else text
 
 
-def told(fields: Mapping[str, Any], about: Names) -> Names:
+def with_names(fields: Mapping[str, Any], about: Names) -> Names:
     """`about`, with the names among the fields of a sentence. Java's prefix is surer than they."""
     if _KEYS.isdisjoint(fields):
         return about

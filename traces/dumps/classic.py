@@ -8,8 +8,8 @@ from attrs import Factory, define
 
 from groupcheck.traces.dumps.records import Generation, Removed, StoredMember
 from groupcheck.traces.dumps.shares import Shares
+from groupcheck.traces.exchanges.member_spans import MemberSpans
 from groupcheck.traces.exchanges.owners import FOUND_KEPT, Overlap, Owners
-from groupcheck.traces.exchanges.ownership_spans import Stays
 from groupcheck.traces.findings.anomalies import plural
 from groupcheck.traces.findings.report import Anomaly
 from groupcheck.traces.story.events import (
@@ -38,12 +38,12 @@ class ClassicStory:
 
     group: str
     timeline: Timeline
-    stays: Stays
+    spans: MemberSpans
     owners: Owners
     # Id -> the member, of the last generation that was stored.
     members: dict[str, StoredMember] = Factory(dict)
     found: list[Anomaly] = Factory(list)
-    _shares: Shares = Factory(lambda self: Shares(self.stays), takes_self=True)
+    _shares: Shares = Factory(lambda self: Shares(self.spans), takes_self=True)
     # The last generation, and how often records may have been missing when it was read.
     _last: tuple[int, int] | None = None
     # The time of the last record, where nothing else tells the order.

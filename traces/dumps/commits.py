@@ -17,7 +17,7 @@ from groupcheck.traces.exchanges.request_facts import (
     Rewind,
 )
 from groupcheck.traces.findings.anomalies import plural
-from groupcheck.traces.findings.commit_rate import Paces
+from groupcheck.traces.findings.commit_rate import CommitRates
 from groupcheck.traces.findings.findings import FOUND_KEPT, Jump
 from groupcheck.traces.findings.report import Anomaly
 
@@ -48,7 +48,7 @@ class Commits:
     _removed: Counter[str] = Factory(Counter)
     _removed_at: int = 0
     _stored: dict[str, _Stored] = Factory(dict)
-    _paces: Paces = Factory(Paces)
+    _paces: CommitRates = Factory(CommitRates)
 
     def observe(self, c: Commit, cuts: int, empty: bool) -> None:
         """Takes a commit. `cuts`: how often records may have been missing so far; `empty`: the

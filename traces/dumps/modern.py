@@ -8,7 +8,7 @@ from attrs import Factory, define
 
 from groupcheck.traces.dumps.records import Epoch, Given, Joined, Record, Removed
 from groupcheck.traces.dumps.shares import Shares
-from groupcheck.traces.exchanges.ownership_spans import Stays
+from groupcheck.traces.exchanges.member_spans import MemberSpans
 from groupcheck.traces.story.events import OtherProtocol
 from groupcheck.traces.story.timeline import Timeline
 
@@ -21,9 +21,9 @@ class ModernStory:
 
     group: str
     timeline: Timeline
-    stays: Stays
+    spans: MemberSpans
     members: dict[str, None] = Factory(dict)
-    _shares: Shares = Factory(lambda self: Shares(self.stays), takes_self=True)
+    _shares: Shares = Factory(lambda self: Shares(self.spans), takes_self=True)
     _highest: int = 0
 
     def observe(self, r: Record) -> None:

@@ -18,8 +18,8 @@ from groupcheck.traces.dumps.commits import Commits
 from groupcheck.traces.dumps.log import DumpLog
 from groupcheck.traces.dumps.modern import ModernStory
 from groupcheck.traces.dumps.records import Commit, Generation, Record, Removed
+from groupcheck.traces.exchanges.member_spans import MemberSpans
 from groupcheck.traces.exchanges.owners import Overlap, Owners
-from groupcheck.traces.exchanges.ownership_spans import Stays
 from groupcheck.traces.exchanges.request_facts import RequestFacts
 from groupcheck.traces.findings.anomalies import find_anomalies, plural
 from groupcheck.traces.findings.findings import Findings
@@ -46,16 +46,16 @@ class DumpTrail:
 
     group: str
     timeline: Timeline = Factory(Timeline)
-    stays: Stays = Factory(Stays)
+    spans: MemberSpans = Factory(MemberSpans)
     owners: Owners = Factory(lambda self: Owners(self.group), takes_self=True)
     facts: RequestFacts = Factory(lambda self: RequestFacts(self.group), takes_self=True)
     commits: Commits = Factory(lambda self: Commits(self.facts), takes_self=True)
     classic: ClassicStory = Factory(
-        lambda self: ClassicStory(self.group, self.timeline, self.stays, self.owners),
+        lambda self: ClassicStory(self.group, self.timeline, self.spans, self.owners),
         takes_self=True,
     )
     modern: ModernStory = Factory(
-        lambda self: ModernStory(self.group, self.timeline, self.stays), takes_self=True
+        lambda self: ModernStory(self.group, self.timeline, self.spans), takes_self=True
     )
     # How many records each protocol wrote.
     protocols: Counter[str] = Factory(Counter)
@@ -96,7 +96,7 @@ class DumpTrail:
 
     def report(self, doubts: str) -> GroupReport:
         verdict, reason = self._verdict(doubts)
-        requests = Requests(self.facts, self.owners, self.stays, 0)
+        requests = Requests(self.facts, self.owners, self.spans, 0)
         return GroupReport(
             group=self.group,
             coordinator=None,

@@ -9,7 +9,7 @@ from attrs import Factory, define, evolve
 
 from groupcheck.model.engine.verdict import UNKNOWN
 from groupcheck.traces.causes.evidence import Evidence
-from groupcheck.traces.clients.said import TEXT_CHARS, Said
+from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
 from groupcheck.traces.event_lines.event import (
     MOST_CHARS,
     BadEvent,
@@ -34,11 +34,11 @@ class Poller:
 
     limit: int | None = None
     # What the application does since when: the event that began it, and its name.
-    busy: Said | None = None
+    busy: Statement | None = None
     doing: str = ""
     polls: int = 0
     # The library said itself that poll() was late.
-    told: bool = False
+    reported: bool = False
 
 
 @define
@@ -53,7 +53,7 @@ class EventLog:
     _pollers: dict[tuple[str, str], Poller] = Factory(dict)
     _last: int | None = None
 
-    def statements(self, lines: Iterable[tuple[int, str]]) -> Iterator[Said]:
+    def statements(self, lines: Iterable[tuple[int, str]]) -> Iterator[Statement]:
         """The statements of lines, as (number, text)."""
         for number, line in lines:
             try:
@@ -68,10 +68,10 @@ class EventLog:
         for poller in self._pollers.values():
             yield from self._late(poller, self._last)
 
-    def _event(self, number: int, line: str, event: Mapping[str, Any]) -> Iterator[Said]:
+    def _event(self, number: int, line: str, event: Mapping[str, Any]) -> Iterator[Statement]:
         fields = statement_fields(event)
         time = time_of(event["time"]) if "time" in event else None
-        said = Said(
+        said = Statement(
             kind="detail",
             line=number,
             text=line.strip()[:TEXT_CHARS],
@@ -90,7 +90,7 @@ class EventLog:
         for kind in statement_kinds(event, str(fields.get("error", ""))):
             yield evolve(said, kind=kind)
 
-    def _polls(self, event: str, said: Said) -> Iterator[Said]:
+    def _polls(self, event: str, said: Statement) -> Iterator[Statement]:
         """Follows the calls of poll(). What takes longer than the limit that the client printed is
         a poll that timed out, even if the library says nothing of it.
         """
@@ -104,17 +104,17 @@ class EventLog:
         if isinstance(limit, int):
             poller.limit = limit
         if event == "poll_expired":
-            poller.told = True
+            poller.reported = True
         elif event in ("poll", "processing_started", "processing_ended", "closed", "left"):
             yield from self._late(poller, said.time)
             poller.busy = None if event in ("closed", "left") else said
-            poller.doing, poller.told = event, False
+            poller.doing, poller.reported = event, False
             poller.polls += event == "poll"
 
-    def _late(self, poller: Poller, now: int | None) -> Iterator[Said]:
+    def _late(self, poller: Poller, now: int | None) -> Iterator[Statement]:
         """A poll that has not come in time by `now`."""
         since, limit = poller.busy, poller.limit
-        if since is None or since.time is None or now is None or limit is None or poller.told:
+        if since is None or since.time is None or now is None or limit is None or poller.reported:
             return
         if poller.doing != "processing_started" and poller.polls < 2:
             return  # the application does not report its calls of poll()

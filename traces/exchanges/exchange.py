@@ -56,7 +56,7 @@ class JoinExchange(Exchange):
     chosen: str | None = None
     leader: str = ""
     # The member's id.
-    told: str = ""
+    response_member: str = ""
     # For the leader: (id, subscription bytes) of each member.
     members: tuple[tuple[str, bytes], ...] = ()
     # Those of them that are static: (id, instance id).

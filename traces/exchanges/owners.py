@@ -107,7 +107,7 @@ class _Held:
     client: str
     still: frozenset[str] = frozenset()
     left: bool = False
-    told: bool = False
+    refused: bool = False
 
 
 @define
@@ -201,7 +201,7 @@ class Owners:
         """
         member = e.member or self._on.get(e.connection, "")
         held = self._held.get(member)
-        if held is None or held.told or e.generation != held.generation:
+        if held is None or held.refused or e.generation != held.generation:
             return
         asked = (
             {f"{topic}-{n}" for topic, n, _, _ in e.offsets}
@@ -243,7 +243,7 @@ class Owners:
             )
             _keep(self.zombies, zombie)
         if refused:
-            held.told = True
+            held.refused = True
 
     def _commit(self, e: CommitExchange) -> None:
         held = self._held.get(e.member)

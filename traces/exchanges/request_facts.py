@@ -144,7 +144,7 @@ class RequestFacts:
                 del self._generations[next(iter(self._generations))]
                 self.generations_dropped += 1
             known = self._generations[e.to_generation] = _Open(e.chosen)
-        if e.leader == e.told:
+        if e.leader == e.response_member:
             known.leader = e.client
         if len(known.joins) < JOINS_KEPT:
             known.joins.append(Join(round(e.arrived), e.line, e.client, e.answered))

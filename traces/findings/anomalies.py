@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from statistics import median
 
-from groupcheck.traces.findings.mass_expiry import Died, died_together
+from groupcheck.traces.findings.mass_expiry import MassExpiry, mass_expiries
 from groupcheck.traces.findings.report import Anomaly
-from groupcheck.traces.findings.short_consumers import POLL_TIMEOUT, Lives, one_after_the_other
+from groupcheck.traces.findings.short_consumers import POLL_TIMEOUT, ShortConsumers, short_consumers
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.story.events import Cause
 from groupcheck.traces.story.moments import Round, elapsed
@@ -76,7 +76,7 @@ def period(starts: list[int]) -> int | None:
 
 
 def _storm(timeline: Timeline) -> Iterator[Anomaly]:
-    lives = one_after_the_other(timeline)
+    lives = short_consumers(timeline)
     if lives is not None:
         yield _of_lives(lives)
         return
@@ -126,7 +126,7 @@ def _replaced(timeline: Timeline) -> bool:
     return max(caused.values(), default=0) == 1 and len({c for c, _ in caused}) <= 2 * size
 
 
-def _of_lives(lives: Lives) -> Anomaly:
+def _of_lives(lives: ShortConsumers) -> Anomaly:
     each = "" if lives.life_ms is None else f", each for {seconds(lives.life_ms)} (median)"
     begun = f"{plural(lives.count, 'consumer')} came one after the other{each}"
     often = [] if lives.period_ms is None else [f"one every {seconds(lives.period_ms)} (median)"]
@@ -266,7 +266,7 @@ def _missed_the_window(timeline: Timeline) -> Iterator[Anomaly]:
 
 def _ghosts(timeline: Timeline) -> Iterator[Anomaly]:
     """Members that expired together: ghosts, and members that died at one time."""
-    deaths = died_together(timeline)
+    deaths = mass_expiries(timeline)
     ghosts = [d for d in deaths if d.ghosts]
     if ghosts:
         yield _of_ghosts(timeline, ghosts)
@@ -275,7 +275,7 @@ def _ghosts(timeline: Timeline) -> Iterator[Anomaly]:
         yield _of_dead(died)
 
 
-def _of_ghosts(timeline: Timeline, ghosts: list[Died]) -> Anomaly:
+def _of_ghosts(timeline: Timeline, ghosts: list[MassExpiry]) -> Anomaly:
     count, largest = sum(d.count for d in ghosts), max(ghosts, key=lambda d: d.count)
     assert largest.session_ms is not None
     evidence = [
@@ -299,13 +299,13 @@ def _of_ghosts(timeline: Timeline, ghosts: list[Died]) -> Anomaly:
     )
 
 
-def _span(died: list[Died]) -> tuple[int | None, int | None]:
+def _span(died: list[MassExpiry]) -> tuple[int | None, int | None]:
     """When the first and the last of them expired, in ms."""
     times = [time for d in died for time in (d.first.time, d.last.time) if time is not None]
     return min(times, default=None), max(times, default=None)
 
 
-def _of_dead(died: list[Died]) -> Anomaly:
+def _of_dead(died: list[MassExpiry]) -> Anomaly:
     largest = max(died, key=lambda d: d.count)
     after = largest.after_ms
     lived = f" {seconds(after)} after the last generation: killed or cut off" if after else ""
@@ -375,7 +375,7 @@ def _bounces(timeline: Timeline) -> Iterator[Anomaly]:
     """Clients that come back under new ids again and again, unless their consumers come one after
     the other, which is another finding. A static member gets a new id each time that it comes back.
     """
-    if one_after_the_other(timeline) is not None:
+    if short_consumers(timeline) is not None:
         return
     lives: dict[str, list[Member]] = {}
     for m in timeline.members.values():

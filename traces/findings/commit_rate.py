@@ -10,7 +10,7 @@ JUMP_TIMES, JUMP_LEAST = 20, 1000
 
 
 @define
-class _Pace:
+class _CommitRate:
     """The commits of a partition."""
 
     first: int
@@ -21,10 +21,10 @@ class _Pace:
 
 
 @define
-class Paces:
+class CommitRates:
     """Those of one group's partitions."""
 
-    _paces: dict[str, _Pace] = Factory(dict)
+    _paces: dict[str, _CommitRate] = Factory(dict)
 
     def step(self, partition: str, offset: int, at: int) -> int | None:
         """Takes a commit at a moment (ms). Returns the offset before it if it is far ahead of the
@@ -33,7 +33,7 @@ class Paces:
         pace = self._paces.get(partition)
         if pace is None:
             if len(self._paces) < PARTITIONS_KEPT:
-                self._paces[partition] = _Pace(offset, at, offset, at)
+                self._paces[partition] = _CommitRate(offset, at, offset, at)
             return None
         spent, gone, jumped = pace.at - pace.began, pace.last - pace.first, None
         step, took = offset - pace.last, max(at - pace.at, 1)

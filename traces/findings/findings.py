@@ -13,8 +13,8 @@ from attrs import Factory, frozen
 
 from groupcheck.traces.exchanges.owners import TwoOwners
 from groupcheck.traces.exchanges.request_facts import Rewind
-from groupcheck.traces.findings.mass_expiry import Died
-from groupcheck.traces.findings.short_consumers import Lives
+from groupcheck.traces.findings.mass_expiry import MassExpiry
+from groupcheck.traces.findings.short_consumers import ShortConsumers
 from groupcheck.traces.story.events import Cause
 
 FOUND_KEPT = 1000
@@ -59,7 +59,7 @@ class Empty:
 
 
 @frozen
-class Unowned:
+class UnownedPartition:
     """A partition without an owner."""
 
     partition: str
@@ -84,7 +84,7 @@ class Jump:
 
 
 @frozen
-class Refused:
+class RefusedRequests:
     """Answers with one error code to one API, or lines that tell of it."""
 
     # full, twin, unreleased, no_common_protocol, expired, old_generation, rebalancing, moved,
@@ -103,7 +103,7 @@ class Refused:
 
 
 @frozen
-class Unsettled:
+class OpenRebalance:
     """The log ends in a rebalance."""
 
     window: Window
@@ -114,7 +114,7 @@ class Unsettled:
 
 
 @frozen
-class Standing:
+class StalledMember:
     """A member that stood still."""
 
     member: str
@@ -205,27 +205,27 @@ class Findings:
 
     empty: tuple[Empty, ...] = ()
     # The longest first. Only a request log tells who owns which partition.
-    unowned: tuple[Unowned, ...] = ()
+    unowned: tuple[UnownedPartition, ...] = ()
     # From the beginning of a rebalance to the leader's assignment.
     not_stable: tuple[Window, ...] = ()
     two_owners: tuple[TwoOwners, ...] = ()
     # Records that were read again: `was` - `committed` of each.
     went_back: tuple[Rewind, ...] = ()
     jumped: tuple[Jump, ...] = ()
-    refusals: tuple[Refused, ...] = ()
-    unsettled: Unsettled | None = None
-    standing: tuple[Standing, ...] = ()
+    refusals: tuple[RefusedRequests, ...] = ()
+    unsettled: OpenRebalance | None = None
+    standing: tuple[StalledMember, ...] = ()
     # The most frequent cause first.
     rounds: tuple[RoundsBy, ...] = ()
-    died_together: tuple[Died, ...] = ()
+    died_together: tuple[MassExpiry, ...] = ()
     restarts: tuple[Restart, ...] = ()
     settings: tuple[Setting, ...] = ()
     conflicts: tuple[Conflict, ...] = Factory(tuple)
     absences: tuple[Absence, ...] = ()
     reasons: tuple[ClientReason, ...] = ()
-    lives: Lives | None = None
+    lives: ShortConsumers | None = None
 
     @property
-    def commits_refused(self) -> tuple[Refused, ...]:
+    def commits_refused(self) -> tuple[RefusedRequests, ...]:
         """The refusals of OffsetCommit."""
         return tuple(r for r in self.refusals if r.api == "OFFSET_COMMIT")

@@ -28,7 +28,7 @@ before and after KIP-735, and the other libraries.
 
 
 @frozen
-class Died:
+class MassExpiry:
     """Members that expired within seconds."""
 
     members: tuple[str, ...]
@@ -49,13 +49,13 @@ class Died:
         return self.session_ms is not None
 
 
-def died_together(timeline: Timeline) -> tuple[Died, ...]:
+def mass_expiries(timeline: Timeline) -> tuple[MassExpiry, ...]:
     """Every burst of expiries, its ghosts apart from the others, in order of time."""
     sessions = _shortest(timeline)
     return tuple(d for burst in timeline.bursts for d in _parts(timeline, burst, sessions))
 
 
-def _parts(timeline: Timeline, burst: Burst, sessions: dict[str, int]) -> Iterator[Died]:
+def _parts(timeline: Timeline, burst: Burst, sessions: dict[str, int]) -> Iterator[MassExpiry]:
     known = [timeline.members[id] for id in burst.members if id in timeline.members]
     ghosts: list[Member] = []
     alive: list[Member] = []
@@ -67,21 +67,21 @@ def _parts(timeline: Timeline, burst: Burst, sessions: dict[str, int]) -> Iterat
     if len(ghosts) < GHOSTS_LEAST:
         alive, ghosts = known, []
     if ghosts:
-        yield _died(timeline, burst, ghosts, len(ghosts), session)
+        yield _expiry(timeline, burst, ghosts, len(ghosts), session)
     more = burst.count - len(burst.members)
     if len(alive) + more >= DEAD_LEAST:
-        yield _died(timeline, burst, alive, len(alive) + more, None)
+        yield _expiry(timeline, burst, alive, len(alive) + more, None)
 
 
-def _died(
+def _expiry(
     timeline: Timeline, burst: Burst, members: Sequence[Member], count: int, session: int | None
-) -> Died:
+) -> MassExpiry:
     ends = [m.ended for m in members if m.ended is not None] or [burst.first]
     first, last = (f(ends, key=lambda e: e.line) for f in (min, max))
     signs = [t for m in members if (t := _last_sign(timeline, m)) is not None]
     after = None if not signs or first.time is None else max(first.time - max(signs), 0)
     whole = all(m.joined is not None for m in members)
-    return Died(tuple(m.id for m in members), count, first, last, after, session, whole)
+    return MassExpiry(tuple(m.id for m in members), count, first, last, after, session, whole)
 
 
 def _last_sign(timeline: Timeline, m: Member) -> int | None:

@@ -8,8 +8,8 @@ from attrs import Factory, frozen
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
+from groupcheck.traces.exchanges.member_spans import MemberSpans
 from groupcheck.traces.exchanges.owners import Owners
-from groupcheck.traces.exchanges.ownership_spans import Stays
 from groupcheck.traces.exchanges.request_facts import RequestFacts
 from groupcheck.traces.findings.findings import Findings
 from groupcheck.traces.lines.duplicates import left_out_note
@@ -35,7 +35,7 @@ class Anomaly:
 
 
 @frozen
-class Unexplained:
+class UnexplainedLine:
     """A line that no world of the model explains, as long as no line before it is missing."""
 
     line: int
@@ -61,7 +61,7 @@ class Requests:
     # Which member believed that it owned what.
     owners: Owners
     # What each member did and held when.
-    stays: Stays
+    spans: MemberSpans
     # How many answers were judged.
     judged: int
 
@@ -80,7 +80,7 @@ class GroupReport:
     reason: str
     timeline: Timeline
     anomalies: tuple[Anomaly, ...]
-    unexplained: tuple[Unexplained, ...]
+    unexplained: tuple[UnexplainedLine, ...]
     # How many lines are not explained; how many are, if filtered lines are assumed.
     unexplained_count: int
     assumed_count: int

@@ -25,7 +25,7 @@ _BY_LIVES = (Cause.JOIN, Cause.LEAVE, Cause.SESSION_EXPIRED)
 
 
 @frozen
-class Lives:
+class ShortConsumers:
     """Consumers that were alone in their group, one after the other."""
 
     # How many, and the client that most of them are.
@@ -49,7 +49,7 @@ class Lives:
         return self.left >= self.expired
 
 
-def one_after_the_other(timeline: Timeline) -> Lives | None:
+def short_consumers(timeline: Timeline) -> ShortConsumers | None:
     """The lives of a group that is nearly always a single consumer, and never the same one for
     long; None if this is another kind of group.
     """
@@ -65,17 +65,17 @@ def one_after_the_other(timeline: Timeline) -> Lives | None:
         or sum(1 for m in gone if POLL_TIMEOUT in (m.client_reason or "")) * 2 > len(gone)
     ):
         return None
-    return _lives(lives, gone)
+    return _summary(lives, gone)
 
 
-def _lives(lives: list[Member], gone: list[Member]) -> Lives:
+def _summary(lives: list[Member], gone: list[Member]) -> ShortConsumers:
     joins = sorted(m.joined.time for m in lives if m.joined and m.joined.time is not None)
     lengths = [ms for m in gone if (ms := elapsed(m.joined, m.ended)) is not None]
     steps = [b - a for a, b in pairwise(joins)]
     ways = Counter(m.gone for m in gone)
     first = lives[0].joined
     assert first is not None
-    return Lives(
+    return ShortConsumers(
         len(lives),
         Counter(client_of(m.id) for m in lives).most_common(1)[0][0],
         ways["left"],

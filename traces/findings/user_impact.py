@@ -20,15 +20,15 @@ from groupcheck.traces.findings.findings import (
     Conflict,
     Empty,
     Findings,
+    OpenRebalance,
     Restart,
     RoundsBy,
     Setting,
-    Standing,
-    Unsettled,
+    StalledMember,
     Window,
 )
-from groupcheck.traces.findings.mass_expiry import died_together
-from groupcheck.traces.findings.short_consumers import POLL_TIMEOUT, one_after_the_other
+from groupcheck.traces.findings.mass_expiry import mass_expiries
+from groupcheck.traces.findings.short_consumers import POLL_TIMEOUT, short_consumers
 from groupcheck.traces.story.events import Cause
 from groupcheck.traces.story.moments import Moment, Round, elapsed
 from groupcheck.traces.story.timeline import Member, Timeline, client_of
@@ -67,13 +67,13 @@ def findings_of(
         unsettled=_unsettled(timeline, waits_for) if classic else None,
         standing=tuple(_awaited(timeline))[:FOUND_KEPT],
         rounds=tuple(_rounds(timeline)),
-        died_together=died_together(timeline)[:FOUND_KEPT],
+        died_together=mass_expiries(timeline)[:FOUND_KEPT],
         restarts=tuple(_restart(timeline, *a) for a in away[:FOUND_KEPT]),
         settings=settings,
         conflicts=tuple(conflicts(settings)),
         absences=tuple(_absences(timeline))[:FOUND_KEPT],
         reasons=tuple(_reasons(timeline)),
-        lives=one_after_the_other(timeline),
+        lives=short_consumers(timeline),
     )
 
 
@@ -113,26 +113,26 @@ def _not_stable(t: Timeline) -> Iterator[Window]:
         yield window(since, t.last, open=True)
 
 
-def _unsettled(t: Timeline, waits_for: tuple[str, ...]) -> Unsettled | None:
+def _unsettled(t: Timeline, waits_for: tuple[str, ...]) -> OpenRebalance | None:
     r = t.open
     if r is None:
         return None
     since = r.started or r.joined_at
     joined = r.outcome == "stabilized"
     leader = (r.leader,) if joined and r.leader else ()
-    return Unsettled(
+    return OpenRebalance(
         window(since, t.last, open=True),
         "sync" if joined else "join",
         leader if joined else waits_for,
     )
 
 
-def _awaited(t: Timeline) -> Iterator[Standing]:
+def _awaited(t: Timeline) -> Iterator[StalledMember]:
     for r in t.rounds:
         ms = elapsed(r.started, r.joined_at)
         if ms is not None and ms >= STOOD_MS:
             for id in r.held_up_by:
-                yield Standing(id, client_of(id), window(r.started, r.joined_at), "awaited")
+                yield StalledMember(id, client_of(id), window(r.started, r.joined_at), "awaited")
 
 
 def _rounds(t: Timeline) -> Iterator[RoundsBy]:
@@ -195,7 +195,7 @@ def _settings(t: Timeline) -> Iterator[Setting]:
     if ended:
         clients = sorted({client_of(id) for r in t.rounds for id in r.not_rejoined})
         yield Setting(REBALANCE, int(median(ended)), True, tuple(clients))
-    for died in died_together(t):
+    for died in mass_expiries(t):
         if died.session_ms is not None and not t.asked:
             clients = sorted({client_of(id) for id in died.members})
             yield Setting(SESSION, died.session_ms, True, tuple(clients), died.first.line)

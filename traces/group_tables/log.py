@@ -9,7 +9,7 @@ from attrs import Factory, define, evolve
 
 from groupcheck.model.engine.verdict import UNKNOWN
 from groupcheck.traces.causes.evidence import Evidence
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.formats import GROUP_TABLES
 from groupcheck.traces.group_tables.members import Members, States
@@ -22,7 +22,7 @@ NOT_JUDGED = "output of kafka-consumer-groups.sh shows moments; see the causes"
 
 
 @define
-class Watched:
+class GroupTables:
     """All that is known of one group on one cluster."""
 
     say: Speaker
@@ -31,7 +31,7 @@ class Watched:
     states: States
 
     @classmethod
-    def of(cls, group: str) -> Watched:
+    def of(cls, group: str) -> GroupTables:
         say = Speaker(group)
         return cls(say, Offsets(say), Members(say), States(say))
 
@@ -45,7 +45,7 @@ class Watched:
         if output.kind in ("offsets", "members"):
             self.members.add(output)
 
-    def settle(self) -> list[Said]:
+    def settle(self) -> list[Statement]:
         """All statements, in the order of their lines."""
         self.offsets.settle()
         self.members.settle()
@@ -59,11 +59,11 @@ class Watching:
 
     only: str | None = None
     left_out: int = 0
-    groups: dict[tuple[str, str], Watched] = Factory(dict)
+    groups: dict[tuple[str, str], GroupTables] = Factory(dict)
     # What lists tell of groups (state and type) -> of how many.
     listed: Counter[str] = Factory(Counter)
 
-    def read(self, outputs: Outputs, lines: Iterable[tuple[int, str]]) -> list[Said]:
+    def read(self, outputs: Outputs, lines: Iterable[tuple[int, str]]) -> list[Statement]:
         """Everything that the lines, as (number, text), show about groups."""
         for output in outputs.read(lines):
             self.add(output)
@@ -82,7 +82,7 @@ class Watching:
             if len(self.groups) >= MOST_GROUPS:
                 self.left_out += 1
                 return
-            self.groups[key] = Watched.of(output.group)
+            self.groups[key] = GroupTables.of(output.group)
         self.groups[key].add(output)
 
     def _listed(self, output: Output) -> None:

@@ -87,7 +87,7 @@ class Members:
             elif member in self._behind:
                 self._behind[member][0].goes_on(output)
             else:
-                self._behind[member] = (Span.begun(output, row.line, row.text), row)
+                self._behind[member] = (Span.start(output, row.line, row.text), row)
 
     def settle(self) -> None:
         """Says what the last output leaves."""
@@ -146,7 +146,7 @@ class States:
             return
         if output.state in IN_ROUND:
             if self._round is None:
-                self._round = Span.begun(output)
+                self._round = Span.start(output)
             else:
                 self._round.goes_on(output)
             self._state = output.state
@@ -154,7 +154,7 @@ class States:
             self._ended()
         if output.state == ABSENT:
             if self._absent is None:
-                self._absent = Span.begun(output)
+                self._absent = Span.start(output)
             else:
                 self._absent.goes_on(output)
         else:

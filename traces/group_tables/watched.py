@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import Factory, define
 
-from groupcheck.traces.clients.said import TEXT_CHARS, Said
+from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
 from groupcheck.traces.group_tables.outputs import EMPTY, REBALANCING, Output
 from groupcheck.traces.group_tables.spans import Span
 from groupcheck.traces.group_tables.tables import Row
@@ -40,7 +40,7 @@ class Speaker:
     """Makes statements about one group, a bounded number of each kind."""
 
     group: str
-    out: list[Said] = Factory(list)
+    out: list[Statement] = Factory(list)
     _said: Counter[str] = Factory(Counter)
 
     def __call__(
@@ -56,7 +56,7 @@ class Speaker:
         if self._said[kind] > MOST_SAID:
             return
         self.out.append(
-            Said(
+            Statement(
                 kind=kind,
                 line=line,
                 text=text[:TEXT_CHARS],
@@ -77,7 +77,7 @@ class Speaker:
             span.text,
             span.since,
             row,
-            held=span.held,
+            held=span.lasted_ms,
             outputs=span.outputs,
             lasting=1 if span.sure else 0,
             **fields,
@@ -240,7 +240,7 @@ class Offsets:
             if track is not None:
                 self._stood_still(partition, self._tracks.pop(partition))
             if member and committed is not None and end is not None and not in_round:
-                span = Span.begun(output, row.line, row.text)
+                span = Span.start(output, row.line, row.text)
                 self._tracks[partition] = Track(span, row, self.count, end, end)
         if members and not in_round:
             numbers = [
@@ -260,7 +260,7 @@ class Offsets:
         lag = sum(max(row.number("lag") or 0, 0) for row in rows.values())
         sure = output.state == EMPTY
         if self._empty is None:
-            self._empty = (Span.begun(output), lag, sure)
+            self._empty = (Span.start(output), lag, sure)
         else:
             span, begun, was = self._empty
             span.goes_on(output)
@@ -271,7 +271,7 @@ class Offsets:
         if not owned or "committed" not in row.columns or row.number("committed") is not None:
             self._uncommitted.pop(partition, None)
         elif partition not in self._uncommitted:
-            self._uncommitted[partition] = (Span.begun(output, row.line, row.text), row, end)
+            self._uncommitted[partition] = (Span.start(output, row.line, row.text), row, end)
         else:
             self._uncommitted[partition][0].goes_on(output)
 
@@ -296,7 +296,7 @@ class Offsets:
         self._tracks.clear()
         for (_, scope), tracks in self._stood.items():
             longest = max(
-                tracks, key=lambda t: (t.stands.sure, t.stands.held or 0, t.stands.outputs)
+                tracks, key=lambda t: (t.stands.sure, t.stands.lasted_ms or 0, t.stands.outputs)
             )
             self.say.of(
                 "stands_still",
@@ -386,4 +386,4 @@ def _kept(kept: dict[str, tuple[Span, Row]], name: str, output: Output, so: bool
     elif name in kept:
         kept[name][0].goes_on(output)
     else:
-        kept[name] = (Span.begun(output, row.line, row.text), row)
+        kept[name] = (Span.start(output, row.line, row.text), row)

@@ -48,7 +48,7 @@ class Line(Generic[T]):
 
 
 @define
-class Once(Generic[T]):
+class DuplicateFilter(Generic[T]):
     """Passes lines on in their order, and repeated lines once."""
 
     # How many lines were left out, and how many second lines were passed on.

@@ -55,7 +55,7 @@ _JSON_CAP = 1 << 20
 
 
 @frozen
-class Unwrapped:
+class InnerLine:
     """A line without its wrapping."""
 
     # The program's own line.
@@ -64,7 +64,7 @@ class Unwrapped:
     time: int | None = None
 
 
-def unwrap(line: str) -> Unwrapped:
+def unwrap(line: str) -> InnerLine:
     """Takes off a JSON record and colours; any other line is returned as it is."""
     if "\x1b" in line:
         line = _COLOUR.sub("", line)
@@ -75,7 +75,7 @@ def unwrap(line: str) -> Unwrapped:
             inside = _inside(record, 0)
             if inside is not None:
                 return inside
-    return Unwrapped(line)
+    return InnerLine(line)
 
 
 def _json(text: str) -> dict[str, Any] | None:
@@ -86,7 +86,7 @@ def _json(text: str) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-def _inside(record: dict[str, Any], depth: int) -> Unwrapped | None:
+def _inside(record: dict[str, Any], depth: int) -> InnerLine | None:
     time = _time(record)
     for key in _MESSAGE_KEYS:
         value = record.get(key)
@@ -94,15 +94,15 @@ def _inside(record: dict[str, Any], depth: int) -> Unwrapped | None:
             inner = _json(value) if value.lstrip()[:1] == "{" and depth < 3 else None
             found = _inside(inner, depth + 1) if inner else None
             if found is not None:
-                return Unwrapped(found.line, found.time if found.time is not None else time)
-            return Unwrapped(" ".join(value.split("\n")).rstrip(), time)
+                return InnerLine(found.line, found.time if found.time is not None else time)
+            return InnerLine(" ".join(value.split("\n")).rstrip(), time)
     if depth < 3:
         for key in _INSIDE_KEYS:
             value = record.get(key)
             if isinstance(value, dict):
                 found = _inside(value, depth + 1)
                 if found is not None:
-                    return Unwrapped(found.line, found.time if found.time is not None else time)
+                    return InnerLine(found.line, found.time if found.time is not None else time)
     return None
 
 

@@ -45,6 +45,6 @@ def without_bold(line: str, between: str = "") -> str:
     return line.replace("**", between)
 
 
-def typed(line: str) -> str:
+def plain_typography(line: str) -> str:
     """The line with the quotes, dashes and blanks that a keyboard has."""
     return line if line.isascii() else line.translate(_TYPOGRAPHIC)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from attrs import Factory, define, evolve, frozen
 
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import JAVA, LIBRDKAFKA
 from groupcheck.traces.members.impossible import CLASSIC, Contradictions, Impossible
 from groupcheck.traces.members.life import Lapse, Life
@@ -17,7 +17,7 @@ MOST_MEMBERS = 10_000
 
 
 @frozen
-class Followed:
+class GroupMembers:
     """What the members of one group did, as far as logs of their clients show."""
 
     # Members whose lives were followed, and statements that are steps of the model's member.
@@ -25,7 +25,7 @@ class Followed:
     steps: int = 0
     # Lines that no world explains, because lines before them are missing or two processes write
     # under one name.
-    gaps: tuple[Said, ...] = ()
+    gaps: tuple[Statement, ...] = ()
     # Clients with one name that are two processes.
     shared: tuple[str, ...] = ()
     lapses: tuple[Lapse, ...] = ()
@@ -33,7 +33,7 @@ class Followed:
     early: tuple[Early, ...] = ()
     impossible: tuple[Impossible, ...] = ()
 
-    def beside(self, more: Iterable[Impossible], proofs: Iterable[Proof]) -> Followed:
+    def beside(self, more: Iterable[Impossible], proofs: Iterable[Proof]) -> GroupMembers:
         """With more proofs, and more lines that cannot be true. Each line counts once, and what
         only such a line speaks against may be true.
         """
@@ -63,7 +63,7 @@ class Members:
     # (log, process) of clients that speak another protocol than the classic one.
     _others: set[tuple[str, str]] = Factory(set)
 
-    def add(self, said: Said, group: str) -> None:
+    def add(self, said: Statement, group: str) -> None:
         """`group`: the one that its writer belongs to."""
         if said.library != JAVA and said.library not in CLASSIC:
             return
@@ -86,7 +86,7 @@ class Members:
         elif member.native is not None:
             member.native.add(said)
 
-    def of_groups(self) -> dict[str, Followed]:
+    def of_groups(self) -> dict[str, GroupMembers]:
         """What is known when all logs have been read, by group."""
         groups: dict[str, list[_Member]] = {}
         for key, member in self._each.items():
@@ -96,16 +96,16 @@ class Members:
         for one in self._impossible.settled():
             told.setdefault(one.said.group, []).append(one)
         return {
-            group: _followed(groups.get(group, []), told.get(group, []))
+            group: _group_members(groups.get(group, []), told.get(group, []))
             for group in dict.fromkeys([*groups, *told])
         }
 
 
-def _followed(members: list[_Member], impossible: list[Impossible]) -> Followed:
+def _group_members(members: list[_Member], impossible: list[Impossible]) -> GroupMembers:
     alone = [m for m in members if not m.life.shared]
     lives = [m.life for m in members if m.life.followed]
     native = [m.native for m in members if m.native is not None and not m.native.shared]
-    return Followed(
+    return GroupMembers(
         members=len(lives),
         steps=sum(life.followed - len(life.gaps) for life in lives),
         gaps=tuple(said for life in lives for said in life.gaps),

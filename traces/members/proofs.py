@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from attrs import Factory, define, frozen
 
 from groupcheck.traces.clients.frames import continues
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.lines.timestamps import show_span
 from groupcheck.traces.members.life import Lapse
 
@@ -40,9 +40,9 @@ class Proof:
 
     refutes: str
     # The statement that such causes cannot explain.
-    about: Said
+    about: Statement
     # The line that proves it.
-    by: Said
+    by: Statement
     text: str
 
 
@@ -62,17 +62,17 @@ class Proofs:
 
     kept: list[Proof] = Factory(list)
     # The last refusals, and those since the member was last shown in a generation.
-    _refusals: deque[Said] = Factory(lambda: deque(maxlen=MOST_PROOFS))
-    _open: deque[Said] = Factory(lambda: deque(maxlen=MOST_OPEN))
+    _refusals: deque[Statement] = Factory(lambda: deque(maxlen=MOST_PROOFS))
+    _open: deque[Statement] = Factory(lambda: deque(maxlen=MOST_OPEN))
     # The line that showed it last in a generation.
-    _shown: Said | None = None
+    _shown: Statement | None = None
     # The lines are in the order of their times; the last time.
     _ordered: bool = True
     _last: int = 0
     # Milliseconds; None if the log does not tell it.
     _session: int | None = None
 
-    def add(self, said: Said) -> None:
+    def add(self, said: Statement) -> None:
         if said.time is not None:
             self._ordered = self._ordered and said.time >= self._last
             self._last = said.time
@@ -88,7 +88,7 @@ class Proofs:
             self._open.append(said)
             self._refusals.append(said)
 
-    def _stayed(self, before: Said, said: Said) -> None:
+    def _stayed(self, before: Statement, said: Statement) -> None:
         for refused in self._open:
             ms = _between(refused, said)
             if ms and _between(before, refused) and len(self.kept) < MOST_PROOFS:
@@ -123,7 +123,7 @@ class Proofs:
                     yield Proof("session_over", refused, lapse.begun, text)
 
 
-def _between(earlier: Said, later: Said) -> int | None:
+def _between(earlier: Statement, later: Statement) -> int | None:
     """From one line to the other; None if a time is missing or they are not in order."""
     if earlier.time is None or later.time is None or earlier.line > later.line:
         return None

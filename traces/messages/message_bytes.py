@@ -50,7 +50,7 @@ class Field:
     nullable: bool = False
 
 
-def written(
+def encode(
     fields: tuple[Field, ...], version: int, values: Mapping[str, Any], flexible: bool = False
 ) -> bytes:
     """The fields as bytes; a field that has no value has its default. `flexible`: with compact
@@ -63,7 +63,7 @@ def written(
         if isinstance(field.kind, tuple):
             items = values.get(field.name, ())
             out.append(_length(len(items), flexible, "int32"))
-            out += [written(field.kind, version, item, flexible) for item in items]
+            out += [encode(field.kind, version, item, flexible) for item in items]
         elif field.kind.startswith("[]"):
             items = values.get(field.name, ())
             out.append(_length(len(items), flexible, "int32"))

@@ -17,9 +17,9 @@ from typing import Any, BinaryIO, Protocol
 from attrs import evolve, field, frozen
 
 from groupcheck.traces.captures.packets import is_capture
-from groupcheck.traces.captures.text import USE_LOG, Captured, CaptureText
+from groupcheck.traces.captures.text import USE_LOG, CaptureSummary, CaptureText
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, Notes, Part, TraceError, read_lines
-from groupcheck.traces.reading.unpacking import SNIFF, Watch, open_file, open_log, unpacked
+from groupcheck.traces.reading.unpacking import SNIFF, Watch, open_file, open_log, unpack
 
 MOST_KEPT = 4 << 30
 HURT = (
@@ -54,7 +54,7 @@ class Piece:
     # Why the copy of a member of an archive is not whole; empty if it is.
     torn: str = ""
     # Of a packet capture, whose exchanges are its lines.
-    captured: Captured | None = None
+    captured: CaptureSummary | None = None
     # The temporary folder of `path`, which is deleted with the last piece that holds it.
     held: object = field(default=None, eq=False, repr=False)
     # Is told how far the file has been read, each time that it is.
@@ -144,7 +144,7 @@ class Source:
         return (*self.remarks, *dict.fromkeys(captured))
 
     @property
-    def captured(self) -> Captured | None:
+    def captured(self) -> CaptureSummary | None:
         """What is to be known about the packet capture that it is; None if it is text."""
         return next((piece.captured for piece in self.pieces if piece.captured), None)
 
@@ -254,7 +254,7 @@ def piece_of(path: str, shelf: Shelf | None = None) -> Piece:
 
 def holds_packets(piece: Piece) -> bool:
     """Is it a packet capture? Raises `TraceError` if it cannot be opened."""
-    with unpacked(open_file(piece.path, piece.name)) as stream:
+    with unpack(open_file(piece.path, piece.name)) as stream:
         try:
             return is_capture(stream.peek(SNIFF))
         except DAMAGE:
@@ -267,10 +267,10 @@ def as_text(files: Sequence[Piece], shelf: Shelf | None = None) -> Piece:
     """
     first = files[0]
     with ExitStack() as opened:
-        streams = [opened.enter_context(unpacked(open_file(p.path, p.name))) for p in files]
+        streams = [opened.enter_context(unpack(open_file(p.path, p.name))) for p in files]
         text = CaptureText(streams)
         kept = (shelf or Shelf()).keep(first.name, text)
-    captured = text.told()
+    captured = text.summary()
     if captured.encrypted and not captured.exchanges:
         raise TraceError(
             "is a packet capture of encrypted connections (TLS), which cannot be read",

@@ -151,16 +151,16 @@ class Certain:
 
     def _joined(self, e: JoinExchange) -> None:
         if e.code != NONE:
-            self._meet(e.told or e.member, e.given)
+            self._meet(e.response_member or e.member, e.given)
             return
         self._parked.append(e)
         text = exchange_text(e)
-        new = self._all_new({e.told, e.leader, *(id for id, _ in e.members)})
+        new = self._all_new({e.response_member, e.leader, *(id for id, _ in e.members)})
         if new and (e.to_generation == 1 or e.to_generation <= self._highest):
             self._begin_anew()  # the group may have been deleted and made again
-        self._meet(e.told, e.began)
+        self._meet(e.response_member, e.began)
         self._shown = max(self._shown, e.given)
-        self._given_ids[e.told] += 1
+        self._given_ids[e.response_member] += 1
         self._step(_Step(e.given + SLACK_MS, e.to_generation, e.line, text, new))
         twice = [i for i, n in Counter(i for _, i in e.static).items() if n > 1]
         if twice:
@@ -169,15 +169,15 @@ class Certain:
         if self.static:
             return
         g = self._generation(e.to_generation)
-        if e.members and e.told != e.leader:
+        if e.members and e.response_member != e.leader:
             self._refuse(e.line, text, "only the leader is told who the members are")
         lines = g.leaders.setdefault(e.leader, [])
         if len(lines) < 50:
             lines.append((e.line, text))
         self._highest = max(self._highest, e.to_generation)
-        if e.leader == e.told and e.members and not g.named_at:
+        if e.leader == e.response_member and e.members and not g.named_at:
             g.members, g.named_at = frozenset(id for id, _ in e.members), e.line
-            if e.told not in g.members:
+            if e.response_member not in g.members:
                 self._refuse(e.line, text, "the leader is not among the members that it is told")
             older = e.to_generation < self._highest
             for id in [id for id in self._given_ids if id not in g.members and not older]:

@@ -18,6 +18,7 @@ from attrs import Factory, define, evolve, field
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange, SyncExchange
+from groupcheck.traces.requests.member_indexes import Instance, Key, MemberIndexes, id_of, keys_of
 from groupcheck.traces.requests.moves import (
     SOON_MS,
     Degree,
@@ -26,11 +27,10 @@ from groupcheck.traces.requests.moves import (
     answered_within,
     put,
 )
-from groupcheck.traces.requests.seats import Instance, Key, Seating, id_of, keys_of
+from groupcheck.traces.requests.round_start import memory_after_round
 from groupcheck.traces.requests.steps import MOST_MEMBERS, SIZES, Coordinator
 from groupcheck.traces.requests.story import Entry, Story
-from groupcheck.traces.requests.told import round_just_told
-from groupcheck.traces.requests.words import Refused
+from groupcheck.traces.requests.words import RefusedAnswer
 from groupcheck.traces.requests.world import World
 from groupcheck.traces.requests.worlds import AWAY, LATENESS_MS, SLACK_MS, Judged, Rules
 
@@ -53,8 +53,8 @@ class Follower:
 
     # Takes what happened, and an answer that cannot be.
     tell: Callable[[Entry], None]
-    refuse: Callable[[Refused], None]
-    rules: Rules = Factory(lambda: Rules(Coordinator(SIZES[0]), Seating(SIZES[0])))
+    refuse: Callable[[RefusedAnswer], None]
+    rules: Rules = Factory(lambda: Rules(Coordinator(SIZES[0]), MemberIndexes(SIZES[0])))
     worlds: list[World] = Factory(list)
     # Why nothing is judged until a round shows all members again; empty while the group is
     # followed.
@@ -77,7 +77,7 @@ class Follower:
     moves: deque[float] = field(factory=lambda: deque(maxlen=MOVES_KEPT))
     _recent: deque[Judged] = field(factory=lambda: deque(maxlen=RECENT_KEPT))
     _due: list[tuple[float, int, Exchange]] = Factory(list)
-    _told: Story | None = None
+    _reported: Story | None = None
     _last_of: dict[str, int] = Factory(dict)
     _strangers: bool = False
     _synced_at: int = 0
@@ -121,17 +121,17 @@ class Follower:
         """Notes what the request tells about timers and ids, whatever its answer is."""
         try:
             taken: set[int] = set()
-            for key in keys_of(self.rules.seating, e):
+            for key in keys_of(self.rules.indexes, e):
                 taken.add(self._seat(key, taken))
         except Lost as why:
             self._trouble(str(why))
             return
-        if e.code in _SHOWS_LIFE and self.rules.seating.as_dynamic(e):
+        if e.code in _SHOWS_LIFE and self.rules.indexes.as_dynamic(e):
             self._lose("that a member is static was not known")
         name = id_of(e)
         fresh = isinstance(e, JoinExchange) and not e.member
         if e.instance is not None and (fresh or e.code in _SHOWS_LIFE):
-            self.rules.seating.meet(name, e.instance, e.line)
+            self.rules.indexes.meet(name, e.instance, e.line)
         if fresh and name and len(self._given_ids) < IDS_KEPT:
             self._given_ids.add(name)
         if e.code in AWAY:
@@ -139,7 +139,7 @@ class Follower:
         self._moves(e)
         if isinstance(e, SyncExchange) and e.assignments:
             self._keep_plan(e)
-        life = self.rules.seating.lives.get(name)
+        life = self.rules.indexes.lives.get(name)
         if life is None:
             return
         if isinstance(e, JoinExchange):
@@ -167,13 +167,13 @@ class Follower:
 
     def _seat(self, key: Key, taken: Iterable[int] = ()) -> int:
         """The index of a member that may be new; `taken`: indexes that no world knows yet."""
-        seating = self.rules.seating
-        if seating.knows(key):
-            return seating.index(key)
+        indexes = self.rules.indexes
+        if indexes.knows(key):
+            return indexes.index(key)
         used = {*taken} | {i for w in self.worlds for i in w.memory.used}
         for e in self.rules.open.values():
-            used |= {seating.index(k) for k in keys_of(seating, e) if seating.knows(k)}
-        seat = seating.seat(key, used)
+            used |= {indexes.index(k) for k in keys_of(indexes, e) if indexes.knows(k)}
+        seat = indexes.index_for(key, used)
         if seat is not None:
             static = isinstance(key, Instance)
             self.worlds = [
@@ -181,10 +181,10 @@ class Follower:
                 for w in self.worlds
             ]
             return seat
-        larger = next((size for size in SIZES if size > self.rules.seating.size), None)
+        larger = next((size for size in SIZES if size > self.rules.indexes.size), None)
         if larger is None:
             raise Lost(f"more than {MOST_MEMBERS} member ids are known at a time")
-        self.rules.coordinator, self.rules.seating.size = Coordinator(larger), larger
+        self.rules.coordinator, self.rules.indexes.size = Coordinator(larger), larger
         self.worlds = [
             evolve(w, memory=self.rules.coordinator.grown(w.memory)) for w in self.worlds
         ]
@@ -280,7 +280,7 @@ class Follower:
     def _answers_due(self, now: float) -> None:
         while self._due and self._due[0][0] <= now:
             due, _, e = heappop(self._due)
-            life = self.rules.seating.lives.get(id_of(e))
+            life = self.rules.indexes.lives.get(id_of(e))
             if life is not None and e.code in _SHOWS_LIFE and not isinstance(e, LeaveExchange):
                 life.parked_since = float("inf")
             whole = (
@@ -303,7 +303,7 @@ class Follower:
     def _handed(self, e: JoinExchange) -> None:
         """Notes which ids have been handed out and not been used, as far as answers tell."""
         if e.code == MEMBER_ID_REQUIRED and len(self._handed_out) < IDS_KEPT:
-            self._handed_out.add(e.told)
+            self._handed_out.add(e.response_member)
         else:
             self._handed_out.discard(e.member)
 
@@ -343,7 +343,7 @@ class Follower:
         self.in_a_row += 1
         worlds = [evolve(w, waiting=tuple(x for x in w.waiting if x[0] != e.line)) for w in worlds]
         possible = (
-            "; or ".join(dict.fromkeys(w.told() for w in worlds[:3]))
+            "; or ".join(dict.fromkeys(w.text() for w in worlds[:3]))
             or "nothing: the request before it on this connection was not answered"
         )
         parked = due and any(e.line in dict(w.parked).values() for w in worlds)
@@ -355,8 +355,8 @@ class Follower:
         generations = frozenset(
             n for w in worlds if w.base is not None for n in (w.base, w.base + 1)
         )
-        again = self.rules.seating.given_before(e)
-        self.refuse(Refused(e, possible, due, allowed, generations, again))
+        again = self.rules.indexes.given_before(e)
+        self.refuse(RefusedAnswer(e, possible, due, allowed, generations, again))
         still = [w for w in worlds if not w.is_open(e.line)]
         if not still or self.in_a_row >= MOST_REFUSALS_IN_A_ROW:
             self._lose("an answer before it cannot be explained")
@@ -408,7 +408,7 @@ class Follower:
         for x in (e, *alike):
             if (
                 isinstance(x, JoinExchange)
-                and x.leader == x.told
+                and x.leader == x.response_member
                 and x.members
                 and not x.skips
                 and x.to_generation == self.generation
@@ -434,24 +434,24 @@ class Follower:
 
     def _go_on_from(self, e: JoinExchange) -> None:
         """Goes on with a group whose members have all just been told the new generation."""
-        rules, seating = self.rules, self.rules.seating
+        rules, indexes = self.rules, self.rules.indexes
         static = dict(e.static)
-        members = [e.told, *(id for id, _ in e.members if id != e.told)]
+        members = [e.response_member, *(id for id, _ in e.members if id != e.response_member)]
         handed = {
-            id: seating.index(id)
-            for id, life in seating.lives.items()
+            id: indexes.index(id)
+            for id, life in indexes.lives.items()
             if id in self._handed_out and id not in members and life.expires > e.given
         }
         taken = set(handed.values())
         try:
             for member in members:
-                taken.add(self._seat(seating.key(member, static.get(member)), taken))
+                taken.add(self._seat(indexes.key(member, static.get(member)), taken))
         except Lost as why:
             self._trouble(str(why))
             return
         for member, instance in e.static:
-            seating.meet(member, instance, e.line)
-        memory, ids = round_just_told(rules, e, members, tuple(handed.values()))
+            indexes.meet(member, instance, e.line)
+        memory, ids = memory_after_round(rules, e, members, tuple(handed.values()))
         self.worlds = [World(memory, e.to_generation, ids=ids, since=e.given)]
         self.lost, self.synced, self._synced_at = "", self.synced + 1, self.rounds
 
@@ -462,18 +462,18 @@ class Follower:
         if not self.worlds:
             return
         story = self.worlds[0].story
-        known = self._told.length if self._told else 0
+        known = self._reported.length if self._reported else 0
         if (
             len(self.worlds) > 1
             and not at_the_end
             and (story is None or story.length < known + STORY_KEPT)
         ):
             return
-        if story is None or story is self._told:
+        if story is None or story is self._reported:
             return
-        for entry in story.since(self._told):
+        for entry in story.since(self._reported):
             self.tell(entry)
-        self._told = story = Story(None, (), story.length)
+        self._reported = story = Story(None, (), story.length)
         self.worlds = [evolve(w, story=story) for w in self.worlds]
 
 

@@ -197,7 +197,7 @@ def _join(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, 
             to_generation=_int(response, "generationId", FROM_OUTSIDE),
             chosen=_maybe_text(response, "protocolName"),
             leader=_text(response, "leader"),
-            told=_text(response, "memberId"),
+            response_member=_text(response, "memberId"),
             members=tuple((_text(m, "memberId"), _bytes(m, "metadata")) for m in members),
             static=tuple(
                 (_text(m, "memberId"), instance)

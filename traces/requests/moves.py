@@ -20,7 +20,7 @@ from groupcheck.model.protocol.classic import takeover, timers
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
-from groupcheck.traces.requests.seats import keys_of
+from groupcheck.traces.requests.member_indexes import keys_of
 from groupcheck.traces.requests.world import World
 from groupcheck.traces.requests.worlds import (
     GONE,
@@ -181,9 +181,9 @@ class Moves:
         waits.
         """
         told = [e, *(self.rules.open[r] for r, _ in w.waiting)]
-        seating = self.rules.seating
-        gone = {key for x in told if _tells(x) for key in keys_of(seating, x)}
-        return [x for x in over if seating.at(x[1]) in gone]
+        indexes = self.rules.indexes
+        gone = {key for x in told if _tells(x) for key in keys_of(indexes, x)}
+        return [x for x in over if indexes.at(x[1]) in gone]
 
     def _fail_over(self, w: World, now: float) -> Iterator[World]:
         sent_away = any(self.rules.open[r].code in GONE for _, r in w.parked)

@@ -22,8 +22,8 @@ from groupcheck.model.protocol.codes import (
 )
 from groupcheck.traces import formats
 from groupcheck.traces.exchanges.exchange import EpochExchange, Exchange, JoinExchange
+from groupcheck.traces.exchanges.member_spans import MemberSpans
 from groupcheck.traces.exchanges.owners import Owners, Zombie
-from groupcheck.traces.exchanges.ownership_spans import Stays
 from groupcheck.traces.exchanges.request_facts import RequestFacts
 from groupcheck.traces.findings.anomalies import find_anomalies, plural, seconds
 from groupcheck.traces.findings.findings import FOUND_KEPT, Findings
@@ -32,7 +32,7 @@ from groupcheck.traces.findings.report import (
     FileReport,
     GroupReport,
     Requests,
-    Unexplained,
+    UnexplainedLine,
     file_report,
 )
 from groupcheck.traces.findings.user_impact import findings_of
@@ -41,12 +41,12 @@ from groupcheck.traces.requests.certain import Certain
 from groupcheck.traces.requests.connections import Connections, depends_on_removals
 from groupcheck.traces.requests.epochs import EpochTrail
 from groupcheck.traces.requests.follow import Follower
-from groupcheck.traces.requests.harm import RequestHarm
 from groupcheck.traces.requests.holes import Holes
 from groupcheck.traces.requests.log import RequestLog
+from groupcheck.traces.requests.request_impact import RequestImpact
 from groupcheck.traces.requests.story import Entry
 from groupcheck.traces.requests.view import SEEN, View, visible
-from groupcheck.traces.requests.words import Refused, exchange_text, why_not
+from groupcheck.traces.requests.words import RefusedAnswer, exchange_text, why_not
 from groupcheck.traces.requests.worlds import AWAY, Judged
 from groupcheck.traces.story.events import OtherProtocol, Stabilized, Timeouts
 from groupcheck.traces.story.moments import Moment, elapsed
@@ -75,17 +75,17 @@ class RequestTrail:
     facts: RequestFacts = Factory(lambda self: RequestFacts(self.group), takes_self=True)
     owners: Owners = Factory(lambda self: Owners(self.group), takes_self=True)
     timeline: Timeline = Factory(Timeline)
-    stays: Stays = Factory(Stays)
+    spans: MemberSpans = Factory(MemberSpans)
     # The first answers that no world gives, with their exchanges, and how many there are.
-    unexplained: list[Unexplained] = Factory(list)
+    unexplained: list[UnexplainedLine] = Factory(list)
     refused: int = 0
-    refused_of: list[Refused] = Factory(list)
+    refused_of: list[RefusedAnswer] = Factory(list)
     certain: Certain = Factory(Certain)
     holes: Holes = Factory(Holes)
     # The connections of the whole log, which are looked up where they matter.
     connections: Callable[[], Connections] = Connections
     view: View = Factory(View)
-    harm: RequestHarm = Factory(RequestHarm)
+    harm: RequestImpact = Factory(RequestImpact)
     # Protocols other than the classic eager one -> how many exchanges show them.
     protocols: Counter[str] = Factory(Counter)
     # The first and the last answer that the coordinator is not here, and how many there are.
@@ -108,7 +108,7 @@ class RequestTrail:
         self.timeline.last = Moment(e.line, max(e.answered, (known and known.time) or 0))
         self.facts.observe(e)
         self.owners.observe(e)
-        self.stays.observe(e)
+        self.spans.observe(e)
         self._kind(e)
         self._sign(e)
         self.holes.observe(e)
@@ -143,7 +143,9 @@ class RequestTrail:
     def _sign(self, e: Exchange) -> None:
         """Notes that somebody uses the id, and its session timeout."""
         if isinstance(e, JoinExchange):
-            self.timeline.timeouts(e.told or e.member, Timeouts(e.session_ms, e.rebalance_ms))
+            self.timeline.timeouts(
+                e.response_member or e.member, Timeouts(e.session_ms, e.rebalance_ms)
+            )
         elif e.member and e.code in (NONE, REBALANCE_IN_PROGRESS):
             self.timeline.sign(e.member, round(e.began))
 
@@ -182,14 +184,14 @@ class RequestTrail:
         self.timeline.observe(event)
         self.timeline.first, self.timeline.last = first, last
 
-    def refuse(self, refused: Refused) -> None:
+    def refuse(self, refused: RefusedAnswer) -> None:
         """An answer that no world gives."""
         self.refused += 1
         if len(self.unexplained) < UNEXPLAINED_KEPT:
             e = refused.e
             self.refused_of.append(refused)
             self.unexplained.append(
-                Unexplained(
+                UnexplainedLine(
                     e.line,
                     exchange_text(e)[:500],
                     why_not(refused)[:500],
@@ -210,7 +212,7 @@ class RequestTrail:
         first_refused = self.refused_of[0].e.given if self.refused_of else None
         lacks = self.view.lacks(bool(followed), first_refused)
         if lacks and not certain:
-            self.timeline = self.view.told(self.timeline)
+            self.timeline = self.view.member_timeline(self.timeline)
             self.owners = Owners(self.group, overlaps=self.owners.overlaps)
         verdict, reason = self._verdict(doubts, lacks)
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
@@ -222,7 +224,7 @@ class RequestTrail:
         )
         unexplained = tuple(self.unexplained) if followed else ()
         judged = self.follower.judged if followed else 0
-        requests = Requests(self.facts, self.owners, self.stays, judged)
+        requests = Requests(self.facts, self.owners, self.spans, judged)
         return GroupReport(
             group=self.group,
             coordinator=None,
@@ -248,7 +250,7 @@ class RequestTrail:
             two_owners=tuple(self.owners.two_owners),
             went_back=tuple(self.facts.rewinds),
         )
-        return self.harm.added_to(found, self.stays, self.owners, self.timeline)
+        return self.harm.added_to(found, self.spans, self.owners, self.timeline)
 
     def _hole(self, k: int) -> str:
         """Why missing lines may explain an answer that does not fit; empty if they cannot."""
@@ -268,7 +270,7 @@ class RequestTrail:
             return
         known = {u.line: evolve(u, certain=True) for u in self.unexplained}
         self.unexplained = [
-            known.get(w.line, Unexplained(w.line, w.text, w.why, "", False, certain=True))
+            known.get(w.line, UnexplainedLine(w.line, w.text, w.why, "", False, certain=True))
             for w in wrong
         ]
         self.refused = len(wrong)

@@ -76,7 +76,7 @@ class Ask:
 
 
 @frozen
-class Told:
+class Response:
     """An answer to the member with an index. The answer to a JoinGroup names the generation of the
     memory after the step.
     """
@@ -93,9 +93,9 @@ class Outcome:
     # The rules that fire, in order.
     rules: tuple[str, ...]
     # The answer to the request at hand; None if it is parked.
-    own: Told | None
+    own: Response | None
     # Answers to requests that were parked before.
-    told: tuple[Told, ...]
+    responses: tuple[Response, ...]
     after: Memory
     # How many generations have begun; negative: an older one was loaded.
     on: int = 0
@@ -272,7 +272,7 @@ class Coordinator:
         static = memory.seats[ask.index].static
         if static and not ask.named and ask.id != memory.id(ask.index):
             # Without the instance id nothing shows that the member id was replaced.
-            unknown = Told(ask.index, ask.kind, UNKNOWN_MEMBER_ID)
+            unknown = Response(ask.index, ask.kind, UNKNOWN_MEMBER_ID)
             yield Outcome((f"{_RULES[ask.kind]}:unknown",), unknown, (), memory)
             return
         if ask.revote and memory.phase == Phase.STABLE:
@@ -290,8 +290,8 @@ class Coordinator:
         for reaction in reactions:
             own = None
             if asker is not None and reaction.own is not None:
-                own = _told(asker, reaction.own)
-            told = tuple([_told(i, answer) for i, answer in reaction.told])
+                own = _response(asker, reaction.own)
+            told = tuple([_response(i, answer) for i, answer in reaction.told])
             named = driven.see.named(reaction.state)
             after, on = self._memory(named["core"], named["seats"])
             key = (own, told, after, on)
@@ -362,8 +362,8 @@ _KINDS: dict[type, str] = {
 }
 
 
-def _told(index: int, answer: Answer) -> Told:
-    return Told(index, _KINDS[type(answer.request)], answer.code)
+def _response(index: int, answer: Answer) -> Response:
+    return Response(index, _KINDS[type(answer.request)], answer.code)
 
 
 def _link(memory: Memory, index: int) -> Link:

@@ -14,8 +14,7 @@ from attrs import frozen
 from groupcheck.model.protocol.classic import coordinator, failover, takeover, timers
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
-from groupcheck.traces.requests.ids import Ids, id_at
-from groupcheck.traces.requests.seats import Instance, Seating
+from groupcheck.traces.requests.member_indexes import Ids, Instance, MemberIndexes, id_at
 from groupcheck.traces.requests.steps import Memory, Outcome
 from groupcheck.traces.story.events import (
     AppendFailed,
@@ -80,12 +79,12 @@ class Step:
     e: Exchange | None
     # The member that it concerns; empty if there is none.
     who: str
-    seating: Seating
+    indexes: MemberIndexes
 
     def was(self, index: int) -> str:
         """The member that had that index before it; the instance if its id is not known."""
-        id = id_at(self.before, self.ids, index, self.seating)
-        key = self.seating.at(index)
+        id = id_at(self.before, self.ids, index, self.indexes)
+        key = self.indexes.at(index)
         return id or (key.name if isinstance(key, Instance) else "")
 
     def were(self, indexes: Iterable[int]) -> tuple[str, ...]:
@@ -102,7 +101,7 @@ class Step:
         joins = self.rule == coordinator.join_group.name
         if self.e is None or not joins or self.label not in _TAKEN:
             return None
-        return self.seating.index(self.seating.key("", self.e.instance))
+        return self.indexes.index(self.indexes.key("", self.e.instance))
 
     @property
     def rule(self) -> str:
@@ -132,7 +131,7 @@ class Step:
         if self.rule == coordinator.join_group.name and isinstance(self.e, JoinExchange):
             return self.e.reason or None
         if self.rule == coordinator.leave_group.name and isinstance(self.e, LeaveExchange):
-            key = self.seating.key
+            key = self.indexes.key
             mine = (x for x in self.e.leavers if key(x.member, x.instance) == key(self.who, None))
             return next((x.reason for x in mine), None)
         return None
@@ -140,7 +139,7 @@ class Step:
     @property
     def instance(self) -> str | None:
         """The instance id of the member that it concerns."""
-        key = self.seating.key(self.who, None)
+        key = self.indexes.key(self.who, None)
         return key.name if isinstance(key, Instance) else None
 
     @property
@@ -148,7 +147,7 @@ class Step:
         """The id that a static member has again, because its takeover could not be written."""
         after = self.outcome.after
         index = next(i for i in self.before.taking if after.id(i) != self.before.id(i))
-        return id_at(after, self.ids, index, self.seating)
+        return id_at(after, self.ids, index, self.indexes)
 
     @property
     def words(self) -> str:
@@ -181,7 +180,7 @@ _WORDS = {
 }
 
 
-def told_of(story: Story | None, step: Step) -> Story | None:
+def story_after(story: Story | None, step: Step) -> Story | None:
     """The story with what one step adds; the same story if it adds nothing."""
     entries = tuple(_entries(step))
     return Story(story, entries, 1 + (story.length if story else 0)) if entries else story
@@ -237,7 +236,10 @@ def _of_members(step: Step, gone: tuple[str, ...], place: Mapping[str, Any]) -> 
     phase, who, pending = step.before.phase, step.who, step.label == "pending"
     taker = step.taker
     if taker is not None:
-        old, new = step.was(taker), step.e.told if isinstance(step.e, JoinExchange) else ""
+        old, new = (
+            step.was(taker),
+            step.e.response_member if isinstance(step.e, JoinExchange) else "",
+        )
         instance = step.instance or ""
         yield StaticReplaced(**place, instance=instance, old=old, new=new or None, phase=phase)
     elif step.rule == takeover.takeover_failed.name:

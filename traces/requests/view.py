@@ -10,7 +10,7 @@ from typing import Any
 from attrs import Factory, define, evolve, field
 
 from groupcheck.model.protocol.codes import NONE
-from groupcheck.traces.captures.text import Captured
+from groupcheck.traces.captures.text import CaptureSummary
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange, SyncExchange
 from groupcheck.traces.findings.findings import Findings
 from groupcheck.traces.story.events import (
@@ -36,7 +36,7 @@ class View:
     """One group's, filled by `observe`."""
 
     # None: the log is the broker's own, which shows every member unless lines were taken out.
-    captured: Captured | None = None
+    captured: CaptureSummary | None = None
     timeline: Timeline = Factory(Timeline)
     # Members that answers name, and the moment by which each must have sent a request.
     _named: dict[str, float] = field(factory=dict)
@@ -48,7 +48,7 @@ class View:
         if len(self._asked) < MEMBERS_KEPT:
             self._asked.setdefault(e.member, e.began)
             if isinstance(e, JoinExchange):
-                self._asked.setdefault(e.told, e.began)
+                self._asked.setdefault(e.response_member, e.began)
         place: dict[str, Any] = {"line": e.line, "time": round(e.given), "group": e.group}
         if isinstance(e, JoinExchange) and e.code == NONE:
             self._joined(e, place)
@@ -83,7 +83,7 @@ class View:
         last = self.timeline.rounds[-1]
         last.held_up_by, last.waited_for = (), NOT_SHOWN
 
-    def told(self, timeline: Timeline) -> Timeline:
+    def member_timeline(self, timeline: Timeline) -> Timeline:
         """What members were told, with the times and settings of the whole log."""
         self.timeline.first, self.timeline.last = timeline.first, timeline.last
         self.timeline.asked = timeline.asked

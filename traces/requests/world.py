@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve, field, frozen
 
-from groupcheck.traces.requests.ids import Ids, id_at
-from groupcheck.traces.requests.seats import Seating
+from groupcheck.traces.requests.member_indexes import Ids, MemberIndexes, id_at
 from groupcheck.traces.requests.steps import UNKNOWN_ID, Memory
 from groupcheck.traces.requests.story import Story
 
@@ -63,7 +62,7 @@ class World:
             r == request for r, _ in self.waiting
         )
 
-    def told(self) -> str:
+    def text(self) -> str:
         generation = "" if self.base is None else f" in generation {self.base}"
         return (
             f"{self.memory.phase}{generation} with {len(self.memory.members)} members,"
@@ -74,6 +73,6 @@ class World:
         """The model's number of a static member's id."""
         return next((n for i, n, id in self.ids if i == index and id == member), UNKNOWN_ID)
 
-    def id(self, index: int, seating: Seating) -> str:
+    def id(self, index: int, indexes: MemberIndexes) -> str:
         """The member id that an index has now; empty if that is not known."""
-        return id_at(self.memory, self.ids, index, seating)
+        return id_at(self.memory, self.ids, index, indexes)

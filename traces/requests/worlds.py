@@ -32,11 +32,19 @@ from groupcheck.traces.exchanges.exchange import (
     Leaver,
     SyncExchange,
 )
-from groupcheck.traces.requests.answers import LISTS_MEMBERS, Answers, Named
-from groupcheck.traces.requests.ids import Ids, id_at, remembered, renamed
-from groupcheck.traces.requests.seats import Instance, Life, Seating, id_of
-from groupcheck.traces.requests.steps import Ask, Coordinator, Outcome, Told
-from groupcheck.traces.requests.story import Step, told_of
+from groupcheck.traces.requests.answers import LISTS_MEMBERS, Answers, KnownNames
+from groupcheck.traces.requests.member_indexes import (
+    Ids,
+    Instance,
+    Life,
+    MemberIndexes,
+    id_at,
+    id_of,
+    ids_in_memory,
+    with_id,
+)
+from groupcheck.traces.requests.steps import Ask, Coordinator, Outcome, Response
+from groupcheck.traces.requests.story import Step, story_after
 from groupcheck.traces.requests.world import Plan, World
 
 Judged = JoinExchange | SyncExchange | HeartbeatExchange | LeaveExchange | CommitExchange
@@ -75,7 +83,7 @@ class Rules:
     """The steps of a group's worlds."""
 
     coordinator: Coordinator
-    seating: Seating
+    indexes: MemberIndexes
     # Requests that are not answered yet in some world, by number.
     open: dict[int, Exchange] = Factory(dict)
     # The leaders' assignments by request: member id -> bytes.
@@ -166,13 +174,13 @@ class Rules:
         """Not over a connection on which a JoinGroup still waits that no line shows."""
         if isinstance(e, LeaveExchange) or not world.unseen:
             return True
-        index = self.seating.index(self.seating.key(id_of(e), e.instance))
+        index = self.indexes.index(self.indexes.key(id_of(e), e.instance))
         return (index, e.connection) not in world.unseen
 
     def _who(self, world: World, member: str, instance: str | None) -> tuple[int, int]:
         """(index, number of the member id)"""
-        key = self.seating.key(member, instance)
-        index = self.seating.index(key)
+        key = self.indexes.key(member, instance)
+        index = self.indexes.index(key)
         return index, world.number(index, member) if isinstance(key, Instance) else 0
 
     def _ask_leave(self, world: World, leaver: Leaver) -> Ask | None:
@@ -209,8 +217,8 @@ class Rules:
         """
         for ask in self.asks(world, e):
             for outcome in self.coordinator.ask(world.memory, ask):
-                if outcome.own is not None and not outcome.told:
-                    parked, known = dict(world.parked), Named(world.base, world.ids)
+                if outcome.own is not None and not outcome.responses:
+                    parked, known = dict(world.parked), KnownNames(world.base, world.ids)
                     yield self._moved(world, outcome, parked, known, e.began, None)
 
     def _claim(self, e: JoinExchange) -> int:
@@ -227,7 +235,7 @@ class Rules:
 
     def life(self, world: World, index: int) -> Life:
         """The timers of the member with that index."""
-        return self.seating.lives.get(world.id(index, self.seating)) or Life()
+        return self.indexes.lives.get(world.id(index, self.indexes)) or Life()
 
     def _leave(self, world: World, e: LeaveExchange, now: float) -> Iterator[World]:
         """The members of one LeaveGroup leave one after the other."""
@@ -239,10 +247,10 @@ class Rules:
                 if ask is None:
                     following += [w] if leaver.code in (UNKNOWN_MEMBER_ID, None) else []
                     continue
-                who = w.id(ask.index, self.seating)
+                who = w.id(ask.index, self.indexes)
                 for outcome in self.coordinator.ask(w.memory, ask):
                     if outcome.own is not None and leaver.code in (outcome.own.code, None):
-                        after = self._told(w, outcome, now, dict(w.parked))
+                        after = self._after_responses(w, outcome, now, dict(w.parked))
                         if after is not None:
                             following.append(self._moved(w, outcome, *after, now, e, who))
             worlds = following
@@ -260,7 +268,7 @@ class Rules:
         version = self.open[waits].version if waits is not None else LISTS_MEMBERS
         lists = version >= LISTS_MEMBERS
         for outcome in self.coordinator.fire(world.memory, rule, index or 0, lists):
-            found = self._told(world, outcome, now, dict(world.parked))
+            found = self._after_responses(world, outcome, now, dict(world.parked))
             if found is not None:
                 when = min(
                     [
@@ -268,11 +276,11 @@ class Rules:
                         *(
                             self.open[r].given
                             for i, r in world.parked
-                            if any(t.index == i for t in outcome.told)
+                            if any(t.index == i for t in outcome.responses)
                         ),
                     ]
                 )
-                who = "" if index is None else world.id(index, self.seating)
+                who = "" if index is None else world.id(index, self.indexes)
                 yield self._moved(world, outcome, *found, when, e, who)
 
     def fail_over(self, world: World, now: float) -> Iterator[World]:
@@ -283,7 +291,7 @@ class Rules:
                 return
         for outcome in self.coordinator.fire(world.memory, failover.fail_over.name, 0):
             base = None if world.base is None else world.base + outcome.on
-            moved = self._moved(world, outcome, {}, Named(base, world.ids), now, None)
+            moved = self._moved(world, outcome, {}, KnownNames(base, world.ids), now, None)
             plan = world.plan if not outcome.on else world.kept_plan
             yield evolve(moved, plan=plan, kept_plan=plan, unseen=frozenset(), reloaded=now)
 
@@ -296,9 +304,9 @@ class Rules:
         ask = Ask("join", index, id, claimed=_UNSEEN)
         for outcome in self.coordinator.unheard(world.memory, ask):
             if index in outcome.after.joining and index not in world.memory.joining:
-                found = self._told(world, outcome, now, dict(world.parked))
+                found = self._after_responses(world, outcome, now, dict(world.parked))
                 if found is not None:
-                    who = world.id(index, self.seating)
+                    who = world.id(index, self.indexes)
                     moved = self._moved(world, outcome, *found, now, e, who)
                     unseen = world.unseen | {(index, self._used(world, who))}
                     yield evolve(moved, unseen=unseen, since=world.since)
@@ -309,7 +317,7 @@ class Rules:
         self, world: World, outcome: Outcome, now: float, e: Judged, index: int
     ) -> World | None:
         parked = dict(world.parked)
-        sent_away = any(t.index == index for t in outcome.told)
+        sent_away = any(t.index == index for t in outcome.responses)
         if outcome.own is None and index in parked and not sent_away:
             return None  # the parked request would never be answered, but the log has its answer
         waits = outcome.own is None and isinstance(e, JoinExchange) and bool(e.member)
@@ -323,19 +331,19 @@ class Rules:
             return None
         ids = self._ids(world, outcome, e, index)
         mine = e if outcome.own is None else None
-        found = self._told(world, outcome, now, parked, ids, mine, index)
+        found = self._after_responses(world, outcome, now, parked, ids, mine, index)
         if found is None:
             return None
         parked, known = found
         if outcome.own is not None:
             if outcome.own.code != e.code:
                 return None
-            named = self._answers(world, outcome).named(e, index, known)
+            named = self._answers(world, outcome).names_after(e, index, known)
             if named is None:
                 return None
             known = named
-        who = id_at(outcome.after, known.ids, index, self.seating)
-        who = who or world.id(index, self.seating)
+        who = id_at(outcome.after, known.ids, index, self.indexes)
+        who = who or world.id(index, self.indexes)
         after = self._moved(world, outcome, parked, known, now, e, who)
         if outcome.rules[0].startswith(f"{coordinator.sync_group.name}:led"):
             after = evolve(after, plan=Plan(e.line))
@@ -344,26 +352,26 @@ class Rules:
         return evolve(after, unseen=frozenset(x for x in after.unseen if x[0] != index))
 
     def _answers(self, world: World, outcome: Outcome) -> Answers:
-        return Answers(self.seating, self.plans, world, outcome)
+        return Answers(self.indexes, self.plans, world, outcome)
 
     def _ids(self, world: World, outcome: Outcome, e: Judged, index: int) -> Ids:
         """The ids of static members, with the one that a JoinGroup is given."""
         number = outcome.after.id(index)
         if (
             not isinstance(e, JoinExchange)
-            or not isinstance(self.seating.at(index), Instance)
+            or not isinstance(self.indexes.at(index), Instance)
             or number is None
             or number == world.memory.id(index)
         ):
             return world.ids
-        return renamed(world.ids, outcome.after, index, e.told)
+        return with_id(world.ids, outcome.after, index, e.response_member)
 
     def _taken_over(self, world: World, after: World, e: Judged, index: int) -> World:
         """A static member takes the place of an id in a Stable group: what the memory does not hold
         of that.
         """
-        old, leader = world.id(index, self.seating), world.memory.leader
-        led = "" if leader is None else world.id(leader, self.seating)
+        old, leader = world.id(index, self.indexes), world.memory.leader
+        led = "" if leader is None else world.id(leader, self.indexes)
         kept = after.kept_plan
         return evolve(
             after,
@@ -372,7 +380,7 @@ class Rules:
             leaders=(*after.leaders, (e.line, led)),
         )
 
-    def _told(
+    def _after_responses(
         self,
         world: World,
         outcome: Outcome,
@@ -381,7 +389,7 @@ class Rules:
         ids: Ids | None = None,
         e: Judged | None = None,
         index: int = -1,
-    ) -> tuple[dict[int, int], Named] | None:
+    ) -> tuple[dict[int, int], KnownNames] | None:
         """Who still waits, and what is known, if every answer to a parked request is the one in the
         log; None if not.
 
@@ -389,20 +397,20 @@ class Rules:
         which comes from the member on `index`.
         """
         base = None if world.base is None else world.base + outcome.on
-        known = Named(base, world.ids if ids is None else ids)
-        for told in outcome.told:
-            request = parked.pop(told.index, None)
+        known = KnownNames(base, world.ids if ids is None else ids)
+        for response in outcome.responses:
+            request = parked.pop(response.index, None)
             if request is None:
                 return None  # a request that no line shows would have been answered
             x = self.open[request]
             if (
                 x.given < now - 2 * SLACK_MS
                 or x.given > now + self.lateness
-                or not _same_code(told, x, outcome)
+                or not _same_code(response, x, outcome)
             ):
                 return None
-            anew = told is outcome.told[0]
-            named = self._answers(world, outcome).named(x, told.index, known, anew)
+            anew = response is outcome.responses[0]
+            named = self._answers(world, outcome).names_after(x, response.index, known, anew)
             if named is None:
                 return None
             known = named
@@ -416,7 +424,7 @@ class Rules:
         world: World,
         outcome: Outcome,
         parked: dict[int, int],
-        known: Named,
+        known: KnownNames,
         now: float,
         e: Exchange | None,
         who: str = "",
@@ -426,7 +434,7 @@ class Rules:
             after.phase != world.memory.phase and after.phase != Phase.STABLE
         )
         settled = after.phase == Phase.STABLE and world.memory.phase != Phase.STABLE
-        ids = remembered(known.ids, after)
+        ids = ids_in_memory(known.ids, after)
         return World(
             after,
             known.base,
@@ -439,9 +447,9 @@ class Rules:
             tuple(x for x in world.leaders if x[0] in parked.values()),
             world.reloaded,
             now if turned else world.since,
-            told_of(
+            story_after(
                 world.story,
-                Step(world.memory, world.ids, outcome, known.base, now, e, who, self.seating),
+                Step(world.memory, world.ids, outcome, known.base, now, e, who, self.indexes),
             ),
         )
 
@@ -450,8 +458,8 @@ def _names(protocols: tuple[tuple[str, bytes], ...]) -> tuple[str, ...]:
     return tuple(name for name, _ in protocols)
 
 
-def _same_code(told: Told, e: Exchange, outcome: Outcome) -> bool:
+def _same_code(response: Response, e: Exchange, outcome: Outcome) -> bool:
     failed = outcome.rules[0].startswith((timers.append_failed.name, takeover.takeover_failed.name))
-    if failed and told.code == COORDINATOR_NOT_AVAILABLE:
+    if failed and response.code == COORDINATOR_NOT_AVAILABLE:
         return e.code in FAILED_APPEND
-    return told.code == e.code
+    return response.code == e.code

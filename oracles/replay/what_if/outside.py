@@ -124,7 +124,7 @@ def outside(report: GroupReport, settings: Mapping[str, float]) -> Outside:
 
 def _partitions(report: GroupReport) -> int:
     owned: dict[int | None, int] = {}
-    for stay in report.requests.stays.kept if report.requests else ():
+    for stay in report.requests.spans.kept if report.requests else ():
         if stay.kind == "owns":
             owned[stay.generation] = owned.get(stay.generation, 0) + stay.count
     return max(owned.values(), default=0)

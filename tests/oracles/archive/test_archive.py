@@ -28,7 +28,7 @@ from groupcheck.oracles.archive.tables import TABLES, schema
 from groupcheck.oracles.archive.task import Done, Pack, Source
 from groupcheck.oracles.spark.job import JobError
 from groupcheck.traces import reading
-from groupcheck.traces.replay import Asked
+from groupcheck.traces.replay import ReplayOptions
 
 ROOT = Path(__file__).parents[3]
 LINE = (
@@ -256,7 +256,7 @@ def test_a_mistake_in_the_middle_of_a_replay_spoils_only_its_own_row(
         log(tmp_path / f"{k}.log", f"g{k}", 3)
     sound = task.replay_log
 
-    def broken(source: reading.Source, asked: Asked) -> object:
+    def broken(source: reading.Source, asked: ReplayOptions) -> object:
         reports = sound(source, asked)
         if source.name.endswith("2.log"):
             raise ZeroDivisionError("what nobody thought of")

@@ -27,7 +27,7 @@ from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
 from groupcheck.traces.clients.log import ClientLog
 from groupcheck.traces.clients.partitions import Holdings
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.reading import source_of
 from groupcheck.traces.replay import replay_file
 
@@ -75,7 +75,7 @@ def logs(run: Run) -> Iterator[tuple[Process, list[str]]]:
     yield from by.items()
 
 
-def said(lines: list[str]) -> list[Said]:
+def said(lines: list[str]) -> list[Statement]:
     return list(ClientLog().statements(enumerate(lines, 1)))
 
 
@@ -84,7 +84,7 @@ def _as_read(owned: Owned) -> tuple[int | None, str]:
     return (None, "end of log") if owned.how == "killed" else (owned.until, owned.how)
 
 
-def causes(statements: list[Said]) -> set[str]:
+def causes(statements: list[Statement]) -> set[str]:
     evidence = Evidence()
     evidence.add_all(statements)
     return {

@@ -22,7 +22,7 @@ from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
 from groupcheck.traces.clients.log import ClientLog
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.members.impossible import Impossible
 from groupcheck.traces.reading import source_of
 
@@ -46,19 +46,19 @@ def logs(name: str) -> Logs:
 
 
 @cache
-def heard(who: str, lines: Lines) -> tuple[Said, ...]:
+def heard(who: str, lines: Lines) -> tuple[Statement, ...]:
     """What the lines say; statements of one kind that many lines make are left out."""
     statements = ClientLog(name=who).statements(enumerate(lines, 1))
     return tuple(s for s in statements if s.kind not in ("heartbeat", "committed", "detail"))
 
 
-def told(whole: Logs) -> dict[str, list[Said]]:
+def told(whole: Logs) -> dict[str, list[Statement]]:
     """What each log says."""
     return {who: list(heard(who, lines)) for who, lines in whole.items()}
 
 
 def settled(
-    said: dict[str, list[Said]], broker: Sequence[str], folder: Path
+    said: dict[str, list[Statement]], broker: Sequence[str], folder: Path
 ) -> list[GroupEvidence]:
     """What is known of each group. `said`: by all logs, the broker's included."""
     evidence = Evidence()
@@ -66,13 +66,15 @@ def settled(
         evidence.add_all(some)
     path = folder / "broker.log"
     path.write_text("\n".join(broker) + "\n")
-    listen = evidence.ledger.listener(BROKER)
+    listen = evidence.coordinator_claims.listener(BROKER)
     for event, text in BrokerLog(source_of(str(path))).events():
         listen(event, text)
     return evidence.settled()
 
 
-def accused(said: dict[str, list[Said]], broker: Sequence[str], folder: Path) -> list[Impossible]:
+def accused(
+    said: dict[str, list[Statement]], broker: Sequence[str], folder: Path
+) -> list[Impossible]:
     """The lines that are called impossible."""
     return [i for group in settled(said, broker, folder) for i in group.followed.impossible]
 
@@ -88,7 +90,7 @@ def places(found: list[Impossible]) -> list[tuple[str, int]]:
 # -- nobody is accused
 
 
-def shifted(said: Sequence[Said], ms: int) -> list[Said]:
+def shifted(said: Sequence[Statement], ms: int) -> list[Statement]:
     """By a clock that is ahead."""
     return [evolve(s, time=s.time + ms) for s in said if s.time is not None]
 
@@ -102,7 +104,7 @@ def thin(some: Sequence[Any], rng: random.Random) -> list[Any]:
     return [one for one in some if rng.random() < 0.8]
 
 
-def clock_set(said: Sequence[Said], rng: random.Random) -> list[Said]:
+def clock_set(said: Sequence[Statement], rng: random.Random) -> list[Statement]:
     at = rng.randrange(len(said))
     return [*said[:at], *shifted(said[at:], rng.choice((-5_000, 5_000)))]
 
@@ -155,7 +157,7 @@ def test_the_coordinator_s_line_decides_how_a_membership_ended(name: str, tmp_pa
     assert how.items() >= {k: v for k, v in ends.items() if v != "left"}.items()
     assert set(how.values()) <= set(ends.values())
     for r in group.removals:
-        assert r.member in whole[BROKER][r.told.line - 1]
+        assert r.member in whole[BROKER][r.statement.line - 1]
     found = diagnose(group, shipped_knowledge())
     assert cause in [f.cause.kind for f in found.causes]
     assert ruled_out <= {r.cause.kind for r in found.refuted}

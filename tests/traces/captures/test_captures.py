@@ -37,17 +37,17 @@ from groupcheck.oracles.replay.report import Replayed, replay
 from groupcheck.traces.captures.apis import APIS, Api
 from groupcheck.traces.captures.connections import MOST_CONNECTIONS, Connections
 from groupcheck.traces.captures.segments import ACK, SYN, Segment
-from groupcheck.traces.captures.text import Captured, CaptureText
-from groupcheck.traces.messages.message_bytes import Field, written
+from groupcheck.traces.captures.text import CaptureSummary, CaptureText
+from groupcheck.traces.messages.message_bytes import Field, encode
 
 RUNS = ("kill", "everything")
 Exchange = dict[str, Any]
 
 
-def text_of(raw: bytes) -> tuple[list[str], Captured]:
+def text_of(raw: bytes) -> tuple[list[str], CaptureSummary]:
     text = CaptureText([io.BytesIO(raw)])
     lines = b"".join(iter(lambda: text.read1(1 << 16), b"")).decode().splitlines()
-    return lines, text.told()
+    return lines, text.summary()
 
 
 def record(line: str) -> Exchange:
@@ -372,9 +372,9 @@ def test_every_version_of_every_message_is_decoded(api: Api, version: int) -> No
     for number in range(1, 6):
         request, response = (values_of(f, version, draw) for f in (api.request, api.response))
         head = struct.pack(">hhih", api.key, version, number, 2) + b"me" + b"\0" * flexible
-        asked = frame(head + written(api.request, version, request, flexible))
+        asked = frame(head + encode(api.request, version, request, flexible))
         told = struct.pack(">i", number) + b"\0" * flexible
-        answer = frame(told + written(api.response, version, response, flexible))
+        answer = frame(told + encode(api.response, version, response, flexible))
         other = frame(struct.pack(">hhih", 3, 5, 77, 2) + b"me" + bytes(50))
         first = frame(struct.pack(">i", 77) + bytes(900))
         some = connection((False, other + asked), (True, first + answer))

@@ -13,7 +13,7 @@ from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import knowledge_of, read_causes, shipped_knowledge
 from groupcheck.traces.causes.turn_on import by_library, to_turn_on
 from groupcheck.traces.clients.log import ClientLog
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 
 PREFIX = "[Consumer clientId=c-1, groupId=orders]"
 LOST = f"{PREFIX} Lost previously assigned partitions t-0"
@@ -93,5 +93,7 @@ def test_a_text_that_fails_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("library", by_library())
 def test_a_log_that_cannot_tell_says_what_to_turn_on_in_its_library(library: str) -> None:
     evidence = GroupEvidence("g")
-    evidence.add(Said(kind="commit_failed", line=1, text="", library=library.replace("any", "")))
+    evidence.add(
+        Statement(kind="commit_failed", line=1, text="", library=library.replace("any", ""))
+    )
     assert to_turn_on(evidence) == by_library()[library]

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from groupcheck.traces.causes.derived import derived, known_period
+from groupcheck.traces.causes.derived import derive, known_period
 from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
-from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import kinds
+from groupcheck.traces.clients.statement import Statement
 
 BEGIN = 1_700_000_000_000
 
@@ -23,8 +23,10 @@ def facts(*told: tuple[Any, ...]) -> dict[str, dict[str, Any]]:
     group = GroupEvidence("g")
     for line, (second, kind, who, *fields) in enumerate(told, 1):
         time = None if second is None else BEGIN + round(second * 1000)
-        group.add(Said(kind=kind, line=line, text="", time=time, client=who, fields=dict(*fields)))
-    return {said.kind: dict(said.fields) for said in derived(group)}
+        group.add(
+            Statement(kind=kind, line=line, text="", time=time, client=who, fields=dict(*fields))
+        )
+    return {said.kind: dict(said.fields) for said in derive(group)}
 
 
 def test_a_member_that_polls_again_is_slow_and_one_that_does_not_is_stuck() -> None:
@@ -94,9 +96,9 @@ def cut(
     for number, seconds in enumerate(waits):
         sent, ended = BEGIN + 600_000 * number, BEGIN + 600_000 * number + 1000 * seconds
         api = {"api": "JoinGroup"}
-        group.add(Said(kind="request_sent", line=2 * number, text="", time=sent, fields=api))
-        group.add(Said(kind=kind, line=2 * number + 1, text="", time=ended, fields=how))
-    told = [said.fields for said in derived(group) if said.kind == "waiting_cut"]
+        group.add(Statement(kind="request_sent", line=2 * number, text="", time=sent, fields=api))
+        group.add(Statement(kind=kind, line=2 * number + 1, text="", time=ended, fields=how))
+    told = [said.fields for said in derive(group) if said.kind == "waiting_cut"]
     return [fields["by"] for fields in told], [fields.get("idle") for fields in told]
 
 
@@ -112,8 +114,10 @@ def test_lines_without_names_belong_to_the_one_of_their_log() -> None:
     """Python's libraries name themselves only by their member id, which changes."""
     ids = [f"app-23a5cab4-de06-4358-8220-00000000000{n}" for n in range(3)]
 
-    def one(log: str, line: int, member: str = "", library: str = "kafka-python") -> Said:
-        return Said(kind="joining", line=line, text="", log=log, member=member, library=library)
+    def one(log: str, line: int, member: str = "", library: str = "kafka-python") -> Statement:
+        return Statement(
+            kind="joining", line=line, text="", log=log, member=member, library=library
+        )
 
     group = GroupEvidence("g")
     for said in (one("a", 1), one("a", 2, ids[0]), one("a", 3, ids[1]), one("b", 1), one("b", 2)):
@@ -136,8 +140,8 @@ def test_two_processes_of_one_name_are_not_mixed() -> None:
     told = (("a", 0, "poll_expired"), ("b", 40, "joining"), ("b", 200, "joined"))
     for line, (log, second, kind) in enumerate((*told, ("a", 300, "heartbeat")), 1):
         time = BEGIN + second * 1000
-        group.add(Said(kind=kind, line=line, text="", time=time, client="c-1", log=log))
-    assert "poll_returned" not in {said.kind for said in derived(group)}
+        group.add(Statement(kind=kind, line=line, text="", time=time, client="c-1", log=log))
+    assert "poll_returned" not in {said.kind for said in derive(group)}
 
 
 @pytest.mark.parametrize(
@@ -229,12 +233,12 @@ def test_settings_of_a_session_clash() -> None:
                                                                          1500)), 1):  # fmt: skip
         fields = {"setting_" + name.replace(".", "__"): value}
         text = f"{name} = {value}"
-        group.add(Said(kind="started", line=line, text=text, fields=fields))
-        brokers = Said(kind="started", line=9, text=f"group.max.{text}", fields=fields)
-    assert [s.kind for s in derived(group)] == ["settings_clash"]
+        group.add(Statement(kind="started", line=line, text=text, fields=fields))
+        brokers = Statement(kind="started", line=9, text=f"group.max.{text}", fields=fields)
+    assert [s.kind for s in derive(group)] == ["settings_clash"]
     other = GroupEvidence("g")
     other.add(brokers)
-    assert derived(other) == []
+    assert derive(other) == []
 
 
 def test_whatever_is_said_can_be_diagnosed() -> None:
@@ -247,7 +251,7 @@ def test_whatever_is_said_can_be_diagnosed() -> None:
         evidence = Evidence()
         for line in range(chance.randrange(1, 60)):
             evidence.add(
-                Said(
+                Statement(
                     kind=chance.choice(list(kinds())),
                     line=line,
                     text="t",

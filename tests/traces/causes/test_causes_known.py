@@ -22,8 +22,8 @@ from groupcheck.traces.causes.knowledge import (
 )
 from groupcheck.traces.clients.errors import errors
 from groupcheck.traces.clients.log import ClientLog
-from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import kinds, shipped
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.findings.anomaly_kinds import KINDS
 from groupcheck.traces.group_tables.log import Watching
 from groupcheck.traces.group_tables.outputs import Outputs
@@ -73,7 +73,7 @@ def test_every_cause_has_a_log_that_shows_it() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in sorted(FOUND) if kind in CAUSES])
 def test_an_anomaly_of_a_whole_log_is_a_cause(kind: str) -> None:
     evidence = Evidence()
-    evidence.add(Said(kind=kind, line=3, text="t", group="g", fields={"told": "It happened"}))
+    evidence.add(Statement(kind=kind, line=3, text="t", group="g", fields={"told": "It happened"}))
     (found,) = diagnose(evidence.settled()[0], shipped_knowledge()).causes
     assert (found.cause.kind, found.text[:11]) == (kind, "It happened")
 
@@ -97,9 +97,11 @@ def test_a_member_that_is_silent_during_an_outage_of_the_broker_was_not_paused(
 ) -> None:
     evidence = Evidence()
     absent = {"lasted": 25_000, "failed": 12}
-    evidence.add(Said(kind="coordinator_absent", line=1, text="", time=OUTAGE_MS, fields=absent))
+    evidence.add(
+        Statement(kind="coordinator_absent", line=1, text="", time=OUTAGE_MS, fields=absent)
+    )
     silent = {"lasted": lasts_ms}
-    evidence.add(Said(kind="member_frozen", line=2, text="", time=begins_ms, fields=silent))
+    evidence.add(Statement(kind="member_frozen", line=2, text="", time=begins_ms, fields=silent))
     (found,) = [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
     assert [f.cause.kind for f in found.causes] == causes
 

@@ -9,7 +9,7 @@ from groupcheck.oracles.replay.claims import told
 from groupcheck.oracles.replay.report import Replayed
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import read_causes, shipped_knowledge
-from groupcheck.traces.causes.ranges import affected
+from groupcheck.traces.causes.version_ranges import affected
 from groupcheck.traces.clients.log import ClientLog
 
 BROKER = (

@@ -18,26 +18,26 @@ from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
 from groupcheck.traces.clients.log import ClientLog
 from groupcheck.traces.clients.partitions import Holdings, Span
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 
 DATA = Path(__file__).parents[2] / "data" / "clients"
 RUNS = sorted({p.name.rsplit(".", 3)[0] for p in DATA.glob("recorded-*.log.gz")})
 EXPIRED = {"session_expired_client", "session_expired_broker"}
 
 
-def recorded(run: str, process: str) -> list[Said]:
+def recorded(run: str, process: str) -> list[Statement]:
     lines = gzip.decompress((DATA / f"{run}.{process}.log.gz").read_bytes()).decode().splitlines()
     return list(ClientLog().statements(enumerate(lines, 1)))
 
 
-def held(statements: list[Said]) -> list[Span]:
+def held(statements: list[Statement]) -> list[Span]:
     holdings = Holdings()
     for one in statements:
         holdings.add(one)
     return holdings.settled(max(s.time or 0 for s in statements))
 
 
-def diagnosed(statements: list[Said]) -> Diagnosis:
+def diagnosed(statements: list[Statement]) -> Diagnosis:
     evidence = Evidence()
     evidence.add_all(statements)
     (group,) = evidence.settled()
@@ -91,7 +91,7 @@ def test_every_partition_has_one_owner_but_for_the_stalls(run: str) -> None:
             assert any(a <= begin and end <= b + 100 for a, b in stalls.values())
 
 
-def _late(statements: list[Said]) -> tuple[int, int]:
+def _late(statements: list[Statement]) -> tuple[int, int]:
     """From the poll timeout until the application was back."""
     begin = next(s.time for s in statements if s.kind == "poll_expired")
     end = next(s.time for s in statements if s.kind in ("commit_refused", "poll_resumed"))

@@ -17,7 +17,7 @@ import pytest
 
 from groupcheck.traces.clients.log import ClientLog
 from groupcheck.traces.clients.partitions import Holdings
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import NAMES
 from groupcheck.traces.lines.timestamps import show_time
 
@@ -28,7 +28,7 @@ LOST = f"{PREFIX} Lost previously assigned partitions orders-0, orders-1"
 LIVE = sorted(DATA.glob("live-java_*.log.gz"))
 
 
-def said(*lines: str) -> list[Said]:
+def said(*lines: str) -> list[Statement]:
     return list(ClientLog().statements(enumerate(lines, 1)))
 
 
@@ -168,7 +168,7 @@ def test_printed_settings_are_one_statement(lines: list[str]) -> None:
     }
 
 
-def _recorded(path: Path) -> tuple[ClientLog, list[Said]]:
+def _recorded(path: Path) -> tuple[ClientLog, list[Statement]]:
     log = ClientLog()
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     return log, list(log.statements(enumerate(lines, 1)))

@@ -17,8 +17,8 @@ import pytest
 from groupcheck.traces.clients.errors import errors
 from groupcheck.traces.clients.log import ClientLog
 from groupcheck.traces.clients.partitions import Holdings, partitions_of
-from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import kinds
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import names
 
 RECORDED = Path(__file__).parents[2] / "data" / "clients"
@@ -27,7 +27,7 @@ CALLBACK_MS = 150
 """A program learns of its partitions so much later than its library at most."""
 
 
-def said(*lines: str) -> list[Said]:
+def said(*lines: str) -> list[Statement]:
     return list(ClientLog().statements(enumerate(lines, 1)))
 
 
@@ -35,7 +35,7 @@ def recording(name: str) -> list[str]:
     return gzip.decompress((RECORDED / f"{name}.log.gz").read_bytes()).decode().splitlines()
 
 
-def kinds_of(some: Iterable[Said]) -> list[str]:
+def kinds_of(some: Iterable[Statement]) -> list[str]:
     return [each.kind for each in some]
 
 

@@ -104,7 +104,7 @@ def test_every_version_of_the_tool_tells_the_same_rebalances(path: Path) -> None
     assert kinds(g) == ["group_deleted", "offset_set_back", "offsets_removed"]
     assert g.verdict == "unknown" and not g.findings.went_back
     assert g.requests is not None
-    owned = [(s.generation, s.partitions) for s in g.requests.stays.kept]
+    owned = [(s.generation, s.partitions) for s in g.requests.spans.kept]
     assert {n for n, _ in owned} == {1, 3}
     assert {p for _, p in owned} == {("orders-0", "orders-1", "orders-2", "orders-3")}
 
@@ -145,7 +145,7 @@ def test_a_kip_848_group_has_its_epochs_members_and_the_wait_for_a_revocation() 
     assert second.assigned.time is not None and second.started.time is not None
     assert second.assigned.time - second.started.time == 20_023
     assert g.requests is not None
-    shares = [(s.generation, s.count) for s in g.requests.stays.kept]
+    shares = [(s.generation, s.count) for s in g.requests.spans.kept]
     # While it revokes, the first member still has all four.
     assert shares == [(1, 4), (1, 4), (2, 2), (2, 2)]
 
@@ -301,7 +301,7 @@ def test_a_dump_that_was_not_decoded_is_decoded_as_far_as_its_bytes_are_there(
     assert [(r.to_generation, r.size) for r in g.timeline.rounds] == [(1, 1), (2, 2)]
     assert "committed_offset_went_back" in kinds(g)
     assert g.requests is not None
-    assert {(s.member, s.partitions) for s in g.requests.stays.kept} == {
+    assert {(s.member, s.partitions) for s in g.requests.spans.kept} == {
         ("m-a", ("t-0", "t-1")),
         ("m-a", ("t-0",)),
         ("m-b", ("t-1",)),

@@ -15,19 +15,19 @@ from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
 from groupcheck.traces.clients.log import ClientLog
-from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import kinds
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.event_lines.event import FIELDS, KINDS, SCHEMA, BadEvent, event_of
 from groupcheck.traces.event_lines.log import EventLog
 
 (EVENT,) = (one.schema for one in documents() if one.name == "event")
 
 
-def said(*lines: str) -> list[Said]:
+def said(*lines: str) -> list[Statement]:
     return [*EventLog("log").statements(enumerate(lines, 1))]
 
 
-def causes(statements: list[Said]) -> list[str]:
+def causes(statements: list[Statement]) -> list[str]:
     evidence = Evidence()
     evidence.add_all(statements)
     found = [diagnose(group, shipped_knowledge()) for group in evidence.settled()]

@@ -12,7 +12,7 @@ from test_anomalies import Scala
 from groupcheck.traces.findings.findings import HEARTBEAT, REBALANCE, SESSION, Findings, Setting
 from groupcheck.traces.findings.user_impact import conflicts, findings_of
 from groupcheck.traces.replay import replay_file
-from groupcheck.traces.requests.harm import RequestHarm
+from groupcheck.traces.requests.request_impact import RequestImpact
 from groupcheck.traces.story.events import Timeouts
 from groupcheck.traces.story.timeline import Timeline
 
@@ -127,4 +127,4 @@ def test_a_timeline_without_lines_shows_nothing() -> None:
     assert findings_of(timeline) == Findings()
     timeline.timeouts("a", Timeouts(45_000, 30_000))
     assert [c.kind for c in findings_of(timeline).conflicts] == ["rebalance_below_session"]
-    assert RequestHarm().jumped == []
+    assert RequestImpact().jumped == []

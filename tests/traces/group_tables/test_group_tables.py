@@ -12,8 +12,8 @@ import pytest
 from table_shapes import ID, SHAPES, spread
 
 from groupcheck.oracles.replay.report import Replayed, replay
-from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import kinds
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.group_tables.log import Watching
 from groupcheck.traces.group_tables.outputs import Output, Outputs
 
@@ -26,7 +26,7 @@ def outputs(text: str) -> list[Output]:
     return [*Outputs().read(enumerate(text.split("\n"), 1))]
 
 
-def said(text: str, *kinds: str) -> list[Said]:
+def said(text: str, *kinds: str) -> list[Statement]:
     found = Watching().read(Outputs(), enumerate(text.split("\n"), 1))
     return [s for s in found if not kinds or s.kind in kinds]
 

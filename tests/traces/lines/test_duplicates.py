@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.traces.findings.report import FileReport
-from groupcheck.traces.lines.duplicates import PAIRS, WINDOW, Line, Once
+from groupcheck.traces.lines.duplicates import PAIRS, WINDOW, DuplicateFilter, Line
 from groupcheck.traces.replay import replay_file
 
 DATA = Path(__file__).parents[2] / "data"
@@ -173,14 +173,14 @@ def test_the_same_line_a_millisecond_later_is_a_second_event(tmp_path: Path) -> 
 
 def test_a_burst_of_one_kind_of_line_told_twice_is_no_second_appender() -> None:
     burst = [(f"{k}", "expired") for k in range(4 * WINDOW) for _ in range(2)]
-    once: Once[str] = Once()
+    once: DuplicateFilter[str] = DuplicateFilter()
     assert len(list(once.of(Line(said, said, kind, 1) for said, kind in burst))) == len(burst)
     assert (once.left_out, once.kept) == (0, len(burst) // 2)
 
 
 @pytest.mark.parametrize(("pairs", "left_out"), [(PAIRS - 1, 0), (PAIRS, PAIRS)])
 def test_a_few_pairs_prove_nothing(pairs: int, left_out: int) -> None:
-    once: Once[str] = Once()
+    once: DuplicateFilter[str] = DuplicateFilter()
     lines = [Line(f"{k}", k, f"kind {k % 3}", 1) for k in range(pairs) for _ in range(2)]
     given = list(
         once.of([Line("before", "before", "x", 1), *lines, Line("after", "after", "x", 1)])
@@ -201,7 +201,7 @@ def test_few_lines_are_held_back(size: int, copies: int) -> None:
                 yield Line(k, k, "always the same", size)
 
     most = 2 * WINDOW if size == 1 else 10
-    for given, _ in enumerate(Once[int]().of(lines()), 1):
+    for given, _ in enumerate(DuplicateFilter[int]().of(lines()), 1):
         assert taken - given <= most
 
 

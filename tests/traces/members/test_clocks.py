@@ -13,7 +13,7 @@ from attrs import evolve
 from groupcheck.oracles.replay.report import replay
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.clients.log import ClientLog
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.members.clocks import Skew
 
 ID = "c-1-11111111-2222-3333-4444-555555555555"
@@ -85,7 +85,7 @@ def test_whole_seconds_bound_it_less() -> None:
 
 def test_statements_get_the_times_of_the_broker_s_clock() -> None:
     (group,) = evidence({"b.log": broker(), "c.log": client(60_000)}).settled()
-    times: list[Said] = group.all("session_timed_out")
+    times: list[Statement] = group.all("session_timed_out")
     (right,) = evidence({"c.log": client(0)}).settled()[0].all("session_timed_out")
     assert abs((times[0].time or 0) - (right.time or 0)) < 30
 

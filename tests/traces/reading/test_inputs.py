@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.replay.report import replay
 from groupcheck.traces.reading import Notes, finding, source, unpacking
-from groupcheck.traces.reading.finding import Found, found
+from groupcheck.traces.reading.finding import LogsFound, find_logs
 from groupcheck.traces.replay import replay_log
 
 LINE = (
@@ -54,12 +54,12 @@ def tarred(members: dict[str, bytes], mode: str = "w") -> bytes:
     return out.getvalue()
 
 
-def of(path: Path, content: bytes, name: str = "f") -> Found:
+def of(path: Path, content: bytes, name: str = "f") -> LogsFound:
     (path / name).write_bytes(content)
-    return found([str(path / name)])
+    return find_logs([str(path / name)])
 
 
-def told(there: Found) -> dict[str, int]:
+def told(there: LogsFound) -> dict[str, int]:
     """The logs with the numbers of their lines."""
     counts = {}
     for one in there.sources:
@@ -85,7 +85,7 @@ def test_a_cut_file_of_each_kind_is_read_as_far_as_it_unpacks(tmp_path: Path, ki
     packed = PACK[kind](many)
     (tmp_path / "f").write_bytes(packed[: len(packed) * 9 // 10])
     notes = Notes()
-    (one,) = found([str(tmp_path / "f")]).sources
+    (one,) = find_logs([str(tmp_path / "f")]).sources
     lines = [text for _, text in one.lines(notes)]
     assert 1000 < len(lines) < 40_000
     assert lines == many.decode().splitlines()[: len(lines)]
@@ -110,7 +110,7 @@ def test_damage_of_each_kind_is_told(tmp_path: Path) -> None:
         (tmp_path / "f").write_bytes(packed)
         notes = Notes()
         try:
-            for _ in found([str(tmp_path / "f")]).sources[0].lines(notes):
+            for _ in find_logs([str(tmp_path / "f")]).sources[0].lines(notes):
                 pass
         except UserError as e:
             notes.torn = str(e)
@@ -124,7 +124,7 @@ def test_standard_input_is_read_whatever_it_holds(
 ) -> None:
     for content, name in ((LOG, "-"), (archive({"a.log": LOG}), "-/a.log")):
         given = PACK[pack](content) if pack else content
-        there = found(["-"], io.BytesIO(given))
+        there = find_logs(["-"], io.BytesIO(given))
         assert told(there) == {name: 3}
         assert told(there) == {name: 3}, "it can be read twice"
 
@@ -134,7 +134,7 @@ def test_standard_input_is_kept_only_as_far_as_there_is_room(
 ) -> None:
     monkeypatch.setattr(source, "MOST_KEPT", 100)
     with pytest.raises(UserError, match="too large"):
-        found(["-"], io.BytesIO(LOG))
+        find_logs(["-"], io.BytesIO(LOG))
 
 
 def test_the_members_of_archives_are_files_of_their_own_and_others_are_counted(
@@ -251,7 +251,7 @@ def test_a_folder_is_read_with_all_folders_in_it(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_bytes(content)
     (tmp_path / "one" / "loop").symlink_to(tmp_path)
-    there = found([str(tmp_path), str(tmp_path / "one" / "server.log")])
+    there = find_logs([str(tmp_path), str(tmp_path / "one" / "server.log")])
     names = [s.name.removeprefix(f"{tmp_path}/") for s in there.sources]
     assert names == ["one/logs.zip/x.log", "one/server.log", "one/two/server.log"]
     assert there.notes == ["files passed over: 1 binary, 1 empty"]
@@ -264,7 +264,7 @@ def test_a_file_in_a_folder_that_one_may_not_enter_is_refused_like_any_other(
     (tmp_path / "a.log").write_bytes(LOG)
     (tmp_path / "closed").mkdir(mode=0o000)
     with ordinary_user():
-        there = found([str(tmp_path / "a.log"), str(tmp_path / "closed" / "b.log")])
+        there = find_logs([str(tmp_path / "a.log"), str(tmp_path / "closed" / "b.log")])
     assert list(told(there)) == [str(tmp_path / "a.log")]
     assert "b.log: cannot be read: Permission denied" in str(there.refused[0][1])
 
@@ -283,12 +283,12 @@ def test_a_folder_for_temporary_files_is_needed_for_copies_alone(
 
 def test_nothing_to_read_is_an_error_that_says_why(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no file to read"):
-        found([str(tmp_path)])
+        find_logs([str(tmp_path)])
     with pytest.raises(UserError, match="No such file"):
-        found([str(tmp_path / "none")])
+        find_logs([str(tmp_path / "none")])
     with pytest.raises(UserError, match="empty"):
-        found(["-"], io.BytesIO(b""))
-    assert len(found(["-", "-"], io.BytesIO(LOG)).sources) == 1
+        find_logs(["-"], io.BytesIO(b""))
+    assert len(find_logs(["-", "-"], io.BytesIO(LOG)).sources) == 1
 
 
 ANY = st.binary(max_size=300)
@@ -310,7 +310,7 @@ def test_no_content_is_more_than_a_refusal(whole: bytes, at: int, some: bytes, c
     content = whole[:at] + some + whole[at + len(some) :]
     content = content[: max(1, len(content) - cut)] if cut % 3 == 0 else content
     try:
-        there = found(["-"], io.BytesIO(content))
+        there = find_logs(["-"], io.BytesIO(content))
     except UserError:
         return
     for one in there.sources:

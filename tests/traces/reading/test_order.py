@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from groupcheck.oracles.replay.report import replay
 from groupcheck.traces.reading import Notes, Piece, order, place_of
-from groupcheck.traces.reading.finding import found
+from groupcheck.traces.reading.finding import find_logs
 from groupcheck.traces.reading.order import BACKWARDS
 
 DATA = Path(__file__).parents[2] / "data" / "replay"
@@ -27,7 +27,7 @@ def lines(a: int, b: int, width: int = 10) -> list[str]:
 
 def read(path: Path, text: list[str]) -> list[str]:
     path.write_text("".join(text))
-    (one,) = found([str(path)]).sources
+    (one,) = find_logs([str(path)]).sources
     return [f"{line}\n" for _, line in one.lines(Notes())]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from groupcheck.oracles.replay.report import Replayed, replay
 from groupcheck.traces.reading import Notes, place_of
-from groupcheck.traces.reading.finding import Found, found
+from groupcheck.traces.reading.finding import LogsFound, find_logs
 from groupcheck.traces.reading.rotation import LEAST_COMMON
 
 DATA = Path(__file__).parents[2] / "data" / "replay"
@@ -29,11 +29,11 @@ def write(folder: Path, **files: str) -> list[str]:
     return [str(p) for p in sorted(folder.iterdir())]
 
 
-def names(there: Found) -> list[list[str]]:
+def names(there: LogsFound) -> list[list[str]]:
     return [[p.name.rpartition("/")[2] for p in s.pieces] for s in there.sources]
 
 
-def texts(there: Found) -> list[list[str]]:
+def texts(there: LogsFound) -> list[list[str]]:
     return [[text for _, text in s.lines(Notes())] for s in there.sources]
 
 
@@ -113,7 +113,7 @@ def test_names_of_rotated_files(tmp_path: Path, older: str, newer: str, dated: b
         one, two = one[25:].replace("[2024-10-25", ""), "x\n" + two.replace("[2024-10-25", "")
     paths = write(tmp_path, **{older: one, newer: two})
     for order in (paths, paths[::-1]):
-        assert texts(found(order)) == [(one + two).splitlines()]
+        assert texts(find_logs(order)) == [(one + two).splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_names_of_rotated_files(tmp_path: Path, older: str, newer: str, dated: b
 )
 def test_files_of_different_processes_stay_apart(tmp_path: Path, files: dict[str, str]) -> None:
     paths = write(tmp_path, **files)
-    assert [len(n) for n in names(found(paths))] == [1, 1]
-    assert len({s.name for s in found(paths).sources}) == 2
+    assert [len(n) for n in names(find_logs(paths))] == [1, 1]
+    assert len({s.name for s in find_logs(paths).sources}) == 2
 
 
 def test_files_of_one_name_in_two_folders_stay_apart(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_files_of_one_name_in_two_folders_stay_apart(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         older, newer = (timed(k) for k in seconds)
         write(tmp_path / name, server__log=newer, server__log__1=older)
-    there = found([str(tmp_path)])
+    there = find_logs([str(tmp_path)])
     assert names(there) == [["server.log.1", "server.log"]] * 2
     assert [s.name.split("/")[-2] for s in there.sources] == ["one", "two"]
 
@@ -147,7 +147,7 @@ def test_files_of_one_name_in_two_folders_stay_apart(tmp_path: Path) -> None:
 def test_lines_that_two_files_share_are_read_once(tmp_path: Path) -> None:
     first, second = timed(*range(40)), timed(*range(30, 60))
     paths = write(tmp_path, server__log__1=first, server__log=second)
-    there = found(paths)
+    there = find_logs(paths)
     assert texts(there) == [timed(*range(60)).splitlines()]
     (report,) = replay(paths)
     assert [(p.first_line, p.lines, p.left_out) for p in report.files] == [(1, 40, 0), (41, 20, 10)]
@@ -158,7 +158,7 @@ def test_lines_that_two_files_share_are_read_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", [range(40), range(10, 30), range(20, 40)])
 def test_a_copy_of_a_part_is_left_out_and_that_is_said(tmp_path: Path, part: range) -> None:
     paths = write(tmp_path, server__log__1=timed(*range(40)), server__log=timed(*part))
-    there = found(paths)
+    there = find_logs(paths)
     assert texts(there) == [timed(*range(40)).splitlines()]
     (report,) = replay(paths)
     assert any("is left out" in note for note in report.notes)
@@ -167,10 +167,10 @@ def test_a_copy_of_a_part_is_left_out_and_that_is_said(tmp_path: Path, part: ran
 def test_a_short_repetition_without_times_is_no_copy(tmp_path: Path) -> None:
     retry = "retrying\n"
     paths = write(tmp_path, a__log__1="x\n" + retry * 3, a__log=retry * 3 + "y\n")
-    assert len(texts(found(paths))[0]) == 8
+    assert len(texts(find_logs(paths))[0]) == 8
     many = "".join(f"line {k}\n" for k in range(LEAST_COMMON))
     paths = write(tmp_path, a__log__1="x\n" + many, a__log=many + "y\n")
-    assert len(texts(found(paths))[0]) == LEAST_COMMON + 2
+    assert len(texts(find_logs(paths))[0]) == LEAST_COMMON + 2
 
 
 def test_long_files_are_compared_over_blocks(tmp_path: Path) -> None:
@@ -181,9 +181,9 @@ def test_long_files_are_compared_over_blocks(tmp_path: Path) -> None:
         )
 
     paths = write(tmp_path, s__log__1=lines(0, 6000), s__log=lines(2000, 9000))
-    assert texts(found(paths)) == [lines(0, 9000).splitlines()]
+    assert texts(find_logs(paths)) == [lines(0, 9000).splitlines()]
     paths = write(tmp_path, s__log__1=lines(0, 6000), s__log=lines(2000, 5000) + lines(6000, 6001))
-    assert len(texts(found(paths))) == 2, "the copy differs far behind its beginning"
+    assert len(texts(find_logs(paths))) == 2, "the copy differs far behind its beginning"
 
 
 def test_a_file_that_cannot_be_read_does_not_lose_the_others(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from attrs import Factory, define, frozen
 
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
+from groupcheck.traces.requests.steps import Memory
 
 IDS_OF_INSTANCE = 8
 """So many of the latest member ids of an instance are known."""
@@ -24,6 +25,10 @@ class Instance:
     name: str
 
 
+Ids = tuple[tuple[int, int, str], ...]
+"""(index, number of the model, member id) of static members; the member id is empty if no answer
+has told it.
+"""
 Key = str | Instance  # a dynamic member's id, or a static member
 
 
@@ -45,7 +50,7 @@ class Life:
 
 
 @define
-class Seating:
+class MemberIndexes:
     """Member <-> index. An index goes to another member when no world remembers the first one any
     more.
     """
@@ -62,7 +67,7 @@ class Seating:
     # The line that names a static member's id first.
     _first: dict[str, int] = Factory(dict)
 
-    def seat(self, key: Key, used: set[int]) -> int | None:
+    def index_for(self, key: Key, used: set[int]) -> int | None:
         """The index of a member that may be new; None if every index is one of `used`, which stand
         for somebody.
         """
@@ -138,15 +143,38 @@ def id_of(e: Exchange) -> str:
     """The member id of a request; for a JoinGroup without one, the id that its answer tells, which
     may be empty.
     """
-    return e.told if isinstance(e, JoinExchange) and not e.member else e.member
+    return e.response_member if isinstance(e, JoinExchange) and not e.member else e.member
 
 
-def keys_of(seating: Seating, e: Exchange) -> tuple[Key, ...]:
+def keys_of(indexes: MemberIndexes, e: Exchange) -> tuple[Key, ...]:
     """The members that an exchange concerns."""
     if isinstance(e, LeaveExchange):
         return tuple(
-            seating.key(x.member, x.instance)
+            indexes.key(x.member, x.instance)
             for x in e.leavers
             if x.member or x.instance is not None
         )
-    return (seating.key(id_of(e), e.instance),)
+    return (indexes.key(id_of(e), e.instance),)
+
+
+def id_at(memory: Memory, ids: Ids, index: int, indexes: MemberIndexes) -> str:
+    """The member id that an index has in a memory; empty if that is not known."""
+    key = indexes.at(index)
+    if not isinstance(key, Instance):
+        return key
+    number = memory.id(index)
+    return next((id for i, n, id in ids if (i, n) == (index, number)), "")
+
+
+def ids_in_memory(ids: Ids, memory: Memory) -> Ids:
+    """The ids that the memory still knows."""
+    return tuple((i, n, id) for i, n, id in ids if n in memory.ids(i))
+
+
+def with_id(ids: Ids, memory: Memory, index: int, member: str) -> Ids:
+    """The ids once it is known which one an index has."""
+    number = memory.id(index)
+    if number is None:
+        return ids
+    others = tuple(x for x in ids if x[:2] != (index, number))
+    return tuple(sorted((*others, (index, number, member))))

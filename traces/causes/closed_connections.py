@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from groupcheck.traces.causes.coordinators import AT_WORK
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.clients.said import Said, fact, ms_between
+from groupcheck.traces.clients.statement import Statement, fact, ms_between
 
 SHORT_MS = 2_000
 """A connection that ends so soon was closed by a listener that could not use it."""
@@ -23,7 +23,7 @@ TOGETHER_MS = 2_000
 LONG_MS = 300_000
 
 
-def short_connections(group: GroupEvidence) -> Iterator[Said]:
+def short_connections(group: GroupEvidence) -> Iterator[Statement]:
     """Connections that are closed right after they were made, in a log that shows no work of the
     member: how a listener behaves that expects another security.protocol.
     """
@@ -36,7 +36,7 @@ def short_connections(group: GroupEvidence) -> Iterator[Said]:
             yield fact(short[-1], "listener_unfit", told=told, listener="SASL")
 
 
-def idle_ends(group: GroupEvidence) -> Iterator[Said]:
+def idle_ends(group: GroupEvidence) -> Iterator[Statement]:
     """Connections that ended because they were idle: at the broker's limit, or all of them whole
     multiples of five minutes apart. A client that fails to connect has another problem.
     """
@@ -57,7 +57,7 @@ def idle_ends(group: GroupEvidence) -> Iterator[Said]:
             yield fact(ended[0], "old_end", repeats=len(lines), wait=ended[0].fields["wait"])
 
 
-def _is_old(said: Said) -> bool:
+def _is_old(said: Statement) -> bool:
     return said.fields.get("state") == "UP" and said.fields["wait"] >= OLD_MS
 
 
@@ -65,11 +65,11 @@ def _near_multiple(ms: int) -> bool:
     return ms >= MINUTES_MS - NEAR_MS and (ms + NEAR_MS) % MINUTES_MS <= 2 * NEAR_MS
 
 
-def _is_failure(said: Said) -> bool:
+def _is_failure(said: Statement) -> bool:
     return "failed" in said.fields or said.fields.get("reason") == "authentication"
 
 
-def lost_together(group: GroupEvidence) -> Iterator[Said]:
+def lost_together(group: GroupEvidence) -> Iterator[Statement]:
     """Connections to three brokers or more that ended within two seconds, not for being idle."""
     ended = [
         s
@@ -79,7 +79,7 @@ def lost_together(group: GroupEvidence) -> Iterator[Said]:
         and s.fields.get("wait") not in IDLE_MS
         and not (s.fields.get("state") == "UP" and s.fields["wait"] <= SHORT_MS)
     ]
-    window: list[Said] = []
+    window: list[Statement] = []
     for said in sorted(ended, key=lambda s: s.time or 0):
         window = [s for s in window if (said.time or 0) - (s.time or 0) <= TOGETHER_MS] + [said]
         names = list(dict.fromkeys(str(s.fields["broker"]) for s in window))
@@ -88,7 +88,7 @@ def lost_together(group: GroupEvidence) -> Iterator[Said]:
             return
 
 
-def all_down(group: GroupEvidence) -> Iterator[Said]:
+def all_down(group: GroupEvidence) -> Iterator[Statement]:
     """Clients that say that all their brokers are down. librdkafka also counts connections so that
     ended idle: then it says so again and again, and no attempt to connect fails.
     """
@@ -102,7 +102,7 @@ def all_down(group: GroupEvidence) -> Iterator[Said]:
             yield fact(down[0], "all_down", repeats=len(down))
 
 
-def unanswered(group: GroupEvidence) -> Iterator[Said]:
+def unanswered(group: GroupEvidence) -> Iterator[Statement]:
     """Requests that time out, other than JoinGroup, whose answer the coordinator holds back."""
     for some in group.of_each_process("request_timed_out"):
         late = [s for s in some if s.library == "librdkafka" and "Join" not in _api(s)]
@@ -113,7 +113,7 @@ def unanswered(group: GroupEvidence) -> Iterator[Said]:
             yield fact(late[0], "unanswered", repeats=len(late), api=api, wait=wait, of=of)
 
 
-def _api(said: Said) -> str:
+def _api(said: Statement) -> str:
     return str(said.fields.get("api", ""))
 
 

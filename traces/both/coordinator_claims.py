@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import Factory, define, frozen
 
-from groupcheck.traces.clients.said import TEXT_CHARS, Said
+from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
 from groupcheck.traces.story.events import (
@@ -45,13 +45,13 @@ Life = tuple[str, int | None, int]
 
 
 @frozen
-class Told:
+class CoordinatorLine:
     """A line of a coordinator about a group."""
 
-    said: Said
+    said: Statement
     life: Life
 
-    def before(self, other: Told) -> bool:
+    def before(self, other: CoordinatorLine) -> bool:
         """It is older: by its place and by its time, in one life."""
         a, b = self.said, other.said
         if self.life != other.life or a.time is None or b.time is None:
@@ -65,20 +65,20 @@ class Generation:
 
     number: int
     # The join phase is over, and how many members it has.
-    begun: Told | None = None
+    begun: CoordinatorLine | None = None
     size: int | None = None
     # It has no members.
-    empty: Told | None = None
+    empty: CoordinatorLine | None = None
     # The line that names its leader, and the leader.
-    led: Told | None = None
+    led: CoordinatorLine | None = None
     leader: str = ""
     # Another rebalance begins, which ends it.
-    over: Told | None = None
+    over: CoordinatorLine | None = None
     # Two lines begin it.
     twice: bool = False
 
     @property
-    def anchor(self) -> Told | None:
+    def anchor(self) -> CoordinatorLine | None:
         """The line that shows it first."""
         return self.begun or self.empty or self.led
 
@@ -90,20 +90,20 @@ class Membership:
     member: str
     instance: str | None = None
     # The id was made.
-    created: Told | None = None
+    created: CoordinatorLine | None = None
     # The last line that shows it in the group, or that removes it.
-    shown: Told | None = None
+    shown: CoordinatorLine | None = None
     # It is gone: left, expired, not_rejoined, not_synced or replaced.
-    ended: Told | None = None
+    ended: CoordinatorLine | None = None
     how: str = ""
     # All lines that say so, everything that they say, and the reason that the client gave.
-    endings: list[Told] = Factory(list)
+    endings: list[CoordinatorLine] = Factory(list)
     hows: set[str] = Factory(set)
     client_reason: str | None = None
     # It went while a rebalance waited for its members.
     in_round: bool = False
     # The lines of the same life that name it as a member after that.
-    again: list[Told] = Factory(list)
+    again: list[CoordinatorLine] = Factory(list)
 
 
 _ENDINGS = {
@@ -117,14 +117,14 @@ _JOINS = (Cause.JOIN, Cause.LEADER_REJOIN, Cause.METADATA_CHANGE)
 
 
 @define
-class Book:
+class GroupClaims:
     """One group."""
 
     generations: dict[int, Generation] = Factory(dict)
     members: dict[str, Membership] = Factory(dict)
     # Of each life the first line that names a generation, and the last one with its number.
-    first: dict[Life, Told] = Factory(dict)
-    last: dict[Life, tuple[int, Told]] = Factory(dict)
+    first: dict[Life, CoordinatorLine] = Factory(dict)
+    last: dict[Life, tuple[int, CoordinatorLine]] = Factory(dict)
     # The lives that are in a join phase.
     rounds: set[Life] = Factory(set)
 
@@ -141,10 +141,10 @@ class Book:
 
 
 @define
-class Ledger:
+class CoordinatorClaims:
     """All groups of all logs of coordinators."""
 
-    books: dict[str, Book] = Factory(dict)
+    groups: dict[str, GroupClaims] = Factory(dict)
     # (log, broker) -> its restarts; (log, broker, group) -> loads and resets of the group.
     _restarts: dict[tuple[str, int | None], int] = Factory(dict)
     _resets: dict[tuple[str, int | None, str], int] = Factory(dict)
@@ -160,7 +160,7 @@ class Ledger:
                 return
             handler = _HANDLERS.get(type(event))
             if handler is not None and event.group is not None and self._entries < MOST_ENTRIES:
-                handler(self, event, self._told(event, text, log))
+                handler(self, event, self._line(event, text, log))
             elif isinstance(event, CoordinatorStarted | CoordinatorStopped):
                 key = (log, event.broker)
                 self._restarts[key] = self._restarts.get(key, 0) + 1
@@ -170,12 +170,12 @@ class Ledger:
 
         return listen
 
-    def book(self, group: str) -> Book:
-        return self.books.setdefault(group, Book())
+    def group(self, group: str) -> GroupClaims:
+        return self.groups.setdefault(group, GroupClaims())
 
-    def _told(self, event: Event, text: str, log: str) -> Told:
+    def _line(self, event: Event, text: str, log: str) -> CoordinatorLine:
         assert event.group is not None
-        said = Said(
+        said = Statement(
             kind="",
             line=event.line,
             text=text[:TEXT_CHARS],
@@ -184,7 +184,7 @@ class Ledger:
             log=log,
             group=event.group,
         )
-        return Told(said, self._life(log, event.broker, event.group))
+        return CoordinatorLine(said, self._life(log, event.broker, event.group))
 
     def _life(self, log: str, broker: int | None, group: str) -> Life:
         lives = self._restarts.get((log, broker), 0) + self._resets.get((log, broker, group), 0)
@@ -194,112 +194,112 @@ class Ledger:
         key = (log, broker, group)
         self._resets[key] = self._resets.get(key, 0) + 1
 
-    def _anew(self, event: Event, told: Told) -> None:
-        self._reset(told.said.log, event.broker, told.said.group)
+    def _anew(self, event: Event, line: CoordinatorLine) -> None:
+        self._reset(line.said.log, event.broker, line.said.group)
 
     # --- generations
 
-    def _generation(self, number: int, told: Told) -> Generation:
-        book = self.book(told.said.group)
-        self._now(book, number, told)
-        found = book.generations.get(number)
+    def _generation(self, number: int, line: CoordinatorLine) -> Generation:
+        group = self.group(line.said.group)
+        self._now(group, number, line)
+        found = group.generations.get(number)
         if found is None:
             self._entries += 1
-            found = book.generations[number] = Generation(number)
+            found = group.generations[number] = Generation(number)
         return found
 
-    def _now(self, book: Book, number: int, told: Told) -> None:
-        book.first.setdefault(told.life, told)
-        before = book.last.get(told.life)
+    def _now(self, group: GroupClaims, number: int, line: CoordinatorLine) -> None:
+        group.first.setdefault(line.life, line)
+        before = group.last.get(line.life)
         if before is None or number >= before[0]:
-            book.last[told.life] = (number, told)
+            group.last[line.life] = (number, line)
 
-    def _prepares(self, event: RebalanceStarted, told: Told) -> None:
-        over = self._generation(event.generation, told)
-        over.over = over.over or told
+    def _prepares(self, event: RebalanceStarted, line: CoordinatorLine) -> None:
+        over = self._generation(event.generation, line)
+        over.over = over.over or line
         reason = event.reason
         how = None if reason is None else _ENDINGS.get(reason.cause)
         for id in () if reason is None else reason.members:
             if how is not None:
-                self._ends(id, told, how)
+                self._ends(id, line, how)
             elif reason is not None and reason.cause in _JOINS:
-                self._shows(id, told)
-        self.book(told.said.group).rounds.add(told.life)
+                self._shows(id, line)
+        self.group(line.said.group).rounds.add(line.life)
 
-    def _begins(self, event: Stabilized, told: Told) -> None:
-        found = self._generation(event.generation, told)
+    def _begins(self, event: Stabilized, line: CoordinatorLine) -> None:
+        found = self._generation(event.generation, line)
         found.twice = found.twice or found.begun is not None or found.empty is not None
-        found.begun, found.size = told, event.members
-        self.book(told.said.group).rounds.discard(told.life)
+        found.begun, found.size = line, event.members
+        self.group(line.said.group).rounds.discard(line.life)
 
-    def _empties(self, event: GroupEmptied, told: Told) -> None:
-        found = self._generation(event.generation, told)
+    def _empties(self, event: GroupEmptied, line: CoordinatorLine) -> None:
+        found = self._generation(event.generation, line)
         found.twice = found.twice or found.begun is not None or found.empty is not None
-        found.empty = told
-        self.book(told.said.group).rounds.discard(told.life)
+        found.empty = line
+        self.group(line.said.group).rounds.discard(line.life)
 
-    def _assigns(self, event: AssignmentReceived, told: Told) -> None:
-        found = self._generation(event.generation, told)
+    def _assigns(self, event: AssignmentReceived, line: CoordinatorLine) -> None:
+        found = self._generation(event.generation, line)
         if event.leader is None:
             return
         found.twice = found.twice or found.leader not in ("", event.leader)
-        found.led, found.leader = told, event.leader
-        self._shows(event.leader, told)
+        found.led, found.leader = line, event.leader
+        self._shows(event.leader, line)
 
     # --- members
 
-    def _member(self, id: str, told: Told) -> Membership:
-        members = self.book(told.said.group).members
+    def _member(self, id: str, line: CoordinatorLine) -> Membership:
+        members = self.group(line.said.group).members
         found = members.get(id)
         if found is None:
             self._entries += 1
             found = members[id] = Membership(id)
         return found
 
-    def _shows(self, id: str, told: Told) -> Membership:
-        found = self._member(id, told)
-        found.shown = told
-        if found.ended is not None and found.ended.before(told):
-            found.again.append(told)
+    def _shows(self, id: str, line: CoordinatorLine) -> Membership:
+        found = self._member(id, line)
+        found.shown = line
+        if found.ended is not None and found.ended.before(line):
+            found.again.append(line)
         return found
 
-    def _ends(self, id: str, told: Told, how: str) -> Membership:
-        found = self._member(id, told)
-        found.shown = told
-        found.endings.append(told)
+    def _ends(self, id: str, line: CoordinatorLine, how: str) -> Membership:
+        found = self._member(id, line)
+        found.shown = line
+        found.endings.append(line)
         found.hows.add(how)
         if found.ended is None:
-            found.ended, found.how = told, how
-            found.in_round = told.life in self.book(told.said.group).rounds
+            found.ended, found.how = line, how
+            found.in_round = line.life in self.group(line.said.group).rounds
         return found
 
-    def _hands_out(self, event: IdHandedOut, told: Told) -> None:
-        found = self._member(event.member, told)
-        found.created = found.created or told
+    def _hands_out(self, event: IdHandedOut, line: CoordinatorLine) -> None:
+        found = self._member(event.member, line)
+        found.created = found.created or line
 
-    def _adds(self, event: MemberAdded, told: Told) -> None:
-        found = self._shows(event.member, told)
+    def _adds(self, event: MemberAdded, line: CoordinatorLine) -> None:
+        found = self._shows(event.member, line)
         found.instance = event.instance
         if event.fresh:
-            found.created = found.created or told
+            found.created = found.created or line
 
-    def _replaces(self, event: StaticReplaced, told: Told) -> None:
-        self._ends(event.old, told, "replaced").instance = event.instance
+    def _replaces(self, event: StaticReplaced, line: CoordinatorLine) -> None:
+        self._ends(event.old, line, "replaced").instance = event.instance
         if event.new is not None:
-            new = self._shows(event.new, told)
-            new.instance, new.created = event.instance, new.created or told
+            new = self._shows(event.new, line)
+            new.instance, new.created = event.instance, new.created or line
 
-    def _leaves(self, event: MemberLeft, told: Told) -> None:
-        found = self._ends(event.member, told, "left")
+    def _leaves(self, event: MemberLeft, line: CoordinatorLine) -> None:
+        found = self._ends(event.member, line, "left")
         found.client_reason = found.client_reason or event.client_reason
 
-    def _expires(self, event: MemberExpired, told: Told) -> None:
-        self._ends(event.member, told, "expired")
+    def _expires(self, event: MemberExpired, line: CoordinatorLine) -> None:
+        self._ends(event.member, line, "expired")
 
-    def _removes(self, event: NotRejoined | NotSynced, told: Told) -> None:
+    def _removes(self, event: NotRejoined | NotSynced, line: CoordinatorLine) -> None:
         how = "not_rejoined" if isinstance(event, NotRejoined) else "not_synced"
         for id in event.members:
-            self._ends(id, told, how)
+            self._ends(id, line, how)
 
     # --- request logs
 
@@ -307,35 +307,35 @@ class Ledger:
         if self._entries >= MOST_ENTRIES or e.code:
             return
         text = f"{e.api} of {e.client}, answered at {int(e.given)}"
-        said = Said(
+        said = Statement(
             kind="", line=e.line, text=text, time=int(e.given), library=BROKER, log=log,
             group=e.group,
         )  # fmt: skip
-        told = Told(said, (log, None, 0))
+        line = CoordinatorLine(said, (log, None, 0))
         if isinstance(e, JoinExchange):
-            found = self._generation(e.to_generation, told)
+            found = self._generation(e.to_generation, line)
             found.twice = found.twice or found.leader not in ("", e.leader)
-            found.led, found.leader = found.led or told, e.leader
-            self._shows(e.told, told)
+            found.led, found.leader = found.led or line, e.leader
+            self._shows(e.response_member, line)
             return
         for leaver in e.leavers:
             if not leaver.code and leaver.member:
-                self._ends(leaver.member, told, "left").client_reason = leaver.reason
+                self._ends(leaver.member, line, "left").client_reason = leaver.reason
 
 
-_HANDLERS: dict[type[Event], Callable[[Ledger, Any, Told], None]] = {
-    RebalanceStarted: Ledger._prepares,
-    Stabilized: Ledger._begins,
-    GroupEmptied: Ledger._empties,
-    AssignmentReceived: Ledger._assigns,
-    IdHandedOut: Ledger._hands_out,
-    MemberAdded: Ledger._adds,
-    StaticReplaced: Ledger._replaces,
-    MemberLeft: Ledger._leaves,
-    MemberExpired: Ledger._expires,
-    NotRejoined: Ledger._removes,
-    NotSynced: Ledger._removes,
-    GroupLoaded: Ledger._anew,
-    GroupUnloaded: Ledger._anew,
-    GroupDied: Ledger._anew,
+_HANDLERS: dict[type[Event], Callable[[CoordinatorClaims, Any, CoordinatorLine], None]] = {
+    RebalanceStarted: CoordinatorClaims._prepares,
+    Stabilized: CoordinatorClaims._begins,
+    GroupEmptied: CoordinatorClaims._empties,
+    AssignmentReceived: CoordinatorClaims._assigns,
+    IdHandedOut: CoordinatorClaims._hands_out,
+    MemberAdded: CoordinatorClaims._adds,
+    StaticReplaced: CoordinatorClaims._replaces,
+    MemberLeft: CoordinatorClaims._leaves,
+    MemberExpired: CoordinatorClaims._expires,
+    NotRejoined: CoordinatorClaims._removes,
+    NotSynced: CoordinatorClaims._removes,
+    GroupLoaded: CoordinatorClaims._anew,
+    GroupUnloaded: CoordinatorClaims._anew,
+    GroupDied: CoordinatorClaims._anew,
 }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.clients.said import Said, fact, ms_between
+from groupcheck.traces.clients.statement import Statement, fact, ms_between
 
 ROUND_LIMITS = ((10_000, 8), (60_000, 15), (600_000, 30), (3_600_000, 60))
 """A group that goes through so many generations in so many ms does not settle. A rollout of many
@@ -25,12 +25,12 @@ _SHARE = re.compile(r"(?P<member>[^\s{},=]+)=Assignment\(partitions=\[(?P<partit
 _AFTER = ("joining", "rejoin_requested", "revoked", "lost")
 
 
-def late_joins(group: GroupEvidence) -> Iterator[Said]:
+def late_joins(group: GroupEvidence) -> Iterator[Statement]:
     """Members whose heartbeats learn again and again that the group rebalances, and that do not
     join: their poll loop is busy. A member that waits for the answer to its JoinGroup is not told.
     """
     for some in group.of_each_process():
-        heard: list[Said] = []
+        heard: list[Statement] = []
         for said in some:
             if said.kind == "rebalancing" and said.fields.get("api") == "Heartbeat":
                 heard.append(said)
@@ -40,7 +40,7 @@ def late_joins(group: GroupEvidence) -> Iterator[Said]:
         yield from _late(heard, None)
 
 
-def _late(heard: list[Said], joined: Said | None) -> Iterator[Said]:
+def _late(heard: list[Statement], joined: Statement | None) -> Iterator[Statement]:
     apart = [s for a, s in pairwise(heard) if (ms_between(a, s) or 0) >= 500]
     if len(apart) + 1 < HEARD:
         return
@@ -50,11 +50,11 @@ def _late(heard: list[Said], joined: Said | None) -> Iterator[Said]:
         yield fact(heard[-1], "rejoin_late", heard=len(apart) + 1, held=held, joined=end)
 
 
-def repeated_rounds(group: GroupEvidence) -> Iterator[Said]:
+def repeated_rounds(group: GroupEvidence) -> Iterator[Statement]:
     """Members that go through generations faster than any deployment does."""
     for some in group.of_each_process("joined"):
         rounds = _generations(some)
-        best: Said | None = None
+        best: Statement | None = None
         for span, least in ROUND_LIMITS:
             begin = 0
             for at, (said, generation) in enumerate(rounds):
@@ -77,9 +77,9 @@ def repeated_rounds(group: GroupEvidence) -> Iterator[Said]:
                 break
 
 
-def _generations(joined: list[Said]) -> list[tuple[Said, int]]:
+def _generations(joined: list[Statement]) -> list[tuple[Statement, int]]:
     """The first line of each generation, in order; a generation that goes back begins anew."""
-    out: list[tuple[Said, int]] = []
+    out: list[tuple[Statement, int]] = []
     for said in joined:
         generation = said.fields.get("generation")
         if not isinstance(generation, int) or said.time is None:
@@ -91,7 +91,7 @@ def _generations(joined: list[Said]) -> list[tuple[Said, int]]:
     return out
 
 
-def shares(group: GroupEvidence) -> Iterator[Said]:
+def shares(group: GroupEvidence) -> Iterator[Statement]:
     """How the leader of the last round shared the partitions out, if no other round follows."""
     plans = [s for s in group.all("leading") if "Assignment(" in str(s.fields.get("assignment"))]
     if not plans or any(s.line > plans[-1].line for s in group.all(*_AFTER)):
@@ -129,20 +129,20 @@ def shares(group: GroupEvidence) -> Iterator[Said]:
         )
 
 
-def workers_lost(group: GroupEvidence) -> Iterator[Said]:
+def workers_lost(group: GroupEvidence) -> Iterator[Statement]:
     """Workers of Connect that lost their membership."""
     for said in group.all("session_timed_out", "member_unknown", "generation_old"):
         if "[Worker clientId=" in said.text:
             yield fact(said, "worker_lost", **said.fields)
 
 
-def missed_rounds(group: GroupEvidence) -> Iterator[Said]:
+def missed_rounds(group: GroupEvidence) -> Iterator[Statement]:
     """Members that were told of a rebalance, did not join, and were unknown at last. `seen`: the
     log would show a join; `alive`: the member says other things meanwhile.
     """
     for some in group.of_each_process():
         seen = "yes" if any(s.kind in ("joined", "joining", "assigned") for s in some) else None
-        heard: Said | None = None
+        heard: Statement | None = None
         between = 0
         for said in some:
             if said.kind == "rebalancing":

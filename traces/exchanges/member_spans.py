@@ -19,14 +19,14 @@ from groupcheck.traces.exchanges.owners import MEMBERS_KEPT, REFUSALS
 from groupcheck.traces.messages.consumer_protocol import assignment, subscription
 from groupcheck.traces.messages.message_bytes import Malformed
 
-STAYS_KEPT = 20_000
+SPANS_KEPT = 20_000
 PARTITIONS_KEPT = 50
 
-StayKind = Literal["joining", "syncing", "owns", "refused"]
+SpanKind = Literal["joining", "syncing", "owns", "refused"]
 
 
 @define
-class Stay:
+class MemberSpan:
     """A stretch of time of one member."""
 
     member: str
@@ -34,7 +34,7 @@ class Stay:
     # joining and syncing: until the answer; owns: from the answer to SyncGroup until the member
     # joins again, leaves or is refused; refused: a heartbeat or commit that was answered with an
     # error.
-    kind: StayKind
+    kind: SpanKind
     # ms since 1970.
     since: int
     # None while it lasts.
@@ -47,31 +47,35 @@ class Stay:
 
 
 @define
-class Stays:
+class MemberSpans:
     """Those of one group's members, filled by `observe`."""
 
-    kept: list[Stay] = Factory(list)
+    kept: list[MemberSpan] = Factory(list)
     # Stays beyond the limit.
     dropped: int = 0
     # Member -> what it owns now.
-    _owns: dict[str, Stay] = Factory(dict)
+    _owns: dict[str, MemberSpan] = Factory(dict)
 
     def observe(self, e: Exchange) -> None:
         at = round(e.arrived)
         if isinstance(e, JoinExchange):
-            member = e.told or e.member
-            self._keep(Stay(member, e.client, "joining", at, e.answered, e.line, e.to_generation))
+            member = e.response_member or e.member
+            self._keep(
+                MemberSpan(member, e.client, "joining", at, e.answered, e.line, e.to_generation)
+            )
             if not _keeps(e):
                 self._end(e.member, at)
         elif isinstance(e, SyncExchange):
-            self._keep(Stay(e.member, e.client, "syncing", at, e.answered, e.line, e.generation))
+            self._keep(
+                MemberSpan(e.member, e.client, "syncing", at, e.answered, e.line, e.generation)
+            )
             if e.code == NONE:
                 self._begin(e)
         elif isinstance(e, LeaveExchange):
             for leaver in e.leavers:
                 self._end(leaver.member, at)
         elif isinstance(e, HeartbeatExchange | CommitExchange) and e.code in REFUSALS:
-            self._keep(Stay(e.member, e.client, "refused", at, at, e.line, e.generation))
+            self._keep(MemberSpan(e.member, e.client, "refused", at, at, e.line, e.generation))
             self._end(e.member, at)
 
     def _begin(self, e: SyncExchange) -> None:
@@ -82,7 +86,7 @@ class Stays:
         self._end(e.member, e.answered)
         if not given or len(self._owns) >= MEMBERS_KEPT:
             return
-        owns = Stay(e.member, e.client, "owns", e.answered, None, e.line, e.generation)
+        owns = MemberSpan(e.member, e.client, "owns", e.answered, None, e.line, e.generation)
         owns.count, owns.partitions = len(given), given[:PARTITIONS_KEPT]
         self._owns[e.member] = owns
         self._keep(owns)
@@ -92,8 +96,8 @@ class Stays:
         if owns is not None:
             owns.until = max(at, owns.since)
 
-    def _keep(self, stay: Stay) -> None:
-        if len(self.kept) < STAYS_KEPT:
+    def _keep(self, stay: MemberSpan) -> None:
+        if len(self.kept) < SPANS_KEPT:
             self.kept.append(stay)
         else:
             self.dropped += 1

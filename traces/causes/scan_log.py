@@ -14,7 +14,7 @@ FORMATS = {JAVA: "java-client"}
 NOT_JUDGED = "no line of a broker to judge; see the causes"
 
 
-def hear(
+def scan_log(
     source: Source, evidence: Evidence, group: str | None, without: tuple[bytes, ...]
 ) -> FileReport | None:
     """Adds what the lines of a log say to `evidence`, and reports about its clients; None if no

@@ -9,13 +9,13 @@ from itertools import groupby
 
 from groupcheck.traces.causes.coordinators import AT_WORK, node_of, node_shown
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.clients.said import Said, fact, ms_between
+from groupcheck.traces.clients.statement import Statement, fact, ms_between
 
 START_MS, PAUSE_MS = 1_000, 5_000
 """A start without a connection is shorter, and so is the time between two complaints about one."""
 
 
-def unreachable(group: GroupEvidence) -> Iterator[Said]:
+def unreachable(group: GroupEvidence) -> Iterator[Statement]:
     """Members whose connections fail again and again, and that never reach a coordinator. Do the
     lines show that some broker answered? Then an address that it handed out is wrong, or one of
     several brokers is down.
@@ -43,7 +43,7 @@ def unreachable(group: GroupEvidence) -> Iterator[Said]:
         )
 
 
-def _only_ended(some: list[Said]) -> bool:
+def _only_ended(some: list[Statement]) -> bool:
     """Do the lines tell only that connections ended, as idle ones do, and of no failed attempt?
     librdkafka calls both "Broker transport failure".
     """
@@ -53,29 +53,29 @@ def _only_ended(some: list[Said]) -> bool:
     )
 
 
-def _failed(said: Said) -> bool:
+def _failed(said: Statement) -> bool:
     return said.fields.get("reason") == "could not connect" or "failed" in said.fields
 
 
-def _was_handed_out(said: Said) -> bool:
+def _was_handed_out(said: Statement) -> bool:
     """Does a broker hand out the address of this attempt? bootstrap.servers have no numbers."""
     node = node_of(said)
     return said.fields.get("of") == "coordinator" or (node is not None and node >= 0)
 
 
-def _attempts(failed: list[Said]) -> int:
+def _attempts(failed: list[Statement]) -> int:
     """The Java client tells a failed attempt at a bootstrap server in two lines."""
     second = sum("Bootstrap broker" in s.text for s in failed)
     return max(second, len(failed) - second)
 
 
-def without_brokers(group: GroupEvidence) -> Iterator[Said]:
+def without_brokers(group: GroupEvidence) -> Iterator[Statement]:
     """Members that had no connection for longer than a start takes: each consumer says it once or
     twice before its first connection is up. It goes on to say so each second, so a pause is the
     time between two lives.
     """
     for some in group.of_each_process("no_broker", "coordinator_found", *AT_WORK):
-        waited: list[Said] = []
+        waited: list[Statement] = []
         for said in (*some, None):
             goes_on = said is not None and said.kind == "no_broker"
             if said is not None and goes_on and (not waited or _soon(waited[-1], said)):
@@ -87,19 +87,19 @@ def without_brokers(group: GroupEvidence) -> Iterator[Said]:
             waited = [said] if said is not None and goes_on else []
 
 
-def _soon(before: Said, after: Said) -> bool:
+def _soon(before: Statement, after: Statement) -> bool:
     ms = ms_between(before, after)
     return ms is None or ms < PAUSE_MS
 
 
-def unreachable_by_several(group: GroupEvidence) -> Iterator[Said]:
+def unreachable_by_several(group: GroupEvidence) -> Iterator[Statement]:
     """An address that several clients of a log cannot connect to, each only once in these lines."""
     others = ("coordinator_found", "session_timed_out", "coordinator_lost", *AT_WORK)
     if group.all(*others):
         return
     each = group.of_each_process("disconnected")
     single = [some[0] for some in each if len(some) == 1 and _failed(some[0])]
-    by_node: dict[str, list[Said]] = {}
+    by_node: dict[str, list[Statement]] = {}
     for said in single:
         by_node.setdefault(node_shown(said) or "", []).append(said)
     for node, some in by_node.items():
@@ -108,7 +108,7 @@ def unreachable_by_several(group: GroupEvidence) -> Iterator[Said]:
             yield fact(some[-1], kind, repeats=len(some), reason="could not connect", node=node)
 
 
-def single_failures(group: GroupEvidence) -> Iterator[Said]:
+def single_failures(group: GroupEvidence) -> Iterator[Statement]:
     """An attempt to connect that failed, in a log that shows nothing else of its member: neither
     that it works, nor that it tried again.
     """
@@ -120,12 +120,12 @@ def single_failures(group: GroupEvidence) -> Iterator[Said]:
             yield fact(failed[0], kind, **{**failed[0].fields, "node": node_shown(failed[0])})
 
 
-def _at_start(said: Said) -> bool:
+def _at_start(said: Statement) -> bool:
     """Could a client not connect to an address of its bootstrap.servers?"""
     return said.fields.get("reason") == "could not connect" and (node_of(said) or 0) < 0
 
 
-def blocked_closes(group: GroupEvidence) -> Iterator[Said]:
+def blocked_closes(group: GroupEvidence) -> Iterator[Statement]:
     """Consumers that go on waiting for the rebalance callback while they close. A few lines within
     a moment are normal: the callback runs. One that works again has closed before.
     """
@@ -138,7 +138,7 @@ def blocked_closes(group: GroupEvidence) -> Iterator[Said]:
                 yield fact(some[-1], "close_blocked", **fields)
 
 
-def lonely_commits(group: GroupEvidence) -> Iterator[Said]:
+def lonely_commits(group: GroupEvidence) -> Iterator[Statement]:
     """Commits of librdkafka that were refused with UNKNOWN_MEMBER_ID, where nothing shows that the
     client subscribes: with assign() it is no member, and may not commit while others are.
     """

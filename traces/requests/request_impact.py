@@ -18,10 +18,10 @@ from groupcheck.traces.exchanges.exchange import (
     JoinExchange,
     LeaveExchange,
 )
+from groupcheck.traces.exchanges.member_spans import MemberSpan, MemberSpans
 from groupcheck.traces.exchanges.owners import Owners
-from groupcheck.traces.exchanges.ownership_spans import Stay, Stays
 from groupcheck.traces.exchanges.request_facts import codes_of
-from groupcheck.traces.findings.commit_rate import Paces
+from groupcheck.traces.findings.commit_rate import CommitRates
 from groupcheck.traces.findings.findings import (
     FOUND_KEPT,
     HEARTBEAT,
@@ -30,10 +30,10 @@ from groupcheck.traces.findings.findings import (
     Absence,
     Findings,
     Jump,
-    Refused,
+    RefusedRequests,
     Setting,
-    Standing,
-    Unowned,
+    StalledMember,
+    UnownedPartition,
     Window,
 )
 from groupcheck.traces.findings.user_impact import conflicts
@@ -76,7 +76,7 @@ class _Refusals:
 
 
 @define
-class _Seen:
+class _LastRequest:
     """A member's last request."""
 
     at: float
@@ -86,14 +86,14 @@ class _Seen:
 
 
 @define
-class RequestHarm:
+class RequestImpact:
     """One group's, filled by `observe` in the order in which the broker began with the requests."""
 
     jumped: list[Jump] = Factory(list)
-    standing: list[Standing] = Factory(list)
+    standing: list[StalledMember] = Factory(list)
     _refused: dict[tuple[str, int], _Refusals] = Factory(dict)
-    _paces: Paces = Factory(Paces)
-    _seen: dict[str, _Seen] = Factory(dict)
+    _paces: CommitRates = Factory(CommitRates)
+    _seen: dict[str, _LastRequest] = Factory(dict)
     _beats: dict[str, list[int]] = Factory(dict)
     _last_beat: dict[str, tuple[float, int]] = Factory(dict)
     # Client -> what it asked for, and the line.
@@ -118,7 +118,9 @@ class RequestHarm:
             waited = e.given - e.began
             if waited >= STOOD_MS and len(self.standing) < FOUND_KEPT:
                 window = Window(round(e.began), round(e.given), e.line)
-                self.standing.append(Standing(e.told or e.member, e.client, window, "parked"))
+                self.standing.append(
+                    StalledMember(e.response_member or e.member, e.client, window, "parked")
+                )
         if e.member and not isinstance(e, LeaveExchange):
             self._sign(e)
 
@@ -157,21 +159,21 @@ class RequestHarm:
         if seen is not None and session and silent > session:
             window = Window(round(seen.at), round(e.arrived), e.line)
             if len(self.standing) < FOUND_KEPT:
-                self.standing.append(Standing(e.member, e.client, window, "silent"))
+                self.standing.append(StalledMember(e.member, e.client, window, "silent"))
             if UNKNOWN_MEMBER_ID in codes_of(e) and len(self._frozen) < MEMBERS_KEPT:
                 self._frozen[e.member] = Absence(e.member, e.client, window, "frozen")
         if seen is not None or len(self._seen) < MEMBERS_KEPT:
             # A request that waits is a sign until it is answered.
-            self._seen[e.member] = _Seen(max(e.given, e.arrived), e.line, e.client, session)
+            self._seen[e.member] = _LastRequest(max(e.given, e.arrived), e.line, e.client, session)
 
     # -- the end
 
     def added_to(
-        self, found: Findings, stays: Stays, owners: Owners, timeline: Timeline
+        self, found: Findings, stays: MemberSpans, owners: Owners, timeline: Timeline
     ) -> Findings:
         """The findings of the timeline with those of the requests."""
         measured = (s for s in found.settings if s.measured)
-        settings = (*self._told(), *measured, *self._heartbeats())
+        settings = (*self._join_settings(), *measured, *self._heartbeats())
         absences = [self._frozen.get(a.member, a) for a in found.absences]
         absences += [
             Absence(z.member, z.client, Window(z.since, z.until, z.line), "slow")
@@ -192,9 +194,9 @@ class RequestHarm:
             absences=tuple(absences),
         )
 
-    def _refusals(self) -> list[Refused]:
+    def _refusals(self) -> list[RefusedRequests]:
         return [
-            Refused(
+            RefusedRequests(
                 WHAT.get(code, "other"),
                 api,
                 code,
@@ -207,7 +209,7 @@ class RequestHarm:
             for (api, code), r in self._refused.items()
         ]
 
-    def _told(self) -> list[Setting]:
+    def _join_settings(self) -> list[Setting]:
         """What clients ask for in JoinGroup."""
         found: dict[tuple[str, int], list[tuple[str, int]]] = {}
         for client, (session, rebalance, line) in self._asked.items():
@@ -228,7 +230,7 @@ class RequestHarm:
         ]
 
 
-def _while_away(s: Standing, found: Findings) -> bool:
+def _while_away(s: StalledMember, found: Findings) -> bool:
     """Was the coordinator away while the member was silent?"""
     return any(
         None not in (r.window.since, r.window.until, s.window.since, s.window.until)
@@ -238,11 +240,11 @@ def _while_away(s: Standing, found: Findings) -> bool:
     )
 
 
-def _unowned(stays: Stays, timeline: Timeline, found: Findings) -> list[Unowned]:
+def _unowned(stays: MemberSpans, timeline: Timeline, found: Findings) -> list[UnownedPartition]:
     """The gaps between the owners of each partition, the longest first. A member that died owns
     nothing since its last sign of life.
     """
-    owned: dict[str, list[tuple[int, int | None, Stay]]] = {}
+    owned: dict[str, list[tuple[int, int | None, MemberSpan]]] = {}
     for stay in stays.kept:
         if stay.kind != "owns":
             continue
@@ -252,11 +254,11 @@ def _unowned(stays: Stays, timeline: Timeline, found: Findings) -> list[Unowned]
                 owned.setdefault(partition, []).append((stay.since, until, stay))
     end = timeline.last.time if timeline.last else None
     by_choice = any(e.window.open and e.by_choice for e in found.empty)
-    gaps: list[Unowned] = []
+    gaps: list[UnownedPartition] = []
     for partition, stretches in owned.items():
         stretches.sort(key=lambda s: s[0])
         free: int | None = None
-        before: Stay = stretches[0][2]
+        before: MemberSpan = stretches[0][2]
         for since, until, stay in stretches:
             if free is not None and since > free:
                 window = Window(free, since, before.line)
@@ -271,7 +273,7 @@ def _unowned(stays: Stays, timeline: Timeline, found: Findings) -> list[Unowned]
     return sorted(gaps, key=lambda g: (-(g.window.ms or 0), g.partition))
 
 
-def _really_until(stay: Stay, timeline: Timeline) -> int | None:
+def _really_until(stay: MemberSpan, timeline: Timeline) -> int | None:
     member = timeline.members.get(stay.member)
     if member is None or member.gone != "expired" or member.ended is None:
         return stay.until
@@ -282,7 +284,9 @@ def _really_until(stay: Stay, timeline: Timeline) -> int | None:
     return max(died, stay.since)
 
 
-def _gap(partition: str, window: Window, timeline: Timeline, before: str, after: str) -> Unowned:
+def _gap(
+    partition: str, window: Window, timeline: Timeline, before: str, after: str
+) -> UnownedPartition:
     cause = next(
         (
             r.cause
@@ -296,4 +300,4 @@ def _gap(partition: str, window: Window, timeline: Timeline, before: str, after:
         ),
         None,
     )
-    return Unowned(partition, window, cause, before, after)
+    return UnownedPartition(partition, window, cause, before, after)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from groupcheck.traces.exchanges import ownership_spans as stays
-from groupcheck.traces.exchanges.ownership_spans import Stay
+from groupcheck.traces.exchanges import member_spans as stays
+from groupcheck.traces.exchanges.member_spans import MemberSpan
 from groupcheck.traces.replay import replay_file
 
 DATA = Path(__file__).parents[2] / "data" / "requests"
 
 
-def kept(name: str) -> list[Stay]:
+def kept(name: str) -> list[MemberSpan]:
     groups = replay_file(str(DATA / name)).groups
-    return [stay for g in groups if g.requests for stay in g.requests.stays.kept]
+    return [stay for g in groups if g.requests for stay in g.requests.spans.kept]
 
 
 def test_a_zombie_owns_its_partitions_until_it_is_refused():
@@ -29,7 +29,7 @@ def test_every_stay_ends_after_it_begins_and_nobody_owns_twice_at_once():
     for path in sorted(DATA.glob("*.log.gz")):
         if "kip848" in path.name:
             continue
-        by_member: dict[str, list[Stay]] = {}
+        by_member: dict[str, list[MemberSpan]] = {}
         for stay in kept(path.name):
             assert stay.until is None or stay.until >= stay.since
             if stay.kind == "owns":
@@ -56,8 +56,8 @@ def test_a_cooperative_member_owns_while_it_joins_and_an_eager_one_does_not():
 
 def test_what_exceeds_the_limit_is_counted(monkeypatch):
     whole = len(kept("live-zombie.log.gz"))
-    monkeypatch.setattr(stays, "STAYS_KEPT", 5)
+    monkeypatch.setattr(stays, "SPANS_KEPT", 5)
     (group,) = replay_file(str(DATA / "live-zombie.log.gz")).groups
     assert group.requests is not None
-    found = group.requests.stays
+    found = group.requests.spans
     assert (len(found.kept), found.dropped) == (5, whole - 5)

@@ -9,7 +9,7 @@ from attrs import Factory, evolve, frozen
 
 
 @frozen(kw_only=True)
-class Said:
+class Statement:
     """One statement of a line. A line may hold several."""
 
     # What it says: a name in sentences/kinds.toml.
@@ -45,7 +45,7 @@ MOST_MS = 100 * 86_400_000
 """Two lines that lie further apart do not tell their times by the same clock."""
 
 
-def ms_between(earlier: Said, later: Said) -> int | None:
+def ms_between(earlier: Statement, later: Statement) -> int | None:
     """From one statement to the other; None if a time is missing, or one line has a date and the
     other only a time of day.
     """
@@ -55,6 +55,6 @@ def ms_between(earlier: Said, later: Said) -> int | None:
     return ms if 0 <= ms <= MOST_MS else None
 
 
-def fact(said: Said, kind: str, **fields: Any) -> Said:
+def fact(said: Statement, kind: str, **fields: Any) -> Statement:
     """A statement that follows from others, and quotes the line of `said`."""
     return evolve(said, kind=kind, fields={k: v for k, v in fields.items() if v is not None})
