@@ -1,6 +1,4 @@
-"""What lines of clients say about generations and member ids: the claims that are held against a
-coordinator's log.
-"""
+"""Claims of clients about generations and member ids, to be held against a coordinator's log."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ Key = tuple[str, str, str]
 
 
 class What(StrEnum):
-    """What a line claims."""
+    """The kind of a claim."""
 
     # The member is in the generation.
     IN = "in"
@@ -34,7 +32,7 @@ class What(StrEnum):
 
 @frozen
 class Claim:
-    """What a line of a client says about one member id."""
+    """A line of a client about one member id."""
 
     what: What
     said: Statement

@@ -1,5 +1,5 @@
-"""What logs of a coordinator say about a group's generations and member ids: the lines to which
-lines of clients are compared.
+"""Claims of coordinators' logs about a group's generations and member ids: the lines to which lines
+of clients are compared.
 
 A generation counts once: if two lines begin a generation of one number, the group was reset or the
 log is told twice, and nothing is said about it. Lines are compared only within one life: from a
@@ -61,7 +61,7 @@ class CoordinatorLine:
 
 @define
 class Generation:
-    """What is said about one generation. Each is None if no line tells it."""
+    """The claims about one generation. Each is None if no line tells it."""
 
     number: int
     # The join phase is over, and how many members it has.
@@ -85,7 +85,7 @@ class Generation:
 
 @define
 class Membership:
-    """What is said about one member id."""
+    """The claims about one member id."""
 
     member: str
     instance: str | None = None
@@ -151,7 +151,7 @@ class CoordinatorClaims:
     _entries: int = 0
 
     def listener(self, log: str) -> Callable[[Event | Exchange, str], None]:
-        """What a replay of this log calls with every event, see `replay.Asked`."""
+        """The function that a replay of this log calls with every event (`ReplayOptions.seen`)."""
 
         def listen(event: Event | Exchange, text: str) -> None:
             if isinstance(event, Exchange):

@@ -44,7 +44,7 @@ class Removal:
 
 @frozen
 class Decisions:
-    """What the coordinator's log decides about one group's members."""
+    """The facts that the coordinator's log decides about one group's members."""
 
     removals: tuple[Removal, ...] = ()
     proofs: tuple[Proof, ...] = ()
@@ -107,7 +107,7 @@ class _Ends:
             )
 
     def proofs(self, said: Statement, member: str) -> Iterator[Proof]:
-        """What the end of the membership rules out as the cause of a statement."""
+        """The causes of a statement that the end of the membership rules out."""
         known = self._ended(member)
         if known is None or known.ended is None:
             return
@@ -131,7 +131,7 @@ class _Ends:
             yield Proof("process_ended", evolve(line.said, kind="broker_expired"), r.learnt, text)
 
     def facts(self, r: Removal) -> Iterator[Statement]:
-        """What the client did when the coordinator removed it."""
+        """Facts about the client at the time when the coordinator removed it."""
         lives = [(k, x) for k, x in self.lives.items() if k[2] == r.client and x.ordered]
         skews = [(x, s) for k, x in lives if (s := self.skews.get(k[:2])) is not None]
         if r.how != "expired" or len(skews) != 1 or r.statement.time is None:

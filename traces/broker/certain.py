@@ -151,7 +151,7 @@ class Certain:
         self.generations.add(key, line, text, time)
 
     def begin_anew(self) -> None:
-        """What was known of the group is void."""
+        """Forgets everything that was certain about the group."""
         self._settle()
 
     def finish(self, refused: Set[int]) -> list[Wrong]:

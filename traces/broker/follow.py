@@ -80,7 +80,7 @@ class Follower:
         return None if line is None else line(self.group, event)
 
     def _due(self, event: Event) -> Misfit | None:
-        """What the last line made necessary and this one does not show."""
+        """A misfit if this line does not show what the last one made necessary."""
         group = self.group
         if (
             group.debt

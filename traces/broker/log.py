@@ -41,7 +41,7 @@ NEEDLES = (
 
 @define
 class Broker:
-    """What the lines of one broker tell about the program that wrote them."""
+    """The program that wrote the lines of one broker, as far as they tell."""
 
     # The range of versions that can have printed the lines.
     since: Version = FIRST

@@ -43,7 +43,7 @@ _MOST_COLUMNS = 8
 
 
 def readings(line: str) -> Iterator[Sentence]:
-    """What the line may say, from the reading that takes least of it for wrapping on."""
+    """The possible readings of the line, from the one that takes least of it for wrapping on."""
     line = _unmarked(line)
     as_it_is = coordinator_sentence(line)
     if as_it_is is not None:

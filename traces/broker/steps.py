@@ -29,7 +29,7 @@ _NOBODY = Seats()
 
 
 def _cores(states: Iterable[State]) -> set[Core]:
-    """What concerns the group, in generation 0."""
+    """The parts of the memory that concern the group, in generation 0."""
     cores = (state[_COORDINATOR.see.at["core", None]] for state in states)
     return {Core(phase=c.phase, initial=c.initial, appending=c.appending) for c in cores}
 

@@ -96,7 +96,7 @@ class Trail:
     # Why the generation may begin again; empty if it may not.
     reset: str = ""
     generation: int | None = None
-    # What the first line leaves open.
+    # How the log begins for the group, and what that leaves open.
     begins: str = ""
     room: Room = Factory(Room)
     # From when to when the coordinator was away, and since when it is.
@@ -305,7 +305,7 @@ class Trail:
         return evolve(found, refusals=self._refusals())
 
     def _refusals(self) -> tuple[RefusedRequests, ...]:
-        """What lines tell of refused requests: those of twins."""
+        """The refused requests that lines tell of: those of twins."""
         fenced = [a for a in self.anomalies if a.kind == "fenced"]
         if not fenced:
             return ()
@@ -412,7 +412,7 @@ def _of_refusals(unexplained: tuple[UnexplainedLine, ...]) -> Iterator[Anomaly]:
 
 
 def _beginning(event: Event) -> str:
-    """What the first line leaves open."""
+    """How the log begins for the group, and what that leaves open."""
     if isinstance(event, GroupLoaded):
         return "the log shows the group being loaded"
     phase = getattr(event, "phase", None)

@@ -29,7 +29,7 @@ LONGEST_SESSION_MS = 1_800_000
 
 @frozen
 class Printing:
-    """What a coordinator's log shows, which depends on the version."""
+    """The lines that a coordinator prints, which depend on the version."""
 
     # Every id that is handed out or made.
     ids: bool = False
@@ -122,8 +122,8 @@ class GroupWorlds:
             self.belief.strangers = strangers
 
     def time_goes_on(self, time: int | None) -> None:
-        """What happens without a line: appends commit, members join a running round with ids that
-        were handed out, and ids from before the log expire.
+        """Takes the steps that print no line: appends commit, members join a running round with ids
+        that were handed out, and ids from before the log expire.
         """
         self.worlds = steps.silent_steps(self.worlds)
         if Phase.PREPARING in self.phases:

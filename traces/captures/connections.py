@@ -48,7 +48,7 @@ class DecodedExchange:
 
 @define
 class Tally:
-    """What could not be read."""
+    """Counts of what could not be read."""
 
     encrypted: int = 0
     # Connections on which bytes are missing, and messages that are not what they should be.
@@ -128,7 +128,7 @@ class _Connection:
         self._answers.starts()
 
     def rest(self, tally: Tally) -> Iterator[DecodedExchange]:
-        """What still waits, when no more packets come."""
+        """The exchanges that still wait when no more packets come."""
         for side in (False, True):
             for lost, part in self._order[side].all():
                 yield from self._part(side, lost, part, tally)
@@ -281,6 +281,6 @@ class Connections:
             yield from self._give_up()
 
     def rest(self) -> Iterator[DecodedExchange]:
-        """What still waits at the end of the capture."""
+        """The exchanges that still wait at the end of the capture."""
         for connection in self._open.values():
             yield from connection.rest(self.tally)

@@ -76,7 +76,7 @@ class Fragments:
     def take(
         self, time: float, key: tuple[bytes, ...], at: int, more: bool, part: bytes
     ) -> bytes | None:
-        """What the whole packet carries if this was its last missing fragment."""
+        """The payload of the whole packet if this was its last missing fragment."""
         known = self._open.pop(key, None)
         if known is None or time - known.first > _WAIT_MS:
             known = _Parts(time)

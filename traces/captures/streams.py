@@ -73,7 +73,7 @@ class SegmentOrder:
             yield from self.all()
 
     def all(self) -> Iterator[tuple[int, Segment | None]]:
-        """What waits, with the holes before it."""
+        """The waiting segments, with the holes before each."""
         after = self.next or 0
         for at in sorted(self._waiting, key=lambda seq: _distance(after, seq)):
             lost = _distance(self.next or 0, at)

@@ -26,7 +26,7 @@ USE_LOG = "use the broker's request log (kafka.request.logger at DEBUG)"
 
 @frozen
 class CaptureSummary:
-    """What is to be known about the lines of a capture."""
+    """Remarks on the lines of a capture as a whole."""
 
     # How many exchanges there are.
     exchanges: int

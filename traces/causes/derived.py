@@ -109,7 +109,7 @@ def _expired_again(first: Statement, later: Statement) -> bool:
 
 
 def changed_topics(group: GroupEvidence) -> Iterator[Statement]:
-    """What a client sees of its topics, if it is not at its start or its end."""
+    """Changes of its topics that a client sees, if it is not at its start or its end."""
     for some in group.of_each_process("subscription_changed", "partitions_changed", "closed"):
         for at, said in enumerate(some):
             before, topics = said.fields.get("before"), said.fields.get("topics")
@@ -328,7 +328,7 @@ def offsets_missing_again(group: GroupEvidence) -> Iterator[Statement]:
 
 
 def expiries(group: GroupEvidence) -> Iterator[Statement]:
-    """What followed the expiry of a member, as the coordinator tells it."""
+    """The events after the expiry of a member, as the coordinator tells them."""
     some = group.all("broker_expired", "broker_joined", "broker_empty", "broker_dead")
     for at, said in enumerate(some):
         if said.kind != "broker_expired":

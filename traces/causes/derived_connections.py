@@ -102,7 +102,7 @@ _OTHER_REQUESTS = ("request_sent", "request_answered")
 
 
 def _cuts(some: Iterable[Statement]) -> Iterator[tuple[Statement, int]]:
-    """What one member says about the end of a connection, and how long JoinGroup had waited. If an
+    """A member's lines about the end of a connection, and how long JoinGroup had waited. If an
     answer follows, it was another connection.
     """
     sent: Statement | None = None

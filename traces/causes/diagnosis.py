@@ -32,10 +32,12 @@ AT_WORK = ("synced", "assigned", "committed", "broker_stable")
 """Statements that show a group, or a member, at work."""
 FEW, EPISODE_MS = 2, 10_000
 BEFORE_MS, AFTER_MS = 10_000, 60_000
-"""What follows from a cause that lasts: silence begins with the last heartbeat before it, and
+"""Consequences of a cause that lasts: silence begins with the last heartbeat before it, and
 sessions expire a session timeout after it (45 s, if nobody configures another).
 """
-"""What happens more often than that does not end; lines of one time lie closer together."""
+"""A kind of event that is more frequent than that does not end; lines of one time lie closer
+together.
+"""
 QUOTED = 6
 NAMED = 3
 MOST_CHARS = 200

@@ -1,4 +1,4 @@
-"""What all logs together say about each group, kept in bounded memory."""
+"""The evidence about each group in all logs together, kept in bounded memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the replay of a broker's log found about a group, as statements like those of clients, so
-that one base of causes serves all logs.
+"""Findings of the replay of a broker's log, as statements like those of clients, so that one base
+of causes serves all logs.
 """
 
 from __future__ import annotations

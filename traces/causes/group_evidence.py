@@ -1,4 +1,4 @@
-"""What is said about one group, kept in bounded memory, and which statements meet a need."""
+"""The statements about one group, kept in bounded memory, and which of them meet a need."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Tally:
 
 @define
 class GroupEvidence:
-    """What is said about one group."""
+    """The statements about one group."""
 
     # Its name; empty for statements that name no group.
     group: str

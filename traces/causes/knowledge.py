@@ -81,7 +81,7 @@ class Ticket:
 
 @frozen
 class Sign:
-    """What shows the cause: all of `needs`, and nothing of `without`."""
+    """A sign of the cause: all of `needs`, and nothing of `without`."""
 
     needs: tuple[Need, ...]
     without: tuple[Need, ...] = ()

@@ -11,7 +11,7 @@ from groupcheck.traces.clients.statement import Statement, fact, ms_between
 LONG_MS = 5_000
 """A shorter pause ends no session that anybody sets."""
 SOON_MS, SOON_LINES = 60_000, 20
-"""What a pause costs shows within so many ms; without times, within so many lines."""
+"""The cost of a pause shows within so many ms; without times, within so many lines."""
 _COSTS = (
     "poll_expired",
     "session_timed_out",

@@ -20,7 +20,7 @@ _NUMBERS = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){1,3})")
 
 @define
 class Versions:
-    """What the logs tell of the versions of Kafka's clients, of librdkafka and of brokers."""
+    """The versions of Kafka's clients, of librdkafka and of brokers that the logs tell."""
 
     # Log -> the versions that its lines tell, each with the library that prints it.
     _versions: dict[str, set[tuple[str, str]]] = Factory(dict)

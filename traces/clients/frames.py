@@ -134,7 +134,7 @@ class PrettyRecord:
         return self._depth > 0 and self._lines < MOST_LINES
 
     def statements(self) -> Iterator[Statement]:
-        """What its lines say, with the time of the record."""
+        """The statements of its lines, with the time of the record."""
         for said in self._said:
             yield said if self._time is None else evolve(said, time=self._time)
 

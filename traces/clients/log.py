@@ -43,7 +43,7 @@ MOST_SHAPES, LOOKED_BACK = 1_000, 8
 
 @frozen
 class _Look:
-    """What all lines of a shape have in common."""
+    """Properties that all lines of a shape have in common."""
 
     # Nothing has to be known of them: they are steps that change nothing.
     idle: bool
@@ -97,7 +97,7 @@ class ClientLog:
         return [self._first[shape] for shape, _ in self.shapes.most_common(SAMPLES)]
 
     def statements(self, lines: Iterable[tuple[int, str]]) -> Iterator[Statement]:
-        """What the lines, as (number, text), say."""
+        """The statements of lines, as (number, text)."""
         record: PrettyRecord | None = None
         for number, line in lines:
             if self._dump is not None:
@@ -150,7 +150,7 @@ class ClientLog:
         return look
 
     def _line(self, number: int, line: str, text: str) -> Iterator[Statement]:
-        """What a line says; `text`: its words, with single blanks between them."""
+        """The statements of a line; `text`: its words, with single blanks between them."""
         about = self._of_task(text, names(text))
         if about.client or about.group:
             self._head = about
@@ -191,8 +191,8 @@ class ClientLog:
             )
 
     def _whole(self, number: int, rest: str) -> Iterator[Statement]:
-        """What the line before this one says together with it, if it was broken in two when it was
-        pasted: then a sentence reaches from one into the other.
+        """The statements of the line before this one together with it, if it was broken in two when
+        it was pasted: then a sentence reaches from one into the other.
         """
         if self._cut is None:
             return

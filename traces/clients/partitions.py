@@ -64,8 +64,8 @@ class _Held:
 
 @define
 class Holdings:
-    """What one client holds, by its statements of the kinds `assigned`, `revoked` and `lost`,
-    and by what kafka-consumer-groups.sh shows (`owns`).
+    """The partitions that one client holds, by its statements of the kinds `assigned`, `revoked`
+    and `lost`, and by what kafka-consumer-groups.sh shows (`owns`).
 
     A field `whole` says that a statement names all that the client has, or gives up; otherwise the
     partitions are added or taken away. A field `step` tells what the client is about to do: a

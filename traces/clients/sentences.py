@@ -303,7 +303,7 @@ def all_sentences() -> Sentences:
 
 
 def texts_of_errors() -> list[Sentence]:
-    """What libraries print for each of Kafka's errors."""
+    """The texts that libraries print for each of Kafka's errors."""
     return [
         evolve(error_sentence(name), template=compile_template(text, whole=False))
         for name, error in errors().items()
@@ -313,7 +313,7 @@ def texts_of_errors() -> list[Sentence]:
 
 @cache
 def error_sentence(name: str) -> Sentence:
-    """What a line says that holds the error of this name."""
+    """The sentence of a line that holds the error of this name."""
     kind = errors()[name].kind
     return Sentence(kind, (), compile_template(name, whole=False), "", {"error": name}, name)
 

@@ -1,4 +1,4 @@
-"""What one line of a client's log says: the vocabulary that all libraries share."""
+"""The statement of one line of a client's log: the vocabulary that all libraries share."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _KEYS = frozenset(NAMES)
 
 @frozen
 class Names:
-    """What a line tells about its writer; empty where it does not."""
+    """The writer of a line, as far as the line tells; else empty."""
 
     library: str = ""
     group: str = ""
@@ -124,7 +124,7 @@ _PATTERNS = (_JAVA_PREFIX, _LIBRDKAFKA_LINE, _HANDLE, _HEARTBEAT_THREAD, _STREAM
 
 
 def names(line: str) -> Names:
-    """What the line tells about its writer."""
+    """The names of its writer that the line tells."""
     shape = shape_of(line)
     if len(shape) > LONGEST:
         return _found(line)

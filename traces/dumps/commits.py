@@ -1,6 +1,4 @@
-"""What was committed, and what became of it: offsets that went back, that ran ahead, and that were
-removed.
-"""
+"""Committed offsets: those that went back, that ran ahead, and that were removed."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ NEEDLES = (
     b'{"key":{"',
 )
 MARKS = (b"keySize: ", b"keysize: ", b"baseOffset: ", b"/0000000000", b"\\0000000000")
-"""What lines of kafka-dump-log.sh hold: a record, a batch, or the name of a segment."""
+"""The content of lines of kafka-dump-log.sh: a record, a batch, or the name of a segment."""
 _DUMPED = re.compile(r"\s*Dumping (?P<path>.*?)\s*\Z")
 _BATCH = re.compile(r"\s*baseOffset: (?P<base>\d{1,19}) lastOffset: (?P<last>\d{1,19})\b")
 _ENTRY = re.compile(r"\s*(?:\| )?(?:offset: (?P<offset>\d{1,19})\b)")

@@ -47,7 +47,9 @@ _NEWEST, _FLEXIBLE = 4, 4
 _KEY_SIZE = re.compile(r"\bkey[sS]ize: (\d{1,9})\b")
 _VALUE_SIZE = re.compile(r"\b(?:value|payload)[sS]ize: (-?\d{1,9})\b")
 _UNKNOWN = "\ufffd?"
-"""What stands for bytes that cannot be shown; a console without UTF-8 prints question marks."""
+"""The character that stands for bytes that cannot be shown; a console without UTF-8 prints question
+marks.
+"""
 _TRIED = (0x80, 0xFF)
 
 

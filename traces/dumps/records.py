@@ -15,7 +15,7 @@ Partitions = frozenset[str]
 
 @frozen(kw_only=True)
 class Record:
-    """What every record has."""
+    """The fields of every record."""
 
     line: int
     # Milliseconds since 1970; None if the tool does not print it.
@@ -86,7 +86,7 @@ class Epoch(Record):
 
 @frozen(kw_only=True)
 class Joined(Record):
-    """What a member of a group of another protocol says about itself."""
+    """The data that a member of a group of another protocol gives about itself."""
 
     protocol: str
     member: str
@@ -96,7 +96,7 @@ class Joined(Record):
 
 @frozen(kw_only=True)
 class Given(Record):
-    """What a member of a group of another protocol has now."""
+    """The assignment of a member of a group of another protocol."""
 
     protocol: str
     member: str

@@ -1,4 +1,4 @@
-"""What members own, as stretches of time for a picture of the group."""
+"""The partitions of members, as stretches of time for a picture of the group."""
 
 from __future__ import annotations
 

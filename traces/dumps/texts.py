@@ -39,7 +39,7 @@ _MEMBER = re.compile(
     r"[^()]*? sessionTimeoutMs=(?P<session>\d{1,10}), rebalanceTimeoutMs=(?P<rebalance>\d{1,10})"
 )
 DELETED = ("<DELETE>", "<NULL>", "NULL", "null", "")
-"""What stands in place of the value of a tombstone."""
+"""The text in place of the value of a tombstone."""
 
 
 def commit(place: Fields, key: str, value: str) -> Record | None:

@@ -14,7 +14,7 @@ FROM_OUTSIDE = -1
 
 @frozen(kw_only=True)
 class Exchange:
-    """What every exchange has. Times are ms since 1970 by the broker's clock."""
+    """The fields of every exchange. Times are ms since 1970 by the broker's clock."""
 
     line: int
     api: str

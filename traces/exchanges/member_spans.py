@@ -1,4 +1,6 @@
-"""What each member did and held when, as far as its requests tell: for a picture of the group."""
+"""Spans of time in which a member joined, synced or owned partitions, as far as its requests tell:
+for a picture of the group.
+"""
 
 from __future__ import annotations
 

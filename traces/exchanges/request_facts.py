@@ -1,5 +1,5 @@
-"""What a request log says by itself, without a model: who joined which generation and who was last,
-what was refused, what was committed.
+"""Facts that a request log tells by itself, without a model: who joined which generation and who
+was last, what was refused, what was committed.
 
 Processes are named by their client id. Memory is bounded: what exceeds the limits is dropped.
 """

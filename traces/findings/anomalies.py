@@ -1,4 +1,4 @@
-"""What stands out in a group's timeline: rebalance storms, ghosts, members that bounce, rounds that
+"""Anomalies in a group's timeline: rebalance storms, ghosts, members that bounce, rounds that
 waited for a member that was gone.
 
 Thresholds are named constants, and the evidence has the figures, so that readers can judge for

@@ -1,5 +1,5 @@
-"""What a log shows of a group beyond its rebalances, as plain values: the harm that its users felt,
-who was slow, dead or refused, and the settings that lines tell. A diagnosis is built on them.
+"""Findings about a group beyond its rebalances, as plain values: the harm that its users felt, who
+was slow, dead or refused, and the settings that lines tell. A diagnosis is built on them.
 
 Times are ms since 1970 by the clock of the log. Lists are bounded; the first are kept.
 """
@@ -201,7 +201,7 @@ class ClientReason:
 
 @frozen
 class Findings:
-    """What a log shows of one group."""
+    """The findings about one group."""
 
     empty: tuple[Empty, ...] = ()
     # The longest first. Only a request log tells who owns which partition.

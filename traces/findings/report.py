@@ -55,7 +55,7 @@ class UnexplainedLine:
 
 @frozen
 class Requests:
-    """What a request log adds to the report of a group."""
+    """The part of a group's report that only a request log can fill."""
 
     facts: RequestFacts
     # Which member believed that it owned what.

@@ -55,8 +55,8 @@ def findings_of(
     away: Sequence[tuple[Moment, Moment, Literal["restart", "moved"]]] = (),
     waits_for: tuple[str, ...] = (),
 ) -> Findings:
-    """What the timeline shows. `away`: when the coordinator was gone; `waits_for`: the members that
-    have not joined the round in which the log ends.
+    """The findings that the timeline shows. `away`: when the coordinator was gone; `waits_for`: the
+    members that have not joined the round in which the log ends.
     """
     settings = tuple(_settings(timeline))
     # Only DEBUG lines tell when an epoch is reached by all, so a KIP-848 round may seem open.

@@ -91,7 +91,7 @@ class Watching:
             self.listed[told] += 1
 
     def lists(self) -> str:
-        """What lists of groups tell, in words; empty if there are none."""
+        """The content of lists of groups, in words; empty if there are none."""
         counts = ", ".join(f"{n:,} {told}" for told, n in self.listed.most_common())
         more = "--describe --group NAME, twice some minutes apart, tells more of a group"
         return f"listed groups: {counts}; {more}" if counts else ""

@@ -49,7 +49,7 @@ NEEDLES = tuple(
 
 @frozen
 class Output:
-    """What the command printed about one group at one time."""
+    """The output of the command about one group at one time."""
 
     # Empty if neither the table nor the command names it.
     group: str
@@ -194,6 +194,6 @@ class Outputs:
         return next(iter(self._said)) if len(self._said) == 1 else self._asked
 
     def _alone(self) -> Iterator[Output]:
-        """What was said about groups that no table followed."""
+        """The statements about groups that no table followed."""
         said, self._said = self._said, {}
         yield from said.values()

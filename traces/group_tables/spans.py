@@ -7,7 +7,8 @@ from attrs import define
 from groupcheck.traces.group_tables.outputs import Output
 
 LONG_MS = 60_000
-"""What lasts so long is no passing state: a commit or a round of a healthy group takes less."""
+"""A state that lasts so long is no passing one: a commit or a round of a healthy group takes less.
+"""
 MANY = 5
 """So many outputs in a row show the same, where no line tells their times."""
 

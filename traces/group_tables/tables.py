@@ -154,7 +154,7 @@ class Head:
     commas: bool
 
     def row(self, number: int, line: str) -> Row | None:
-        """What the line tells as a row of the table; None if it is none."""
+        """The line as a row of the table; None if it is none."""
         text = line[:MOST_CHARS]
         for _ in range(self.before):
             text = text.lstrip().partition(" ")[2]
@@ -202,7 +202,7 @@ def _parted(cells: dict[str, str]) -> dict[str, str]:
 
 @lru_cache(maxsize=256)
 def _shape(fields: tuple[str, ...]) -> re.Pattern[str]:
-    """What a row looks like. Columns behind the numbers may be cut off."""
+    """A pattern of a row. Columns behind the numbers may be cut off."""
     out = ""
     closing = 0
     for k, name in enumerate(fields):

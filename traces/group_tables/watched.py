@@ -1,4 +1,4 @@
-"""What the outputs about one group show, one after the other: a follower keeps what has to be
+"""Followers of the outputs about one group, one after the other: each keeps what has to be
 compared, and says what follows from it as statements like those of clients.
 
 Offsets are those of `--describe` (and `--offsets`); `members.py` has `--members` and `--state`.
@@ -187,7 +187,7 @@ class Offsets:
     # --- one output
 
     def _moment(self, output: Output, rows: Mapping[str, Row]) -> None:
-        """What shows in this output alone."""
+        """Says what shows in this output alone."""
         owned, lag = 0, 0
         held: dict[str, list[str]] = {}
         first: dict[str, Row] = {}
@@ -215,7 +215,7 @@ class Offsets:
             )  # fmt: skip
 
     def _keep(self, output: Output, rows: Mapping[str, Row]) -> None:
-        """What has to be compared with the next output."""
+        """Keeps what has to be compared with the next output."""
         told = all("member" in row.columns for row in output.rows)
         members = any(row.name("member") for row in output.rows)
         in_round = output.state in IN_ROUND

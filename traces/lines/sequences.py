@@ -1,4 +1,5 @@
-"""What can only grow, told by a log in which single lines may be wrong: which lines break it.
+"""Sequences that can only grow, in a log of which single lines may be wrong: which lines break
+them.
 
 The answer is the same whatever lines are missing, because every part of a growing sequence grows.
 """

@@ -147,7 +147,7 @@ class _Bounds:
 
 @define
 class _Events:
-    """What the lines of brokers tell, by what identifies it; None for what is told twice."""
+    """The lines of brokers by what identifies them; None for what two lines tell."""
 
     lines: dict[tuple[str, ...], Statement | None] = Factory(dict)
     members: set[str] = Factory(set)

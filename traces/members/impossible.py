@@ -1,5 +1,5 @@
-"""What no client does, whatever lines are missing: statements about one member id that contradict
-each other.
+"""Impossible lines, whatever lines are missing: statements about one member id that contradict each
+other.
 
 A member id is handed out once. The generation of a group grows as long as it has members. So a
 member id never joins an earlier generation than before, and never a generation at all after its
@@ -34,7 +34,7 @@ class Impossible:
 
 @define
 class _Id:
-    """What is known of one member id."""
+    """The facts about one member id."""
 
     # The highest generation that a new coordinator knows, too, and the line that shows it: those of
     # which the member has its share; before the first of them, all that it joined.

@@ -18,7 +18,7 @@ MOST_MEMBERS = 10_000
 
 @frozen
 class GroupMembers:
-    """What the members of one group did, as far as logs of their clients show."""
+    """The members of one group, as far as logs of their clients show."""
 
     # Members whose lives were followed, and statements that are steps of the model's member.
     members: int = 0
@@ -87,7 +87,7 @@ class Members:
             member.native.add(said)
 
     def of_groups(self) -> dict[str, GroupMembers]:
-        """What is known when all logs have been read, by group."""
+        """The members by group, when all logs have been read."""
         groups: dict[str, list[_Member]] = {}
         for key, member in self._each.items():
             if key[:2] not in self._others:

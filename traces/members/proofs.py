@@ -1,5 +1,5 @@
-"""What the life of a member rules out: the line that proves it, and the statements about which it
-does so.
+"""Proofs that the life of a member rules out a cause: the line that proves it, and the statements
+about which it does so.
 
 A proof names a prerequisite that several causes share (`requires` in causes/knowledge):
 
@@ -58,7 +58,7 @@ class Early:
 
 @define
 class Proofs:
-    """What is proved about one member. Statements are added in the order of its log."""
+    """The proofs about one member. Statements are added in the order of its log."""
 
     kept: list[Proof] = Factory(list)
     # The last refusals, and those since the member was last shown in a generation.

@@ -1,5 +1,5 @@
-"""What a member may be, as far as its log shows: the model's own member, with the steps of its
-rules.
+"""The states that a member may be in, as far as its log shows: the model's own member, with the
+steps of its rules.
 
 A log names generations and member ids, but the rules only compare them. So a world is relative:
 generation 0 is the one that the member joined last, id 0 the one that it was given last. The
@@ -193,7 +193,7 @@ RESETS = tuple(REFUSED.values())
 
 
 class Tells(IntEnum):
-    """What a version of the Java client prints at its usual level."""
+    """The lines that a version of the Java client prints at its usual level."""
 
     # Before 2.7: a round in one line, behind SyncGroup.
     ROUNDS = 0

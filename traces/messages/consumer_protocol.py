@@ -29,7 +29,7 @@ Partitions = tuple[tuple[str, int], ...]
 
 @frozen
 class Subscription:
-    """What a member says about itself."""
+    """A member's subscription, as it sends it."""
 
     version: int
     topics: tuple[str, ...]

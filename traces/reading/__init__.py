@@ -1,4 +1,4 @@
-"""What people give to `replay`, as logs: files, folders, archives and standard input, each log a
+"""The logs that people give to `replay`: files, folders, archives and standard input, each log a
 `Source` of lines that can be read again and again.
 
 `finding` lists the files, `archives` unpacks members, `rotation` joins the files of one process,

@@ -34,7 +34,7 @@ DEEPEST = 2
 
 @define
 class LogsFound:
-    """What is to be read, and what is not."""
+    """The logs to read, and the files that cannot be read."""
 
     # The logs in the order of the arguments, rotated files joined.
     sources: list[Source] = Factory(list)

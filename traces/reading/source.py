@@ -30,11 +30,11 @@ HURT = (
     RuntimeError,
     ValueError,
 )
-"""What reading a damaged archive raises."""
+"""The errors that reading a damaged archive raises."""
 
 
 class Readable(Protocol):
-    """What can be copied."""
+    """A stream of bytes that can be copied."""
 
     def read1(self, size: int, /) -> bytes: ...
 
@@ -94,7 +94,7 @@ class _Lines(io.RawIOBase):
         return size
 
     def _cut(self, block: bytes) -> bytes:
-        """What of the next block belongs to the lines."""
+        """The part of the next block that belongs to the lines."""
         count = block.count(b"\n")
         if count < self._left_out:
             self._left_out -= count
@@ -145,7 +145,7 @@ class Source:
 
     @property
     def captured(self) -> CaptureSummary | None:
-        """What is to be known about the packet capture that it is; None if it is text."""
+        """The summary of the packet capture that it is; None if it is text."""
         return next((piece.captured for piece in self.pieces if piece.captured), None)
 
     def lines(
@@ -229,7 +229,7 @@ class Shelf:
 
 
 def why(e: Exception) -> str:
-    """What an error says of itself."""
+    """The error's own text."""
     return e.strerror if isinstance(e, OSError) and e.strerror else str(e) or type(e).__name__
 
 

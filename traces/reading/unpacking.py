@@ -87,7 +87,7 @@ def open_log(path: str, name: str | None = None, watch: Watch | None = None) -> 
 
 
 def unpack(raw: io.BufferedReader) -> io.BufferedReader:
-    """What an opened file holds: its own bytes, or what they unpack to."""
+    """The content of an opened file: its own bytes, or those that they unpack to."""
     head = raw.peek(SNIFF)  # nothing is taken back: a pipe cannot seek
     for magic, pieces in _KINDS.items():
         if head.startswith(magic):
@@ -171,8 +171,8 @@ def _gzip(raw: io.BufferedReader) -> Iterator[bytes]:
 
 
 def _until_damage(member: Any, packed: bytes) -> bytes:
-    """What unpacks before the damage in `packed`; zlib drops it if it meets the damage in the same
-    call.
+    """The bytes before the damage in `packed`, unpacked; zlib drops them if it meets the damage in
+    the same call.
     """
     pieces = []
     try:
@@ -184,7 +184,7 @@ def _until_damage(member: Any, packed: bytes) -> bytes:
 
 
 def _padded(raw: io.BufferedReader, packed: bytes) -> bytes:
-    """What follows a member without the padding: enough bytes for the shortest member, if there are
+    """The bytes behind a member, without the padding: enough for the shortest member, if there are
     as many.
     """
     while len(packed := packed.lstrip(b"\0")) < _SHORTEST_GZIP and (more := raw.read1(BLOCK)):
@@ -272,7 +272,9 @@ _KINDS: dict[bytes, Callable[[io.BufferedReader], Iterator[bytes]]] = {
 
 _PRINTED_BYTES = (b"Dumping ", b"Starting offset: ", b"Log starting offset: ", b"baseOffset: ",
                   b"| offset: ")  # fmt: skip
-"""What kafka-dump-log.sh begins with, which may print the bytes of records as they are."""
+"""The beginning of the output of kafka-dump-log.sh, which may print the bytes of records as they
+are.
+"""
 
 
 def refuse_binary(stream: io.BufferedReader, name: str) -> None:

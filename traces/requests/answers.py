@@ -1,4 +1,4 @@
-"""What an answer has to name: the generation, the leader, the members, the member's share."""
+"""Answers have to name the generation, the leader, the members, the member's share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ tells it to assign nothing (KIP-814).
 
 @frozen
 class KnownNames:
-    """What is known once an answer has named it."""
+    """The generation and the member ids that are known once answers have named them."""
 
     # The current generation; None as long as it is not known.
     base: int | None
@@ -41,7 +41,7 @@ class Answers:
     def names_after(
         self, e: Exchange, index: int, known: KnownNames, anew: bool = False
     ) -> KnownNames | None:
-        """What is known afterwards, if the answer names what the memory holds; None if it does not.
+        """The names that are known afterwards, if the answer fits the memory; None if it does not.
         `anew`: the group may have been deleted before, and begins again with this answer.
         """
         if isinstance(e, JoinExchange) and e.code == NONE:

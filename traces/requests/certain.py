@@ -53,7 +53,7 @@ class _Gone:
 
 @define
 class _Generation:
-    """What answers tell about one generation."""
+    """The facts about one generation that answers tell."""
 
     # Leader -> the lines that name it, with their text.
     leaders: dict[str, list[tuple[int, str]]] = Factory(dict)

@@ -46,7 +46,7 @@ class EpochTrail:
             self._event(e, what, member, epoch)
 
     def _news(self, e: Exchange) -> Iterator[tuple[str, str, int | None]]:
-        """What an exchange tells: event, member and epoch."""
+        """The news in an exchange: event, member and epoch."""
         if isinstance(e, LeaveExchange):
             for leaver in e.leavers:
                 if leaver.code == NONE and self._epochs.pop(leaver.member, None) is not None:

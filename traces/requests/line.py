@@ -75,7 +75,7 @@ def exchanges(number: int, line: str) -> tuple[Exchange, ...] | None:
 
 
 def _shared(number: int, record: Fields, header: Fields, time: int) -> Fields:
-    """What all exchanges have. Parts of the time that are missing count as 0."""
+    """The fields of all exchanges. Parts of the time that are missing count as 0."""
     total = _ms(record, "totalTimeMs")
     waited, sending = (
         _ms(record, "requestQueueTimeMs"),

@@ -34,7 +34,7 @@ Key = str | Instance  # a dynamic member's id, or a static member
 
 @define
 class Life:
-    """What the log says about the timers of one member id. Moments are ms since 1970."""
+    """The timers of one member id, as far as the log tells. Moments are ms since 1970."""
 
     session_ms: float = 0.0
     rebalance_ms: float = 0.0

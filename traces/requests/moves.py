@@ -1,5 +1,5 @@
-"""What the coordinator of a group may have done by itself before a moment of its request log: which
-timers may have fired, which appends may have ended.
+"""Steps that the coordinator of a group may have taken by itself before a moment of its request
+log: which timers may have fired, which appends may have ended.
 
 There are three degrees of assumptions, each tried only if the one before it explains nothing: steps
 that the answer just given shows; waits that ended unseen; and a broker that stood still, or

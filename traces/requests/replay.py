@@ -461,7 +461,7 @@ def replay_requests(
 
 
 def _doubts(log: RequestLog) -> str:
-    """What makes the file as a whole doubtful; empty if nothing does."""
+    """Reasons to doubt the file as a whole; empty if there is none."""
     if log.notes.altered:
         return ALTERED
     if log.source.captured and log.source.captured.doubt:

@@ -210,7 +210,7 @@ class RequestImpact:
         ]
 
     def _join_settings(self) -> list[Setting]:
-        """What clients ask for in JoinGroup."""
+        """The timeouts that clients ask for in JoinGroup."""
         found: dict[tuple[str, int], list[tuple[str, int]]] = {}
         for client, (session, rebalance, line) in self._asked.items():
             for name, value in ((SESSION, session), (REBALANCE, rebalance)):

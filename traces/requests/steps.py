@@ -88,7 +88,7 @@ class Response:
 
 @frozen(eq=False)
 class Outcome:
-    """What one step may do."""
+    """One possible effect of a step."""
 
     # The rules that fire, in order.
     rules: tuple[str, ...]
@@ -202,7 +202,7 @@ class Coordinator:
         return self._memory(memory.core, seats)[0]
 
     def ask(self, memory: Memory, ask: Ask) -> tuple[Outcome, ...]:
-        """What the coordinator may do with a request."""
+        """The possible effects of a request."""
         found = memory.known.get(ask)
         if found is None:
             found = memory.known[ask] = tuple(self._asked(memory, ask))
@@ -211,7 +211,7 @@ class Coordinator:
     def fire(
         self, memory: Memory, rule: str, index: int = 0, lists: bool = True
     ) -> tuple[Outcome, ...]:
-        """What the coordinator may do when a timer fires or an append ends: the model's rule, and
+        """The possible effects of a timer that fires or an append that ends: the model's rule, and
         the index that it concerns. `lists`: the answer to a takeover by the leader lists the
         members (JoinGroup version 9 and newer).
         """

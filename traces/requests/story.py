@@ -1,4 +1,4 @@
-"""What happens to a group in one world, told with the events of the coordinator's own log, so that
+"""The story of a group in one world, told with the events of the coordinator's own log, so that
 both kinds of logs have one timeline.
 
 Worlds share the beginning of their stories; only what all of them tell is passed on.

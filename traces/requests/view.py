@@ -1,6 +1,7 @@
-"""What a log shows of a group: perhaps not all of its members, as a packet capture that was taken
-on a client's host, or the lines of one client that somebody picked out of a request log. Then the
-coordinator cannot be followed, and the group's timeline is what members were told.
+"""The view of a group that a log gives: perhaps not all of its members are in it, as in a packet
+capture that was taken on a client's host, or in the lines of one client that somebody picked out of
+a request log. Then the coordinator cannot be followed, and the group's timeline is what members
+were told.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class View:
         last.held_up_by, last.waited_for = (), NOT_SHOWN
 
     def member_timeline(self, timeline: Timeline) -> Timeline:
-        """What members were told, with the times and settings of the whole log."""
+        """The timeline of what members were told, with the times and settings of the whole log."""
         self.timeline.first, self.timeline.last = timeline.first, timeline.last
         self.timeline.asked = timeline.asked
         return self.timeline
@@ -117,7 +118,7 @@ class View:
 
 
 def visible(found: Findings) -> Findings:
-    """What can be said of the members that the log shows: who was silent or away, and which
+    """The findings that hold for the members that the log shows: who was silent or away, and which
     partitions had no owner, is known of all members only.
     """
     standing = tuple(s for s in found.standing if s.why == "parked")

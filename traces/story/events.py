@@ -60,7 +60,7 @@ class Timeouts:
 
 @frozen(kw_only=True)
 class Event:
-    """What every event has."""
+    """The fields of every event."""
 
     # The number of its line in the file, from 1.
     line: int
