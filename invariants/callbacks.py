@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from groupcheck.model.engine import goal, invariant, step_invariant
-from groupcheck.model.protocol.classic.callbacks import callback_runs
 from groupcheck.model.protocol.classic.client import Client, Prepare
+from groupcheck.model.protocol.classic.features.callbacks import callback_runs
 from groupcheck.model.protocol.classic.group import Seats, is_member
 from groupcheck.model.protocol.family import CALLBACKS
 from groupcheck.model.protocol.link import Link

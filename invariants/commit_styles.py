@@ -1,5 +1,5 @@
 """What the three styles of commits promise, and the moments in which they differ (see
-`groupcheck.model.protocol.classic.commit_styles`).
+`groupcheck.model.protocol.classic.features.commit_styles`).
 """
 
 from __future__ import annotations

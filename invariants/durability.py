@@ -24,7 +24,7 @@ def committed_within_processed(offsets: Offsets, scope: Scope) -> bool:
     after it has processed the last batch. So the next owner, which starts at the committed offset,
     skips no record.
     """
-    # With auto.offset.reset=latest, a member that finds no offset does (see `keeping`).
+    # With auto.offset.reset=latest, a member that finds no offset does (see `full_offsets`).
     return scope.skips or offsets.committed <= offsets.processed
 
 
@@ -34,7 +34,7 @@ def position_within_processed(offsets: Offsets, client: Client, scope: Scope) ->
 
     Why: a position starts at the committed offset and advances only when a record is processed.
     """
-    # With auto.offset.reset=latest, it may start at the end (see `keeping`).
+    # With auto.offset.reset=latest, it may start at the end (see `full_offsets`).
     return scope.skips or client.position <= offsets.processed
 
 

@@ -8,9 +8,9 @@ from groupcheck.model.engine import invariant, step_invariant
 from groupcheck.model.protocol.classic import coordinator, timers
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
 from groupcheck.model.protocol.classic.failover import Reload
+from groupcheck.model.protocol.classic.features.failover_phases import Unload
+from groupcheck.model.protocol.classic.features.full_offsets.admin import Erase
 from groupcheck.model.protocol.classic.group import Core, Phase, is_member
-from groupcheck.model.protocol.classic.keeping.admin import Erase
-from groupcheck.model.protocol.classic.moving import Unload
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 from groupcheck.model.engine import invariant, step_invariant
 from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.features.full_offsets.admin import delete_offsets
+from groupcheck.model.protocol.classic.features.full_offsets.commits import txn_offset_commit
+from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept
+from groupcheck.model.protocol.classic.features.full_offsets.transactions import end_transaction
 from groupcheck.model.protocol.classic.group import Phase, is_member
-from groupcheck.model.protocol.classic.keeping.admin import delete_offsets
-from groupcheck.model.protocol.classic.keeping.commits import txn_offset_commit
-from groupcheck.model.protocol.classic.keeping.kept import Kept
-from groupcheck.model.protocol.classic.keeping.transactions import end_transaction
 from groupcheck.model.protocol.classic.offsets import process_record, store_offset
 from groupcheck.model.protocol.family import (
     CLASSIC_GROUP,

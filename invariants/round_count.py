@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from groupcheck.model.engine import goal, invariant
+from groupcheck.model.protocol.classic.features.round_count import Rounds
 from groupcheck.model.protocol.classic.group import Core, Phase
-from groupcheck.model.protocol.classic.round_count import Rounds
 from groupcheck.model.protocol.family import ROUNDS
 
 

@@ -3,7 +3,7 @@ member that goes on gets its share, and nobody waits for ever.
 
 Every run has finitely many faults, so each promise says what is true from some moment on, or again
 and again. Which rules are fair, and why, is in
-`groupcheck.model.protocol.classic.progress.fairness`.
+`groupcheck.model.protocol.classic.features.progress.fairness`.
 """
 
 from __future__ import annotations

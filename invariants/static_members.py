@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from groupcheck.model.engine import goal, invariant, step_invariant
-from groupcheck.model.protocol.classic import coordinator, rounds, takeover
+from groupcheck.model.protocol.classic import coordinator, rounds
 from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.rounds import Complete
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED

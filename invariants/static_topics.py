@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from groupcheck.model.engine import goal, invariant, step_invariant
 from groupcheck.model.protocol.classic import assignment
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
+from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
+from groupcheck.model.protocol.classic.features.triggers.subscription import Subscription, due
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
-from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
-from groupcheck.model.protocol.classic.triggers.subscription import Subscription, due
 from groupcheck.model.protocol.family import STATIC_TOPICS
 
 MySeats = Annotated[Seats, "seats[i]"]

@@ -18,14 +18,14 @@ from groupcheck.model.protocol.classic.client import (
     join_complete,
     sync_answer,
 )
-from groupcheck.model.protocol.classic.group import Core, Phase, Seats
-from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
-from groupcheck.model.protocol.classic.triggers.settings import max_size
-from groupcheck.model.protocol.classic.triggers.subscription import (
+from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
+from groupcheck.model.protocol.classic.features.triggers.settings import max_size
+from groupcheck.model.protocol.classic.features.triggers.subscription import (
     Subscription,
     due,
     outdated,
 )
+from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.family import TOPICS
 from groupcheck.model.protocol.messages import NO_GENERATION
 

@@ -10,8 +10,8 @@ from groupcheck.model.engine import goal, step_invariant
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults
 from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.features.upgrade import COOPERATIVE, UpgradeScope
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
-from groupcheck.model.protocol.classic.upgrade import COOPERATIVE, UpgradeScope
 from groupcheck.model.protocol.codes import INCONSISTENT_GROUP_PROTOCOL
 from groupcheck.model.protocol.family import UPGRADE
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID

@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--rewrite",
         action="store_true",
-        help="write what the commands print into tests/transcripts",
+        help="write anew what tests compare: transcripts, cover scopes, depths of known bugs",
     )
 
 

@@ -19,7 +19,7 @@ from groupcheck.model.protocol.async_server import coordinator, failover, rounds
 from groupcheck.model.protocol.async_server.plans import sticky
 from groupcheck.model.protocol.async_server.rounds import Collect, Deal
 from groupcheck.model.protocol.family import ASYNC_SERVER
-from groupcheck.model.protocol.feature import rewritten
+from groupcheck.model.protocol.transform import rewritten
 
 Twist = Callable[[Rule], Rule]
 READING = "a gap of the source"

@@ -8,12 +8,12 @@ from typing import Any
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.mutations.mutation import SEEDED, Mutation
-from groupcheck.model.protocol.classic.callbacks import callback_runs
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare, send_join
+from groupcheck.model.protocol.classic.features.callbacks import callback_runs
 from groupcheck.model.protocol.family import CALLBACKS
-from groupcheck.model.protocol.feature import rewritten
 from groupcheck.model.protocol.link import Link, send
 from groupcheck.model.protocol.messages import JoinGroup, OffsetCommit
+from groupcheck.model.protocol.transform import rewritten
 
 
 def _late_metadata(rule: Rule) -> Rule:

@@ -11,7 +11,7 @@ from groupcheck.model.protocol.classic import client_faults
 from groupcheck.model.protocol.classic.client import Calls, commit_answer, send_join
 from groupcheck.model.protocol.classic.scope import AUTO, SYNC
 from groupcheck.model.protocol.family import STYLES
-from groupcheck.model.protocol.feature import extended, rewritten
+from groupcheck.model.protocol.transform import extended, rewritten
 
 
 def _gives_up(rule: Rule) -> Rule:

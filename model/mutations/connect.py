@@ -29,8 +29,8 @@ from groupcheck.model.protocol.connect.plans import Chosen, plans
 from groupcheck.model.protocol.connect.scope import ConnectScope
 from groupcheck.model.protocol.connect.worker import OUTDATED, lose_coordinator
 from groupcheck.model.protocol.family import CONNECT, CONNECT_ALIKE, CONNECT_BACKOFF
-from groupcheck.model.protocol.feature import extended, rewritten
 from groupcheck.model.protocol.messages import JoinGroup
+from groupcheck.model.protocol.transform import extended, rewritten
 
 Planning = Iterator[tuple[str, Walk[Errand], Memory]]
 After = dict[str, Any]

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
-from groupcheck.model.protocol.classic import coordinator, rounds, takeover
+from groupcheck.model.protocol.classic import coordinator, rounds
 from groupcheck.model.protocol.classic.coordinator import Outcome
+from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.group import Core, Seats, Walk
 from groupcheck.model.protocol.classic.rounds import Complete, Dismiss
 from groupcheck.model.protocol.classic.scope import Scope

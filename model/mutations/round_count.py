@@ -11,7 +11,7 @@ from groupcheck.model.mutations.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic.client import Member
 from groupcheck.model.protocol.family import ROUNDS
-from groupcheck.model.protocol.feature import rewritten
+from groupcheck.model.protocol.transform import rewritten
 
 
 def _always_joins_again(rule: Rule) -> Rule:

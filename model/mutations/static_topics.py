@@ -10,10 +10,10 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.mutations.mutation import Mutation
 from groupcheck.model.mutations.topics import blind_to_subscriptions
 from groupcheck.model.protocol.classic.assignment import answer_syncs
-from groupcheck.model.protocol.classic.static_topics import tell_leader
+from groupcheck.model.protocol.classic.features.static_topics import tell_leader
 from groupcheck.model.protocol.family import STATIC_TOPICS
-from groupcheck.model.protocol.feature import extended
 from groupcheck.model.protocol.messages import FOLLOWS
+from groupcheck.model.protocol.transform import extended
 
 
 def _takes_itself_for_a_follower(usual: Rule) -> Rule:

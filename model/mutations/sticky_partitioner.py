@@ -11,8 +11,8 @@ from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.mutations.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.family import PARTITIONER
-from groupcheck.model.protocol.feature import rewritten
 from groupcheck.model.protocol.sticky_partitioner import rules
+from groupcheck.model.protocol.transform import rewritten
 
 
 def _in_the_middle(rule: Rule) -> Rule:

@@ -13,17 +13,17 @@ from groupcheck.model.protocol.classic.assignment import answer_syncs
 from groupcheck.model.protocol.classic.client import Member, install, send_join, sync_answer
 from groupcheck.model.protocol.classic.client_faults import lose_response
 from groupcheck.model.protocol.classic.failover import Reload
-from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.model.protocol.classic.triggers.planning import AssignTopics
-from groupcheck.model.protocol.classic.triggers.subscription import (
+from groupcheck.model.protocol.classic.features.triggers.planning import AssignTopics
+from groupcheck.model.protocol.classic.features.triggers.subscription import (
     change_subscription,
     due,
     refresh_metadata,
 )
+from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.walks import end_walk
 from groupcheck.model.protocol.family import TOPICS
-from groupcheck.model.protocol.feature import extended, rewritten
 from groupcheck.model.protocol.messages import NO_GENERATION
+from groupcheck.model.protocol.transform import extended, rewritten
 
 Slots = Mapping[str, Any]
 Changed = dict[str, Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
+from groupcheck.model.protocol.classic.features.twins import meet_twin, tell_twin
 from groupcheck.model.protocol.classic.group import Seats
-from groupcheck.model.protocol.classic.twins import meet_twin, tell_twin
 from groupcheck.model.protocol.family import TWINS
 from groupcheck.model.protocol.link import Link
 

@@ -13,9 +13,14 @@ from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.coordinator import Outcome
+from groupcheck.model.protocol.classic.features.upgrade import (
+    COOPERATIVE,
+    UpgradeScope,
+    bounce,
+    following,
+)
 from groupcheck.model.protocol.classic.group import Core, Seats
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.upgrade import COOPERATIVE, UpgradeScope, bounce, following
 from groupcheck.model.protocol.family import UPGRADE
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link

@@ -49,7 +49,7 @@ STATIC_TOPICS = Family("topics of static members", base="static_triggers")
 CALLBACKS = Family("rebalance callbacks", base="cooperative_callbacks")
 # Offsets in full: transactions, expiry, and what an administrator does to them.
 KEPT_OFFSETS = Family("offsets in full", base="offsets")
-# A fail-over takes its phases (`classic.moving`).
+# A fail-over takes its phases (`classic.failover_phases`).
 MOVING = Family("fail-over in phases", base="classic")
 # Applications commit in one of the ways of Kafka's client (`classic.commit_styles`).
 STYLES = Family("styles of commits", base="classic")

@@ -37,9 +37,9 @@ class Link:
     live: bool = True
     # Inside a step: the answer that the member receives now.
     answer: Answer | None = None
-    # It leads to a broker that is no longer the coordinator (see `classic.moving`).
+    # It leads to a broker that is no longer the coordinator (see `classic.failover_phases`).
     stale: bool = False
-    # There is no connection: the member looks for the coordinator (see `classic.looking_up`).
+    # There is no connection: the member looks for the coordinator (see `classic.find_coordinator`).
     seeks: bool = False
 
     @property

@@ -80,7 +80,7 @@ class Store:
 @frozen
 class TxnOffsetCommit:
     """A commit of the watched partition that counts once its producer's transaction is committed
-    (see `keeping`).
+    (see `full_offsets`).
     """
 
     id: int
@@ -90,7 +90,7 @@ class TxnOffsetCommit:
 
 @frozen
 class OffsetFetch:
-    """Asks for the committed offset of the watched partition (see `keeping`)."""
+    """Asks for the committed offset of the watched partition (see `full_offsets`)."""
 
     # requireStable (KIP-447): not while a transaction may change it.
     stable: bool = True

@@ -23,21 +23,11 @@ from attrs import evolve, field, frozen
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.engine.verdict import Path, Step
+from groupcheck.model.protocol.covers import Cover
 from groupcheck.model.protocol.family import Family
-from groupcheck.model.protocol.feature import Feature
+from groupcheck.model.protocol.transform import Transformation
 
 UNWRITTEN = "nobody has written its rows"
-
-
-@frozen
-class Cover:
-    """A small scope, as `fields` of the variant's scope type (what is left out has its default),
-    and what it `reaches`: the outcomes that fire and the goals that are met in it, and in no
-    cover scope of the variant before it.
-    """
-
-    fields: Mapping[str, Any]
-    reaches: tuple[str, ...]
 
 
 @frozen
@@ -59,7 +49,7 @@ class Variant:
     assignors: Mapping[str, str] = field(factory=dict)
     # What a check with --progress changes: the spec without a bound on its runs and with the steps
     # that are fair. None: the variant cannot be checked for progress.
-    progress: Feature | None = None
+    progress: Transformation | None = None
     # Faults that it has only then -> what happens.
     progress_faults: Mapping[str, str] = field(factory=dict)
     # The families whose promises it owes, and whose known bugs it may have.
@@ -78,8 +68,10 @@ class Variant:
     # Fault -> the outcomes each of which always spends one of it. In a scope in which the fault
     # can be spent, at least one of them fires.
     spent_by: Mapping[str, tuple[str, ...]] = field(factory=dict)
-    # A few small scopes that together fire every outcome and meet every goal, except those in
-    # `unreached`: the base's, the smallest first, then those that a feature needs besides.
+    # Scopes that show it, as fields of the scope type: the base's, the smallest first, then those
+    # that a feature needs besides.
+    shows: tuple[Mapping[str, Any], ...] = ()
+    # Those that together fire every outcome and meet every goal, except those in `unreached`.
     covers: tuple[Cover, ...] = ()
     # Outcome or goal -> why no scope reaches it.
     unreached: Mapping[str, str] = field(factory=dict)

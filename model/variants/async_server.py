@@ -4,10 +4,11 @@ company's Kafka, as far as it is told, with the gaps of the telling filled in sa
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.async_server.covers import BOOKKEEPING, COVERS, SPENT_BY, UNREACHED
+from groupcheck.model.protocol.async_server.covers import BOOKKEEPING, SHOWS, SPENT_BY, UNREACHED
 from groupcheck.model.protocol.async_server.rules import COORDINATOR, spec
 from groupcheck.model.protocol.async_server.scope import ASSIGNORS, FAULTS, AsyncScope
 from groupcheck.model.protocol.async_server.words import WORDS, told
+from groupcheck.model.protocol.covers import covers_of
 from groupcheck.model.protocol.family import ASYNC_SERVER
 from groupcheck.model.protocol.variant import Variant
 
@@ -29,7 +30,8 @@ VARIANT = Variant(
     tell=WORDS.tell,
     story=told,
     spent_by=SPENT_BY,
-    covers=COVERS,
+    shows=SHOWS,
+    covers=covers_of("async_server"),
     unreached=UNREACHED,
     unreal="the protocol is known from an article alone; its code is not public",
     unreal_member="the protocol is known from an article alone; its code is not public",

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.connect.covers import COVERS, UNREACHED
+from groupcheck.model.protocol.connect.covers import SHOWS, UNREACHED
 from groupcheck.model.protocol.connect.feature import connect
 from groupcheck.model.protocol.connect.preset import workers
 from groupcheck.model.protocol.connect.scope import ConnectScope
@@ -21,6 +21,6 @@ VARIANT = workers(
         " balances loads in two rounds (KIP-415). The coordinator is that of the classic group."
     ),
     families=(CLASSIC_GROUP, CONNECT, CONNECT_ALIKE),
-    covers=COVERS,
+    shows=SHOWS,
     unreached=UNREACHED,
 )

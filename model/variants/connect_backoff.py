@@ -5,7 +5,7 @@ classic group with two features, `groupcheck.model.protocol.connect` and its `ba
 from __future__ import annotations
 
 from groupcheck.model.protocol.connect.backoff import ConnectBackoffScope, backoff
-from groupcheck.model.protocol.connect.covers import BACKOFF_COVERS, UNREACHED
+from groupcheck.model.protocol.connect.covers import BACKOFF_SHOWS, UNREACHED
 from groupcheck.model.protocol.connect.feature import connect
 from groupcheck.model.protocol.connect.preset import workers
 from groupcheck.model.protocol.family import (
@@ -27,6 +27,6 @@ VARIANT = workers(
         " KAFKA-9849)."
     ),
     families=(CLASSIC_GROUP, CONNECT, CONNECT_ALIKE, CONNECT_BACKOFF),
-    covers=BACKOFF_COVERS,
+    shows=BACKOFF_SHOWS,
     unreached=UNREACHED,
 )

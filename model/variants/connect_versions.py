@@ -4,7 +4,7 @@ the classic group with two features, `groupcheck.model.protocol.connect` and its
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.connect.covers import VERSIONS_COVERS, VERSIONS_UNREACHED
+from groupcheck.model.protocol.connect.covers import VERSIONS_SHOWS, VERSIONS_UNREACHED
 from groupcheck.model.protocol.connect.feature import connect
 from groupcheck.model.protocol.connect.preset import workers
 from groupcheck.model.protocol.connect.versions import ConnectVersionsScope, versions
@@ -22,6 +22,6 @@ VARIANT = workers(
         " of them knows nothing else (KIP-415, KIP-507)."
     ),
     families=(CLASSIC_GROUP, CONNECT, CONNECT_VERSIONS),
-    covers=VERSIONS_COVERS,
+    shows=VERSIONS_SHOWS,
     unreached=VERSIONS_UNREACHED,
 )

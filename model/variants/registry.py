@@ -1,5 +1,6 @@
-"""Finds the variants: every module of this package that holds a `VARIANT`, and those that other
-installed packages offer. A new protocol is one new file.
+"""Finds the variants: the presets of the classic group and every other combination of its features,
+every module of this package that holds a `VARIANT`, and those that other installed packages offer.
+A new protocol is one new file.
 
 A package offers a variant with an entry point: in its pyproject.toml,
 
@@ -19,6 +20,7 @@ from importlib.metadata import EntryPoint, entry_points
 import attrs
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.protocol.classic.presets import PLUS, PRESETS, named
 from groupcheck.model.protocol.variant import Variant
 
 GROUP = "groupcheck.variants"
@@ -30,15 +32,24 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Variant:
-    """The variant of this name. Raises `UserError` for an unknown one, and for one of another
-    package that cannot be imported.
+    """The variant of this name. `classic+static+triggers` is the classic group with these features.
+    Raises `UserError` for an unknown one, for features that no group has together, and for one of
+    another package that cannot be imported.
     """
-    if name in _shipped():
+    if (found := named(name)) is not None:
+        return found
+    if name in _modules():
         variant = importlib.import_module(f"groupcheck.model.variants.{name}").VARIANT
         assert isinstance(variant, Variant)
         return variant
     if name in _offered():
         return _imported(name, _offered()[name])
+    if PLUS in name and name.partition(PLUS)[0] in names():
+        raise UserError(
+            f"{name.partition(PLUS)[0]} takes no features: those are of the classic group",
+            where="--with",
+            do="one of " + ", ".join(preset.name for preset in PRESETS),
+        )
     there = names()
     near = get_close_matches(name, there, 1)
     raise UserError(
@@ -48,9 +59,14 @@ def load(name: str) -> Variant:
 
 
 @cache
-def _shipped() -> tuple[str, ...]:
+def _modules() -> tuple[str, ...]:
     here = importlib.import_module("groupcheck.model.variants")
-    return tuple(m.name for m in pkgutil.iter_modules(here.__path__) if m.name != "registry")
+    found = (m.name for m in pkgutil.iter_modules(here.__path__))
+    return tuple(name for name in found if name != "registry")
+
+
+def _shipped() -> tuple[str, ...]:
+    return (*(preset.name for preset in PRESETS), *_modules())
 
 
 @cache

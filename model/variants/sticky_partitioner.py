@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from groupcheck.model.protocol.covers import covers_of
 from groupcheck.model.protocol.family import PARTITIONER
-from groupcheck.model.protocol.sticky_partitioner.covers import COVERS
+from groupcheck.model.protocol.sticky_partitioner.covers import SHOWS
 from groupcheck.model.protocol.sticky_partitioner.rules import spec
 from groupcheck.model.protocol.sticky_partitioner.scope import FAULTS, PartitionerScope
 from groupcheck.model.protocol.sticky_partitioner.words import tell, told
@@ -24,7 +25,8 @@ VARIANT = Variant(
     tell=tell,
     story=told,
     spent_by={"slow_broker": ("slow_broker",)},
-    covers=COVERS,
+    shows=SHOWS,
+    covers=covers_of("sticky_partitioner"),
     unreal=(
         "a partitioner is no coordinator; tests/oracles/kafka/test_kafka_partitioners.py compares"
         " it with Kafka's classes"

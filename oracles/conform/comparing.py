@@ -11,15 +11,15 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.features.full_offsets.kept import Fetched
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat
-from groupcheck.model.protocol.classic.keeping.kept import Fetched
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import (
     COORDINATOR_NOT_AVAILABLE,
     MEMBER_ID_REQUIRED,
     NONE,
 )
-from groupcheck.oracles.conform import keeping, phases, takeovers
+from groupcheck.oracles.conform import full_offsets, phases, takeovers
 from groupcheck.oracles.conform.history import Key, join_of
 from groupcheck.oracles.conform.logged import (
     leader_name,
@@ -135,7 +135,7 @@ def answers_differ(
         failed = attrs.evolve(own.answer, code=COORDINATOR_NOT_AVAILABLE)
         expected[moved.asked] = attrs.evolve(own, answer=failed)
     memory = outcome.after
-    outside = keeping.code(outcome)
+    outside = full_offsets.code(outcome)
     if given.former and before.former is not None and at.former:
         memory, now = Memory(before.former, before.former_seats), at.former
         if held_for_good(at, outcome):
@@ -164,8 +164,8 @@ def answers_differ(
             yield f"request {number}: error is {error}, in the model {late[number]}"
     there = at_last.get(moved.asked)
     if isinstance(there, DeleteAnswer):
-        other = keeping.code_of_other(before, outcome)
-        if dict(there.codes).get(keeping.OTHER) != other:
+        other = full_offsets.code_of_other(before, outcome)
+        if dict(there.codes).get(full_offsets.OTHER) != other:
             yield f"the other group's codes are {shown(there.codes)}, in the model {other}"
     if isinstance(there, DescribeAnswer) and outside == there.error == NONE:
         for what, model, seen in _described(memory, now, there, scope):
@@ -208,7 +208,7 @@ def held_for_good(at: Standing, outcome: Outcome) -> bool:
     """
     own = outcome.own
     waits = messages.Heartbeat | messages.LeaveGroup | messages.OffsetFetch
-    behind = isinstance(own.request, waits) if own is not None else keeping.held(outcome)
+    behind = isinstance(own.request, waits) if own is not None else full_offsets.held(outcome)
     in_flight = at.former is not None and at.former.log.written > at.former.log.replicated
     return behind and in_flight and not outcome.fails
 
@@ -322,7 +322,7 @@ def memory_differs(memory: Memory, at: Standing, real: Real | None, scope: Scope
             yield f"timers is {shown(tuple(t.key for t in real.timers))}, in the model nothing"
         return
     if memory.kept is not None and real is not None:
-        yield from keeping.offsets_differ(memory, real)
+        yield from full_offsets.offsets_differ(memory, real)
     if memory.kept is not None and not memory.kept.there:
         if real is None or getattr(real, "kind", "") != "none":
             yield f"there is a group, {type(real).__name__}"

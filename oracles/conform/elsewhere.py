@@ -21,12 +21,12 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from groupcheck.model.engine import but
-from groupcheck.model.protocol.classic.former import FORMER, SENT_AWAY
-from groupcheck.model.protocol.classic.keeping.admin import ADMIN_RULES
-from groupcheck.model.protocol.classic.moving import LOADING
+from groupcheck.model.protocol.classic.features.failover_phases import LOADING
+from groupcheck.model.protocol.classic.features.full_offsets.admin import ADMIN_RULES
+from groupcheck.model.protocol.classic.features.zombie_coordinator import FORMER, SENT_AWAY
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.oracles.conform import keeping
-from groupcheck.oracles.conform.keeping import DESCRIBES, NOT_LEADER, SWEEPS
+from groupcheck.oracles.conform import full_offsets
+from groupcheck.oracles.conform.full_offsets import DESCRIBES, NOT_LEADER, SWEEPS
 from groupcheck.oracles.conform.row import ENDS_TXN, Fires, Input, Memory, Outcome
 
 OUTSIDE = frozenset({*(r.name for r in ADMIN_RULES), *ENDS_TXN, DESCRIBES})
@@ -96,6 +96,6 @@ def _at_former(
         return FORMER + _describes(memory)
     own = attrs.evolve(given, former=False)
     for found in usually(memory, own):
-        if not keeping.appended(memory, own, found):
+        if not full_offsets.appended(memory, own, found):
             return FORMER + found.rules[0]
     return f"{FORMER}{given.rule}:{NOT_LEADER if given.rule in ENDS_TXN else SENT_AWAY}"

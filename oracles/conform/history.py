@@ -19,9 +19,12 @@ from attrs import frozen
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.classic.coordinator import heartbeat, join_group, offset_commit
+from groupcheck.model.protocol.classic.features.full_offsets.admin import (
+    delete_groups,
+    expire_offsets,
+)
+from groupcheck.model.protocol.classic.features.twins import meet_twin
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats
-from groupcheck.model.protocol.classic.keeping.admin import delete_groups, expire_offsets
-from groupcheck.model.protocol.classic.twins import meet_twin
 from groupcheck.oracles.conform import phases, takeovers
 from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.conform.takeovers import ends, renamed
@@ -38,7 +41,7 @@ from groupcheck.oracles.kafka.commands import (
     Unload,
 )
 
-# The group is deleted with the ids that it has handed out (see `keeping`).
+# The group is deleted with the ids that it has handed out (see `full_offsets`).
 ERASES = tuple(f"{r.name}:deleted" for r in (delete_groups, expire_offsets))
 INITIAL_DELAY_MS = 3000  # group.initial.rebalance.delay.ms
 NEW_MEMBER_MS = 300_000  # group.new.member.join.timeout (fixed to five minutes)

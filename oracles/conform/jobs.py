@@ -10,7 +10,7 @@ import attrs
 from attrs import field, frozen
 
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.oracles.conform import keeping
+from groupcheck.oracles.conform import full_offsets
 from groupcheck.oracles.conform.comparing import Observed, differences
 from groupcheck.oracles.conform.logged import loads_differ
 from groupcheck.oracles.conform.row import Asks, Input, Memory, Outcome
@@ -47,7 +47,7 @@ class Row:
         unchanged = len(self.outcomes) == 1 and self.outcomes[0].after == self.before
         if isinstance(self.given, Asks):
             return unchanged
-        return unchanged and (self.given.former or keeping.asks(self.given))
+        return unchanged and (self.given.former or full_offsets.asks(self.given))
 
 
 LOOK, READ = Look(), ReadLog()
@@ -233,7 +233,7 @@ def fates_missing(
         return  # a group that is not deleted after all is as if nobody had asked
     if row.before.core.appending and leads_with(row.before, row.given):
         return
-    if keeping.creates(row.before, row.given, row.outcomes[0]):
+    if full_offsets.creates(row.before, row.given, row.outcomes[0]):
         return  # a group that is lost at once is as if nobody had asked
     if row.before.core.unlogged:  # a record behind one that is lost is lost, too
         return

@@ -10,7 +10,7 @@ import attrs
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.group import Seat, leader_of
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.oracles.conform import keeping, takeovers
+from groupcheck.oracles.conform import full_offsets, takeovers
 from groupcheck.oracles.conform.history import Key, join_of
 from groupcheck.oracles.conform.row import Asks, Input, Memory, Outcome
 from groupcheck.oracles.conform.sending import planned_shares, user_data, written_user_data
@@ -54,15 +54,15 @@ def _appended(
     memory = outcome.after
     if append_fails(before, outcome):
         return []
-    outside = keeping.appended(before, given, outcome)
+    outside = full_offsets.appended(before, given, outcome)
     if outside is not None:
         return outside
     if outcome.stored is not None:
         return [("offset", outcome.stored)]
-    if keeping.pends(given, outcome):
+    if full_offsets.pends(given, outcome):
         assert isinstance(given, Asks) and isinstance(given.request, messages.TxnOffsetCommit)
         return [("offset", given.request.offset, given.member + 1)]
-    if keeping.creates(before, given, outcome):
+    if full_offsets.creates(before, given, outcome):
         return [_group(0, None, None, [], (), now, scope)]
     begins = takeovers.begins(before, given, outcome)
     if begins or leads_with(before, given):

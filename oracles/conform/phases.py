@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groupcheck.model.protocol.classic import moving
-from groupcheck.model.protocol.classic.moving import Way
+from groupcheck.model.protocol.classic.features import failover_phases
+from groupcheck.model.protocol.classic.features.failover_phases import Way
 from groupcheck.model.protocol.codes import NOT_COORDINATOR
 from groupcheck.oracles.conform.row import MOVES
 from groupcheck.oracles.kafka.commands import Command, FailOver, FinishLoad, Load, Unload
 
-LOADS = moving.load_group.name
+LOADS = failover_phases.load_group.name
 
 
 def loses_memory(rule: str) -> bool:

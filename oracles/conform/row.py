@@ -8,11 +8,11 @@ import attrs
 from attrs import field, frozen
 
 from groupcheck.model.protocol.classic.failover import fail_over
-from groupcheck.model.protocol.classic.group import Core, Seats
-from groupcheck.model.protocol.classic.keeping.kept import Kept, Txn
-from groupcheck.model.protocol.classic.moving import (
+from groupcheck.model.protocol.classic.features.failover_phases import (
     Way,
 )
+from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept, Txn
+from groupcheck.model.protocol.classic.group import Core, Seats
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
     Answer,

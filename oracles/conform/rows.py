@@ -36,20 +36,25 @@ import attrs
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.classic.failover import fail_over
-from groupcheck.model.protocol.classic.former import NOBODY, SENT_AWAY
-from groupcheck.model.protocol.classic.group import Core, Phase, Seats, unlogged
-from groupcheck.model.protocol.classic.keeping.admin import delete_groups, expire_offsets
-from groupcheck.model.protocol.classic.keeping.kept import Kept, ranked
-from groupcheck.model.protocol.classic.keeping.transactions import write_marker
-from groupcheck.model.protocol.classic.moving import (
+from groupcheck.model.protocol.classic.features.failover_phases import (
     WAYS,
     Way,
     former_learns,
     load_group,
 )
+from groupcheck.model.protocol.classic.features.full_offsets.admin import (
+    delete_groups,
+    expire_offsets,
+)
+from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept, ranked
+from groupcheck.model.protocol.classic.features.full_offsets.transactions import write_marker
+from groupcheck.model.protocol.classic.features.takeover import takeover_committed, takeover_failed
+from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
+from groupcheck.model.protocol.classic.features.triggers.settings import max_size
+from groupcheck.model.protocol.classic.features.zombie_coordinator import NOBODY, SENT_AWAY
+from groupcheck.model.protocol.classic.group import Core, Phase, Seats, unlogged
 from groupcheck.model.protocol.classic.offsets import Offsets, store_offset
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.takeover import takeover_committed, takeover_failed
 from groupcheck.model.protocol.classic.timers import (
     append_committed,
     append_failed,
@@ -59,8 +64,6 @@ from groupcheck.model.protocol.classic.timers import (
     session_timeout,
     sync_timeout,
 )
-from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
-from groupcheck.model.protocol.classic.triggers.settings import max_size
 from groupcheck.model.protocol.driven import Driven, Reaction
 from groupcheck.model.protocol.faults import REMEMBERED
 from groupcheck.model.protocol.link import Link

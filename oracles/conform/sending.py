@@ -5,12 +5,13 @@ from __future__ import annotations
 import attrs
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.classic import failover, moving, takeover, timers
+from groupcheck.model.protocol.classic import failover, timers
+from groupcheck.model.protocol.classic.features import failover_phases, takeover
+from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
+from groupcheck.model.protocol.classic.features.triggers.settings import max_size
 from groupcheck.model.protocol.classic.group import Seat, Seats
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
-from groupcheck.model.protocol.classic.triggers.settings import max_size
-from groupcheck.oracles.conform import keeping, phases, takeovers
+from groupcheck.oracles.conform import full_offsets, phases, takeovers
 from groupcheck.oracles.conform.history import (
     Key,
     left_over,
@@ -69,7 +70,7 @@ def move(
     if append_fails(before, outcome):
         prelude = (FailAppends(),)
     if isinstance(given, Fires):
-        outside = keeping.command(given)
+        outside = full_offsets.command(given)
         if outside and given.former:
             outside = attrs.evolve(outside, broker=phases.former(at.commands))
         asks = isinstance(outside, commands.Request)
@@ -194,7 +195,7 @@ def _fires(at: Standing, before: Memory, given: Fires, scope: Scope) -> tuple[Co
         case failover.fail_over.name:
             whole = kept_until(at, before) == at.log.written
             return phases.begun(given.way, kept(at, before), whole, at.commands)
-        case moving.load_group.name | moving.former_learns.name:
+        case failover_phases.load_group.name | failover_phases.former_learns.name:
             return phases.ended(given.rule, at.commands)
     assert given.member is not None and given.id is not None
     return (Fire(timer=f"heartbeat-g-{at.name(given.member, given.id)}"),)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from groupcheck.model.protocol.classic.keeping.scope import KeepingScope
+from groupcheck.model.protocol.classic.features.full_offsets.scope import KeepingScope
+from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
 from groupcheck.oracles.conform.ledger import Cause, Difference, Unseen
 from groupcheck.oracles.conform.promises import PROMISES, Finding
 from groupcheck.oracles.conform.row import Asks, Fires, Input

@@ -11,11 +11,12 @@ import attrs
 from attrs import field, frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.classic import takeover, timers
+from groupcheck.model.protocol.classic import timers
+from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.oracles.conform import history, keeping, takeovers
+from groupcheck.oracles.conform import full_offsets, history, takeovers
 from groupcheck.oracles.conform.history import (
     APPEND_MS,
     History,
@@ -84,7 +85,7 @@ class Standing:
         """Before the first row. Where offsets are part of the rows, the group is not there."""
         if memory.kept is None:
             return cls(seed)
-        first = keeping.creation(memory.kept)
+        first = full_offsets.creation(memory.kept)
         log = Log(written=len(first), replicated=len(first))
         return cls(seed, commands=first, gone=NEVER_MADE, made=0, log=log)
 
@@ -132,7 +133,7 @@ def possible(
     """
     lost = at.log.written > at.log.replicated
     behind = before.kept is not None and "fail_over" in before.core.keeps and lost
-    if behind and any(keeping.follows(before, given, outcome) for outcome in outcomes):
+    if behind and any(full_offsets.follows(before, given, outcome) for outcome in outcomes):
         return False
     if not isinstance(given, Fires):
         return True
@@ -348,7 +349,7 @@ def log_after(
     chained = ends_at_once(outcome)
     lost = append_fails(before, outcome)
     writes = 0 if lost else _written(before, given, outcome)
-    throws = keeping.fails(outcome) or outcome.fails or lost
+    throws = full_offsets.fails(outcome) or outcome.fails or lost
     for number, command in enumerate(commands, len(at.commands) + 1):
         count = writes if number == last else 0
         twice = chained and number == last and (lost or count > 0)
@@ -358,7 +359,7 @@ def log_after(
 
 def _written(before: Memory, given: Input, outcome: Outcome) -> int:
     """How many records the step appends."""
-    outside = keeping.appended(before, given, outcome)
+    outside = full_offsets.appended(before, given, outcome)
     if outside is not None:
         return len(outside)
     return int(
@@ -366,8 +367,8 @@ def _written(before: Memory, given: Input, outcome: Outcome) -> int:
         or outcome.stored is not None
         or empties(before, outcome)
         or takeovers.begins(before, given, outcome)
-        or keeping.pends(given, outcome)
-        or keeping.creates(before, given, outcome)
+        or full_offsets.pends(given, outcome)
+        or full_offsets.creates(before, given, outcome)
     )
 
 
@@ -378,9 +379,9 @@ def late_codes(
     is replicated. JoinGroup and SyncGroup are answered past the runtime.
     """
     own = outcome.own
-    if own is not None and keeping.waits_for_nothing(own.request):
+    if own is not None and full_offsets.waits_for_nothing(own.request):
         return {}
-    code = keeping.code(outcome) if own is None else own.code
+    code = full_offsets.code(outcome) if own is None else own.code
     if code is None:
         return {}
     log = log_after(at, before, given, moved, outcome, moved.first)

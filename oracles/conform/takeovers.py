@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.protocol.classic import takeover
+from groupcheck.model.protocol.classic.features import takeover
+from groupcheck.model.protocol.classic.features.twins import OTHERS, TWINS
 from groupcheck.model.protocol.classic.group import Phase, Seat, Seats, unlogged
-from groupcheck.model.protocol.classic.twins import OTHERS, TWINS
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup
 from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
+from groupcheck.model.protocol.classic.features.triggers.planning import range_share
+from groupcheck.model.protocol.classic.features.triggers.scope import Topic, TriggersScope
 from groupcheck.model.protocol.classic.group import Core
 from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.triggers.planning import range_share
-from groupcheck.model.protocol.classic.triggers.scope import Topic, TriggersScope
 
 TOPIC = "t"
 

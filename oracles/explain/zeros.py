@@ -16,7 +16,8 @@ from groupcheck.model.engine.promises import ALL, SOME
 from groupcheck.model.engine.signature import EVERY
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import EXPLORED, HOLDS, UNKNOWN, Verdict
-from groupcheck.model.protocol.variant import Cover, Variant
+from groupcheck.model.protocol.covers import Cover
+from groupcheck.model.protocol.variant import Variant
 from groupcheck.traces.findings.anomalies import plural
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from groupcheck.model.protocol.classic.features.static import StaticScope
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.static import StaticScope
-from groupcheck.model.variants.cooperative_static import Scope as CooperativeStaticScope
+from groupcheck.model.variants import load
 from groupcheck.oracles.generate.broker_lines import OLD_STYLES, STYLES, broker_run
 from groupcheck.oracles.generate.client_lines import client_run
 from groupcheck.oracles.generate.request_lines import request_run
@@ -53,7 +53,7 @@ _BROKER = Scope(members=3, generations=60, records=0, autocommit=False, faults=_
 _REQUESTS = Scope(members=2, partitions=2, generations=60, records=2, faults=_SHOWN_FAULTS)
 _STATIC_FAULTS = {**_SHOWN_FAULTS, "remove_instance": 2}
 _STATIC = StaticScope(members=2, partitions=2, generations=60, records=2, faults=_STATIC_FAULTS)
-_COOPERATIVE_STATIC = CooperativeStaticScope(
+_COOPERATIVE_STATIC = load("cooperative_static").scope_type(
     members=2, partitions=2, generations=60, records=2, faults=_STATIC_FAULTS
 )
 

@@ -16,14 +16,8 @@ from attrs import Factory, define
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
-from groupcheck.model.protocol.classic import (
-    coordinator,
-    failover,
-    rounds,
-    takeover,
-    timers,
-    walks,
-)
+from groupcheck.model.protocol.classic import coordinator, failover, rounds, timers, walks
+from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.group import Core, Phase, leader_of
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import (

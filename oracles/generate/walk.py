@@ -13,7 +13,7 @@ from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
 from groupcheck.model.protocol.classic.group import REST, Phase
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.variants import classic, cooperative_static, static_membership
+from groupcheck.model.variants import load
 
 FAULTY = 0.15
 """How often a fault happens where one could, unless said otherwise."""
@@ -45,13 +45,13 @@ class Listener(Protocol):
         """
 
 
-_VARIANTS = (classic, static_membership, cooperative_static)
+_VARIANTS = tuple(map(load, ("classic", "static_membership", "cooperative_static")))
 
 
 @cache
 def semantics_of(scope: Scope) -> Semantics:
     """What the rules of the variant with this type of scope mean within it."""
-    variant = next(v.VARIANT for v in _VARIANTS if v.VARIANT.scope_type is type(scope))
+    variant = next(v for v in _VARIANTS if v.scope_type is type(scope))
     return Semantics(variant.spec(scope))
 
 

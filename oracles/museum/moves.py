@@ -13,7 +13,7 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing, Path
 from groupcheck.model.protocol.classic import client, client_faults, offsets, timers
-from groupcheck.model.protocol.classic.triggers import cluster, subscription
+from groupcheck.model.protocol.classic.features.triggers import cluster, subscription
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import Answer, Request, Store
 

@@ -11,17 +11,10 @@ from collections.abc import Callable, Hashable, Mapping
 from attrs import frozen
 
 from groupcheck.model.engine import Spec
-from groupcheck.model.protocol.classic import (
-    client,
-    client_faults,
-    failover,
-    offsets,
-    static,
-    takeover,
-    timers,
-)
+from groupcheck.model.protocol.classic import client, client_faults, failover, offsets, timers
+from groupcheck.model.protocol.classic.features import static, takeover
+from groupcheck.model.protocol.classic.features.triggers import cluster, subscription
 from groupcheck.model.protocol.classic.group import Core, Phase
-from groupcheck.model.protocol.classic.triggers import cluster, subscription
 from groupcheck.model.protocol.connect import leader, worker
 from groupcheck.oracles.simulate.assumptions import Assumptions
 

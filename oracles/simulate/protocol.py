@@ -20,7 +20,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.protocol.classic import client
-from groupcheck.model.protocol.feature import own, rebuilt, rewritten
+from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.model.protocol.variant import Variant
 
 ANY_NUMBER = 10**9

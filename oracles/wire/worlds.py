@@ -19,10 +19,10 @@ from typing import Any
 from attrs import evolve, frozen
 
 from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.features.takeover import takeover_committed
 from groupcheck.model.protocol.classic.group import leader_of
 from groupcheck.model.protocol.classic.plans import interval
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.takeover import takeover_committed
 from groupcheck.model.protocol.classic.timers import append_committed, initial_delay
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE
 from groupcheck.model.protocol.messages import NO_ID

@@ -16,7 +16,7 @@ from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
 from groupcheck.model.mutations import Mutation, all_mutations, mutation
 from groupcheck.model.mutations.mutation import seeded
 from groupcheck.model.protocol.classic import coordinator
-from groupcheck.model.protocol.feature import rebuilt, rewritten
+from groupcheck.model.protocol.transform import rebuilt, rewritten
 from groupcheck.model.variants import load, names
 
 DEPTHS = {

@@ -21,7 +21,8 @@ import neighbour
 from attrs import frozen
 from groupcheck.model.engine import Spec, end, goal, invariant, rule, single
 from groupcheck.model.protocol.classic.client import heartbeat_answer
-from groupcheck.model.variants.classic import VARIANT
+from groupcheck.model.variants import load
+VARIANT = load('classic')
 
 @rule
 def count(n, scope):

@@ -74,7 +74,7 @@ class Members:
             self._alone[who] = member
 
     def _assignments(self, output: Output, rows: Mapping[str, Row]) -> None:
-        """Reads assignments as `--verbose` shows them, and says who is not at its target (KIP-848)."""
+        """Reads assignments as `--verbose` shows them, and who is not at its target."""
         for member, row in rows.items():
             has, target = row.partitions("assignment"), row.partitions("target")
             if "assignment" in row.columns:

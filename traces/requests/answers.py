@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from groupcheck.model.protocol.classic import takeover
+from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, SyncExchange
 from groupcheck.traces.requests.member_indexes import Ids, Instance, MemberIndexes, id_at, with_id

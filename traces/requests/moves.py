@@ -16,7 +16,8 @@ from math import isinf
 
 from attrs import define, evolve
 
-from groupcheck.model.protocol.classic import takeover, timers
+from groupcheck.model.protocol.classic import timers
+from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange

@@ -21,12 +21,12 @@ from attrs import Factory, define, evolve, field, frozen
 
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.step import State
-from groupcheck.model.protocol.classic import coordinator, takeover, timers
+from groupcheck.model.protocol.classic import coordinator, timers
+from groupcheck.model.protocol.classic.features import takeover
+from groupcheck.model.protocol.classic.features.static import StaticScope
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
-from groupcheck.model.protocol.classic.static import StaticScope
 from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
 from groupcheck.model.protocol.driven import Driven, Reaction
-from groupcheck.model.protocol.feature import rebuilt
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
     NO_GENERATION,
@@ -39,8 +39,10 @@ from groupcheck.model.protocol.messages import (
     Store,
     SyncGroup,
 )
-from groupcheck.model.variants.static_membership import VARIANT
+from groupcheck.model.protocol.transform import rebuilt
+from groupcheck.model.variants import load
 
+STATIC_MEMBERSHIP = load("static_membership")
 UNKNOWN_ID = 90
 """The number of a member id that a static member does not have; the model gives no such number."""
 HERE = 500
@@ -328,11 +330,13 @@ class Coordinator:
                 self.size,
                 partitions=1,
                 generations=1000,
-                faults=dict.fromkeys(VARIANT.coordinator_faults, 50),
+                faults=dict.fromkeys(STATIC_MEMBERSHIP.coordinator_faults, 50),
                 two_step=two_step,
                 max_size=1 if full else None,
             )
-            found = self._drivers[two_step, full] = Driven(_mixed(scope), VARIANT.coordinator)
+            found = self._drivers[two_step, full] = Driven(
+                _mixed(scope), STATIC_MEMBERSHIP.coordinator
+            )
         return found
 
 
@@ -340,7 +344,7 @@ def _mixed(scope: StaticScope) -> Spec:
     """The group in which some members are static: each index says whether its member is. (Whether a
     round in which nobody has joined goes on waiting depends on that, see `_postponed`.)
     """
-    spec = rebuilt(VARIANT.spec(scope), [timers.rebalance_timeout])
+    spec = rebuilt(STATIC_MEMBERSHIP.spec(scope), [timers.rebalance_timeout])
     slots = {**spec.slots, "seats": evolve(spec.slots["seats"], initial=Seats())}
     return evolve(spec, slots=slots, scope=scope)
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.model.protocol.classic import coordinator, failover, takeover, timers
+from groupcheck.model.protocol.classic import coordinator, failover, timers
+from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
 from groupcheck.traces.requests.member_indexes import Ids, Instance, MemberIndexes, id_at

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from attrs import Factory, define, evolve
 
-from groupcheck.model.protocol.classic import coordinator, failover, takeover, timers
+from groupcheck.model.protocol.classic import coordinator, failover, timers
+from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,

@@ -103,6 +103,7 @@ WORDS = AsyncWords(
     hears=HEARS,
     notes={**NOTES, "initial_delay": "timer"},
     eventful=frozenset({"heartbeat:reported"}),
+    item="p",
 )
 
 

@@ -145,7 +145,7 @@ class Core:
     keeps: tuple[str, ...] = ()
     # Takeovers in flight (`Seat.takes`) whose records a fail-over would not find.
     unlogged: int = 0
-    # The coordinator has not loaded the group yet (see `moving`).
+    # The coordinator has not loaded the group yet (see `failover_phases`).
     loading: bool = False
     # Inside a step: the errand of the walk to begin. Of several, the coordinator may choose any.
     errands: tuple[Errand, ...] = ()

@@ -39,7 +39,7 @@ ASSIGNORS = {
 AUTO, SYNC, ASYNC = COMMIT_STYLES = ("auto", "sync", "async")
 
 
-@frozen
+@frozen(slots=False)
 class Scope:
     """What bounds a run. `groupcheck list scope` tells what each field means."""
 
@@ -58,9 +58,9 @@ class Scope:
     callbacks: ClassVar[bool] = False
     # Why there are no styles of commits here (see `commit_styles`); empty if there are.
     NO_STYLES: ClassVar[str] = ""
-    # A member that finds no committed offset starts behind the last record (see `keeping`).
+    # A member that finds no committed offset starts behind the last record (see `full_offsets`).
     skips: ClassVar[bool] = False
-    # Producers commit in transactions (see `keeping`).
+    # Producers commit in transactions (see `full_offsets`).
     transactional: ClassVar[bool] = False
 
     members: int = bound(2, "Members that may join.", between(1, 16))
@@ -221,7 +221,7 @@ class Scope:
     @property
     def user_data(self) -> bool:
         """Do subscriptions repeat the generation of the member's last assignment (see
-        `cooperative.user_data_bound`)?
+        `features.cooperative.CooperativeScope`)?
         """
         return False
 

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import Any, Literal, TypeVar
 
 from groupcheck.model.engine.verdict import Firing, Path, Step
+from groupcheck.model.protocol.classic.features.progress.generations import absolute
 from groupcheck.model.protocol.classic.group import is_member
-from groupcheck.model.protocol.classic.progress.generations import absolute
 from groupcheck.model.protocol.classic.telling import (
     COORDINATOR,
     REQUESTS,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, get_args
 
-from attrs import field, frozen
+from attrs import evolve, field, fields, frozen
 
 from groupcheck.model.engine.verdict import Firing, Step
 from groupcheck.model.protocol.classic.client import NOTHING, Prepare
@@ -224,28 +224,35 @@ NOTES: dict[str, Literal["event", "timer", "fault"]] = {
 
 @frozen
 class Words:
-    """How the outcomes of a classic variant are told. A feature with outcomes of its own adds their
-    words; an outcome that has none is a `KeyError`.
+    """How outcomes are told. A feature has the words for its own outcomes, which are added to those
+    of the base (`|`, the later ones count); an outcome that has none is a `KeyError`.
     """
 
     # What the first rule of a step does: rule (or rule:label) -> words after the subject.
-    does: Mapping[str, str] = field(factory=lambda: DOES)
+    does: Mapping[str, str] = field(factory=dict)
     # The same for rules of the coordinator that concern one member, `{who}`.
-    to_member: Mapping[str, str] = field(factory=lambda: TO_MEMBER)
+    to_member: Mapping[str, str] = field(factory=dict)
     # Outcome of a request -> the coordinator's answer to it, None if it parks the request.
-    codes: Mapping[str, int | None] = field(factory=lambda: CODES)
+    codes: Mapping[str, int | None] = field(factory=dict)
     # Outcome that parks a request -> what the coordinator does.
-    parks: Mapping[str, tuple[str, ...]] = field(factory=lambda: PARKS)
+    parks: Mapping[str, tuple[str, ...]] = field(factory=dict)
     # Any other urgent outcome -> what the member does that it concerns; may be empty.
-    hears: Mapping[str, str] = field(factory=lambda: HEARS)
+    hears: Mapping[str, str] = field(factory=dict)
     # Rule -> its box in the picture, apart from the arrows of its messages.
-    notes: Mapping[str, Literal["event", "timer", "fault"]] = field(factory=lambda: NOTES)
+    notes: Mapping[str, Literal["event", "timer", "fault"]] = field(factory=dict)
     # Urgent outcomes with which even a heartbeat is no routine.
     eventful: frozenset[str] = frozenset()
     # Rule or outcome that concerns neither a member nor the coordinator -> who acts.
     others: Mapping[str, str] = field(factory=dict)
-    # What a bit of an assignment stands for, as one letter: a partition.
-    item: str = "p"
+    # What a bit of an assignment stands for, as one letter; empty: what it does without.
+    item: str = ""
+
+    def __or__(self, more: Words) -> Words:
+        """These words and `more`."""
+        pairs = {f.name: (getattr(self, f.name), getattr(more, f.name)) for f in fields(Words)}
+        item, eventful = more.item or self.item, self.eventful | more.eventful
+        tables = {name: {**a, **b} for name, (a, b) in pairs.items() if isinstance(a, Mapping)}
+        return evolve(self, **tables, item=item, eventful=eventful)
 
     def tell(self, step: Step, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         """One sentence for a step; `before` and `after` map slots to values (arrays: tuples)."""
@@ -321,6 +328,9 @@ class Words:
         """`p0 and p2` for the bits 0 and 2."""
         named = [f"{self.item}{k}" for k in range(mask.bit_length()) if mask >> k & 1]
         return _and(named) or NONE_OF[self.item]
+
+
+BASE_WORDS = Words(DOES, TO_MEMBER, CODES, PARKS, HEARS, NOTES, item="p")
 
 
 def _and(words: Sequence[str]) -> str:

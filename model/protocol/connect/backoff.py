@@ -43,9 +43,9 @@ from groupcheck.model.protocol.connect.worker import (
     Led,
     Worker,
 )
-from groupcheck.model.protocol.feature import extended, own, rebuilt, rewritten
 from groupcheck.model.protocol.link import send
 from groupcheck.model.protocol.messages import LeaveGroup
+from groupcheck.model.protocol.transform import extended, own, rebuilt, rewritten
 
 UNREAD = "unread"
 MORE: Mapping[str, str] = {

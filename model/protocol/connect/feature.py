@@ -40,7 +40,7 @@ from groupcheck.model.protocol.connect.worker import (
     reporting,
     stopping,
 )
-from groupcheck.model.protocol.feature import inserted, own, rebuilt, without
+from groupcheck.model.protocol.transform import inserted, own, rebuilt, without
 
 # Workers commit nothing to their group, and have no partitions to read.
 GONE = (

@@ -43,9 +43,9 @@ from groupcheck.model.protocol.connect.plans import (
 )
 from groupcheck.model.protocol.connect.scope import ConnectScope
 from groupcheck.model.protocol.connect.worker import Led, Told, Worker
-from groupcheck.model.protocol.feature import extended, rewritten
 from groupcheck.model.protocol.link import Link, deliver
 from groupcheck.model.protocol.messages import FOLLOWS, SyncGroup
+from groupcheck.model.protocol.transform import extended, rewritten
 
 # -- Survey: what the workers report
 

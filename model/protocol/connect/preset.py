@@ -9,14 +9,15 @@ from attrs import evolve
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
-from groupcheck.model.protocol.classic.covers import BOOKKEEPING, KAFKA_COORDINATOR
+from groupcheck.model.protocol.classic.base import BOOKKEEPING, KAFKA_COORDINATOR
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.connect.feature import LEADER_RULES
 from groupcheck.model.protocol.connect.scope import ASSIGNORS, LACKS
 from groupcheck.model.protocol.connect.words import WORDS
+from groupcheck.model.protocol.covers import covers_of
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, SPENT_BY
-from groupcheck.model.protocol.feature import Feature, composed
+from groupcheck.model.protocol.transform import Transformation, composed
 from groupcheck.model.protocol.variant import Variant
 
 OF_LEADER = {
@@ -32,7 +33,7 @@ SPENT = {
 }
 
 
-def workers(name: str, *features: Feature, scope_type: Any, **more: Any) -> Variant:
+def workers(name: str, *features: Transformation, scope_type: Any, **more: Any) -> Variant:
     """The classic group with these features. `more`: the other fields of `Variant`."""
 
     def spec(scope: Any) -> Spec:
@@ -55,6 +56,7 @@ def workers(name: str, *features: Feature, scope_type: Any, **more: Any) -> Vari
             **{f: outcomes for f, outcomes in SPENT_BY.items() if f not in LACKS},
             **own,
         },
+        covers=covers_of(name),
         real=KAFKA_COORDINATOR,
         unexecuted={**dict.fromkeys(PASSED_ON, NO_REPORT), **OF_LEADER},
         bookkeeping={**BOOKKEEPING, **OF_LEADER},

@@ -56,8 +56,8 @@ from groupcheck.model.protocol.connect.worker import (
     lose_coordinator,
 )
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.feature import extended, own, rebuilt, rewritten
 from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup
+from groupcheck.model.protocol.transform import extended, own, rebuilt, rewritten
 
 EAGER = ("default",)
 LISTS: Mapping[str, tuple[str, ...]] = {

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.classic.telling import DOES, HEARS, NOTES, Words
+from groupcheck.model.protocol.classic.telling import BASE_WORDS, Words
 
 ADMIN, LEADER = "an administrator", "the leader"
-WORDS = Words(
+WORDS = BASE_WORDS | Words(
     does={
-        **DOES,
         "scheduled_rejoin": "has waited for the delay, and must join again",
         "read_config": "reads what is new in the topic of configurations, and must join again",
         "lose_coordinator": (
@@ -20,7 +19,6 @@ WORDS = Words(
         "backs_off_no_more": "has no try left to read the topic of configurations, and stops",
     },
     hears={
-        **HEARS,
         "sync_answer:mismatched": (
             "is told that the leader was behind, goes on with its work, and must join again"
         ),
@@ -39,7 +37,6 @@ WORDS = Words(
         "make_plan:behind": "is behind a worker, and makes no plan",
     },
     notes={
-        **NOTES,
         "scheduled_rejoin": "timer",
         "delay_over": "timer",
         "reads_again": "event",

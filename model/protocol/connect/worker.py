@@ -34,9 +34,9 @@ from groupcheck.model.protocol.classic.client import Client, Member
 from groupcheck.model.protocol.connect.memory import Memory, Schedule
 from groupcheck.model.protocol.connect.scope import ConnectScope
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.feature import extended, rewritten
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup
+from groupcheck.model.protocol.transform import extended, rewritten
 
 GONE = (Client(), Client(closing=True))  # a worker that does not run (any more)
 MISMATCHED, OUTDATED = "mismatched", "outdated"

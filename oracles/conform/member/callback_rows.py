@@ -16,7 +16,6 @@ from typing import Any
 import attrs
 
 from groupcheck.model.engine import but
-from groupcheck.model.protocol.classic.callbacks import call_back, callback_runs
 from groupcheck.model.protocol.classic.client import (
     Client,
     Member,
@@ -28,6 +27,7 @@ from groupcheck.model.protocol.classic.client import (
     must_commit_first,
     wants_to_join,
 )
+from groupcheck.model.protocol.classic.features.callbacks import call_back, callback_runs
 from groupcheck.model.protocol.codes import NONE, REBALANCE_IN_PROGRESS, name_of
 from groupcheck.model.protocol.messages import NO_ID, Answer, Heartbeat
 from groupcheck.oracles.conform.member.application import (

@@ -23,8 +23,8 @@ import attrs
 from groupcheck.model.engine import but
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults as faults
-from groupcheck.model.protocol.classic.callbacks import call_back, callback_runs
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
+from groupcheck.model.protocol.classic.features.callbacks import call_back, callback_runs
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (

@@ -26,9 +26,9 @@ from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic.client import Client, Member
-from groupcheck.model.protocol.classic.triggers.planning import range_share
-from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
-from groupcheck.model.protocol.classic.triggers.subscription import (
+from groupcheck.model.protocol.classic.features.triggers.planning import range_share
+from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
+from groupcheck.model.protocol.classic.features.triggers.subscription import (
     Subscription,
     change_subscription,
     fresh,

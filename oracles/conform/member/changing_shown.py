@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
-from groupcheck.model.protocol.classic.triggers.subscription import Subscription
+from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
+from groupcheck.model.protocol.classic.features.triggers.subscription import Subscription
 from groupcheck.model.protocol.messages import FOLLOWS
 from groupcheck.oracles.conform.member.changing import (
     Broken,

@@ -2,7 +2,7 @@
 commitAsync with two commits in flight, commits in poll, and close, from every memory of the member
 in which nothing is in flight.
 
-The group's rules (`groupcheck.model.protocol.classic.commit_styles`) say what the member does, in
+The group's rules (`model.protocol.classic.features.commit_styles`) say what the member does, in
 rows of their own: a member that is taken out of its group may poll at any time, so the other rows
 of `conform --side member` know no style. What a poll does that joins is what those rows say: it
 commits before JoinGroup at most, whether the interval is over or not.
@@ -26,7 +26,7 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults as faults
 from groupcheck.model.protocol.classic.client import NOTHING, Calls, Member
-from groupcheck.model.protocol.classic.commit_styles import commit_throws, in_poll, leave
+from groupcheck.model.protocol.classic.features.commit_styles import commit_throws, in_poll, leave
 from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, SYNC
 from groupcheck.model.protocol.codes import COORDINATOR_LOAD_IN_PROGRESS, NONE
 from groupcheck.model.protocol.link import Link

@@ -11,7 +11,7 @@ import attrs
 
 from groupcheck.model.engine import Spec, SpecError, UserError
 from groupcheck.model.protocol.classic.client_faults import late_commit
-from groupcheck.model.protocol.classic.keeping.scope import KeepingScope
+from groupcheck.model.protocol.classic.features.full_offsets.scope import KeepingScope
 from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, COMMIT_STYLES, SYNC, Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load, names

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.protocol.classic.client import Member
-from groupcheck.model.protocol.classic.keeping.members import NO_OFFSET_FOR_PARTITION
+from groupcheck.model.protocol.classic.features.full_offsets.members import NO_OFFSET_FOR_PARTITION
 from groupcheck.model.protocol.codes import (
     FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION,

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from groupcheck.model.engine import but
 from groupcheck.model.protocol.classic.client import WATCHED
-from groupcheck.model.protocol.classic.keeping.kept import NO_OFFSET, Fetched
-from groupcheck.model.protocol.classic.keeping.members import fetch_answer
+from groupcheck.model.protocol.classic.features.full_offsets.kept import NO_OFFSET, Fetched
+from groupcheck.model.protocol.classic.features.full_offsets.members import fetch_answer
 from groupcheck.model.protocol.classic.offsets import fetch_offset
 from groupcheck.model.protocol.codes import NONE, UNSTABLE_OFFSET_COMMIT
 from groupcheck.model.protocol.messages import OffsetFetch

@@ -16,14 +16,9 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.engine import Spec
-from groupcheck.model.protocol.classic import (
-    client,
-    client_faults,
-    forgetting,
-    takeover,
-    timers,
-)
-from groupcheck.model.protocol.classic.mixed import MixedScope
+from groupcheck.model.protocol.classic import client, client_faults, forgetting, timers
+from groupcheck.model.protocol.classic.features import takeover
+from groupcheck.model.protocol.classic.features.mixed import MixedScope
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform.conformance import SCHEMA

@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client, client_faults, offsets, timers
-from groupcheck.model.protocol.classic.static import remove_instance
+from groupcheck.model.protocol.classic.features.static import remove_instance
 from groupcheck.oracles.conform.whole.look import WATCHED, MemberLook
 from groupcheck.oracles.conform.whole.real import forgets, sync_waits
 

@@ -23,7 +23,7 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.protocol.classic import failover, timers
-from groupcheck.model.protocol.classic.takeover import takeover_committed
+from groupcheck.model.protocol.classic.features.takeover import takeover_committed
 from groupcheck.oracles.conform.whole.kinds import KINDS, Kind, May
 from groupcheck.oracles.conform.whole.look import WATCHED, GroupLook, Look, MemberLook, SeatLook
 from groupcheck.oracles.conform.whole.model import Chance, Plan

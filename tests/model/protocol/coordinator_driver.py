@@ -32,7 +32,7 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.model.protocol.variant import Variant
-from groupcheck.model.variants.classic import VARIANT
+from groupcheck.model.variants import load
 
 
 @attrs.frozen
@@ -74,7 +74,7 @@ class Group:
         self,
         members: int = 2,
         fail_over: bool = False,
-        variant: Variant = VARIANT,
+        variant: Variant = load("classic"),
         **scope: object,
     ) -> None:
         faults = {name: 50 for name in variant.faults if name != "fail_over" or fail_over}

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import but
-from groupcheck.model.protocol.classic.callbacks import callback_runs
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Prepare
+from groupcheck.model.protocol.classic.features.callbacks import callback_runs
 from groupcheck.model.protocol.classic.offsets import Offsets, process_record
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, ILLEGAL_GENERATION
 from groupcheck.model.protocol.faults import Budget

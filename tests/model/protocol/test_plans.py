@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from groupcheck.model.protocol.classic.cooperative import CooperativeScope
+from groupcheck.model.protocol.classic.features.cooperative import CooperativeScope
 from groupcheck.model.protocol.classic.plans import CONTESTED, FREE, owners, plans
 
 

@@ -14,8 +14,8 @@ from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS
 from groupcheck.model.protocol.classic import rules
 from groupcheck.model.protocol.classic.coordinator import join_group
+from groupcheck.model.protocol.classic.features.static import static_membership
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.model.protocol.classic.static import static_membership
 from groupcheck.model.protocol.codes import (
     COORDINATOR_NOT_AVAILABLE,
     FENCED_INSTANCE_ID,
@@ -24,8 +24,8 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.model.protocol.feature import outcomes_changed, rebuilt
 from groupcheck.model.protocol.messages import NO_ID
+from groupcheck.model.protocol.transform import outcomes_changed, rebuilt
 from groupcheck.model.variants import load
 
 STATIC = load("static_membership")

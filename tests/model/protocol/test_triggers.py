@@ -13,8 +13,8 @@ from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import ScopeError, Spec, invariant, reference
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS, Violation
+from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.group import Seats
-from groupcheck.model.protocol.classic.triggers.scope import TriggersScope
 from groupcheck.model.variants import load
 from groupcheck.oracles.explain.subject import subject
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
 import attrs
 
 from groupcheck.invariants.registry import for_families
-from groupcheck.model.engine import Spec
+from groupcheck.model.engine import Limits, ScopeError, Spec
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.promises import StepInvariant
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.engine.verdict import Path, Verdict
+from groupcheck.model.engine.verdict import UNKNOWN, Path, Verdict
+from groupcheck.model.protocol.covers import Cover
 from groupcheck.model.protocol.story import Message
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load
+
+FEW = 1_200  # states that the obvious engine explores, too
+MOST_STATES = 20_000  # of a cover scope: it has to be quick
 
 
 def promised(variant: Variant, spec: Spec) -> Spec:
@@ -32,6 +38,39 @@ def explored(variant: Variant, make: Callable[[Any], Spec]) -> list[Verdict]:
 def happened(verdict: Verdict) -> set[str]:
     every = {*verdict.rules, *verdict.goals}
     return every - {*verdict.never_fired, *verdict.goals_not_met}
+
+
+def generated(variant: Variant) -> list[Cover]:
+    """The cover scopes that a variant's `shows` make: each with what it is the first to reach. A
+    scope that the features together refuse, or in which they have too many states to be quick, is
+    left out; so are, the largest first, those of more than FEW states that reach nothing that no
+    other one does.
+    """
+    verdicts: dict[int, Verdict] = {}
+    for at, fields in enumerate(variant.shows):
+        with contextlib.suppress(ScopeError):
+            spec = promised(variant, variant.spec(variant.scope_type(**fields)))
+            verdict = explore(spec, Limits(states=MOST_STATES - 1))
+            if verdict.verdict != UNKNOWN:
+                verdicts[at] = verdict
+    for at in sorted(verdicts, key=lambda at: -verdicts[at].states):
+        others = (happened(verdict) for k, verdict in verdicts.items() if k != at)
+        if verdicts[at].states > FEW and happened(verdicts[at]) <= set().union(*others):
+            del verdicts[at]
+    found: list[Cover] = []
+    for at, verdict in verdicts.items():
+        before = {name for cover in found for name in cover.reaches}
+        found.append(Cover(variant.shows[at], tuple(sorted(happened(verdict) - before))))
+    return [cover for cover in found if cover.reaches]
+
+
+def written(covers: Mapping[str, list[Cover]]) -> str:
+    """`covers.json`, a line for each scope."""
+    lines = []
+    for name, scopes in sorted(covers.items()):
+        told = [json.dumps({"fields": c.fields, "reaches": " ".join(c.reaches)}) for c in scopes]
+        lines.append(f" {json.dumps(name)}: [\n  " + ",\n  ".join(told) + "\n ]")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def not_covered(variant: Variant, make: Callable[[Any], Spec]) -> set[str]:
@@ -77,8 +116,8 @@ def _rules(variant: Variant) -> Rules:
 
 
 def _same(name: str, mine: tuple[Variant, Rules], theirs: tuple[Variant, Rules]) -> bool:
-    """Is the outcome that of the base? `moving` makes the rules of a former coordinator from the
-    usual ones, and rules that are there only with it from nothing.
+    """Is the outcome that of the base? `failover_phases` makes the rules of a former
+    coordinator from the usual ones, and rules that are there only with it from nothing.
     """
     (variant, rules), (base, usual) = mine, theirs
     rule = name.partition(":")[0].removeprefix("former_")

@@ -12,10 +12,10 @@ from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS
 from groupcheck.model.protocol.classic import rules
-from groupcheck.model.protocol.classic.callbacks import LACKS, callbacks
-from groupcheck.model.protocol.classic.static import StaticScope, static_membership
+from groupcheck.model.protocol.classic.features.callbacks import LACKS, callbacks
+from groupcheck.model.protocol.classic.features.static import StaticScope, static_membership
 from groupcheck.model.protocol.family import CALLBACKS, CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS
-from groupcheck.model.protocol.feature import composed
+from groupcheck.model.protocol.transform import composed
 from groupcheck.oracles.explain.subject import subject
 
 

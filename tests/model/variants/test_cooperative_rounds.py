@@ -8,7 +8,7 @@ import pytest
 
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS, VIOLATED
-from groupcheck.model.protocol.classic import round_count
+from groupcheck.model.protocol.classic.features import round_count
 from groupcheck.model.variants import load
 from groupcheck.oracles.explain.subject import subject
 

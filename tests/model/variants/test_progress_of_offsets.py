@@ -12,8 +12,8 @@ import pytest
 from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.reference import explore
+from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept
 from groupcheck.model.protocol.classic.group import Core
-from groupcheck.model.protocol.classic.keeping.kept import Kept
 from groupcheck.model.variants import load
 from groupcheck.oracles.explain.subject import subject
 

@@ -15,11 +15,11 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import Verdict
 from groupcheck.model.protocol.classic.client import Client, sync_answer
+from groupcheck.model.protocol.classic.features.progress.timers import nobody_will_join
 from groupcheck.model.protocol.classic.group import Core, Phase
-from groupcheck.model.protocol.classic.progress.timers import nobody_will_join
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.feature import own, rebuilt, rewritten
 from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.model.variants import load
 from groupcheck.oracles.explain.subject import subject
 

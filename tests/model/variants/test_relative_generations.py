@@ -16,24 +16,23 @@ from all_states import Numbers, Space, explore_all
 
 from groupcheck.model.engine import ScopeError, Spec
 from groupcheck.model.protocol.classic.client import Client
-from groupcheck.model.protocol.classic.cooperative import CooperativeScope, cooperative
-from groupcheck.model.protocol.classic.group import Core, Seat, Seats, Walk
-from groupcheck.model.protocol.classic.moving import moving
-from groupcheck.model.protocol.classic.progress.feature import progress
-from groupcheck.model.protocol.classic.progress.generations import (
+from groupcheck.model.protocol.classic.features.cooperative import CooperativeScope, cooperative
+from groupcheck.model.protocol.classic.features.failover_phases import failover_phases
+from groupcheck.model.protocol.classic.features.progress.feature import progress
+from groupcheck.model.protocol.classic.features.progress.generations import (
     Collect,
     Renumber,
     collect,
     renumber,
 )
-from groupcheck.model.protocol.classic.progress.processes import processes_told_apart
-from groupcheck.model.protocol.classic.progress.timers import timers_split
+from groupcheck.model.protocol.classic.features.progress.processes import processes_told_apart
+from groupcheck.model.protocol.classic.features.progress.timers import timers_split
+from groupcheck.model.protocol.classic.group import Core, Seat, Seats, Walk
 from groupcheck.model.protocol.classic.rules import spec
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.feature import composed
 from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.transform import composed
 from groupcheck.model.variants import load
-from groupcheck.model.variants.cooperative_static import Scope as ScopeOfBoth
 
 Steps = set[tuple[str, int, Any]]
 
@@ -48,9 +47,11 @@ def relative(scope: Scope) -> Space:
 
 def _spec(scope: Scope) -> Spec:
     """Of the variant whose scope it is."""
-    if isinstance(scope, ScopeOfBoth):
+    if isinstance(scope, load("cooperative_static").scope_type):
         return load("cooperative_static").spec(scope)
-    features = [cooperative, moving] if isinstance(scope, CooperativeScope) else [moving]
+    features = (
+        [cooperative, failover_phases] if isinstance(scope, CooperativeScope) else [failover_phases]
+    )
     return composed(spec(scope), features)
 
 
@@ -143,8 +144,18 @@ SCOPES = [
     (Scope(members=2, generations=3, faults={"late_commit": 1}), False),
     (Scope(members=2, generations=3, two_step=False, faults={"delay_request": 1}), False),
     (CooperativeScope(members=2, generations=4, records=0, faults={"disconnect": 1}), False),
-    (ScopeOfBoth(members=1, generations=4, faults={"crash": 1, "append_failure": 1}), False),
-    (ScopeOfBoth(members=2, generations=3, records=0, faults={"crash": 1}), False),
+    (
+        load("cooperative_static").scope_type(
+            members=1, generations=4, faults={"crash": 1, "append_failure": 1}
+        ),
+        False,
+    ),
+    (
+        load("cooperative_static").scope_type(
+            members=2, generations=3, records=0, faults={"crash": 1}
+        ),
+        False,
+    ),
     (Scope(members=1, generations=4, faults={"fail_over": 1, "crash": 1}, phases=True), True),
     (Scope(members=1, generations=4, faults={"fail_over": 2}, phases=True), True),
     (CooperativeScope(members=1, generations=4, faults=MOVES, phases=True), False),

@@ -18,7 +18,18 @@ from typing import Any, ClassVar
 import attrs
 import pytest
 from attrs import frozen
-from contract import explored, happened, lost, not_covered, promised, untold
+from contract import (
+    FEW,
+    MOST_STATES,
+    explored,
+    generated,
+    happened,
+    lost,
+    not_covered,
+    promised,
+    untold,
+    written,
+)
 from variations import outcomes_changed, rebuilt
 
 from groupcheck.model.engine import ScopeError, Spec, reference, rule
@@ -31,12 +42,11 @@ from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.telling import DOES, Words
 from groupcheck.model.protocol.classic.timers import sync_timeout
-from groupcheck.model.protocol.variant import Cover, Variant
+from groupcheck.model.protocol.covers import REACHED, Cover, covers_of
+from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load, names
 from groupcheck.oracles.explain.subject import subject
 
-FEW = 1_200  # states that the obvious engine explores, too
-MOST_STATES = 20_000  # of a cover scope: it has to be quick
 ROOT = Path(__file__).parents[3]
 CLASSIC = load("classic")
 NAPS = (Cover({"members": 1, "generations": 1}, ("nap",)),)
@@ -45,6 +55,18 @@ NAPS = (Cover({"members": 1, "generations": 1}, ("nap",)),)
 @cache
 def verdicts_of(name: str) -> list[Verdict]:
     return explored(load(name), load(name).spec)
+
+
+def test_each_cover_scope_is_one_that_the_features_show(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--rewrite"):
+        REACHED.write_text(written({n: generated(load(n)) for n in names()}), "utf-8")
+        return
+    assert REACHED.read_text("utf-8") == written({n: list(covers_of(n)) for n in names()})
+    for name in names():
+        variant = load(name)
+        assert variant.covers == covers_of(name)
+        order = [variant.shows.index(cover.fields) for cover in variant.covers]
+        assert order == sorted(order), name
 
 
 @pytest.mark.parametrize("name", names())

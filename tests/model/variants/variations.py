@@ -26,9 +26,9 @@ from groupcheck.model.protocol.classic.rounds import send_back
 from groupcheck.model.protocol.classic.rules import spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import REMEMBERED, Budget
-from groupcheck.model.protocol.feature import outcomes_changed, rebuilt, rewritten
 from groupcheck.model.protocol.link import Link, reply
 from groupcheck.model.protocol.messages import Answer, Store
+from groupcheck.model.protocol.transform import outcomes_changed, rebuilt, rewritten
 
 Outcomes = Iterator[Any]
 

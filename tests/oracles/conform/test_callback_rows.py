@@ -12,11 +12,11 @@ import attrs
 import pytest
 
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.classic.callbacks import callback_runs
 from groupcheck.model.protocol.classic.client import Client, Prepare
-from groupcheck.model.protocol.feature import own, rebuilt, rewritten
+from groupcheck.model.protocol.classic.features.callbacks import callback_runs
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID, Answer, OffsetCommit
+from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
 from groupcheck.oracles.conform.member.every_row import rows_of

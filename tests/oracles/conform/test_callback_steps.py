@@ -12,8 +12,8 @@ import pytest
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Prepare
-from groupcheck.model.protocol.feature import rebuilt, rewritten
 from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.transform import rebuilt, rewritten
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
 from groupcheck.oracles.conform.member.callback_steps import CallbackSteps
 from groupcheck.oracles.conform.member.every_row import rows_of

@@ -14,7 +14,7 @@ import pytest
 from groupcheck.model.engine import Rule, Spec, but
 from groupcheck.model.protocol.classic import coordinator as asked
 from groupcheck.model.protocol.classic import failover, offsets, timers
-from groupcheck.model.protocol.feature import own, rebuilt, rewritten
+from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.conformance import Conformance, conform
 from groupcheck.oracles.explain import subject

@@ -17,7 +17,7 @@ from groupcheck.model.engine import Spec, UserError, but
 from groupcheck.model.mutations import mutation
 from groupcheck.model.protocol.classic.client import Calls, commit_answer, send_commit
 from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, COMMIT_STYLES, SYNC
-from groupcheck.model.protocol.feature import extended, own, rebuilt
+from groupcheck.model.protocol.transform import extended, own, rebuilt
 from groupcheck.model.variants import load, names
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.member.commit_styles import StyledRows, StyleRow

@@ -14,8 +14,8 @@ from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.codes import NONE
-from groupcheck.model.protocol.feature import Change, outcomes_changed, rebuilt
 from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup, LeaveGroup
+from groupcheck.model.protocol.transform import Change, outcomes_changed, rebuilt
 from groupcheck.model.variants import load
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.member.every_row import rows_of

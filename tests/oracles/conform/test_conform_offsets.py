@@ -12,12 +12,12 @@ import pytest
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.failover import fail_over
+from groupcheck.model.protocol.classic.features.full_offsets.admin import delete_offsets
+from groupcheck.model.protocol.classic.features.full_offsets.commits import txn_offset_commit
+from groupcheck.model.protocol.classic.features.full_offsets.transactions import write_marker
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.model.protocol.classic.keeping.admin import delete_offsets
-from groupcheck.model.protocol.classic.keeping.commits import txn_offset_commit
-from groupcheck.model.protocol.classic.keeping.transactions import write_marker
-from groupcheck.model.protocol.feature import extended, own, rebuilt
 from groupcheck.model.protocol.messages import JoinGroup, SyncGroup, TxnOffsetCommit
+from groupcheck.model.protocol.transform import extended, own, rebuilt
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.conformance import conform, rows_at
 from groupcheck.oracles.conform.jobs import Row

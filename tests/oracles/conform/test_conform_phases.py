@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.mutations.moving import MUTATIONS
-from groupcheck.model.protocol.classic.moving import Way
+from groupcheck.model.mutations.failover_phases import MUTATIONS
+from groupcheck.model.protocol.classic.features.failover_phases import Way
 from groupcheck.oracles.conform import phases
 from groupcheck.oracles.conform.conformance import Conformance, conform
 from groupcheck.oracles.kafka.commands import FailOver, Load, Unload

@@ -30,7 +30,7 @@ from groupcheck.model.protocol.classic.group import Phase as GroupPhase
 from groupcheck.model.protocol.classic.rules import COORDINATOR, spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
-from groupcheck.model.variants.classic import VARIANT
+from groupcheck.model.variants import load
 from groupcheck.oracles.conform.row import CHANGED, STRANGER, Asks, Fires
 from groupcheck.oracles.kafka.driver import shared
 
@@ -63,7 +63,7 @@ class Together(RuleBasedStateMachine):
     )
     def begin(self, members: int, cap: int | None, seed: int, lists: list[str] | None) -> None:
         protocols = "|".join(lists[:members]) if lists else ""
-        faults = dict.fromkeys(VARIANT.coordinator_faults, 99)
+        faults = dict.fromkeys(load("classic").coordinator_faults, 99)
         scope = Scope(
             members=members,
             generations=40,

@@ -12,11 +12,11 @@ from groupcheck.model.protocol.messages import (
     OffsetCommit,
     SyncGroup,
 )
-from groupcheck.model.variants.classic import VARIANT
+from groupcheck.model.variants import load
 from groupcheck.oracles.conform.row import STRANGER, Asks, Fires, Memory
 from groupcheck.oracles.conform.rows import Rows
 
-FAULTS = VARIANT.coordinator_faults
+FAULTS = load("classic").coordinator_faults
 
 
 def rows_of(members: int = 1, generations: int = 1, faults: tuple[str, ...] = ()) -> Rows:

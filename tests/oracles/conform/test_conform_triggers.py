@@ -15,8 +15,8 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import coordinator as requests
 from groupcheck.model.protocol.classic import rounds, walks
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.model.protocol.feature import own, rebuilt, rewritten
 from groupcheck.model.protocol.messages import FOLLOWS, NO_ID, JoinGroup, SyncGroup
+from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.model.variants import load
 from groupcheck.oracles.check.conformed import conformed, reach_of
 from groupcheck.oracles.conform.conformance import conform, rows_at

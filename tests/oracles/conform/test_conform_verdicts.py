@@ -13,7 +13,7 @@ import pytest
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic.coordinator import heartbeat
 from groupcheck.model.protocol.classic.timers import initial_delay
-from groupcheck.model.protocol.feature import own, rebuilt, rewritten
+from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.command import view
 from groupcheck.oracles.conform.conformance import Conformance, conform

@@ -16,7 +16,6 @@ import pytest
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.driven import Driven
 from groupcheck.model.variants import load
-from groupcheck.model.variants.classic import VARIANT
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.whole import command, conformance
 from groupcheck.oracles.conform.whole.conformance import WholeConformance, conform_whole
@@ -52,7 +51,7 @@ def done(driver: Driver, asking: Generator[Mapping[str, Any], bytes, T]) -> T:
 
 @pytest.fixture(scope="module")
 def model() -> Fitting:
-    return fitting(VARIANT.spec)
+    return fitting(load("classic").spec)
 
 
 def fitting(spec: Any, setup: Setup = TWO) -> Fitting:
@@ -149,7 +148,7 @@ def test_outcomes_that_were_never_seen_make_the_verdict_unknown(coordinator: Dri
 
 @pytest.mark.parametrize("static", [False, True])
 def test_all_that_a_step_can_be_is_in_the_model(static: bool):
-    variant = load("static_membership") if static else VARIANT
+    variant = load("static_membership") if static else load("classic")
     rules = variant.spec(scope_of(2, 2, True, kind=variant.scope_type)).rules
     every, names = ({*named} for named in ([r.name for r in rules], outcomes(rules)))
     kinds = [kind for kind in KINDS.values() if kind.static in (None, static)]
@@ -236,7 +235,7 @@ def test_the_timer_of_an_id_that_is_rejected_for_the_size_stays_and_finds_nobody
     coordinator: Driver,
 ):
     one = attrs.evolve(TWO, max_size=1)
-    model = fitting(VARIANT.spec, one)
+    model = fitting(load("classic").spec, one)
     walk = walked(coordinator, model, *JOINS, setup=one)
     assert walk.look.members[1].failed.startswith("GroupMaxSizeReached")
     (guess,) = walk.guesses
@@ -252,7 +251,7 @@ def test_the_timer_of_an_id_that_is_rejected_for_the_size_stays_and_finds_nobody
 def test_a_fail_over_forgets_the_timers_of_rejected_ids(coordinator: Driver):
     one = attrs.evolve(TWO, max_size=1)
     turns = (*JOINS, Turn("fail_over", key="committed"))
-    walk = walked(coordinator, fitting(VARIANT.spec, one), *turns, setup=one)
+    walk = walked(coordinator, fitting(load("classic").spec, one), *turns, setup=one)
     assert walk.guesses[0].left_behind == ()
 
 
@@ -267,7 +266,7 @@ def test_members_vote_for_assignors_or_do_not_fit_together(
     protocols: str, voted: str, listed: set[tuple[str, int]], coordinator: Driver
 ):
     lists = attrs.evolve(TWO, protocols=protocols)
-    model = fitting(VARIANT.spec, lists)
+    model = fitting(load("classic").spec, lists)
     begun = (*JOINS, Turn("fire", key="join-g"), Turn("fire", key="join-g"))
     turns = begun if len(listed) > 1 else begun[:-1]
     walk = walked(coordinator, model, *turns, setup=lists)
@@ -466,7 +465,7 @@ def test_a_plan_has_common_beginnings_once_and_keeps_the_order_of_its_sequences(
 
 
 def test_tables_give_what_the_rules_give():
-    spec = VARIANT.spec(scope_of(2, 2, True))
+    spec = load("classic").spec(scope_of(2, 2, True))
     driven = Driven(spec, {rule.name for rule in spec.rules}, member="")
     tables = Tables(spec)
 

@@ -15,7 +15,7 @@ from groupcheck.model.engine import Spec, UserError, reference, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.classic.group import Seat
-from groupcheck.model.protocol.feature import extended, rebuilt
+from groupcheck.model.protocol.transform import extended, rebuilt
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load, names
 from groupcheck.oracles.conform.conformance import conform

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from groupcheck.model.assignors import Group, Member
-from groupcheck.model.protocol.classic.cooperative import CooperativeScope
+from groupcheck.model.protocol.classic.features.cooperative import CooperativeScope
 from groupcheck.model.protocol.classic.plans import plans
 from groupcheck.oracles.kafka.assignors import Problem, solve
 from groupcheck.oracles.kafka.driver import Driver

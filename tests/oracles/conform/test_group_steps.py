@@ -15,9 +15,9 @@ from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults as faults
 from groupcheck.model.protocol.classic import offsets
 from groupcheck.model.protocol.classic.client import Client, Member
-from groupcheck.model.protocol.feature import rebuilt, rewritten
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID
+from groupcheck.model.protocol.transform import rebuilt, rewritten
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.member.cases import member_suite
 from groupcheck.oracles.conform.member.conformance import MemberConformance, beside

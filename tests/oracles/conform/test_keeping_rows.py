@@ -11,11 +11,11 @@ import attrs
 import pytest
 
 from groupcheck.model.engine import but
-from groupcheck.model.protocol.classic.keeping.kept import NO_OFFSET
-from groupcheck.model.protocol.classic.keeping.members import fetch_answer
+from groupcheck.model.protocol.classic.features.full_offsets.kept import NO_OFFSET
+from groupcheck.model.protocol.classic.features.full_offsets.members import fetch_answer
 from groupcheck.model.protocol.classic.offsets import fetch_offset
 from groupcheck.model.protocol.codes import NONE, UNSTABLE_OFFSET_COMMIT
-from groupcheck.model.protocol.feature import own, rebuilt, rewritten
+from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.keeping_rows import KeepingRows, KeepingSteps

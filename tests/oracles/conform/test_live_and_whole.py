@@ -17,8 +17,8 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.bounds import TRUTH, bound
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import Family
-from groupcheck.model.protocol.feature import extended, own, rebuilt
 from groupcheck.model.protocol.messages import JoinGroup
+from groupcheck.model.protocol.transform import extended, own, rebuilt
 from groupcheck.model.variants import load, names
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform import conformance

@@ -1,5 +1,5 @@
-"""FindCoordinator (`classic.looking_up`) on Kafka's Java client: when it looks for its coordinator,
-what it sends until it knows it, and that the model's member does the same.
+"""FindCoordinator (`features.find_coordinator`) on Kafka's Java client: when it looks for its
+coordinator, what it sends until it knows it, and that the model's member does the same.
 """
 
 from __future__ import annotations

@@ -12,13 +12,13 @@ import pytest
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.classic.keeping import admin, transactions
-from groupcheck.model.protocol.classic.keeping.kept import NO_OFFSET
-from groupcheck.model.protocol.classic.keeping.scope import MORE
+from groupcheck.model.protocol.classic.features.full_offsets import admin, transactions
+from groupcheck.model.protocol.classic.features.full_offsets.kept import NO_OFFSET
+from groupcheck.model.protocol.classic.features.full_offsets.scope import MORE
 from groupcheck.model.protocol.codes import NOT_COORDINATOR
-from groupcheck.model.protocol.feature import rebuilt
+from groupcheck.model.protocol.transform import rebuilt
 from groupcheck.model.variants import load
-from groupcheck.oracles.conform import elsewhere, keeping
+from groupcheck.oracles.conform import elsewhere, full_offsets
 from groupcheck.oracles.conform.conformance import rows_at
 from groupcheck.oracles.conform.ledger import Ledger
 from groupcheck.oracles.conform.row import Memory
@@ -116,7 +116,7 @@ def test_a_former_coordinator_answers_from_its_memory(
 def test_the_end_of_a_transaction_is_told_the_writers_own_error(
     coordinator: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ends = {name: NOT_COORDINATOR for name in keeping.CODES if name.endswith(":not_leader")}
-    monkeypatch.setattr(keeping, "CODES", keeping.CODES | ends)
+    ends = {name: NOT_COORDINATOR for name in full_offsets.CODES if name.endswith(":not_leader")}
+    monkeypatch.setattr(keeping, "CODES", full_offsets.CODES | ends)
     found = executed(coordinator, 450, commits="transactions")
     assert "error is 6, in the model 16" in found.differences[0].what[0]

@@ -8,8 +8,8 @@ import pytest
 from drawn import walked
 from random_walk import RandomWalk
 
+from groupcheck.model.protocol.classic.features.takeover import takeover_committed, takeover_failed
 from groupcheck.model.protocol.classic.group import Phase, leader_of
-from groupcheck.model.protocol.classic.takeover import takeover_committed, takeover_failed
 from groupcheck.model.protocol.classic.timers import (
     append_committed,
     initial_delay,

@@ -12,7 +12,7 @@ import attrs
 import pytest
 
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.feature import own, rebuilt
+from groupcheck.model.protocol.transform import own, rebuilt
 from groupcheck.model.variants import load
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.member.cases import member_suite, member_table

@@ -12,7 +12,7 @@ import pytest
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.feature import own, rebuilt
+from groupcheck.model.protocol.transform import own, rebuilt
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.member.changing import Changing, Executed
 from groupcheck.oracles.kafka.client import (

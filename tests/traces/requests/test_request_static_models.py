@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from printed import printed_requests
 
+from groupcheck.model.protocol.classic.features.static import StaticScope
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.static import StaticScope
-from groupcheck.model.variants.cooperative_static import Scope as CooperativeStaticScope
+from groupcheck.model.variants import load
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.replay import replay_file
 
@@ -39,7 +39,7 @@ def static(**faults: int) -> Scope:
 
 def cooperative(**faults: int) -> Scope:
     more: dict[str, Any] = {"partitions": 2, "assignor": "sticky", "records": 2}
-    return CooperativeStaticScope(members=2, generations=60, faults=faults, **more)
+    return load("cooperative_static").scope_type(members=2, generations=60, faults=faults, **more)
 
 
 BUSY, COOPERATIVE = static(**FAULTS), cooperative(**FAULTS)

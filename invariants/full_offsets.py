@@ -1,0 +1,278 @@
+"""What the coordinator keeps of offsets: who may commit in a transaction, what transactions leave
+behind, what expiry and administrators may take away, and what survives a fail-over.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from groupcheck.model.engine import goal, infinitely_often, invariant, step_invariant
+from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.features.failover_phases import LOADING
+from groupcheck.model.protocol.classic.features.full_offsets import admin, commits, transactions
+from groupcheck.model.protocol.classic.features.full_offsets.kept import NO_OFFSET, Kept
+from groupcheck.model.protocol.classic.features.full_offsets.scope import KeepingScope
+from groupcheck.model.protocol.classic.group import Core, Phase, is_member
+from groupcheck.model.protocol.family import KEPT_OFFSETS
+
+
+@step_invariant(
+    "core",
+    "seats",
+    "link",
+    rules=(commits.txn_offset_commit.name,),
+    source="protocol: C7 ZombieCommitFenced; ClassicGroup.validateOffsetCommit; KIP-447",
+)
+def transactions_fenced(before: Any, after: Any, label: str) -> bool:
+    """The coordinator accepts a transactional commit with a generation only from a member of the
+    current generation.
+
+    Why: only such a member can own the partition. A zombie would commit what the next owner
+    processes, too.
+    """
+    request = before.link.request
+    entitled = is_member(before.seats[request.id]) and request.generation == before.core.generation
+    return label != "accepted" or entitled
+
+
+@step_invariant(
+    "core",
+    "offsets",
+    rules=(admin.reset_offsets.name,),
+    source="ClassicGroup.validateOffsetCommit; UNKNOWN_MEMBER_ID",
+)
+def outsiders_commit_to_empty_groups(before: Any, after: Any, label: str) -> bool:
+    """The coordinator accepts an OffsetCommit without a member only while the group is Empty.
+
+    Why: members of a group that is not Empty have read the committed offset already, and would
+    overwrite it with theirs.
+    """
+    return label != "accepted" or bool(before.core.phase == Phase.EMPTY)
+
+
+@step_invariant("offsets", rules=("fail_over",), source="protocol: C9 NoCommitLoss")
+def commits_survive_fail_overs(before: Any, after: Any) -> bool:
+    """A coordinator that has just loaded the group returns the offset that was committed last.
+
+    Why: a commit is answered once its record is replicated, and records are loaded in the order of
+    the log.
+    """
+    return bool(after.offsets.committed == before.offsets.committed)
+
+
+@step_invariant(
+    "offsets",
+    rules=(commits.offset_fetch.name,),
+    source="OffsetMetadataManager.fetchOffsets; UNSTABLE_OFFSET_COMMIT; KIP-447",
+)
+def unstable_offsets_are_not_returned(before: Any, after: Any, label: str) -> bool:
+    """A member is told the committed offset only while no open transaction has an offset of the
+    partition.
+
+    Why: the transaction may be committed. Whoever starts before that processes the same records a
+    second time.
+    """
+    return label in ("unstable", LOADING) or bool(before.offsets.pending == 0)
+
+
+@step_invariant(
+    "offsets",
+    "txn",
+    rules=(transactions.write_marker.name,),
+    source="OffsetMetadataManager.replayEndTransactionMarker",
+)
+def aborted_offsets_never_show(before: Any, after: Any) -> bool:
+    """A transaction that is aborted leaves the committed offset as it is."""
+    kept = after.offsets.committed == before.offsets.committed
+    return bool(before.txn.decided) or bool(kept)
+
+
+@step_invariant(
+    "offsets",
+    "txn",
+    rules=(transactions.write_marker.name,),
+    source="OffsetMetadataManager.replayEndTransactionMarker; KAFKA-5247",
+)
+def newer_commits_win(before: Any, after: Any) -> bool:
+    """The end of a transaction replaces the committed offset only with a record that stands behind
+    it in the log.
+
+    Why: a coordinator that loads the log goes by the order of the records, so both would disagree.
+    """
+    kept = after.offsets.committed == before.offsets.committed
+    return bool(kept) or bool(before.txn.place > before.offsets.place)
+
+
+@step_invariant(
+    "offsets",
+    "txn",
+    rules=(commits.txn_offset_commit.name, transactions.write_marker.name),
+    source="OffsetMetadataManager.OpenTransactions; KAFKA-16371",
+)
+def pending_offsets_counted(before: Any, after: Any) -> bool:
+    """The coordinator counts an offset as pending from the commit in a transaction that it accepts
+    until the transaction ends.
+
+    Why: while one is counted, no member is told where to start.
+    """
+    change = after.txn.pends - before.txn.pends
+    return bool(after.offsets.pending - before.offsets.pending == change)
+
+
+@step_invariant(
+    "txn",
+    "offsets",
+    rules=(transactions.end_transaction.name,),
+    source="KIP-129, KIP-447",
+)
+def delivered_once(before: Any, after: Any, label: str, scope: KeepingScope) -> bool:
+    """No record is part of two transactions that are committed.
+
+    Exempt is what follows once somebody has set back, deleted or let expire an offset, and
+    producers that commit without the member's id and generation. Why: the next owner starts only
+    when the transaction of the last one has ended, and a zombie's commit is refused.
+    """
+    if label != "commit" or scope.commits == "anonymous" or before.offsets.disturbed:
+        return True
+    return bool(before.txn.since >= before.offsets.delivered)
+
+
+@invariant(source="protocol: C8 NoLoss; KIP-447")
+def committed_within_delivered(offsets: Kept, scope: KeepingScope) -> bool:
+    """With transactions, the committed offset is never beyond the first record that is in no
+    committed transaction.
+
+    Exempt is auto.offset.reset=latest. Why: the offset and what was produced from the records are
+    committed together, or not at all.
+    """
+    exempt = not scope.transactional or scope.skips
+    return exempt or offsets.committed <= offsets.delivered
+
+
+@invariant(source="OffsetMetadataManager.deleteAllOffsets; KAFKA-19163")
+def deleted_groups_keep_nothing(core: Core, offsets: Kept) -> bool:
+    """A group that is not there has no offset, no pending one, no member, and no generation."""
+    nothing = offsets.committed == NO_OFFSET and not offsets.pending
+    return offsets.there or (nothing and core.phase == Phase.EMPTY and core.generation == 0)
+
+
+@step_invariant(
+    "core",
+    "offsets",
+    rules=(admin.delete_offsets.name, admin.expire_offsets.name, admin.delete_groups.name),
+    source="ClassicGroup.isSubscribedToTopic, offsetExpirationCondition; KAFKA-13636",
+)
+def live_offsets_stay(before: Any, after: Any) -> bool:
+    """No offset expires or is deleted while the group's last generation has members.
+
+    Why: these members go on from it after the next round. Without it they would start where
+    auto.offset.reset says, and read records again or skip some.
+    """
+    kept = after.offsets.committed == before.offsets.committed
+    core = before.core
+    return bool(kept) or core.phase == Phase.EMPTY or bool(core.initial)
+
+
+@step_invariant(
+    "offsets",
+    rules=(admin.expire_offsets.name,),
+    source="OffsetMetadataManager.cleanupExpiredOffsets; KAFKA-19163",
+)
+def pending_offsets_stay(before: Any, after: Any) -> bool:
+    """Neither a pending offset nor the one that it is about to replace expires.
+
+    Why: the tombstone would stand behind the pending offset in the log, and delete it once the
+    transaction is committed.
+    """
+    same = attrs.evolve(after.offsets, other=before.offsets.other) == before.offsets
+    return not before.offsets.pending or same
+
+
+@step_invariant(
+    "core",
+    "offsets",
+    rules=tuple(r.name for r in admin.ADMIN_RULES),
+    source="GroupCoordinatorShard.deleteGroups; KIP-229, KIP-379",
+)
+def refusals_change_nothing(before: Any, after: Any, label: str) -> bool:
+    """A request from outside that is refused leaves the group and its offsets as they are, also if
+    it concerns several groups and another one is deleted.
+    """
+    if label in ("accepted", "deleted"):
+        return True
+    same = attrs.evolve(after.offsets, other=before.offsets.other) == before.offsets
+    return bool(after.core == before.core) and same
+
+
+@step_invariant(
+    "offsets",
+    rules=(admin.delete_groups.name,),
+    source="GroupCoordinatorService.deleteGroups; KIP-229, KIP-379",
+)
+def groups_fail_apart(before: Any, after: Any) -> bool:
+    """Of several groups in one DeleteGroups, an Empty one is deleted whatever becomes of the
+    others.
+    """
+    return not after.offsets.other
+
+
+# -- goals
+
+
+@goal(source="KIP-447")
+def pending_and_committed(offsets: Kept) -> bool:
+    """An offset is committed, and a transaction that may replace it is open."""
+    return offsets.committed >= 0 and offsets.pending > 0
+
+
+@goal(source="protocol: C8 NoLoss, a retention that is too short")
+def reading_again(offsets: Kept, client: Client) -> bool:
+    """A member has started at the beginning, although records were processed, because no offset is
+    committed.
+    """
+    gone = offsets.committed == NO_OFFSET
+    return gone and 0 <= client.position < offsets.processed
+
+
+@goal(source="ClassicGroup.isSubscribedToTopic")
+def joining_without_subscriptions(core: Core) -> bool:
+    """Members join a group that was Empty, and the coordinator takes them for members that
+    subscribe to nothing.
+    """
+    return core.members > 0 and not admin.subscribed(core)
+
+
+@infinitely_often(
+    source="KIP-211; OffsetMetadataManager.cleanupExpiredOffsets; protocol: L8 ExpiredOffsets"
+)
+def empty_groups_expire(core: Core, offsets: Kept) -> bool:
+    """No group stays Empty for ever: its offsets expire, and it goes with them.
+
+    Why: the coordinator sweeps again and again, and once the retention has passed nothing holds
+    them but an open transaction, which ends.
+    """
+    return core.phase != Phase.EMPTY or not offsets.there
+
+
+PROGRESS = {KEPT_OFFSETS: (empty_groups_expire,)}
+INVARIANTS = {
+    KEPT_OFFSETS: (
+        transactions_fenced,
+        outsiders_commit_to_empty_groups,
+        commits_survive_fail_overs,
+        unstable_offsets_are_not_returned,
+        aborted_offsets_never_show,
+        newer_commits_win,
+        pending_offsets_counted,
+        delivered_once,
+        committed_within_delivered,
+        deleted_groups_keep_nothing,
+        live_offsets_stay,
+        pending_offsets_stay,
+        refusals_change_nothing,
+        groups_fail_apart,
+    )
+}
+GOALS = {KEPT_OFFSETS: (pending_and_committed, reading_again, joining_without_subscriptions)}
