@@ -39,6 +39,7 @@ OFFENDERS = {
         "oracles/assignment/prove/planted_a.py",
         "groupcheck.oracles.assignment.against.offered",
     ),
+    "command-line-first": ("oracles/check/planted_a.py", "groupcheck.oracles.command_line.streams"),
     "no-circles": ("model/engine/values.py", "groupcheck.model.engine.spec"),
 }
 

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 import groupcheck
-from groupcheck.oracles import cli
-from groupcheck.oracles.documents import documents
-from groupcheck.oracles.listing import listing
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.command_line.documents import documents
+from groupcheck.oracles.command_line.listing import listing
 from groupcheck.traces.causes.knowledge import read_causes
 from groupcheck.traces.findings.anomaly_kinds import KINDS
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.pytest_plugin import Checker
 from groupcheck.traces.broker import steps
 

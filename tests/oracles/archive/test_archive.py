@@ -18,7 +18,6 @@ import reference
 from archived import compared, in_process, table, tables
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli
 from groupcheck.oracles.archive import parts, task
 from groupcheck.oracles.archive.command import progress_line
 from groupcheck.oracles.archive.finding import dealt
@@ -26,6 +25,7 @@ from groupcheck.oracles.archive.pipeline import Outcome, Progress, update
 from groupcheck.oracles.archive.place import HIDDEN, Place
 from groupcheck.oracles.archive.tables import TABLES, schema
 from groupcheck.oracles.archive.task import Done, Pack, Source
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.spark.job import JobError
 from groupcheck.traces import reading
 from groupcheck.traces.replay import ReplayOptions

@@ -15,7 +15,7 @@ from groupcheck.model.engine import UserError, reference, values
 from groupcheck.model.protocol.messages import NO_GENERATION
 from groupcheck.model.variants import load
 from groupcheck.model.variants.registry import names
-from groupcheck.oracles import cli, cli_simulate
+from groupcheck.oracles.command_line import cli, cli_simulate
 from groupcheck.oracles.simulate import (
     SCENARIOS,
     Action,

@@ -14,7 +14,7 @@ from test_what_if import DATA, asked
 from written_log import CLOSED, Log
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.what_if.change import EFFECTIVE, changes
 from groupcheck.oracles.replay.what_if.document import sentences

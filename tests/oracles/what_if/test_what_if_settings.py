@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.what_if.answer import WhatIf, what_if
 from groupcheck.oracles.replay.what_if.change import changes

@@ -9,7 +9,7 @@ import pytest
 from as_events import CASES, as_event, line
 from jsonschema import Draft202012Validator
 
-from groupcheck.oracles.documents import documents
+from groupcheck.oracles.command_line.documents import documents
 from groupcheck.oracles.replay.report import replay
 from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence

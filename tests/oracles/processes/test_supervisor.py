@@ -17,8 +17,9 @@ import pytest
 
 PROGRAM = """
 import atexit, os, signal, subprocess, sys, threading, time
-from groupcheck.oracles import supervisor
-from groupcheck.oracles.supervisor import supervised, tell, temporary_folder, was_interrupted
+from groupcheck.oracles.processes import supervisor
+from groupcheck.oracles.processes.supervisor import (
+    supervised, tell, temporary_folder, was_interrupted)
 
 supervisor.GRACE_S = supervisor.PATIENCE_S = 0.2
 

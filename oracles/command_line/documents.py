@@ -17,11 +17,11 @@ from groupcheck.oracles.assignment.judge.assign_types import (
 )
 from groupcheck.oracles.assignment.prove.prove_types import ProveDocument
 from groupcheck.oracles.check.bugs_types import Bug
+from groupcheck.oracles.command_line.list_types import Entry
 from groupcheck.oracles.conform.conform_diff_types import ConformDiffDocument
 from groupcheck.oracles.conform.conform_types import ConformDocument
 from groupcheck.oracles.connect.conform_connect_types import ConformConnectDocument
 from groupcheck.oracles.generate.generate_types import GenerateDocument
-from groupcheck.oracles.list_types import Entry
 from groupcheck.oracles.museum.bugs_real_types import BugsRealDocument
 from groupcheck.oracles.record.record_types import RecordDocument
 from groupcheck.oracles.replay.replay_types import ReplayDocument

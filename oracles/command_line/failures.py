@@ -14,10 +14,10 @@ from typing import TextIO
 
 import click
 
-from groupcheck.oracles.streams import Unwritten
+from groupcheck.oracles.command_line.streams import Unwritten
 
 UNKNOWN = 3
-OURS, CLICKS = f"{Path(__file__).parents[1]}/", f"{Path(click.__file__).parent}/"
+OURS, CLICKS = f"{Path(__file__).parents[2]}/", f"{Path(click.__file__).parent}/"
 NO_PLACE = "No usable temporary directory"
 """Python's own words, in a FileNotFoundError without the name of a file."""
 OF_PLACES = (

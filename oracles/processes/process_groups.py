@@ -1,6 +1,6 @@
 """Programs that groupcheck starts: each leads a session and a process group of its own, and the
 whole group ends with it. What leaves its group, or what nobody has the time to end, ends with
-groupcheck (`groupcheck.oracles.supervisor`).
+groupcheck (`groupcheck.oracles.processes.supervisor`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import OutageError, UserError
-from groupcheck.oracles.supervisor import signal_named, tell
+from groupcheck.oracles.processes.supervisor import signal_named, tell
 
 POLL_S = 0.02
 HUNG = "hung"

@@ -6,8 +6,15 @@ from typing import Any
 
 import click
 
-from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import COUNT, OUTPUT, POSITIVE, REPLICATIONS, SECONDS, SETTING
+from groupcheck.oracles.command_line.help_page import Command, examples, names_of
+from groupcheck.oracles.command_line.option_types import (
+    COUNT,
+    OUTPUT,
+    POSITIVE,
+    REPLICATIONS,
+    SECONDS,
+    SETTING,
+)
 
 # As in `simulate.scenarios`; a test compares them. Importing it would make --help slow.
 SCENARIOS = (

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-SCALE = Path(__file__).parent.parent / "data" / "replay" / "kafka41-console-group-scale.log"
+SCALE = Path(__file__).parents[2] / "data" / "replay" / "kafka41-console-group-scale.log"
 PROGRAM = (sys.executable, "-m", "groupcheck")
 
 

@@ -18,10 +18,10 @@ from typing import Any
 import click
 import pytest
 
-from groupcheck.oracles import cli
-from groupcheck.oracles.quantities import Output
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.command_line.option_types import Output
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 LOG = "sample:console-group"
 # A command that writes all the files of these options at once. What takes long in it is done once
 # for all tests: the functions, as module:function.

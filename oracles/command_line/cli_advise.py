@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from groupcheck.oracles.help_page import Command, examples
-from groupcheck.oracles.quantities import (
+from groupcheck.oracles.command_line.help_page import Command, examples
+from groupcheck.oracles.command_line.option_types import (
     COUNT,
     DURATION,
     OUTPUT,

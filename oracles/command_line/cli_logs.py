@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import (
+from groupcheck.oracles.command_line.help_page import Command, examples, names_of
+from groupcheck.oracles.command_line.option_types import (
     COUNT,
     INPUT,
     OUTPUT,
@@ -144,7 +144,7 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
     simulated under the group's own protocol and settings, and under others: which rebalances would
     not have happened, and who would not have stood still.
     """
-    from groupcheck.oracles.commands import replay, replay_archive
+    from groupcheck.oracles.command_line.commands import replay, replay_archive
 
     if spark is not None or out is not None:
         return replay_archive(files, spark, out, **options)
@@ -224,6 +224,6 @@ def generate(**options: Any) -> int:
     """Generate logs as brokers of Apache Kafka write them, from random runs of the classic model,
     and the truth about every rebalance in them (docs/archive.md).
     """
-    from groupcheck.oracles.commands import generate
+    from groupcheck.oracles.command_line.commands import generate
 
     return generate(**options)

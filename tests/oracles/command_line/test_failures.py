@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.oracles.failures import failed
+from groupcheck.oracles.command_line.failures import failed
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from groupcheck.oracles.help_page import names_of
-from groupcheck.oracles.quantities import BUDGET, COUNT, POSITIVE, SETTING
+from groupcheck.oracles.command_line.help_page import names_of
+from groupcheck.oracles.command_line.option_types import BUDGET, COUNT, POSITIVE, SETTING
 
 
 def names_option(what: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -11,13 +11,13 @@ import click
 import pytest
 from click.shell_completion import BashComplete
 
-from groupcheck.oracles import cli
-from groupcheck.oracles.cli_real import CONFORM_MODES
-from groupcheck.oracles.help_page import SECTIONS
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.command_line.cli_kafka import CONFORM_MODES
+from groupcheck.oracles.command_line.help_page import SECTIONS
+from groupcheck.oracles.command_line.listing import listing
 from groupcheck.oracles.kafka.assignors import ASSIGNORS
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import VERSIONS
-from groupcheck.oracles.listing import listing
 from groupcheck.oracles.record.clients import CLIENTS
 
 COMMANDS = sorted(cli.command.commands)
@@ -139,7 +139,7 @@ def test_the_shell_completes_what_was_begun():
 def test_the_shell_gets_its_script_and_its_answers_from_the_program():
     def said(**given: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", "from groupcheck.oracles.cli import main; main()"],
+            [sys.executable, "-c", "from groupcheck.oracles.command_line.cli import main; main()"],
             env={**os.environ, **given},
             capture_output=True,
             text=True,

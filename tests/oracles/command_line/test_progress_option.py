@@ -10,8 +10,8 @@ from two_phase_commit import two_phase_commit
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import Progress
-from groupcheck.oracles import cli
 from groupcheck.oracles.check.run import CheckResult, check, follow
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.explain.explanation import FOR_EVER
 
 BUG: dict[str, Any] = {"mutation": "no_sync_deadline", "progress": True}

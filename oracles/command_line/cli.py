@@ -16,19 +16,27 @@ from typing import Any, NoReturn
 import click
 
 from groupcheck import __version__
-from groupcheck.oracles import cli_advise, cli_curve, cli_logs, cli_real, cli_simulate
-from groupcheck.oracles.cli_scope import (
+from groupcheck.oracles.command_line import cli_advise, cli_curve, cli_kafka, cli_logs, cli_simulate
+from groupcheck.oracles.command_line.cli_scope import (
     bound_options,
     names_option,
     no_deadlock_option,
     progress_option,
     scope_options,
 )
-from groupcheck.oracles.failures import UNKNOWN, complain, failed, same_output
-from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import INPUT, OUTPUT, PATH, POSITIVE, SECONDS, SIZE, WORKERS
-from groupcheck.oracles.streams import end_answer, prepare_streams
-from groupcheck.oracles.supervisor import supervised, was_interrupted
+from groupcheck.oracles.command_line.failures import UNKNOWN, complain, failed, same_output
+from groupcheck.oracles.command_line.help_page import Command, examples, names_of
+from groupcheck.oracles.command_line.option_types import (
+    INPUT,
+    OUTPUT,
+    PATH,
+    POSITIVE,
+    SECONDS,
+    SIZE,
+    WORKERS,
+)
+from groupcheck.oracles.command_line.streams import end_answer, prepare_streams
+from groupcheck.oracles.processes.supervisor import supervised, was_interrupted
 
 # numpy reads this when it is imported. Nothing here multiplies matrices, and each thread of its
 # library takes address space: if that is limited, it ends the process with 1, which would say
@@ -190,7 +198,7 @@ def check(**options: Any) -> int:
     happens. A goal that is named and met is shown step by step, with a key for `explain`; it is no
     violation.
     """
-    from groupcheck.oracles.commands import check
+    from groupcheck.oracles.command_line.commands import check
 
     return check(**options)
 
@@ -217,7 +225,7 @@ def explain(**options: Any) -> int:
     """Explain the path behind a KEY that `check` printed. Give the same variant, scope and mutation
     as you gave to `check`.
     """
-    from groupcheck.oracles.commands import explain
+    from groupcheck.oracles.command_line.commands import explain
 
     return explain(**options)
 
@@ -255,7 +263,7 @@ def bugs(
     that has the bug and on one that has not; exits with 1 if the bug does not show on the old one,
     or still shows on the fixed one.
     """
-    from groupcheck.oracles.commands import bugs
+    from groupcheck.oracles.command_line.commands import bugs
 
     return bugs(ids, as_json, parquet, html, scored, real)
 
@@ -320,7 +328,7 @@ def sweep(**options: Any) -> int:
     verdict is the one that FILE expects counts as 0. A check that holds although FILE expects a
     violation counts as 1.
     """
-    from groupcheck.oracles.commands import sweep
+    from groupcheck.oracles.command_line.commands import sweep
 
     return sweep(**options)
 
@@ -333,7 +341,7 @@ def demo() -> int:
     """Run three commands as you would type them: a proof, a known bug with its shortest
     counterexample, and a real broker's log explained.
     """
-    from groupcheck.oracles.demo import demo
+    from groupcheck.oracles.command_line.demo import demo
 
     return demo(run)
 
@@ -354,7 +362,7 @@ def demo() -> int:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def list_(kind: str, variant: str | None, as_json: bool) -> int:
-    from groupcheck.oracles.commands import list_
+    from groupcheck.oracles.command_line.commands import list_
 
     return list_(kind, variant, as_json)
 
@@ -362,9 +370,9 @@ def list_(kind: str, variant: str | None, as_json: bool) -> int:
 for other in (
     cli_logs.replay,
     cli_logs.generate,
-    cli_real.conform,
-    cli_real.assign,
-    cli_real.record,
+    cli_kafka.conform,
+    cli_kafka.assign,
+    cli_kafka.record,
     cli_simulate.simulate,
     cli_curve.curve,
     cli_advise.advise,

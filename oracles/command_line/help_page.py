@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from groupcheck.oracles.quantities import Input, Output
+from groupcheck.oracles.command_line.option_types import Input, Output
 
 SECTIONS = {  # a title, and the parameters below it; all others stand under "Options"
     "Mode": "side diff jars whole live".split(),
@@ -100,7 +100,7 @@ def names_of(kind: str) -> Completion:
     """
 
     def names() -> Iterable[str]:
-        from groupcheck.oracles.listing import listing
+        from groupcheck.oracles.command_line.listing import listing
 
         return dict.fromkeys(str(row.get("name") or row["id"]) for row in listing(kind))
 

@@ -215,7 +215,9 @@ def _statements() -> list[Row]:
 
 
 def _schemas() -> list[Row]:
-    from groupcheck.oracles.documents import documents  # the types of every command: late
+    from groupcheck.oracles.command_line.documents import (
+        documents,  # the types of every command: late
+    )
 
     folder = cache_directory() / "schemas"
     folder.mkdir(exist_ok=True)

@@ -365,7 +365,7 @@ def generate(out: Path, dialects: Sequence[str], as_json: bool, **options: Any) 
 
 def list_(kind: str, variant: str | None, as_json: bool) -> int:
     """`groupcheck list`: everything of a kind."""
-    from groupcheck.oracles.listing import listing, view
+    from groupcheck.oracles.command_line.listing import listing, view
 
     rows = listing(kind, variant)
     answer(lambda: rows, lambda: view(rows), as_json)

@@ -15,11 +15,11 @@ import pytest
 from documents import fields, types
 from jsonschema import Draft202012Validator
 
-from groupcheck.oracles import cli
-from groupcheck.oracles.documents import documents
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.command_line.documents import documents
 from groupcheck.oracles.show.json_schemas import Described
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DATA = ROOT / "tests/data"
 ALL = list(documents())
 IDS = [one.name for one in ALL]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 
 pytestmark = pytest.mark.usefixtures("small_world")
 REFERENCE = ("--engine", "reference")
@@ -274,7 +274,7 @@ def test_a_mistake_of_our_own_is_no_verdict_and_says_how_to_report_it(capsys, mo
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("groupcheck.oracles.commands.check", broken)
+    monkeypatch.setattr("groupcheck.oracles.command_line.commands.check", broken)
     assert call("check", "twophase") == 3
     assert "report it" in capsys.readouterr().err
     assert call("--debug", "check", "twophase") == 3
@@ -295,7 +295,7 @@ def test_an_interrupted_run_is_unknown(capsys, monkeypatch):
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("groupcheck.oracles.commands.check", interrupted)
+    monkeypatch.setattr("groupcheck.oracles.command_line.commands.check", interrupted)
     assert call("check", "twophase") == 3
     assert capsys.readouterr().err.strip() == "groupcheck: error: interrupted"
 
@@ -398,7 +398,10 @@ def test_list_names_what_there_is(kind, first, capsys):
 
 def test_help_imports_neither_the_engine_nor_the_terminal():
     heavy = "{'numpy', 'numba', 'rich', 'jinja2', 'attrs', 'groupcheck.model'}"
-    code = f"import sys, groupcheck.oracles.cli; sys.exit(bool({heavy} & set(sys.modules)))"
+    code = (
+        "import sys, groupcheck.oracles.command_line.cli;"
+        f" sys.exit(bool({heavy} & set(sys.modules)))"
+    )
     assert subprocess.run([sys.executable, "-c", code], timeout=30).returncode == 0
 
 

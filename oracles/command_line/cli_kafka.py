@@ -6,8 +6,16 @@ from typing import Any
 
 import click
 
-from groupcheck.oracles.help_page import Command, examples, names_in, names_of
-from groupcheck.oracles.quantities import BUDGET, COUNT, INPUT, OUTPUT, PATH, POSITIVE, SETTING
+from groupcheck.oracles.command_line.help_page import Command, examples, names_in, names_of
+from groupcheck.oracles.command_line.option_types import (
+    BUDGET,
+    COUNT,
+    INPUT,
+    OUTPUT,
+    PATH,
+    POSITIVE,
+    SETTING,
+)
 
 KAFKA_VERSIONS = names_in("groupcheck.oracles.kafka.versions", "VERSIONS")
 KAFKA_ASSIGNORS = names_in("groupcheck.oracles.kafka.assignors", "ASSIGNORS")
@@ -179,7 +187,7 @@ def conform(**options: Any) -> int:
     inputs and 10,000 larger ones. If it is `connect`, compare the leader of Kafka Connect's workers
     with Connect's own, round by round; versions of Kafka from 2.3.0 on are known there.
     """
-    from groupcheck.oracles.commands import conform
+    from groupcheck.oracles.command_line.commands import conform
 
     return conform(**options)
 
@@ -307,7 +315,7 @@ def assign(**options: Any) -> int:
     null, "rack": null}]}, and answers with one line, {"assignment": {"A": {"t": [0, 1]}}} or
     {"failed": "why"}.
     """
-    from groupcheck.oracles.commands import assign
+    from groupcheck.oracles.command_line.commands import assign
 
     return assign(**options)
 
@@ -376,6 +384,6 @@ def record(**options: Any) -> int:
     The address of the broker is in KAFKA_BOOTSTRAP_SERVERS and GROUPCHECK_BOOTSTRAP. Exits with the
     exit code of COMMAND. Needs a JDK 17 and Maven.
     """
-    from groupcheck.oracles.commands import record
+    from groupcheck.oracles.command_line.commands import record
 
     return record(**options)

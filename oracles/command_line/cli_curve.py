@@ -6,8 +6,15 @@ from typing import Any
 
 import click
 
-from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import COUNT, NUMBER, OUTPUT, POSITIVE, REPLICATIONS, SETTING
+from groupcheck.oracles.command_line.help_page import Command, examples, names_of
+from groupcheck.oracles.command_line.option_types import (
+    COUNT,
+    NUMBER,
+    OUTPUT,
+    POSITIVE,
+    REPLICATIONS,
+    SETTING,
+)
 
 # As in `simulate.uses`; a test compares them. Importing it would make --help slow.
 CURVES = ("session-ratio", "rolling-restart", "initial-delay", "poll-interval")
