@@ -90,7 +90,10 @@ def everything_assigned(
     return core.phase != Phase.STABLE or total == scope.everything
 
 
-@invariant(source=f"{SOURCE}, step 3: they are told on their next heartbeat")
+@invariant(
+    source=f"{SOURCE}, step 3: they are told on their next heartbeat",
+    broken=("{name} has to re-join, and neither knows it nor will be told so by its heartbeats"),
+)
 def marks_last(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
@@ -111,6 +114,7 @@ def marks_last(
     "link",
     rules=(coordinator.heartbeat.name,),
     source=f"{SOURCE}: unaffected members never notice",
+    broken=("{name} is stopped by the answer to its heartbeat, although its share does not change"),
 )
 def others_go_on(before: Any, after: Any, label: str) -> bool:
     """A heartbeat with which a new client reports is answered with NONE, unless the member's share
@@ -139,6 +143,9 @@ def _entitled(before: Any) -> bool:
     "link",
     rules=(coordinator.offset_commit.name,),
     source="ClassicGroup.validateOffsetCommit",
+    broken=(
+        "the coordinator accepts a commit of {name} that it sent before it gave its partitions up"
+    ),
 )
 def only_owners_commit(before: Any, after: Any, label: str) -> bool:
     """A commit is accepted only from a member that names the generation in which it was answered
@@ -156,6 +163,7 @@ def only_owners_commit(before: Any, after: Any, label: str) -> bool:
     "link",
     rules=(coordinator.offset_commit.name,),
     source=f"{SOURCE}, step 4: nothing is lost across a revoke",
+    broken=("{name} commits before it gives its partitions up, and the coordinator refuses that"),
 )
 def owners_may_commit(before: Any, after: Any, label: str) -> bool:
     """The commit of a member that has not re-joined, in the generation in which it was answered
@@ -167,7 +175,10 @@ def owners_may_commit(before: Any, after: Any, label: str) -> bool:
     return label == "accepted" or not _entitled(before)
 
 
-@invariant(source=f"{SOURCE}, step 2: a sticky assignment")
+@invariant(
+    source=f"{SOURCE}, step 2: a sticky assignment",
+    broken=("plan {core.generation} gives one member more than another one"),
+)
 def plans_are_even(
     core: Core, sizes: Annotated[tuple[tuple[int, ...], ...], "sizes[:]"], scope: AsyncScope
 ) -> bool:
@@ -178,7 +189,13 @@ def plans_are_even(
     return not every or max(every) - min(every) <= 1
 
 
-@step_invariant("walk", "seats", rules=(rounds.deal.name,), source=f"{SOURCE}, step 2")
+@step_invariant(
+    "walk",
+    "seats",
+    rules=(rounds.deal.name,),
+    source=f"{SOURCE}, step 2",
+    broken=("the plan takes partitions from {name} and gives it others"),
+)
 def plans_are_sticky(before: Any, after: Any, scope: AsyncScope) -> bool:
     """A sticky plan takes partitions from a member, or gives it some, but never both.
 
@@ -190,7 +207,13 @@ def plans_are_sticky(before: Any, after: Any, scope: AsyncScope) -> bool:
     return all(not (owned & ~share and share & ~owned) for owned, share in pairs)
 
 
-@invariant(source="protocol: a plan is in the log before anybody is told of it")
+@invariant(
+    source="protocol: a plan is in the log before anybody is told of it",
+    broken=(
+        "{name} names generation {client.generation}, but the group has reached only"
+        " {core.generation}"
+    ),
+)
 def generations_are_known(core: Core, client: Client) -> bool:
     """No member names a generation that the group has not reached.
 
@@ -199,7 +222,10 @@ def generations_are_known(core: Core, client: Client) -> bool:
     return client.generation <= core.generation
 
 
-@invariant(source=f"{SOURCE}, step 5: the answer carries the share")
+@invariant(
+    source=f"{SOURCE}, step 5: the answer carries the share",
+    broken=("{name} waits for its share, which nobody else owns, and is not answered"),
+)
 def free_shares_are_answered(core: Core, seats: Seats) -> bool:
     """A parked JoinGroup waits for a plan, or for partitions that another member still owns."""
     if core.phase == Phase.PREPARING:
@@ -208,7 +234,10 @@ def free_shares_are_answered(core: Core, seats: Seats) -> bool:
     return all(core.phase == Phase.COMPLETING and seat.share & core.withheld for seat in waiting)
 
 
-@invariant(source="GroupMetadataManager.completeJoinFuture")
+@invariant(
+    source="GroupMetadataManager.completeJoinFuture",
+    broken=("{name} waits for the answer to its JoinGroup, which the coordinator has forgotten"),
+)
 def waiting_is_remembered(
     seats: Annotated[Seats, "seats[i]"], link: Annotated[Link, "link[i]"]
 ) -> bool:
@@ -219,7 +248,13 @@ def waiting_is_remembered(
     return seat is not None and seat.join
 
 
-@invariant(source="ClassicGroup.numAwaitingJoinResponse")
+@invariant(
+    source="ClassicGroup.numAwaitingJoinResponse",
+    broken=(
+        "the coordinator counts {core.members} members, {core.missing} without a report and"
+        " {core.unsettled} without their share, and that is not right"
+    ),
+)
 def group_is_counted(core: Core, tallies: Annotated[tuple[Tally, ...], "tally[:]"]) -> bool:
     """The coordinator's counts of members, of those that have not reported, and of those without
     their share are right.
@@ -248,47 +283,10 @@ def _everything_assigned(b: Any) -> str:
     return f"the group is Stable, and nobody has {partitions(left)}"
 
 
-def _about(template: str) -> Callable[[Any], str]:
-    """A sentence about the first member concerned."""
-    return lambda b: template.format(
-        name=member(b.who[0]) if b.who else "",
-        client=b.of("client") if b.who else None,
-        core=b.after["core"],
-    )
-
-
 # Invariant -> what makes its sentence, from an `invariants.sentences.Broken`.
 SENTENCES: Mapping[str, Callable[[Any], str]] = {
     "owners_apart": _owners_apart,
     "everything_assigned": _everything_assigned,
-    "marks_last": _about(
-        "{name} has to re-join, and neither knows it nor will be told so by its heartbeats"
-    ),
-    "others_go_on": _about(
-        "{name} is stopped by the answer to its heartbeat, although its share does not change"
-    ),
-    "only_owners_commit": _about(
-        "the coordinator accepts a commit of {name} that it sent before it gave its partitions up"
-    ),
-    "owners_may_commit": _about(
-        "{name} commits before it gives its partitions up, and the coordinator refuses that"
-    ),
-    "plans_are_even": _about("plan {core.generation} gives one member more than another one"),
-    "plans_are_sticky": _about("the plan takes partitions from {name} and gives it others"),
-    "generations_are_known": _about(
-        "{name} names generation {client.generation}, but the group has reached only"
-        " {core.generation}"
-    ),
-    "free_shares_are_answered": _about(
-        "{name} waits for its share, which nobody else owns, and is not answered"
-    ),
-    "waiting_is_remembered": _about(
-        "{name} waits for the answer to its JoinGroup, which the coordinator has forgotten"
-    ),
-    "group_is_counted": _about(
-        "the coordinator counts {core.members} members, {core.missing} without a report and"
-        " {core.unsettled} without their share, and that is not right"
-    ),
 }
 INVARIANTS = {
     ASYNC_SERVER: (

@@ -6,14 +6,19 @@ from typing import Annotated, Any
 
 from groupcheck.model.engine import goal, invariant, step_invariant
 from groupcheck.model.protocol.classic.client import Client, Prepare
+from groupcheck.model.protocol.classic.features.callbacks import FAMILY as CALLBACKS
 from groupcheck.model.protocol.classic.features.callbacks import callback_runs
 from groupcheck.model.protocol.classic.group import Seats, is_member
-from groupcheck.model.protocol.family import CALLBACKS
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import JoinGroup
 
 
-@invariant(source="ConsumerCoordinator.onJoinPrepare, onJoinComplete")
+@invariant(
+    source="ConsumerCoordinator.onJoinPrepare, onJoinComplete",
+    broken=(
+        "{name} joins again while its onPartitionsRevoked still runs, and it still owns {owned}"
+    ),
+)
 def revokes_before_joining(
     client: Annotated[Client, "client[i]"], link: Annotated[Link, "link[i]"]
 ) -> bool:
@@ -26,7 +31,16 @@ def revokes_before_joining(
     return not (client.prepare == Prepare.REVOKING and waits)
 
 
-@step_invariant("client", "link", rules=(callback_runs.name,), source="KAFKA-9741; KIP-447")
+@step_invariant(
+    "client",
+    "link",
+    rules=(callback_runs.name,),
+    source="KAFKA-9741; KIP-447",
+    broken=(
+        "{actor} commits from onPartitionsRevoked with a generation that it is not in, so"
+        " the commit is refused"
+    ),
+)
 def callback_commits_as_member(before: Any, after: Any, label: str) -> bool:
     """A commit from onPartitionsRevoked carries the member's id and the generation that it is in.
 

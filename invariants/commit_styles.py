@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from groupcheck.model.engine import goal, invariant, settles, step_invariant
 from groupcheck.model.protocol.classic import client_faults, offsets
 from groupcheck.model.protocol.classic.client import Calls, Client, Member
+from groupcheck.model.protocol.classic.features.commit_styles import FAMILY as STYLES
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, SYNC, Scope
-from groupcheck.model.protocol.family import STYLES
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import JoinGroup
 
@@ -22,7 +22,14 @@ def _goes_back(scope: Scope) -> bool:
 
 
 @step_invariant(
-    "client", "offsets", rules=(offsets.process_record.name,), source="KafkaConsumer.commitSync"
+    "client",
+    "offsets",
+    rules=(offsets.process_record.name,),
+    source="KafkaConsumer.commitSync",
+    broken=(
+        "{name} begins another record while only {offsets.committed} are committed, although"
+        " commitSync has thrown nothing"
+    ),
 )
 def one_record_at_risk(before: Any, after: Any, scope: Scope) -> bool:
     """With commitSync behind each record, an application begins a record only once all before it
@@ -39,7 +46,10 @@ def one_record_at_risk(before: Any, after: Any, scope: Scope) -> bool:
     return bool(before.offsets.committed >= before.client.position)
 
 
-@invariant(source="ConsumerCoordinator.commitOffsetsSync")
+@invariant(
+    source="ConsumerCoordinator.commitOffsetsSync",
+    broken=("{name} joins again while its application waits in commitSync"),
+)
 def calls_hold_the_thread(
     client: Annotated[Client, "client[i]"], link: Annotated[Link, "link[i]"]
 ) -> bool:
@@ -55,6 +65,7 @@ def calls_hold_the_thread(
     "client",
     rules=(client_faults.close.name,),
     source="ConsumerCoordinator.close; KAFKA-15327",
+    broken=("{actor} closes and leaves, and has not committed what it has processed"),
 )
 def close_commits(before: Any, after: Any, scope: Scope) -> bool:
     """A member that commits by itself and closes in its generation leaves only once what it has

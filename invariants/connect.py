@@ -84,7 +84,9 @@ def backing_work(worker: Annotated[Worker, "worker[i]"]) -> int:
 # -- the workers
 
 
-@invariant(source="KIP-415; KAFKA-9841, KAFKA-10763")
+@invariant(
+    source="KIP-415; KAFKA-9841, KAFKA-10763", broken="{name} runs work that {other} runs, too"
+)
 def work_runs_once(
     a: Annotated[int, "settled_work[i]"], b: Annotated[int, "settled_work[j]"]
 ) -> bool:
@@ -99,7 +101,10 @@ def work_runs_once(
     return not a & b
 
 
-@invariant(source="DistributedHerder.handleRebalanceCompleted; KAFKA-9851")
+@invariant(
+    source="DistributedHerder.handleRebalanceCompleted; KAFKA-9851",
+    broken="{name} has its share, and does not run all of it",
+)
 def runs_all_of_its_share(client: Client, worker: Worker) -> bool:
     """A worker that has its share and no reason to join again runs all of it.
 
@@ -110,7 +115,11 @@ def runs_all_of_its_share(client: Client, worker: Worker) -> bool:
 
 
 @step_invariant(
-    "client", "worker", rules=SENDING, source="KIP-415; WorkerCoordinator.onJoinPrepare"
+    "client",
+    "worker",
+    rules=SENDING,
+    source="KIP-415; WorkerCoordinator.onJoinPrepare",
+    broken=("{name} stops work to join again, although nobody has revoked it"),
 )
 def work_goes_on(before: Any, after: Any) -> bool:
     """A worker that joins goes on with all of its work, even if it has lost its generation or its
@@ -131,6 +140,7 @@ def work_goes_on(before: Any, after: Any) -> bool:
     "worker",
     rules=(worker.lose_coordinator.name,),
     source="WorkerCoordinator.poll; KAFKA-9184",
+    broken=("{name} does not find the coordinator, and goes on with its work"),
 )
 def stops_when_cut_off(before: Any, after: Any) -> bool:
     """A worker that does not find the coordinator stops the work of its share.
@@ -150,6 +160,7 @@ def stops_when_cut_off(before: Any, after: Any) -> bool:
     "worker",
     rules=(members.sync_answer.name,),
     source="DistributedHerder.handleRebalanceCompleted",
+    broken=("{name} does not join again, although its answer makes that necessary"),
 )
 def joins_again(before: Any, after: Any) -> bool:
     """A worker joins again if its answer revokes something, or says that the leader was behind, or
@@ -213,7 +224,13 @@ def _counts(masks: Iterable[int], scope: ConnectScope) -> Iterator[list[int]]:
 PLAN = leader.make_plan.name
 
 
-@step_invariant("walk", "memory", rules=(PLAN,), source="IncrementalCooperativeAssignor; KIP-415")
+@step_invariant(
+    "walk",
+    "memory",
+    rules=(PLAN,),
+    source="IncrementalCooperativeAssignor; KIP-415",
+    broken=("the leader gives away work that another worker still runs"),
+)
 def plan_moves_in_two_steps(before: Any, after: Any) -> bool:
     """A plan gives no work to a worker while another one reports it. (An eager one does.)
 
@@ -236,6 +253,7 @@ def plan_moves_in_two_steps(before: Any, after: Any) -> bool:
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.handleLostAssignments; KAFKA-15693",
+    broken=("the leader's plan leaves work to nobody, and nobody will join again because of that"),
 )
 def idle_work_is_scheduled(before: Any, after: Any, scope: ConnectScope) -> bool:
     """If a plan leaves work to nobody, a delay begins or runs, or a worker joins again at once,
@@ -259,6 +277,7 @@ def idle_work_is_scheduled(before: Any, after: Any, scope: ConnectScope) -> bool
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.handleLostAssignments; KAFKA-9848",
+    broken=("the leader begins a delay, although no worker has left"),
 )
 def delay_has_a_reason(before: Any, after: Any) -> bool:
     """A delay begins only if a worker has left since the last plan, or if that revoked work to
@@ -282,6 +301,7 @@ def delay_has_a_reason(before: Any, after: Any) -> bool:
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.resetDelay; KAFKA-9184",
+    broken=("the leader goes on with a delay, although no work is lost"),
 )
 def delay_ends_when_work_is_back(before: Any, after: Any, scope: ConnectScope) -> bool:
     """If nothing is lost, and the last plan revoked nothing to balance loads, no delay runs.
@@ -300,6 +320,9 @@ def delay_ends_when_work_is_back(before: Any, after: Any, scope: ConnectScope) -
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.candidateWorkersForReassignment; KAFKA-10413",
+    broken=(
+        "the delay is over, and the workers that came back do not get equal parts of the lost work"
+    ),
 )
 def candidates_get_lost_work(before: Any, after: Any, scope: ConnectScope) -> bool:
     """When the delay is over, the workers that came with nothing while it ran get the lost work, in
@@ -327,6 +350,7 @@ def candidates_get_lost_work(before: Any, after: Any, scope: ConnectScope) -> bo
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.performLoadBalancingRevocations; KAFKA-12495",
+    broken=("the leader's plan gives one worker more than its part, and nobody will join again"),
 )
 def last_plan_is_balanced(before: Any, after: Any, scope: ConnectScope) -> bool:
     """A plan after which nobody joins again gives workers equal numbers of tasks, and of
@@ -350,6 +374,7 @@ def _revokes(deal: Deal) -> bool:
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.ensureLeaderConfig",
+    broken=("the leader makes a plan from configurations that are older than a worker's"),
 )
 def plan_knows_all_work(before: Any, after: Any) -> bool:
     """A plan is made from configurations that no worker's are ahead of.
@@ -366,6 +391,7 @@ def plan_knows_all_work(before: Any, after: Any) -> bool:
     "leavers",
     rules=(leader.delay_over.name,),
     source="DistributedHerder.backoff; KAFKA-9849",
+    broken=("the delay is over, and a worker that had left before still runs its work"),
 )
 def stops_before_the_delay_is_over(before: Any, after: Any) -> bool:
     """When a delay is over, every worker that had left before it began, because it could not read

@@ -14,6 +14,10 @@ from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults, walks
 from groupcheck.model.protocol.classic.assignment import Claims, Plan
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
+from groupcheck.model.protocol.classic.features.cooperative import FAMILY as COOPERATIVE
+from groupcheck.model.protocol.classic.features.cooperative_static import (
+    FAMILY as COOPERATIVE_STATIC,
+)
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.plans import Claim, owners
 from groupcheck.model.protocol.classic.scope import Scope
@@ -22,7 +26,6 @@ from groupcheck.model.protocol.codes import (
     ILLEGAL_GENERATION,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.model.protocol.family import COOPERATIVE, COOPERATIVE_STATIC
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID, JoinGroup
 
@@ -38,6 +41,7 @@ REFUSED = (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
         client_faults.late_commit.name,
     ),
     source="KIP-429; ConsumerCoordinator.onJoinPrepare",
+    broken=("{name} gives up {gone} to join again, although it may keep what it owns"),
 )
 def joining_keeps(before: Any, after: Any) -> bool:
     """A member that joins again keeps what it owns, unless it has lost its generation or its id.
@@ -57,6 +61,10 @@ def joining_keeps(before: Any, after: Any) -> bool:
     "link",
     rules=(members.sync_answer.name, members.heartbeat_answer.name, members.commit_answer.name),
     source="AbstractCoordinator.SyncGroupResponseHandler; KAFKA-14016",
+    broken=(
+        "{name} forgets its generation, although it was only told that a round goes on, and"
+        " will lose what it owns"
+    ),
 )
 def reset_only_when_refused(before: Any, after: Any) -> bool:
     """An answer makes a member forget its generation only if it says that the member is outside the
@@ -73,6 +81,9 @@ def reset_only_when_refused(before: Any, after: Any) -> bool:
     "client",
     rules=(members.sync_answer.name, members.join_complete.name),
     source="KIP-429; ConsumerCoordinator.onJoinComplete",
+    broken=(
+        "{name} has revoked {gone} and does not join again, so nobody gets what it has given up"
+    ),
 )
 def revoked_joins_again(before: Any, after: Any) -> bool:
     """A member that revokes partitions, because its share lacks them, joins again.
@@ -83,7 +94,10 @@ def revoked_joins_again(before: Any, after: Any) -> bool:
     return not revoked or bool(after.client.rejoin)
 
 
-@invariant(source="ConsumerCoordinator.onJoinPrepare; KAFKA-12983")
+@invariant(
+    source="ConsumerCoordinator.onJoinPrepare; KAFKA-12983",
+    broken=("{name} joins without a generation, but claims partitions that it has lost"),
+)
 def lost_claims_nothing(seats: Seats) -> bool:
     """A subscription without a generation names no partitions.
 
@@ -92,7 +106,10 @@ def lost_claims_nothing(seats: Seats) -> bool:
     return not any(seat.owned for _, seat in seats if seat.claimed == NO_GENERATION)
 
 
-@invariant(source="KIP-429; ConsumerCoordinator.metadata")
+@invariant(
+    source="KIP-429; ConsumerCoordinator.metadata",
+    broken=("{name} owns {owned}, but says in its JoinGroup that it owns {claims}"),
+)
 def claims_are_true(client: Client, link: Link) -> bool:
     """While its JoinGroup is parked, a member owns just what that says.
 
@@ -105,7 +122,11 @@ def claims_are_true(client: Client, link: Link) -> bool:
 
 
 @step_invariant(
-    "core", "walk", rules=(walks.end_walk.name,), source="KAFKA-13406; KIP-429; protocol: L1"
+    "core",
+    "walk",
+    rules=(walks.end_walk.name,),
+    source="KAFKA-13406; KIP-429; protocol: L1",
+    broken=("the leader makes no plan, because of what members claim"),
 )
 def claims_hinder_no_plan(before: Any, after: Any) -> bool:
     """A leader that has looked at the claims makes a plan, whatever they are.
@@ -118,7 +139,11 @@ def claims_hinder_no_plan(before: Any, after: Any) -> bool:
 
 
 @step_invariant(
-    "core", "walk", rules=(walks.end_walk.name,), source="KIP-792; AbstractStickyAssignor"
+    "core",
+    "walk",
+    rules=(walks.end_walk.name,),
+    source="KIP-792; AbstractStickyAssignor",
+    broken=("the plan gives a partition to a member that is not its latest owner"),
 )
 def latest_claim_counts(before: Any, after: Any, scope: Scope) -> bool:
     """If several members claim the same partition, the plan of a cooperative leader gives it to the

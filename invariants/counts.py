@@ -49,7 +49,15 @@ def members_counted(before: Any, after: Any) -> bool:
     )
 
 
-@step_invariant("core", "seats", source="ClassicGroup.numAwaitingJoinResponse; sarama#2290")
+@step_invariant(
+    "core",
+    "seats",
+    source="ClassicGroup.numAwaitingJoinResponse; sarama#2290",
+    broken=(
+        "The coordinator's count of members that wait for the round is {core.parked}, but"
+        " should be {waiting}"
+    ),
+)
 def joins_counted(before: Any, after: Any) -> bool:
     """The coordinator counts every member whose JoinGroup is parked exactly once.
 
@@ -61,7 +69,15 @@ def joins_counted(before: Any, after: Any) -> bool:
     )
 
 
-@step_invariant("core", "seats", source="ClassicGroup.pendingSyncMembers")
+@step_invariant(
+    "core",
+    "seats",
+    source="ClassicGroup.pendingSyncMembers",
+    broken=(
+        "The coordinator's count of members that have not sent SyncGroup is {core.due}, but"
+        " should be {due}"
+    ),
+)
 def syncs_counted(before: Any, after: Any) -> bool:
     """The coordinator counts every member that has not sent SyncGroup exactly once.
 

@@ -15,7 +15,11 @@ from groupcheck.model.protocol.family import OFFSETS
 
 
 @invariant(
-    source="ConsumerCoordinator.maybeAutoCommitOffsetsAsync; KAFKA-18641; protocol: C8 NoLoss"
+    source="ConsumerCoordinator.maybeAutoCommitOffsetsAsync; KAFKA-18641; protocol: C8 NoLoss",
+    broken=(
+        "{actor} commits offset {offsets.committed} of p{offsets.watched} before record"
+        " {offsets.processed} is processed, so the next owner skips it"
+    ),
 )
 def committed_within_processed(offsets: Offsets, scope: Scope) -> bool:
     """The committed offset is never beyond the first record that no application has processed.
@@ -28,7 +32,13 @@ def committed_within_processed(offsets: Offsets, scope: Scope) -> bool:
     return scope.skips or offsets.committed <= offsets.processed
 
 
-@invariant(source="SubscriptionState.position; protocol: C8")
+@invariant(
+    source="SubscriptionState.position; protocol: C8",
+    broken=(
+        "{name} reads p{offsets.watched} from offset {client.position}, so record"
+        " {offsets.processed}, which nobody has processed, is skipped"
+    ),
+)
 def position_within_processed(offsets: Offsets, client: Client, scope: Scope) -> bool:
     """No member's position is beyond the first record that no application has processed.
 
@@ -42,6 +52,10 @@ def position_within_processed(offsets: Offsets, client: Client, scope: Scope) ->
     "client",
     rules=(offsets.fetch_offset.name, offsets.process_record.name),
     source="ConsumerCoordinator.onJoinPrepare; KAFKA-14196",
+    broken=(
+        "{name} processes a record of p{offsets.watched} after its last commit, so the next"
+        " owner processes it again"
+    ),
 )
 def revocation_pauses(before: Any, after: Any, scope: Scope) -> bool:
     """Between its commit in onJoinPrepare and the revocation, an eager member processes no record

@@ -10,6 +10,7 @@ from groupcheck.model.engine import goal, step_invariant
 from groupcheck.model.protocol.classic import assignment, coordinator, failover
 from groupcheck.model.protocol.classic.client import Client, Member
 from groupcheck.model.protocol.classic.features import failover_phases
+from groupcheck.model.protocol.classic.features.failover_phases import FAMILY as MOVING
 from groupcheck.model.protocol.classic.features.failover_phases import Way
 from groupcheck.model.protocol.classic.features.zombie_coordinator import FORMER
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
@@ -18,7 +19,6 @@ from groupcheck.model.protocol.codes import (
     NONE,
     NOT_COORDINATOR,
 )
-from groupcheck.model.protocol.family import MOVING
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import Heartbeat, Store
 
@@ -30,6 +30,9 @@ REQUESTS = tuple(r.name for r in coordinator.REQUEST_RULES)
     "seats",
     rules=(failover.reload.name,),
     source="protocol: X1; GroupMetadataManager.replay, onLoaded",
+    broken=(
+        "The new coordinator has loaded something else of {name} than the last group record says"
+    ),
 )
 def loaded_as_logged(before: Any, after: Any) -> bool:
     """A coordinator that loads the group finds the members of the last group record, each with its
@@ -50,6 +53,7 @@ def loaded_as_logged(before: Any, after: Any) -> bool:
     "link",
     rules=REQUESTS,
     source="protocol: X2, X3; Errors.COORDINATOR_LOAD_IN_PROGRESS",
+    broken=("{name} is answered by a coordinator that has not loaded the group yet, as if it had"),
 )
 def loading_serves_nobody(before: Any, after: Any) -> bool:
     """A coordinator that has not loaded the group answers every request at once with 14, or a
@@ -74,6 +78,10 @@ def loading_serves_nobody(before: Any, after: Any) -> bool:
     "link",
     rules=(failover_phases.unload.name,),
     source="protocol: X2, X3; KAFKA-8386; GroupMetadataManager.onUnloaded",
+    broken=(
+        "{name} waits for an answer, the group is unloaded, and {name} is not sent to the"
+        " next coordinator"
+    ),
 )
 def unload_sends_away(before: Any, after: Any) -> bool:
     """A coordinator that unloads the group answers every JoinGroup and SyncGroup that waits with 16
@@ -94,6 +102,10 @@ def unload_sends_away(before: Any, after: Any) -> bool:
     "link",
     rules=(FORMER + coordinator.offset_commit.name,),
     source="protocol: X4; redpanda e693bead59; CoordinatorRuntime, PartitionWriter",
+    broken=(
+        "The former coordinator accepts a commit of {name}, although the log is not its own"
+        " any more"
+    ),
 )
 def former_writes_nothing(before: Any, after: Any, label: str) -> bool:
     """A broker that is no longer the coordinator accepts no commit, whether it knows of that or
@@ -112,6 +124,7 @@ def former_writes_nothing(before: Any, after: Any, label: str) -> bool:
     "seats",
     rules=(assignment.answer_syncs.name,),
     source="protocol: X5; GroupMetadataManager.classicGroupSyncToClassicGroup",
+    broken=("{name} is told a share that a fail-over would not find"),
 )
 def shares_told_are_logged(before: Any, after: Any) -> bool:
     """A share that a SyncGroup is answered with stands in the log.

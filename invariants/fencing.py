@@ -24,6 +24,7 @@ def _entitled(before: Any) -> bool:
     "link",
     rules=(coordinator.heartbeat.name,),
     source="ClassicGroup.validateMember; ILLEGAL_GENERATION",
+    broken=("The coordinator accepts a heartbeat from {outsider}"),
 )
 def heartbeat_fenced(before: Any, after: Any, label: str) -> bool:
     """The coordinator answers a heartbeat with NONE or 27 REBALANCE_IN_PROGRESS only if it comes
@@ -41,6 +42,7 @@ def heartbeat_fenced(before: Any, after: Any, label: str) -> bool:
     "link",
     rules=(coordinator.heartbeat.name,),
     source="GroupMetadataManager.classicGroupHeartbeat",
+    broken=("{name} sends a heartbeat and is not told that the group is rebalancing"),
 )
 def round_announced(before: Any, after: Any, label: str) -> bool:
     """The coordinator answers a heartbeat with NONE only in CompletingRebalance and Stable.
@@ -57,6 +59,7 @@ def round_announced(before: Any, after: Any, label: str) -> bool:
     "link",
     rules=(coordinator.sync_group.name,),
     source="GroupMetadataManager.classicGroupSync; ILLEGAL_GENERATION",
+    broken=("The coordinator accepts a SyncGroup from {outsider}"),
 )
 def sync_fenced(before: Any, after: Any, label: str) -> bool:
     """The coordinator parks a SyncGroup, or answers it with a share of the assignment, only if it
@@ -74,6 +77,7 @@ def sync_fenced(before: Any, after: Any, label: str) -> bool:
     "link",
     rules=(coordinator.offset_commit.name,),
     source="ClassicGroup.validateOffsetCommit; protocol: C7 ZombieCommitFenced",
+    broken="The coordinator accepts a commit from {outsider}",
 )
 def commit_fenced(before: Any, after: Any, label: str) -> bool:
     """Outside CompletingRebalance, the coordinator accepts an OffsetCommit only from a member of
@@ -91,6 +95,10 @@ def commit_fenced(before: Any, after: Any, label: str) -> bool:
     "link",
     rules=(coordinator.offset_commit.name,),
     source="ClassicGroup.validateOffsetCommit; REBALANCE_IN_PROGRESS",
+    broken=(
+        "The coordinator accepts a commit from {name} while generation {core.generation}"
+        " waits for its assignment"
+    ),
 )
 def commits_wait_for_sync(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts no OffsetCommit in CompletingRebalance.

@@ -12,10 +12,10 @@ from groupcheck.model.engine import goal, infinitely_often, invariant, step_inva
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.features.failover_phases import LOADING
 from groupcheck.model.protocol.classic.features.full_offsets import admin, commits, transactions
+from groupcheck.model.protocol.classic.features.full_offsets.feature import FAMILY as KEPT_OFFSETS
 from groupcheck.model.protocol.classic.features.full_offsets.kept import NO_OFFSET, Kept
 from groupcheck.model.protocol.classic.features.full_offsets.scope import KeepingScope
 from groupcheck.model.protocol.classic.group import Core, Phase, is_member
-from groupcheck.model.protocol.family import KEPT_OFFSETS
 
 
 @step_invariant(
@@ -24,6 +24,7 @@ from groupcheck.model.protocol.family import KEPT_OFFSETS
     "link",
     rules=(commits.txn_offset_commit.name,),
     source="protocol: C7 ZombieCommitFenced; ClassicGroup.validateOffsetCommit; KIP-447",
+    broken=("The coordinator accepts a transactional commit from {outsider}"),
 )
 def transactions_fenced(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts a transactional commit with a generation only from a member of the
@@ -42,6 +43,7 @@ def transactions_fenced(before: Any, after: Any, label: str) -> bool:
     "offsets",
     rules=(admin.reset_offsets.name,),
     source="ClassicGroup.validateOffsetCommit; UNKNOWN_MEMBER_ID",
+    broken=("The coordinator accepts a commit from outside while the group is {core.phase}"),
 )
 def outsiders_commit_to_empty_groups(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts an OffsetCommit without a member only while the group is Empty.
@@ -52,7 +54,15 @@ def outsiders_commit_to_empty_groups(before: Any, after: Any, label: str) -> boo
     return label != "accepted" or bool(before.core.phase == Phase.EMPTY)
 
 
-@step_invariant("offsets", rules=("fail_over",), source="protocol: C9 NoCommitLoss")
+@step_invariant(
+    "offsets",
+    rules=("fail_over",),
+    source="protocol: C9 NoCommitLoss",
+    broken=(
+        "After the fail-over the committed offset is {offsets.committed}, and not"
+        " {was.committed} as before"
+    ),
+)
 def commits_survive_fail_overs(before: Any, after: Any) -> bool:
     """A coordinator that has just loaded the group returns the offset that was committed last.
 
@@ -66,6 +76,7 @@ def commits_survive_fail_overs(before: Any, after: Any) -> bool:
     "offsets",
     rules=(commits.offset_fetch.name,),
     source="OffsetMetadataManager.fetchOffsets; UNSTABLE_OFFSET_COMMIT; KIP-447",
+    broken=("{name} is told an offset that an open transaction may replace"),
 )
 def unstable_offsets_are_not_returned(before: Any, after: Any, label: str) -> bool:
     """A member is told the committed offset only while no open transaction has an offset of the
@@ -82,6 +93,7 @@ def unstable_offsets_are_not_returned(before: Any, after: Any, label: str) -> bo
     "txn",
     rules=(transactions.write_marker.name,),
     source="OffsetMetadataManager.replayEndTransactionMarker",
+    broken=("{name} has aborted its transaction, whose offset {offsets.committed} is committed"),
 )
 def aborted_offsets_never_show(before: Any, after: Any) -> bool:
     """A transaction that is aborted leaves the committed offset as it is."""
@@ -94,6 +106,10 @@ def aborted_offsets_never_show(before: Any, after: Any) -> bool:
     "txn",
     rules=(transactions.write_marker.name,),
     source="OffsetMetadataManager.replayEndTransactionMarker; KAFKA-5247",
+    broken=(
+        "The transaction of {name} replaces offset {was.committed}, which was committed"
+        " after its own, by {offsets.committed}"
+    ),
 )
 def newer_commits_win(before: Any, after: Any) -> bool:
     """The end of a transaction replaces the committed offset only with a record that stands behind
@@ -110,6 +126,9 @@ def newer_commits_win(before: Any, after: Any) -> bool:
     "txn",
     rules=(commits.txn_offset_commit.name, transactions.write_marker.name),
     source="OffsetMetadataManager.OpenTransactions; KAFKA-16371",
+    broken=(
+        "The coordinator counts {offsets.pending} pending offsets, which is not how many there are"
+    ),
 )
 def pending_offsets_counted(before: Any, after: Any) -> bool:
     """The coordinator counts an offset as pending from the commit in a transaction that it accepts
@@ -126,6 +145,7 @@ def pending_offsets_counted(before: Any, after: Any) -> bool:
     "offsets",
     rules=(transactions.end_transaction.name,),
     source="KIP-129, KIP-447",
+    broken=("{name} commits a transaction with a record that another committed transaction holds"),
 )
 def delivered_once(before: Any, after: Any, label: str, scope: KeepingScope) -> bool:
     """No record is part of two transactions that are committed.
@@ -139,7 +159,13 @@ def delivered_once(before: Any, after: Any, label: str, scope: KeepingScope) -> 
     return bool(before.txn.since >= before.offsets.delivered)
 
 
-@invariant(source="protocol: C8 NoLoss; KIP-447")
+@invariant(
+    source="protocol: C8 NoLoss; KIP-447",
+    broken=(
+        "Offset {offsets.committed} of p{offsets.watched} is committed, but record"
+        " {offsets.delivered} is in no committed transaction"
+    ),
+)
 def committed_within_delivered(offsets: Kept, scope: KeepingScope) -> bool:
     """With transactions, the committed offset is never beyond the first record that is in no
     committed transaction.
@@ -151,7 +177,10 @@ def committed_within_delivered(offsets: Kept, scope: KeepingScope) -> bool:
     return exempt or offsets.committed <= offsets.delivered
 
 
-@invariant(source="OffsetMetadataManager.deleteAllOffsets; KAFKA-19163")
+@invariant(
+    source="OffsetMetadataManager.deleteAllOffsets; KAFKA-19163",
+    broken="The group is deleted, and something of it stays",
+)
 def deleted_groups_keep_nothing(core: Core, offsets: Kept) -> bool:
     """A group that is not there has no offset, no pending one, no member, and no generation."""
     nothing = offsets.committed == NO_OFFSET and not offsets.pending
@@ -163,6 +192,10 @@ def deleted_groups_keep_nothing(core: Core, offsets: Kept) -> bool:
     "offsets",
     rules=(admin.delete_offsets.name, admin.expire_offsets.name, admin.delete_groups.name),
     source="ClassicGroup.isSubscribedToTopic, offsetExpirationCondition; KAFKA-13636",
+    broken=(
+        "The committed offset {was.committed} is gone while the group is {core.phase} and"
+        " has members"
+    ),
 )
 def live_offsets_stay(before: Any, after: Any) -> bool:
     """No offset expires or is deleted while the group's last generation has members.
@@ -179,6 +212,7 @@ def live_offsets_stay(before: Any, after: Any) -> bool:
     "offsets",
     rules=(admin.expire_offsets.name,),
     source="OffsetMetadataManager.cleanupExpiredOffsets; KAFKA-19163",
+    broken=("An offset expires that an open transaction is about to replace"),
 )
 def pending_offsets_stay(before: Any, after: Any) -> bool:
     """Neither a pending offset nor the one that it is about to replace expires.
@@ -195,6 +229,7 @@ def pending_offsets_stay(before: Any, after: Any) -> bool:
     "offsets",
     rules=tuple(r.name for r in admin.ADMIN_RULES),
     source="GroupCoordinatorShard.deleteGroups; KIP-229, KIP-379",
+    broken=("A request is refused, and changes the group all the same"),
 )
 def refusals_change_nothing(before: Any, after: Any, label: str) -> bool:
     """A request from outside that is refused leaves the group and its offsets as they are, also if
@@ -210,6 +245,7 @@ def refusals_change_nothing(before: Any, after: Any, label: str) -> bool:
     "offsets",
     rules=(admin.delete_groups.name,),
     source="GroupCoordinatorService.deleteGroups; KIP-229, KIP-379",
+    broken=("An Empty group is not deleted, because another one has members"),
 )
 def groups_fail_apart(before: Any, after: Any) -> bool:
     """Of several groups in one DeleteGroups, an Empty one is deleted whatever becomes of the

@@ -45,7 +45,10 @@ def leader_is_a_member(before: Any, after: Any) -> bool:
 
 
 @step_invariant(
-    "walk", "seats", source="ClassicGroup.maybeElectNewJoinedLeader, remove; protocol: C4"
+    "walk",
+    "seats",
+    source="ClassicGroup.maybeElectNewJoinedLeader, remove; protocol: C4",
+    broken="{name} leads the group but is not a member of it",
 )
 def elected_is_a_member(before: Any, after: Any) -> bool:
     """A leader that the coordinator elects, or loads from the log, is a member of the group. A
@@ -62,7 +65,10 @@ def elected_is_a_member(before: Any, after: Any) -> bool:
     )  # it was no member before this step either; `leader_is_a_member` reports that
 
 
-@invariant(source="ClassicGroup.initNextGeneration; protocol: C4 LeaderInMembers")
+@invariant(
+    source="ClassicGroup.initNextGeneration; protocol: C4 LeaderInMembers",
+    broken=("Generation {core.generation} waits for an assignment, but has no leader to send one"),
+)
 def generation_is_led(core: Core) -> bool:
     """In CompletingRebalance the group has a leader.
 
@@ -92,7 +98,10 @@ def generation_only_grows(before: Any, after: Any) -> bool:
     return bool(written and after.core.generation - before.core.generation in (0, 1))
 
 
-@invariant(source="KIP-389; GroupMetadataManager.acceptJoiningMember; protocol: C11 SizeCap")
+@invariant(
+    source="KIP-389; GroupMetadataManager.acceptJoiningMember; protocol: C11 SizeCap",
+    broken=("The group has {core.members} members, but group.max.size is {scope.max_size}"),
+)
 def size_cap(core: Core, scope: Scope) -> bool:
     """In CompletingRebalance and Stable the group has at most group.max.size members.
 
@@ -107,7 +116,15 @@ def size_cap(core: Core, scope: Scope) -> bool:
 
 
 @step_invariant(
-    "core", "seats", "link", rules=(coordinator.join_group.name,), source="KIP-394; KAFKA-7610"
+    "core",
+    "seats",
+    "link",
+    rules=(coordinator.join_group.name,),
+    source="KIP-394; KAFKA-7610",
+    broken=(
+        "{name} becomes a member without a member id, so each retry of its JoinGroup adds"
+        " another member"
+    ),
 )
 def id_before_membership(before: Any, after: Any, label: str, scope: Scope) -> bool:
     """With two-step ids (KIP-394), a JoinGroup without a member id adds no dynamic member.

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from groupcheck.model.engine import goal, step_invariant
 from groupcheck.model.protocol.classic import coordinator, rounds
 from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.features.mixed import FAMILY as MIXED
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
-from groupcheck.model.protocol.family import MIXED
 from groupcheck.model.protocol.messages import NO_GENERATION
 
 
@@ -17,6 +17,7 @@ from groupcheck.model.protocol.messages import NO_GENERATION
     "seats",
     rules=(rounds.answer_joins.name, rounds.dismiss_absent.name),
     source="GroupMetadataManager.completeClassicGroupJoin; ClassicGroup.notYetRejoinedMembers",
+    broken=("{name} is a dynamic member that has not joined, and the round keeps it"),
 )
 def absent_dynamic_members_go(before: Any, after: Any) -> bool:
     """A round that ends, or waits on for static members alone, keeps no dynamic member that has not
@@ -34,6 +35,7 @@ def absent_dynamic_members_go(before: Any, after: Any) -> bool:
     "seats",
     rules=(coordinator.join_group.name,),
     source="KIP-345; GroupMetadataManager.classicGroupJoinNewStaticMember",
+    broken=("{name} is a static member, and is told to come again with an id"),
 )
 def static_joins_at_once(before: Any, after: Any) -> bool:
     """A static member is never told to come again with an id: its instance id tells it apart.

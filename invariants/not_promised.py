@@ -10,20 +10,17 @@ from typing import Annotated, Any
 from groupcheck.model.engine import invariant, step_invariant
 from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.features.commit_styles import FAMILY as STYLES
+from groupcheck.model.protocol.classic.features.cooperative import FAMILY as COOPERATIVE
 from groupcheck.model.protocol.classic.features.full_offsets.admin import delete_offsets
 from groupcheck.model.protocol.classic.features.full_offsets.commits import txn_offset_commit
+from groupcheck.model.protocol.classic.features.full_offsets.feature import FAMILY as KEPT_OFFSETS
 from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept
 from groupcheck.model.protocol.classic.features.full_offsets.transactions import end_transaction
+from groupcheck.model.protocol.classic.features.static import FAMILY as STATIC_MEMBERS
 from groupcheck.model.protocol.classic.group import Phase, is_member
 from groupcheck.model.protocol.classic.offsets import process_record, store_offset
-from groupcheck.model.protocol.family import (
-    CLASSIC_GROUP,
-    COOPERATIVE,
-    KEPT_OFFSETS,
-    OFFSETS,
-    STATIC_MEMBERS,
-    STYLES,
-)
+from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS
 from groupcheck.model.protocol.messages import NO_ID
 
 
@@ -52,6 +49,7 @@ def one_process_at_work(
     "link",
     rules=(coordinator.offset_commit.name,),
     source="protocol: C7' OwnershipAtCommit; ClassicGroup.validateOffsetCommit",
+    broken=("The coordinator accepts a commit of {name}, which has no partition"),
 )
 def commits_by_owners(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts an OffsetCommit only from a member to which the stored assignment
@@ -68,7 +66,13 @@ def commits_by_owners(before: Any, after: Any, label: str) -> bool:
 
 
 @step_invariant(
-    "client", "offsets", rules=(process_record.name,), source="KafkaConsumer.commitAsync"
+    "client",
+    "offsets",
+    rules=(process_record.name,),
+    source="KafkaConsumer.commitAsync",
+    broken=(
+        "{name} begins another record of p{offsets.watched} while {offsets.committed} are committed"
+    ),
 )
 def nothing_uncommitted(before: Any, after: Any) -> bool:
     """An application begins a record only once all before it are committed.
@@ -86,6 +90,7 @@ def nothing_uncommitted(before: Any, after: Any) -> bool:
     "link",
     rules=(coordinator.join_group.name,),
     source="protocol: K10; ClassicGroupMember.matches",
+    broken=("{name} sends the JoinGroup that it has sent before, and a round starts"),
 )
 def same_join_starts_no_round(before: Any, after: Any, label: str) -> bool:
     """A follower of a Stable group that sends the JoinGroup that it has sent before is answered at
@@ -103,7 +108,12 @@ def same_join_starts_no_round(before: Any, after: Any, label: str) -> bool:
     return not same or label != "restarted"
 
 
-@step_invariant("offsets", rules=(store_offset.name,), source="protocol: C16 OffsetsBackwards")
+@step_invariant(
+    "offsets",
+    rules=(store_offset.name,),
+    source="protocol: C16 OffsetsBackwards",
+    broken=("The committed offset of p{offsets.watched} falls to {offsets.committed}"),
+)
 def offsets_only_grow(before: Any, after: Any) -> bool:
     """The committed offset of a partition never becomes smaller.
 
@@ -119,6 +129,7 @@ def offsets_only_grow(before: Any, after: Any) -> bool:
     "link",
     rules=(coordinator.join_group.name,),
     source="protocol: C12 StaticNoRebalance, K6; KIP-345",
+    broken=("{name} comes back, and its share does not simply stay where it is"),
 )
 def bounces_cost_nothing(before: Any, after: Any, label: str) -> bool:
     """A static member that comes back before its session times out gets its share, and no round
@@ -150,6 +161,7 @@ def cooperative_owners_apart(
     "link",
     rules=(txn_offset_commit.name,),
     source="ClassicGroup.validateOffsetCommit; KIP-447",
+    broken=("The coordinator accepts a transactional commit from anybody"),
 )
 def transactions_by_members(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts transactional commits only from members.
@@ -160,7 +172,13 @@ def transactions_by_members(before: Any, after: Any, label: str) -> bool:
     return label != "anonymous"
 
 
-@step_invariant("txn", "offsets", rules=(end_transaction.name,), source="KIP-129, KIP-447")
+@step_invariant(
+    "txn",
+    "offsets",
+    rules=(end_transaction.name,),
+    source="KIP-129, KIP-447",
+    broken=("{name} commits a transaction with a record that another committed transaction holds"),
+)
 def delivered_once_by_anybody(before: Any, after: Any, label: str) -> bool:
     """No record is part of two transactions that are committed, whatever producers and
     administrators do.
@@ -172,7 +190,11 @@ def delivered_once_by_anybody(before: Any, after: Any, label: str) -> bool:
 
 
 @step_invariant(
-    "core", "offsets", rules=(delete_offsets.name,), source="ClassicGroup.isSubscribedToTopic"
+    "core",
+    "offsets",
+    rules=(delete_offsets.name,),
+    source="ClassicGroup.isSubscribedToTopic",
+    broken=("The committed offset {was.committed} is deleted while members join the group"),
 )
 def joining_offsets_stay(before: Any, after: Any) -> bool:
     """No offset is deleted once somebody has joined the group.
@@ -185,7 +207,13 @@ def joining_offsets_stay(before: Any, after: Any) -> bool:
     return bool(kept) or bool(before.core.members == 0)
 
 
-@invariant(source="protocol: C8 NoLoss; segmentio/kafka-go#904")
+@invariant(
+    source="protocol: C8 NoLoss; segmentio/kafka-go#904",
+    broken=(
+        "{name} starts p{offsets.watched} at {client.position}, so record"
+        " {offsets.processed}, which nobody has processed, is skipped"
+    ),
+)
 def nothing_skipped(offsets: Kept, client: Client) -> bool:
     """Once a record was processed, no member starts behind one that was not.
 

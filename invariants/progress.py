@@ -23,7 +23,10 @@ def timer_runs(seats: Seats) -> bool:
     return all(seat.armed or (seat.join and not seat.new) for _, seat in seats)
 
 
-@invariant(source="KAFKA-12890; ClassicGroup.pendingSyncMembers")
+@invariant(
+    source="KAFKA-12890; ClassicGroup.pendingSyncMembers",
+    broken=("The group waits for the SyncGroup of {late}, and no timer ends the waiting"),
+)
 def sync_deadline_runs(core: Core) -> bool:
     """While a member has not sent SyncGroup, the sync timer runs.
 
@@ -33,7 +36,13 @@ def sync_deadline_runs(core: Core) -> bool:
     return core.deadline or not core.due
 
 
-@invariant(source="KAFKA-9232")
+@invariant(
+    source="KAFKA-9232",
+    broken=(
+        "The five-minute timer of a new member still runs for {name} after its first round,"
+        " and heartbeats do not stop it"
+    ),
+)
 def new_only_while_parked(seats: Seats) -> bool:
     """The five-minute timer of a new member runs only while its first JoinGroup is parked.
 
@@ -69,7 +78,10 @@ def parked_in_their_phase(core: Core, seats: Seats) -> bool:
     return joins and (core.phase == Phase.COMPLETING or not any(seat.sync for _, seat in seats))
 
 
-@invariant(source="GroupMetadataManager.prepareRebalance, removePendingMember")
+@invariant(
+    source="GroupMetadataManager.prepareRebalance, removePendingMember",
+    broken=("{name} waits for the answer to its {parked}, which the coordinator has forgotten"),
+)
 def parked_is_remembered(
     seats: Annotated[Seats, "seats[i]"], link: Annotated[Link, "link[i]"]
 ) -> bool:

@@ -1,6 +1,6 @@
 """The promises of a variant. Every module of this package lists those of a family in `INVARIANTS`,
 `GOALS`, `VIEWS` and `PROGRESS` (family -> predicates), and in `NOT_PROMISED` what does not hold.
-A module may have `SENTENCES`, too, in place of those in `sentences`.
+A module may have `SENTENCES`, too, for promises whose sentence no template makes (`sentences`).
 """
 
 from __future__ import annotations
@@ -47,11 +47,10 @@ def _modules() -> tuple[ModuleType, ...]:
 
 
 def sentences() -> Mapping[str, Callable[[Any], str]]:
-    """Promise -> what makes its sentence, of the modules that have sentences of their own."""
+    """Promise -> what makes its sentence, where no template does."""
     return {
         name: make
         for module in _modules()
-        if module.__name__ != f"{__package__}.sentences"
         for name, make in getattr(module, "SENTENCES", {}).items()
     }
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from groupcheck.model.engine import goal, invariant
+from groupcheck.model.protocol.classic.features.round_count import FAMILY as ROUNDS
 from groupcheck.model.protocol.classic.features.round_count import Rounds
 from groupcheck.model.protocol.classic.group import Core, Phase
-from groupcheck.model.protocol.family import ROUNDS
 
 
-@invariant(source="KIP-429; protocol: C15")
+@invariant(
+    source="KIP-429; protocol: C15",
+    broken=(
+        "The group completes a round, and has completed two since the one that the last change made"
+    ),
+)
 def one_more_round(rounds: Rounds) -> bool:
     """After a change, one round makes the new plan, and at most one more gives away what it has
     withheld.

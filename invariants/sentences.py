@@ -1,10 +1,11 @@
-"""What broke, for whom: one sentence for each invariant of the classic group, made from the step
-that breaks it.
+"""What broke, for whom: one sentence for each promise, made from the step that breaks it. It stands
+at the promise, as a template (`@invariant(broken=...)`) with the values of `VALUES`; `SENTENCES`
+has those that need more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -35,226 +36,59 @@ class Broken:
         return self.after[slot][self.who[0]]
 
 
-# Invariant -> template of its sentence, filled in with `_values`.
-TEMPLATES = {
-    "transactions_fenced": "The coordinator accepts a transactional commit from {outsider}",
-    "transactions_by_members": "The coordinator accepts a transactional commit from anybody",
-    "outsiders_commit_to_empty_groups": (
-        "The coordinator accepts a commit from outside while the group is {core.phase}"
-    ),
-    "commits_survive_fail_overs": (
-        "After the fail-over the committed offset is {offsets.committed}, and not"
-        " {was.committed} as before"
-    ),
-    "unstable_offsets_are_not_returned": (
-        "{name} is told an offset that an open transaction may replace"
-    ),
-    "aborted_offsets_never_show": (
-        "{name} has aborted its transaction, whose offset {offsets.committed} is committed"
-    ),
-    "newer_commits_win": (
-        "The transaction of {name} replaces offset {was.committed}, which was committed after its"
-        " own, by {offsets.committed}"
-    ),
-    "pending_offsets_counted": (
-        "The coordinator counts {offsets.pending} pending offsets, which is not how many there are"
-    ),
-    "delivered_once": (
-        "{name} commits a transaction with a record that another committed transaction holds"
-    ),
-    "delivered_once_by_anybody": (
-        "{name} commits a transaction with a record that another committed transaction holds"
-    ),
-    "committed_within_delivered": (
-        "Offset {offsets.committed} of p{offsets.watched} is committed, but record"
-        " {offsets.delivered} is in no committed transaction"
-    ),
-    "deleted_groups_keep_nothing": "The group is deleted, and something of it stays",
-    "live_offsets_stay": (
-        "The committed offset {was.committed} is gone while the group is {core.phase} and has"
-        " members"
-    ),
-    "joining_offsets_stay": (
-        "The committed offset {was.committed} is deleted while members join the group"
-    ),
-    "pending_offsets_stay": "An offset expires that an open transaction is about to replace",
-    "refusals_change_nothing": "A request is refused, and changes the group all the same",
-    "groups_fail_apart": "An Empty group is not deleted, because another one has members",
-    "nothing_skipped": (
-        "{name} starts p{offsets.watched} at {client.position}, so record {offsets.processed},"
-        " which nobody has processed, is skipped"
-    ),
-    "bounces_cost_nothing": "{name} comes back, and its share does not simply stay where it is",
-    "one_record_at_risk": (
-        "{name} begins another record while only {offsets.committed} are committed, although"
-        " commitSync has thrown nothing"
-    ),
-    "nothing_uncommitted": (
-        "{name} begins another record of p{offsets.watched} while {offsets.committed} are committed"
-    ),
-    "calls_hold_the_thread": "{name} joins again while its application waits in commitSync",
-    "close_commits": "{actor} closes and leaves, and has not committed what it has processed",
-    "same_join_starts_no_round": (
-        "{name} sends the JoinGroup that it has sent before, and a round starts"
-    ),
-    "commits_by_owners": "The coordinator accepts a commit of {name}, which has no partition",
-    "offsets_only_grow": "The committed offset of p{offsets.watched} falls to {offsets.committed}",
-    "answered_at_most_once": (
-        "{name} gets an answer to a {answered} that was already answered or given up"
-    ),
-    "joins_counted": (
-        "The coordinator's count of members that wait for the round is {core.parked}, but should be"
-        " {waiting}"
-    ),
-    "syncs_counted": (
-        "The coordinator's count of members that have not sent SyncGroup is {core.due}, but should"
-        " be {due}"
-    ),
-    "committed_within_processed": (
-        "{actor} commits offset {offsets.committed} of p{offsets.watched} before record"
-        " {offsets.processed} is processed, so the next owner skips it"
-    ),
-    "position_within_processed": (
-        "{name} reads p{offsets.watched} from offset {client.position}, so record"
-        " {offsets.processed}, which nobody has processed, is skipped"
-    ),
-    "revocation_pauses": (
-        "{name} processes a record of p{offsets.watched} after its last commit, so the next owner"
-        " processes it again"
-    ),
-    "heartbeat_fenced": "The coordinator accepts a heartbeat from {outsider}",
-    "round_announced": "{name} sends a heartbeat and is not told that the group is rebalancing",
-    "sync_fenced": "The coordinator accepts a SyncGroup from {outsider}",
-    "commit_fenced": "The coordinator accepts a commit from {outsider}",
-    "commits_wait_for_sync": (
-        "The coordinator accepts a commit from {name} while generation {core.generation} waits for"
-        " its assignment"
-    ),
-    "elected_is_a_member": "{name} leads the group but is not a member of it",
-    "generation_is_led": (
-        "Generation {core.generation} waits for an assignment, but has no leader to send one"
-    ),
-    "size_cap": "The group has {core.members} members, but group.max.size is {scope.max_size}",
-    "id_before_membership": (
-        "{name} becomes a member without a member id, so each retry of its JoinGroup adds another"
-        " member"
-    ),
-    "position_needs_ownership": (
-        "{name} has given up p{offsets.watched}, but still has a position in it"
-    ),
-    "sync_deadline_runs": (
-        "The group waits for the SyncGroup of {late}, and no timer ends the waiting"
-    ),
-    "new_only_while_parked": (
-        "The five-minute timer of a new member still runs for {name} after its first round, and"
-        " heartbeats do not stop it"
-    ),
-    "one_id_per_instance": "The instance id of {name} belongs to two member ids",
-    "restart_moves_nothing": "{name} comes back to a Stable group, and its share is not its own",
-    "takeover_gives_a_new_id": "{name} comes back and is given an id that its instance has had",
-    "takeover_restarts_the_round": (
-        "{name} comes back with a new id, and the assignment that the leader computes is for the"
-        " old one"
-    ),
-    "restarted_leader_leads": "{name} has led the group, and does not lead it after its restart",
-    "replaced_id_fenced": (
-        "{name} sends a request, and its answer does not tell whether another process has taken its"
-        " place"
-    ),
-    "absent_members_stay": "{name} is a static member, and the round is completed without it",
-    "one_more_round": (
-        "The group completes a round, and has completed two since the one that the last change made"
-    ),
-    "joins_as_its_protocol_says": (
-        "{name} sends JoinGroup, and what it owns is not what its rebalance protocol says"
-    ),
-    "twins_share_one_id": ("{name} and another process have one instance id, and both are members"),
-    "absent_dynamic_members_go": (
-        "{name} is a dynamic member that has not joined, and the round keeps it"
-    ),
-    "static_joins_at_once": "{name} is a static member, and is told to come again with an id",
-    "leader_watches_topics": "{name} leads the group and does not watch its topics",
-    "takeover_is_durable": "{name} is told its new id, which a fail-over would not find",
-    "joining_keeps": ("{name} gives up {gone} to join again, although it may keep what it owns"),
-    "reset_only_when_refused": (
-        "{name} forgets its generation, although it was only told that a round goes on, and will"
-        " lose what it owns"
-    ),
-    "revoked_joins_again": (
-        "{name} has revoked {gone} and does not join again, so nobody gets what it has given up"
-    ),
-    "lost_claims_nothing": (
-        "{name} joins without a generation, but claims partitions that it has lost"
-    ),
-    "revokes_before_joining": (
-        "{name} joins again while its onPartitionsRevoked still runs, and it still owns {owned}"
-    ),
-    "callback_commits_as_member": (
-        "{actor} commits from onPartitionsRevoked with a generation that it is not in, so the"
-        " commit is refused"
-    ),
-    "claims_are_true": ("{name} owns {owned}, but says in its JoinGroup that it owns {claims}"),
-    "claims_hinder_no_plan": "the leader makes no plan, because of what members claim",
-    "latest_claim_counts": "the plan gives a partition to a member that is not its latest owner",
-    "first_round_waits": "the first round of the group does not wait for its initial delay",
-    "rounds_wait_for_members": "a round completes before {core.members} members could join",
-    "id_survives_disconnect": "{name} forgets its member id because its connection broke",
-    "commits_once_before_joining": "{name} has committed before it joins, and will do so again",
-    "refusal_ends_membership": "{name} is told that it is out of the group, and goes on",
-    "stops_joining_only_if_refused": "{name} has sent JoinGroup, and does not try again",
-    "change_is_remembered": (
-        "{name} does not join again, although its subscription or the topics have changed since it"
-        " joined"
-    ),
-    "loaded_as_logged": (
-        "The new coordinator has loaded something else of {name} than the last group record says"
-    ),
-    "loading_serves_nobody": (
-        "{name} is answered by a coordinator that has not loaded the group yet, as if it had"
-    ),
-    "unload_sends_away": (
-        "{name} waits for an answer, the group is unloaded, and {name} is not sent to the next"
-        " coordinator"
-    ),
-    "former_writes_nothing": (
-        "The former coordinator accepts a commit of {name}, although the log is not its own any"
-        " more"
-    ),
-    "shares_told_are_logged": "{name} is told a share that a fail-over would not find",
-    "parked_is_remembered": (
-        "{name} waits for the answer to its {parked}, which the coordinator has forgotten"
-    ),
-}
-
-
-def _values(b: Broken) -> dict[str, Any]:
-    """The values that templates use, after the step. `name` and `client` belong to the first member
-    concerned; `actor` is the member that takes the step.
+class Values(Mapping[str, Any]):
+    """The values that a template of a promise may name (`broken`), each made when it is asked for:
+    not every protocol has all of them. Without a member concerned, those about it are empty.
     """
-    values: dict[str, Any] = {
-        "core": b.after["core"],
-        "offsets": b.after["offsets"],
-        "was": b.before["offsets"],
-        "scope": b.scope,
-        "waiting": sum(seat.join for _, seat in _seats(b)),
-        "due": sum(seat.due for _, seat in _seats(b)),
-        "late": _and(dict.fromkeys(member(i) for i, seat in _seats(b) if seat.due)),
-        "actor": "" if b.actor is None else member(b.actor),
-    }
-    if b.who:
-        link = b.of("link")
-        values |= {
-            "name": member(b.who[0]),
-            "other": member(b.who[-1]),
-            "client": b.of("client"),
-            "parked": type(link.parked).__name__,
-            "answered": type(link.answer.request).__name__ if link.answer else "",
-            "outsider": _outsider(b),
-            "gone": partitions(b.before["client"][b.who[0]].owned & ~b.of("client").owned),
-            "owned": partitions(b.of("client").owned),
-            "claims": partitions(getattr(link.parked, "owned", 0)),
-        }
-    return values
+
+    def __init__(self, broken: Broken) -> None:
+        self._broken = broken
+
+    def __getitem__(self, name: str) -> Any:
+        if name in OF_THE_FIRST and not self._broken.who:
+            return ""
+        return VALUES[name](self._broken)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(VALUES)
+
+    def __len__(self) -> int:
+        return len(VALUES)
+
+
+def _link(b: Broken) -> Any:
+    return b.of("link")
+
+
+VALUES: Mapping[str, Callable[[Broken], Any]] = {
+    # After the step.
+    "core": lambda b: b.after["core"],
+    "offsets": lambda b: b.after["offsets"],
+    # Before it.
+    "was": lambda b: b.before["offsets"],
+    "scope": lambda b: b.scope,
+    "waiting": lambda b: sum(seat.join for _, seat in _seats(b)),
+    "due": lambda b: sum(seat.due for _, seat in _seats(b)),
+    "late": lambda b: _and(dict.fromkeys(member(i) for i, seat in _seats(b) if seat.due)),
+    # The member that takes the step.
+    "actor": lambda b: "" if b.actor is None else member(b.actor),
+    # The first member concerned, and the last one.
+    "name": lambda b: member(b.who[0]),
+    "other": lambda b: member(b.who[-1]),
+    "client": lambda b: b.of("client"),
+    "parked": lambda b: type(_link(b).parked).__name__,
+    "answered": lambda b: type(_link(b).answer.request).__name__ if _link(b).answer else "",
+    "outsider": lambda b: _outsider(b),
+    "gone": lambda b: partitions(b.before["client"][b.who[0]].owned & ~b.of("client").owned),
+    "owned": lambda b: partitions(b.of("client").owned),
+    "claims": lambda b: partitions(getattr(_link(b).parked, "owned", 0)),
+    # Partitions of a producer (`sticky_partitioner`).
+    "partition": lambda b: f"p{b.who[0]}" if b.who else "a partition",
+    "got": lambda b: _and(f"p{i} has got {b.after['part'][i].got}" for i in b.who),
+    "left": lambda b: b.after["producer"].left,
+}
+# Those that speak of the members concerned.
+OF_THE_FIRST = frozenset("name other client parked answered outsider gone owned claims".split())
 
 
 def _outsider(b: Broken) -> str:
@@ -426,7 +260,8 @@ def lowered_size_cap(b: Broken) -> str:
 
 
 # Invariant -> the function that makes its sentence, where no template can.
-FUNCTIONS: Mapping[str, Callable[[Broken], str]] = {
+# Promise -> what makes its sentence, where a template cannot.
+SENTENCES: Mapping[str, Callable[[Broken], str]] = {
     "one_process_at_work": hand_off,
     "cooperative_owners_apart": hand_off,
     **{
@@ -453,14 +288,11 @@ FUNCTIONS: Mapping[str, Callable[[Broken], str]] = {
         )
     },
 }
-SENTENCES = frozenset({*TEMPLATES, *FUNCTIONS})
 
 
-def sentence_of(invariant: str, b: Broken) -> str:
-    """What broke, for whom. The invariant is one of `SENTENCES`."""
-    make = FUNCTIONS.get(invariant)
-    words = make(b) if make else TEMPLATES[invariant].format_map(_values(b))
-    return as_sentence(words)
+def filled_in(template: str, b: Broken) -> str:
+    """The template of a promise (`broken`) with the values of the step that breaks it."""
+    return template.format_map(Values(b))
 
 
 def as_sentence(words: str) -> str:

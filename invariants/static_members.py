@@ -8,16 +8,19 @@ from groupcheck.model.engine import goal, invariant, step_invariant
 from groupcheck.model.protocol.classic import coordinator, rounds
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.features import takeover
+from groupcheck.model.protocol.classic.features.static import FAMILY as STATIC_MEMBERS
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.rounds import Complete
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED
-from groupcheck.model.protocol.family import STATIC_MEMBERS
 from groupcheck.model.protocol.messages import NO_ID
 
 REFUSED = ("too_many", "inconsistent")  # the answers to a JoinGroup that come before any other
 
 
-@invariant(source="ClassicGroup.replaceStaticMember; protocol: C13, S7")
+@invariant(
+    source="ClassicGroup.replaceStaticMember; protocol: C13, S7",
+    broken=("The instance id of {name} belongs to two member ids"),
+)
 def one_id_per_instance(seats: Seats) -> bool:
     """An instance id has at most one member id.
 
@@ -33,6 +36,7 @@ def one_id_per_instance(seats: Seats) -> bool:
     rules=(coordinator.join_group.name,),
     source="KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin;"
     " protocol: C12 StaticNoRebalance",
+    broken=("{name} comes back to a Stable group, and its share is not its own"),
 )
 def restart_moves_nothing(before: Any, after: Any, label: str) -> bool:
     """In a Stable group, a static member that joins without its id takes the place of its old id:
@@ -56,6 +60,7 @@ def restart_moves_nothing(before: Any, after: Any, label: str) -> bool:
     "link",
     rules=(coordinator.join_group.name,),
     source="GroupMetadataManager.classicGroupJoin; KAFKA-8715",
+    broken=("{name} comes back and is given an id that its instance has had"),
 )
 def takeover_gives_a_new_id(before: Any, after: Any, label: str) -> bool:
     """A static member that joins without its id is given an id that its instance did not have.
@@ -73,6 +78,10 @@ def takeover_gives_a_new_id(before: Any, after: Any, label: str) -> bool:
     "link",
     rules=(coordinator.join_group.name,),
     source="KAFKA-9801",
+    broken=(
+        "{name} comes back with a new id, and the assignment that the leader computes is for"
+        " the old one"
+    ),
 )
 def takeover_restarts_the_round(before: Any, after: Any, label: str) -> bool:
     """In CompletingRebalance, a static member whose id is replaced starts the round anew.
@@ -89,6 +98,7 @@ def takeover_restarts_the_round(before: Any, after: Any, label: str) -> bool:
     "seats",
     rules=(coordinator.join_group.name,),
     source="KIP-814; KAFKA-13435",
+    broken=("{name} has led the group, and does not lead it after its restart"),
 )
 def restarted_leader_leads(before: Any, after: Any) -> bool:
     """A static member that leads the group still leads it when its id is replaced.
@@ -112,6 +122,10 @@ def restarted_leader_leads(before: Any, after: Any) -> bool:
         coordinator.offset_commit.name,
     ),
     source="ClassicGroup.validateMember; KIP-345; protocol: C13",
+    broken=(
+        "{name} sends a request, and its answer does not tell whether another process has"
+        " taken its place"
+    ),
 )
 def replaced_id_fenced(before: Any, after: Any, label: str) -> bool:
     """A request with an id that its instance has no more is answered 82 FENCED_INSTANCE_ID, as long
@@ -131,6 +145,7 @@ def replaced_id_fenced(before: Any, after: Any, label: str) -> bool:
     "seats",
     rules=(rounds.answer_joins.name,),
     source="GroupMetadataManager.completeClassicGroupJoin; KIP-345",
+    broken=("{name} is a static member, and the round is completed without it"),
 )
 def absent_members_stay(before: Any, after: Any) -> bool:
     """A round that completes removes no static member, even if it has not joined.
@@ -146,6 +161,7 @@ def absent_members_stay(before: Any, after: Any) -> bool:
     "seats",
     rules=(takeover.takeover_committed.name,),
     source="KAFKA-10284; ClassicGroup.groupAssignment; protocol: X5",
+    broken=("{name} is told its new id, which a fail-over would not find"),
 )
 def takeover_is_durable(before: Any, after: Any) -> bool:
     """When a static member is told its new id, a fail-over finds that id.

@@ -9,17 +9,20 @@ from typing import Annotated, Any
 from groupcheck.model.engine import goal, invariant, step_invariant
 from groupcheck.model.protocol.classic import assignment
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
+from groupcheck.model.protocol.classic.features.static_topics import FAMILY as STATIC_TOPICS
 from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.features.triggers.subscription import Subscription, due
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
-from groupcheck.model.protocol.family import STATIC_TOPICS
 
 MySeats = Annotated[Seats, "seats[i]"]
 Mine = Annotated[Subscription, "subscription[i]"]
 Me = Annotated[Client, "client[i]"]
 
 
-@invariant(source="KIP-814; KAFKA-13435; ConsumerCoordinator.onLeaderElected")
+@invariant(
+    source="KIP-814; KAFKA-13435; ConsumerCoordinator.onLeaderElected",
+    broken=("{name} leads the group and does not watch its topics"),
+)
 def leader_watches_topics(core: Core, seats: MySeats, client: Me, subscription: Mine) -> bool:
     """The STABLE member that leads a Stable group watches the topics of the group.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from groupcheck.model.engine import goal, invariant, step_invariant
@@ -12,7 +11,7 @@ from groupcheck.model.protocol.sticky_partitioner.rules import Part, Producer
 from groupcheck.model.protocol.sticky_partitioner.scope import PartitionerScope
 
 
-@invariant(source="KIP-480")
+@invariant(source="KIP-480", broken=("two partitions are sticky, or one while none should be"))
 def one_sticky_partition(
     producer: Producer, a: Annotated[Part, "part[i]"], b: Annotated[Part, "part[j]"]
 ) -> bool:
@@ -21,7 +20,10 @@ def one_sticky_partition(
 
 
 @step_invariant(
-    "part", rules=(rules.on_new_batch.name,), source="KIP-480; StickyPartitionCache.nextPartition"
+    "part",
+    rules=(rules.on_new_batch.name,),
+    source="KIP-480; StickyPartitionCache.nextPartition",
+    broken=("the producer leaves {partition}, whose last batch has room"),
 )
 def changes_between_batches(before: Any, after: Any, scope: PartitionerScope) -> bool:
     """The sticky partition changes only once its last batch is closed: full, or sent.
@@ -32,7 +34,7 @@ def changes_between_batches(before: Any, after: Any, scope: PartitionerScope) ->
     return not leaves or rules.closed(before.part, scope)
 
 
-@invariant(source="KIP-480")
+@invariant(source="KIP-480", broken="two partitions have a batch with room")
 def one_open_batch(
     a: Annotated[Part, "part[i]"], b: Annotated[Part, "part[j]"], scope: PartitionerScope
 ) -> bool:
@@ -40,7 +42,7 @@ def one_open_batch(
     return scope.built_in or rules.closed(a, scope) or rules.closed(b, scope)
 
 
-@invariant(source="KIP-480")
+@invariant(source="KIP-480", broken="the brokers are equally fast, but {got}")
 def even_among_fast_brokers(
     a: Annotated[Part, "part[i]"], b: Annotated[Part, "part[j]"], scope: PartitionerScope
 ) -> bool:
@@ -52,7 +54,10 @@ def even_among_fast_brokers(
     return a.got == b.got
 
 
-@invariant(source="KIP-794; BuiltInPartitioner.updatePartitionInfo")
+@invariant(
+    source="KIP-794; BuiltInPartitioner.updatePartitionInfo",
+    broken=("partition {got}, which does not fit how often it was chosen"),
+)
 def stays_are_measured(part: Part, scope: PartitionerScope) -> bool:
     """With the partitioner of KIP-794, a partition gets at least batch.size each time that it is
     chosen, and twice that at most, whether its broker is slow or not.
@@ -63,7 +68,10 @@ def stays_are_measured(part: Part, scope: PartitionerScope) -> bool:
     return not scope.built_in or least <= part.got <= 2 * least
 
 
-@invariant(source="RecordAccumulator.append")
+@invariant(
+    source="RecordAccumulator.append",
+    broken=("the records of the partitions are not those that were sent"),
+)
 def records_are_counted(
     producer: Producer,
     parts: Annotated[tuple[Part, ...], "part[:]"],
@@ -73,7 +81,7 @@ def records_are_counted(
     return sum(part.got for part in parts) + producer.produced == scope.records - producer.left
 
 
-@invariant(source="KAFKA-10888, KIP-794")
+@invariant(source="KAFKA-10888, KIP-794", broken="both were chosen equally often, but {got}")
 def slow_brokers_get_no_more(a: Annotated[Part, "part[i]"], b: Annotated[Part, "part[j]"]) -> bool:
     """A partition of a slow broker gets twice as many records at most as another one that was
     chosen equally often.
@@ -105,28 +113,6 @@ def even_in_the_end(producer: Producer, parts: Annotated[tuple[Part, ...], "part
     return producer.left == 0 and len(parts) > 1 and len(got) == 1
 
 
-def _about(template: str) -> Callable[[Any], str]:
-    """A sentence about the partitions concerned."""
-
-    def make(b: Any) -> str:
-        parts = b.after["part"]
-        got = " and ".join(f"p{i} has got {parts[i].got}" for i in b.who)
-        name = f"p{b.who[0]}" if b.who else "a partition"
-        return template.format(got=got, name=name, left=b.after["producer"].left)
-
-    return make
-
-
-# Invariant -> what makes its sentence, from an `invariants.sentences.Broken`.
-SENTENCES: Mapping[str, Callable[[Any], str]] = {
-    "one_sticky_partition": _about("two partitions are sticky, or one while none should be"),
-    "changes_between_batches": _about("the producer leaves {name}, whose last batch has room"),
-    "one_open_batch": _about("two partitions have a batch with room"),
-    "even_among_fast_brokers": _about("the brokers are equally fast, but {got}"),
-    "stays_are_measured": _about("partition {got}, which does not fit how often it was chosen"),
-    "records_are_counted": _about("the records of the partitions are not those that were sent"),
-    "slow_brokers_get_no_more": _about("both were chosen equally often, but {got}"),
-}
 INVARIANTS = {
     PARTITIONER: (
         one_sticky_partition,

@@ -18,6 +18,7 @@ from groupcheck.model.protocol.classic.client import (
     join_complete,
     sync_answer,
 )
+from groupcheck.model.protocol.classic.features.triggers.feature import FAMILY as TOPICS
 from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.features.triggers.settings import max_size
 from groupcheck.model.protocol.classic.features.triggers.subscription import (
@@ -26,7 +27,6 @@ from groupcheck.model.protocol.classic.features.triggers.subscription import (
     outdated,
 )
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
-from groupcheck.model.protocol.family import TOPICS
 from groupcheck.model.protocol.messages import NO_GENERATION
 
 MySeats = Annotated[Seats, "seats[i]"]
@@ -73,7 +73,13 @@ def taken_as_subscribed(before: Any, after: Any, scope: TriggersScope) -> bool:
     return not taken & ~scope.partitions_of(after.subscription.topics)
 
 
-@invariant(source="ConsumerCoordinator.rejoinNeededOrPending; KAFKA-9815")
+@invariant(
+    source="ConsumerCoordinator.rejoinNeededOrPending; KAFKA-9815",
+    broken=(
+        "{name} does not join again, although its subscription or the topics have changed"
+        " since it joined"
+    ),
+)
 def change_is_remembered(client: Client, subscription: Subscription, scope: TriggersScope) -> bool:
     """A STABLE member joins again if its subscription is not that of its last JoinGroup, or if it
     made the plan and knows that the topics have changed since.
@@ -85,7 +91,10 @@ def change_is_remembered(client: Client, subscription: Subscription, scope: Trig
     return client.rejoin or not due(subscription, scope)
 
 
-@invariant(source="AbstractCoordinator.rejoinNeededOrPending; KAFKA-9815; protocol: L4")
+@invariant(
+    source="AbstractCoordinator.rejoinNeededOrPending; KAFKA-9815; protocol: L4",
+    broken="{name} has sent JoinGroup, and does not try again",
+)
 def stops_joining_only_if_refused(client: Client) -> bool:
     """A member that has sent JoinGroup goes on joining, unless an answer makes it forget its
     generation.

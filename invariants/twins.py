@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from groupcheck.model.engine import goal, invariant
+from groupcheck.model.protocol.classic.features.twins import FAMILY as TWINS
 from groupcheck.model.protocol.classic.group import Seats
-from groupcheck.model.protocol.family import TWINS
 
 
-@invariant(source="ClassicGroup.replaceStaticMember; protocol: C13, S7")
+@invariant(
+    source="ClassicGroup.replaceStaticMember; protocol: C13, S7",
+    broken=("{name} and another process have one instance id, and both are members"),
+)
 def twins_share_one_id(a: Annotated[Seats, "seats[i]"], b: Annotated[Seats, "seats[j]"]) -> bool:
     """Of two processes with the same instance id, at most one has a member id that the group knows.
 

@@ -11,9 +11,9 @@ from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.features.upgrade import COOPERATIVE, UpgradeScope
+from groupcheck.model.protocol.classic.features.upgrade import FAMILY as UPGRADE
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.codes import INCONSISTENT_GROUP_PROTOCOL
-from groupcheck.model.protocol.family import UPGRADE
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 
 
@@ -27,6 +27,7 @@ from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
         client_faults.late_commit.name,
     ),
     source="KIP-429; ConsumerCoordinator.onJoinPrepare",
+    broken=("{name} sends JoinGroup, and what it owns is not what its rebalance protocol says"),
 )
 def joins_as_its_protocol_says(before: Any, after: Any) -> bool:
     """A cooperative member still owns its partitions when it sends JoinGroup. An eager one has

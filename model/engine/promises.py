@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupcheck.model.engine.errors import SpecError, shown
 from groupcheck.model.engine.functions import name_of, parameters_of, told
@@ -53,6 +53,9 @@ class Predicate:
     # Index variables with another quantifier than the usual one, or another order, from the outside
     # in; those that it does not name stand before them.
     quantifiers: tuple[Quantifier, ...] = ()
+    # What to say of a step that breaks it, as a template of `str.format`; who reads it says which
+    # values it has. It makes no other promise.
+    broken: str = field(default="", eq=False)
 
     @property
     def whole(self) -> bool:
@@ -66,7 +69,12 @@ class Predicate:
 
 
 def predicate_of(
-    function: Callable[..., Any], what: str, name: str = "", source: str = "", quantified: Any = ()
+    function: Callable[..., Any],
+    what: str,
+    name: str = "",
+    source: str = "",
+    quantified: Any = (),
+    broken: str = "",
 ) -> Predicate:
     """The predicate that a function of slots and views stands for. `what`: how it is decorated;
     `quantified`: "some i" or "all i", in their order.
@@ -83,6 +91,7 @@ def predicate_of(
         what,
         said.takes,
         tuple(_quantifier(text, f"{what} {name}") for text in quantified),
+        broken,
     )
 
 
@@ -104,15 +113,15 @@ Test = Callable[..., bool]
 def invariant(function: Test, /) -> Predicate: ...
 @overload
 def invariant(
-    *quantified: str, source: str = "", name: str = ""
+    *quantified: str, source: str = "", name: str = "", broken: str = ""
 ) -> Callable[[Test], Predicate]: ...
-def invariant(*given: Any, source: str = "", name: str = "") -> Any:
+def invariant(*given: Any, source: str = "", name: str = "", broken: str = "") -> Any:
     """What must be true in every state. The docstring is its statement; `source` says where the
-    promise stands. It must hold for all indexes; `@invariant("some i")` for some index i at
-    least, `@invariant("all i", "some j")` for some j to each i. `name`: in place of the function's
-    own.
+    promise stands, `broken` what to say of a step that breaks it (`Predicate.broken`). It must hold
+    for all indexes; `@invariant("some i")` for some index i at least, `@invariant("all i",
+    "some j")` for some j to each i. `name`: in place of the function's own.
     """
-    return _decorated(given, "invariant", name, source)
+    return _decorated(given, "invariant", name, source, broken)
 
 
 @overload
@@ -162,10 +171,12 @@ def view(*function: Callable[..., Any], name: str = "") -> Any:
     return lambda f: predicate_of(f, "view", name)
 
 
-def _decorated(given: tuple[Any, ...], what: str, name: str, source: str = "") -> Any:
+def _decorated(
+    given: tuple[Any, ...], what: str, name: str, source: str = "", broken: str = ""
+) -> Any:
     if len(given) == 1 and callable(given[0]):
-        return predicate_of(given[0], what, name, source)
-    return lambda f: predicate_of(f, what, name, source, given)
+        return predicate_of(given[0], what, name, source, (), broken)
+    return lambda f: predicate_of(f, what, name, source, given, broken)
 
 
 @frozen
@@ -186,15 +197,19 @@ class StepInvariant:
     statement: str
     # Where the promise stands, as a KIP or a class.
     source: str = ""
+    # As `Predicate.broken`.
+    broken: str = field(default="", eq=False)
 
     def concerns(self, rule: Rule) -> bool:
         return set(self.slots) <= set(rule.slots) and (not self.rules or rule.name in self.rules)
 
 
 def step_invariant(
-    *slots: str, rules: Sequence[str] = (), source: str = "", name: str = ""
+    *slots: str, rules: Sequence[str] = (), source: str = "", name: str = "", broken: str = ""
 ) -> Callable[[Callable[..., Any]], StepInvariant]:
-    """Makes a `StepInvariant`: `@step_invariant("core") def grows(before, after): ...`."""
+    """Makes a `StepInvariant`: `@step_invariant("core") def grows(before, after): ...`. The other
+    arguments are those of `invariant`.
+    """
 
     if not all(isinstance(slot, str) for slot in slots):
         raise SpecError(
@@ -224,6 +239,7 @@ def step_invariant(
             "scope" in extra,
             told(function),
             source,
+            broken,
         )
 
     return decorate

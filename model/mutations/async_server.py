@@ -14,11 +14,11 @@ import attrs
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.mutations.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.async_server import coordinator, failover, rounds, timers
 from groupcheck.model.protocol.async_server.plans import sticky
 from groupcheck.model.protocol.async_server.rounds import Collect, Deal
 from groupcheck.model.protocol.family import ASYNC_SERVER
+from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.transform import rewritten
 
 Twist = Callable[[Rule], Rule]

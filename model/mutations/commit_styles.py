@@ -6,11 +6,11 @@ from typing import Any
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.mutations.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.classic import client_faults
 from groupcheck.model.protocol.classic.client import Calls, commit_answer, send_join
+from groupcheck.model.protocol.classic.features.commit_styles import FAMILY as STYLES
 from groupcheck.model.protocol.classic.scope import AUTO, SYNC
-from groupcheck.model.protocol.family import STYLES
+from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.transform import extended, rewritten
 
 

@@ -14,7 +14,6 @@ from attrs import evolve
 from groupcheck.model.assignors.connect import Release
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.mutations.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.classic import client
 from groupcheck.model.protocol.classic.group import Errand, Walk
 from groupcheck.model.protocol.connect.leader import (
@@ -30,6 +29,7 @@ from groupcheck.model.protocol.connect.scope import ConnectScope
 from groupcheck.model.protocol.connect.worker import OUTDATED, lose_coordinator
 from groupcheck.model.protocol.family import CONNECT, CONNECT_ALIKE, CONNECT_BACKOFF
 from groupcheck.model.protocol.messages import JoinGroup
+from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.transform import extended, rewritten
 
 Planning = Iterator[tuple[str, Walk[Errand], Memory]]

@@ -10,20 +10,20 @@ from itertools import permutations
 from operator import or_
 
 from groupcheck.model.engine import but
-from groupcheck.model.mutations.mutation import SEEDED, Mutation, Seeded, seeded
 from groupcheck.model.protocol.classic import assignment, coordinator, walks
 from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic.assignment import Assign, Claims, Plan
 from groupcheck.model.protocol.classic.client import Client, Prepare, give_up, reset
 from groupcheck.model.protocol.classic.coordinator import Outcome
+from groupcheck.model.protocol.classic.features.cooperative import FAMILY as COOPERATIVE
 from groupcheck.model.protocol.classic.group import REST, Core, Errand, Seats, Walk
 from groupcheck.model.protocol.classic.plans import Claim, plans
 from groupcheck.model.protocol.classic.rounds import prepare
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import REBALANCE_IN_PROGRESS
-from groupcheck.model.protocol.family import COOPERATIVE
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup
+from groupcheck.model.protocol.mutation import SEEDED, Mutation, Seeded, seeded
 
 
 @seeded(member.send_join)

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from groupcheck.model.engine import but
-from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
 from groupcheck.model.protocol.classic import assignment, coordinator, failover
 from groupcheck.model.protocol.classic.assignment import Assign
 from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.features import failover_phases, zombie_coordinator
+from groupcheck.model.protocol.classic.features.failover_phases import FAMILY as MOVING
 from groupcheck.model.protocol.classic.features.failover_phases import LOADING, Unload, Way
 from groupcheck.model.protocol.classic.group import Seats, Walk
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
-from groupcheck.model.protocol.family import MOVING
 from groupcheck.model.protocol.link import Link, handled, reply
 from groupcheck.model.protocol.messages import Answer, OffsetCommit, Store
+from groupcheck.model.protocol.mutation import SEEDED, Mutation, seeded
 
 JOIN = failover_phases.while_loading(coordinator.join_group)
 HEARTBEAT = failover_phases.while_loading(coordinator.heartbeat)

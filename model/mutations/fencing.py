@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.engine import but
-from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
 from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
@@ -14,6 +13,7 @@ from groupcheck.model.protocol.codes import NONE, REBALANCE_IN_PROGRESS
 from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.link import Link, handled, reply
 from groupcheck.model.protocol.messages import Answer, Heartbeat, OffsetCommit, Store, SyncGroup
+from groupcheck.model.protocol.mutation import SEEDED, Mutation, seeded
 
 
 @seeded(coordinator.heartbeat)

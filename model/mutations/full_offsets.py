@@ -8,7 +8,6 @@ from typing import Any
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.mutations.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.features.full_offsets import (
     admin,
@@ -16,12 +15,13 @@ from groupcheck.model.protocol.classic.features.full_offsets import (
     members,
     transactions,
 )
+from groupcheck.model.protocol.classic.features.full_offsets.feature import FAMILY as KEPT_OFFSETS
 from groupcheck.model.protocol.classic.features.full_offsets.kept import NO_OFFSET, Fetched, emptied
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.offsets import process_record
-from groupcheck.model.protocol.family import KEPT_OFFSETS
 from groupcheck.model.protocol.link import reply
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID, Answer, TxnOffsetCommit
+from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.transform import extended, rewritten
 
 REFUSED = "unknown illegal_generation"

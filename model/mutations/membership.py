@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 
 from groupcheck.model.engine import but
-from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
 from groupcheck.model.protocol.classic import (
     assignment,
     coordinator,
@@ -27,6 +26,7 @@ from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link, handled
 from groupcheck.model.protocol.messages import JoinGroup
+from groupcheck.model.protocol.mutation import SEEDED, Mutation, seeded
 
 
 @seeded(coordinator.leave_group)

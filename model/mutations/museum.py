@@ -1,4 +1,6 @@
-"""All mutations: every module of this package that holds `MUTATIONS`."""
+"""All mutations: those of each feature of the classic group (`bugs`), and of every module of this
+package that holds `MUTATIONS`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ import pkgutil
 from difflib import get_close_matches
 
 from groupcheck.model.engine import UserError
-from groupcheck.model.mutations.mutation import Mutation
+from groupcheck.model.protocol.classic.composition import every_feature
+from groupcheck.model.protocol.mutation import Mutation
 
 
 def all_mutations() -> tuple[Mutation, ...]:
@@ -17,11 +20,9 @@ def all_mutations() -> tuple[Mutation, ...]:
         importlib.import_module(f"{__package__}.{m.name}")
         for m in pkgutil.iter_modules(here.__path__)
     ]
-    return tuple(
-        sorted(
-            (m for module in modules for m in getattr(module, "MUTATIONS", ())), key=lambda m: m.id
-        )
-    )
+    found = [m for module in modules for m in getattr(module, "MUTATIONS", ())]
+    found += [m for feature in every_feature().values() for m in feature.bugs]
+    return tuple(sorted(found, key=lambda m: m.id))
 
 
 def mutation(id: str) -> Mutation:

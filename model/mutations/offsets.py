@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.engine import but
-from groupcheck.model.mutations.mutation import Mutation, seeded
 from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic import offsets as offset_rules
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
@@ -16,6 +15,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import OFFSETS
 from groupcheck.model.protocol.link import Link, send
 from groupcheck.model.protocol.messages import OffsetCommit
+from groupcheck.model.protocol.mutation import Mutation, seeded
 
 
 @seeded(member.send_commit, guarded=False)

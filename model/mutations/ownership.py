@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.engine import but
-from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
 from groupcheck.model.protocol.classic import assignment, client_faults
 from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic.assignment import Assign
@@ -20,6 +19,7 @@ from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_GENERATION, SyncGroup
+from groupcheck.model.protocol.mutation import SEEDED, Mutation, seeded
 
 
 def _holding(before: Client, after: Client) -> Client:

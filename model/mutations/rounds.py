@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from groupcheck.model.engine import but
-from groupcheck.model.mutations.mutation import Mutation, seeded
 from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic import client_faults, coordinator, walks
 from groupcheck.model.protocol.classic.client import Client, reset
@@ -17,6 +16,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.mutation import Mutation, seeded
 
 
 @seeded(coordinator.join_group)

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from groupcheck.model.engine import but
-from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
 from groupcheck.model.protocol.classic import coordinator, rounds
 from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.features import takeover
+from groupcheck.model.protocol.classic.features.static import FAMILY as STATIC_MEMBERS
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, Walk
 from groupcheck.model.protocol.classic.rounds import Complete
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
-from groupcheck.model.protocol.family import STATIC_MEMBERS
 from groupcheck.model.protocol.link import Link, handled, reply
 from groupcheck.model.protocol.messages import NO_ID, Answer, Heartbeat, JoinGroup
+from groupcheck.model.protocol.mutation import SEEDED, Mutation, seeded
 
 join_group = takeover.joining(coordinator.join_group)
 heartbeat = takeover.fencing(coordinator.heartbeat)

@@ -9,8 +9,8 @@ import attrs
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.mutations.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.family import PARTITIONER
+from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.sticky_partitioner import rules
 from groupcheck.model.protocol.transform import rewritten
 

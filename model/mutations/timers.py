@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 
 from groupcheck.model.engine import but
-from groupcheck.model.mutations.mutation import Mutation, seeded
 from groupcheck.model.protocol.classic import coordinator, rounds, timers, walks
 from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.group import Core, Errand, Phase, Seat, Seats, Walk
@@ -17,6 +16,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.mutation import Mutation, seeded
 
 
 def _each(seats: Seats, before: Seats, change: Callable[[Seat, Seat], Seat]) -> Seats:

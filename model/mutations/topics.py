@@ -8,12 +8,14 @@ from typing import Any
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.mutations.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.classic.assignment import answer_syncs
 from groupcheck.model.protocol.classic.client import Member, install, send_join, sync_answer
 from groupcheck.model.protocol.classic.client_faults import lose_response
 from groupcheck.model.protocol.classic.failover import Reload
-from groupcheck.model.protocol.classic.features.triggers.planning import AssignTopics
+from groupcheck.model.protocol.classic.features.triggers.feature import FAMILY as TOPICS
+from groupcheck.model.protocol.classic.features.triggers.planning import (
+    blind_to_subscriptions,
+)
 from groupcheck.model.protocol.classic.features.triggers.subscription import (
     change_subscription,
     due,
@@ -21,8 +23,8 @@ from groupcheck.model.protocol.classic.features.triggers.subscription import (
 )
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.walks import end_walk
-from groupcheck.model.protocol.family import TOPICS
 from groupcheck.model.protocol.messages import NO_GENERATION
+from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.transform import extended, rewritten
 
 Slots = Mapping[str, Any]
@@ -35,22 +37,6 @@ def _twist(change: Callable[[Slots, str, Changed, Any], Any]) -> Callable[[Rule]
 
 def _changed(usual: Rule, change: Callable[[Slots, str, Changed, Any], Any]) -> Rule:
     return extended(usual, change)
-
-
-def blind_to_subscriptions(usual: Rule) -> Rule:
-    def call(walk: Any, *rest: Any) -> Iterator[Any]:
-        errand = walk.errand
-        if isinstance(errand, AssignTopics):
-            everybody = 0
-            for topics in errand.topics:
-                everybody |= topics
-            blind = but(errand, topics=(everybody,) * len(errand.topics))
-            for after, *others in usual.call(but(walk, errand=blind), *rest):
-                yield but(after, errand=but(after.errand, topics=errand.topics)), *others
-        else:
-            yield from usual.call(walk, *rest)
-
-    return rewritten(usual, call)
 
 
 def _leaves_one_out(before: Slots, label: str, after: Changed, scope: Any) -> Changed:

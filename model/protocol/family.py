@@ -25,34 +25,8 @@ class Family:
 
 # A coordinator with rounds of JoinGroup and SyncGroup, and its members.
 CLASSIC_GROUP = Family("classic group", base="classic")
-# Members with a group.instance.id (KIP-345).
-STATIC_MEMBERS = Family("static members", base="static_membership")
-# Members that keep what they own while they join.
-COOPERATIVE = Family("cooperative group", base="cooperative")
-# Members that are both.
-COOPERATIVE_STATIC = Family("static members of a cooperative group", base="cooperative_static")
-# Static members beside dynamic ones.
-MIXED = Family("static and dynamic members", base="mixed_membership")
-# Two processes with one instance id.
-TWINS = Family("static members with twins", base="twins")
-# Eager and cooperative members in one group.
-UPGRADE = Family("rolling upgrade", base="upgrade")
-# Cooperative members whose rounds are counted.
-ROUNDS = Family("rounds of a cooperative group", base="cooperative_rounds")
 # What members process and commit.
 OFFSETS = Family("offsets", base="classic")
-# Topics that change, and members that subscribe to different ones.
-TOPICS = Family("topics", base="triggers")
-# Static members of such groups.
-STATIC_TOPICS = Family("topics of static members", base="static_triggers")
-# An application whose rebalance callbacks take time.
-CALLBACKS = Family("rebalance callbacks", base="cooperative_callbacks")
-# Offsets in full: transactions, expiry, and what an administrator does to them.
-KEPT_OFFSETS = Family("offsets in full", base="offsets")
-# A fail-over takes its phases (`classic.failover_phases`).
-MOVING = Family("fail-over in phases", base="classic")
-# Applications commit in one of the ways of Kafka's client (`classic.commit_styles`).
-STYLES = Family("styles of commits", base="classic")
 # A coordinator that makes the plan itself, while members go on.
 ASYNC_SERVER = Family("asynchronous server-side rebalance", base="async_server")
 # Where a producer's records without a key go.

@@ -8,12 +8,7 @@ from groupcheck.model.protocol.connect.backoff import ConnectBackoffScope, backo
 from groupcheck.model.protocol.connect.covers import BACKOFF_SHOWS, UNREACHED
 from groupcheck.model.protocol.connect.feature import connect
 from groupcheck.model.protocol.connect.preset import workers
-from groupcheck.model.protocol.family import (
-    CLASSIC_GROUP,
-    CONNECT,
-    CONNECT_ALIKE,
-    CONNECT_BACKOFF,
-)
+from groupcheck.model.protocol.family import CLASSIC_GROUP, CONNECT, CONNECT_ALIKE, CONNECT_BACKOFF
 
 VARIANT = workers(
     "connect_backoff",

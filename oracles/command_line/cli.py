@@ -23,6 +23,7 @@ from groupcheck.oracles.command_line.cli_scope import (
     no_deadlock_option,
     progress_option,
     scope_options,
+    with_option,
 )
 from groupcheck.oracles.command_line.failures import UNKNOWN, complain, failed, same_output
 from groupcheck.oracles.command_line.help_page import Command, examples, names_of
@@ -43,8 +44,8 @@ from groupcheck.oracles.processes.supervisor import supervised, was_interrupted
 # "violated".
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 KINDS = (
-    "variants invariants rules goals progress faults assignors formats mutations scenarios scope"
-    " anomalies causes statements schemas samples assumptions"
+    "variants features invariants rules goals progress faults assignors formats mutations scenarios"
+    " scope anomalies causes statements schemas samples assumptions"
 ).split()
 
 
@@ -73,10 +74,12 @@ def command(debug: bool) -> None:
     epilog=examples(
         "groupcheck check classic --members 3 --fault crash=1",
         "groupcheck check classic --mutation leader_forgotten --html story.html",
+        "groupcheck check classic --with static,cooperative --members 2 --any-faults 1",
         "groupcheck check my_protocol.py:my_spec --set nodes=3",
     ),
 )
 @click.argument("variant", shell_complete=names_of("variants"))
+@with_option
 @scope_options
 @names_option(
     "invariant",
@@ -211,6 +214,7 @@ def check(**options: Any) -> int:
     ),
 )
 @click.argument("variant", shell_complete=names_of("variants"))
+@with_option
 @click.argument("key")
 @scope_options
 @names_option("invariant", "Only this invariant, as you gave it to `check`.")

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from groupcheck.oracles.command_line.cli_scope import with_option
 from groupcheck.oracles.command_line.help_page import Command, examples, names_in, names_of
 from groupcheck.oracles.command_line.option_types import (
     BUDGET,
@@ -56,6 +57,7 @@ CONFORM_MODES = {
     ),
 )
 @click.argument("variant", default="classic", shell_complete=names_of("variants"))
+@with_option
 @click.option(
     "--side",
     type=click.Choice(["coordinator", "member", "leader"]),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any
 
 import click
 
 from groupcheck.oracles.command_line.help_page import names_of
 from groupcheck.oracles.command_line.option_types import BUDGET, COUNT, POSITIVE, SETTING
+
+BASE = "classic"
 
 
 def names_option(what: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -21,6 +24,43 @@ def names_option(what: str, help: str) -> Callable[[Callable[..., Any]], Callabl
         shell_complete=names_of(f"{what}s"),
         help=f"{help} Repeatable.",
     )
+
+
+def with_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--with`: the variant has these features, too, so its name lists them."""
+
+    @wraps(function)
+    def composed(*, features: tuple[str, ...], **options: Any) -> Any:
+        if features:
+            options["variant"] = with_features(options["variant"] or BASE, features)
+        return function(**options)
+
+    return click.option(
+        "--with",
+        "features",
+        multiple=True,
+        metavar="FEATURE,...",
+        shell_complete=names_of("features"),
+        help="The classic group with these features, too, such as static,cooperative; see `list"
+        " features`. VARIANT may name them itself: classic+static. Repeatable.",
+    )(composed)
+
+
+def with_features(variant: str, features: Iterable[str]) -> str:
+    """The name of the variant with these features, which may stand in lists with commas. Raises
+    `UserError` for a protocol of the user's own.
+    """
+    if ".py" in variant:
+        from groupcheck.model.engine.errors import UserError
+        from groupcheck.oracles.printable import printable
+
+        raise UserError(
+            "takes no features: those are of the classic group",
+            where=printable(variant),
+            do="leave --with out",
+        )
+    names = (name.strip() for listed in features for name in listed.split(","))
+    return "+".join((variant, *filter(None, names)))
 
 
 def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:

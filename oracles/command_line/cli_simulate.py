@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from groupcheck.oracles.command_line.cli_scope import with_option
 from groupcheck.oracles.command_line.help_page import Command, examples, names_of
 from groupcheck.oracles.command_line.option_types import (
     COUNT,
@@ -43,6 +44,7 @@ SCENARIOS = (
     ),
 )
 @click.argument("variant", required=False, shell_complete=names_of("variants"))
+@with_option
 @click.option(
     "--compare",
     "compared",

@@ -17,6 +17,10 @@ class Entry:
     id: Annotated[str, "mutations: the id that `--mutation` takes."] = ABSENT
     variant: Annotated[str, "The variant to which the entry belongs."] = ABSENT
     title: Annotated[str, "variants, mutations, causes: one sentence."] = ABSENT
+    needs: Annotated[list[str], "features: those without which it cannot be."] = ABSENT
+    excludes: Annotated[
+        list[str], "features: those that no group has beside it, each with the reason."
+    ] = ABSENT
     doc: Annotated[str, "What the entry is, in words."] = ABSENT
     statement: Annotated[
         str, "invariants, goals, progress: what is promised, or what should be possible."

@@ -1,6 +1,6 @@
-"""What `groupcheck list` shows, as plain rows: variants, invariants, rules, goals, promises about
-progress, faults, assignors, formats, mutations, scenarios, fields of the scope, anomalies, causes,
-statements of logs, samples, JSON Schemas, assumptions of simulations.
+"""What `groupcheck list` shows, as plain rows: variants, features, invariants, rules, goals,
+promises about progress, faults, assignors, formats, mutations, scenarios, fields of the scope,
+anomalies, causes, statements of logs, samples, JSON Schemas, assumptions of simulations.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rich.text import Text
 
 from groupcheck.model.engine.fast.cache import cache_directory
 from groupcheck.model.mutations import Mutation
+from groupcheck.model.protocol.classic.composition import every_feature
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import load, names
 from groupcheck.oracles.explain.subject import every_mutation, promises, variant_named
@@ -167,6 +168,20 @@ def _variants() -> list[Row]:
     ]
 
 
+def _features() -> list[Row]:
+    return [
+        {
+            "name": f.name,
+            "title": f.title,
+            "needs": list(f.over),
+            "excludes": [f"{name}: {why}" for name, why in f.refuses.items()],
+            "doc": f.doc,
+        }
+        for f in every_feature().values()
+        if not f.joint
+    ]
+
+
 def _mutation(m: Mutation) -> Row:
     return {
         "id": m.id,
@@ -262,6 +277,7 @@ _OF_A_VARIANT: dict[str, Callable[[Variant], list[Row]]] = {
 }
 _OF_NO_VARIANT: dict[str, Callable[[], list[Row]]] = {
     "variants": _variants,
+    "features": _features,
     "formats": _formats,
     "scenarios": lambda: _documented({one.name: one.doc for one in SCENARIOS.values()}),
     "samples": _samples,

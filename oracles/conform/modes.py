@@ -17,16 +17,14 @@ from attrs import fields_dict, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.family import (
-    CLASSIC_GROUP,
-    COOPERATIVE,
-    COOPERATIVE_STATIC,
-    MIXED,
-    OFFSETS,
-    STATIC_MEMBERS,
-    TWINS,
-    Family,
+from groupcheck.model.protocol.classic.features.cooperative import FAMILY as COOPERATIVE
+from groupcheck.model.protocol.classic.features.cooperative_static import (
+    FAMILY as COOPERATIVE_STATIC,
 )
+from groupcheck.model.protocol.classic.features.mixed import FAMILY as MIXED
+from groupcheck.model.protocol.classic.features.static import FAMILY as STATIC_MEMBERS
+from groupcheck.model.protocol.classic.features.twins import FAMILY as TWINS
+from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS, Family
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.conformance import executable

@@ -10,7 +10,7 @@ from itertools import groupby
 import attrs
 
 from groupcheck.invariants.registry import sentences
-from groupcheck.invariants.sentences import SENTENCES, Broken, as_sentence, sentence_of
+from groupcheck.invariants.sentences import Broken, as_sentence, filled_in
 from groupcheck.model.engine import Spec, StepInvariant
 from groupcheck.model.engine.lasso import broken_by, named
 from groupcheck.model.engine.step import Semantics
@@ -191,14 +191,16 @@ def _sentence(about: Subject, violation: Violation, seen: Witness) -> tuple[str,
     """
     if violation.invariant == DEADLOCK:
         return STUCK, ""
-    name, own = violation.invariant, sentences()
-    if about.variant is None or (name not in SENTENCES and name not in own):
+    name = violation.invariant
+    promise = next((p for p in about.spec.invariants if p.name == name), None)
+    make = sentences().get(name)
+    if about.variant is None or promise is None or not (make or promise.broken):
         return "", ""
     named, steps = Semantics(about.spec).named, violation.path.steps
     actor = steps[-1].firing.me if steps else None
     broken = Broken(named(seen.before), named(seen.after), seen.indexes, actor, about.spec.scope)
     try:
-        return as_sentence(own[name](broken)) if name in own else sentence_of(name, broken), ""
+        return as_sentence(make(broken) if make else filled_in(promise.broken, broken)), ""
     except Exception as error:
         return "", f"{name} has no sentence for this; please report it: {error!r}"
 

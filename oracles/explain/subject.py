@@ -20,6 +20,7 @@ from groupcheck.model.engine import (
     UserError,
 )
 from groupcheck.model.engine.verdict import Path
+from groupcheck.model.protocol.classic.presets import PLUS
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import load, names
 from groupcheck.oracles.explain import own
@@ -120,7 +121,7 @@ def variant_named(name: str) -> Variant:
     if str(name).endswith((".py", ".py:")):
         file = printable(name).removesuffix(":")[:60]
         raise UserError("does not say what to check", where=file, do=f"name it: {file}:NAME")
-    if name not in names():
+    if name not in names() and PLUS not in name:
         raise one_of("variant", name, names())
     return load(name)
 
@@ -154,7 +155,7 @@ def _mutation(name: str, variant: Variant) -> Mutation:
     if not own.is_own(name):
         return mutation_named(name)
     from groupcheck.model.mutations import SEEDED, Mutation
-    from groupcheck.model.mutations.mutation import Seeded
+    from groupcheck.model.protocol.mutation import Seeded
 
     found = own.named(name, (Mutation, Rule), "a rule with a bug, or a Mutation")
     if isinstance(found, Mutation):

@@ -26,8 +26,8 @@ from two_phase_commit import (
 from groupcheck.invariants.registry import Promises
 from groupcheck.model.engine import ScopeError, Spec, array, but, rule, single
 from groupcheck.model.mutations import Mutation
-from groupcheck.model.mutations.mutation import Seeded
 from groupcheck.model.protocol.family import Family
+from groupcheck.model.protocol.mutation import Seeded
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.check import bugs
 from groupcheck.oracles.command_line import listing

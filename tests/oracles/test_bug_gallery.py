@@ -11,8 +11,8 @@ import attrs
 from markupsafe import escape
 
 from groupcheck.model.mutations import all_mutations, mutation
-from groupcheck.model.mutations.mutation import SEEDED
 from groupcheck.model.mutations.tickets import VERSIONS, versions_of
+from groupcheck.model.protocol.mutation import SEEDED
 from groupcheck.oracles.check import bugs
 from groupcheck.oracles.check.gallery import page
 from groupcheck.oracles.check.score import Killed, Score, broken_by, broken_in_the_end, score

@@ -22,6 +22,7 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.family import Family
+from groupcheck.model.protocol.mutation import Mutation
 from groupcheck.model.protocol.transform import Transformation
 
 Scopes = tuple[Mapping[str, Any], ...]
@@ -57,6 +58,8 @@ class Feature:
     families: tuple[Family, ...] = ()
     # Families of features that it is over, whose promises no group with it owes.
     not_owed: tuple[Family, ...] = ()
+    # Known bugs of software that has it; those of a family with many stand in `model.mutations`.
+    bugs: tuple[Mutation, ...] = ()
     # The words for its outcomes alone.
     words: Words = field(factory=Words)
     # The rules that it adds and the coordinator runs.

@@ -12,9 +12,11 @@ from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS
 from groupcheck.model.protocol.classic import rules
+from groupcheck.model.protocol.classic.features.callbacks import FAMILY as CALLBACKS
 from groupcheck.model.protocol.classic.features.callbacks import LACKS, callbacks
+from groupcheck.model.protocol.classic.features.static import FAMILY as STATIC_MEMBERS
 from groupcheck.model.protocol.classic.features.static import StaticScope, static_membership
-from groupcheck.model.protocol.family import CALLBACKS, CLASSIC_GROUP, OFFSETS, STATIC_MEMBERS
+from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS
 from groupcheck.model.protocol.transform import composed
 from groupcheck.oracles.explain.subject import subject
 

@@ -17,9 +17,9 @@ from groupcheck.model.engine import ScopeError, Spec, reference, settles
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS, Verdict
 from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.features.commit_styles import FAMILY as STYLES
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, COMMIT_STYLES, SYNC, Scope
-from groupcheck.model.protocol.family import STYLES
 from groupcheck.model.variants import load, names
 from groupcheck.oracles.explain.subject import subject
 

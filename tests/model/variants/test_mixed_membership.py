@@ -11,7 +11,7 @@ import pytest
 from groupcheck.model.engine import ScopeError, reference
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS
-from groupcheck.model.protocol.family import MIXED
+from groupcheck.model.protocol.classic.features.mixed import FAMILY as MIXED
 from groupcheck.model.variants import load, names
 from groupcheck.oracles.explain.subject import subject
 

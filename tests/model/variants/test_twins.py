@@ -13,8 +13,8 @@ from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import ScopeError, reference
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS
+from groupcheck.model.protocol.classic.features.twins import FAMILY as TWINS
 from groupcheck.model.protocol.classic.features.twins import OTHERS, flipped, twins
-from groupcheck.model.protocol.family import TWINS
 from groupcheck.model.variants import load
 from groupcheck.oracles.explain.subject import subject
 

@@ -13,8 +13,8 @@ from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import ScopeError, reference
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS, Verdict
+from groupcheck.model.protocol.classic.features.cooperative import FAMILY as FAMILY
 from groupcheck.model.protocol.classic.features.upgrade import COOPERATIVE, is_cooperative
-from groupcheck.model.protocol.family import COOPERATIVE as FAMILY
 from groupcheck.model.variants import load
 from groupcheck.oracles.explain.subject import subject
 

@@ -17,7 +17,7 @@ from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults as faults
 from groupcheck.model.protocol.classic import offsets
 from groupcheck.model.protocol.classic.client import Prepare
-from groupcheck.model.protocol.family import STYLES
+from groupcheck.model.protocol.classic.features.commit_styles import FAMILY as STYLES
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 from groupcheck.model.protocol.transform import Change, outcomes_changed, rebuilt, rewritten

@@ -51,14 +51,17 @@ from groupcheck.model.protocol.classic.client import (
     must_call_back,
     must_commit_first,
     reset,
+    send_join,
     wants_to_join,
 )
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.codes import NONE, UNKNOWN_MEMBER_ID
-from groupcheck.model.protocol.family import CALLBACKS
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.link import Link, send, send_into_the_void
+from groupcheck.model.protocol.messages import JoinGroup, OffsetCommit
+from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.transform import (
     extended,
     outcomes_changed,
@@ -66,6 +69,8 @@ from groupcheck.model.protocol.transform import (
     rebuilt,
     rewritten,
 )
+
+FAMILY = Family("rebalance callbacks", base="cooperative_callbacks")
 
 Values = dict[str, Any]
 
@@ -119,9 +124,9 @@ def _calls_back(client: Client, scope: Scope) -> bool:
 
 
 def _after_the_callback(usual: Callable[..., Iterable[Any]]) -> Callable[..., Iterator[Any]]:
-    def send_join(client: Client, link: Link, scope: Scope) -> Iterator[Any]:
-        if not _calls_back(client, scope):
-            yield from usual(client, link, scope)
+    def send_join(client: Client, *more: Any) -> Iterator[Any]:
+        if not _calls_back(client, more[-1]):
+            yield from usual(client, *more)
 
     return send_join
 
@@ -220,6 +225,84 @@ WORDS = Words(
     notes={"call_back": "event", "callback_runs": "event"},
 )
 
+
+# -- How it can be wrong
+
+
+def _late_metadata(rule: Rule) -> Rule:
+    def call(client: Client, link: Link, scope: Any) -> Iterator[Any]:
+        for label, after, there in rule.call(client, link, scope):
+            if label == "committed":
+                commit = OffsetCommit(client.id, client.generation - 1, client.position)
+                there = send(link, commit)
+            yield label, after, there
+
+    return rewritten(rule, call)
+
+
+def _keeps(rule: Rule) -> Rule:
+    def call(client: Client, link: Link, scope: Any) -> Iterator[Any]:
+        for label, after, there in rule.call(client, link, scope):
+            yield label, after, there
+            if label == "returned":
+                kept = but(after, owned=after.owned | client.owned)
+                yield "threw", kept, there
+
+    return rewritten(rule, call)
+
+
+def _joins_first(rule: Rule) -> Rule:
+    def call(client: Client, link: Link, scope: Any) -> Iterator[Any]:
+        yield from rule.call(client, link, scope)
+        if client.prepare == Prepare.REVOKING and client.state == Member.STABLE and link.idle:
+            join = JoinGroup(client.id, client.generation, owned=client.owned)
+            yield "sent", but(client, state=Member.PREPARING, rejoin=False), send(link, join)
+
+    return rewritten(rule, call)
+
+
+BUGS = (
+    Mutation(
+        id="callback_commits_in_old_generation",
+        ticket="KAFKA-9741",
+        title="A commit from onPartitionsRevoked carries the generation before.",
+        family=FAMILY,
+        invariant="callback_commits_as_member",
+        doc=(
+            "The group metadata that a transactional producer sends with its offsets was updated"
+            " after onPartitionsRevoked, so that a commit from the callback was refused (fixed in"
+            " 2.5.0). Seeded: each commit from the callback carries the generation before."
+        ),
+        scope={"members": 2, "generations": 2},
+        twists={callback_runs.name: _late_metadata},
+    ),
+    Mutation(
+        id="joins_while_revoking",
+        ticket=SEEDED,
+        title="A member joins again while its onPartitionsRevoked still runs.",
+        family=FAMILY,
+        invariant="revokes_before_joining",
+        doc="The callback runs in a thread of its own, and nobody waits for it.",
+        scope={"members": 2, "generations": 2},
+        twists={send_join.name: _joins_first},
+    ),
+    Mutation(
+        id="throwing_callback_keeps_partitions",
+        ticket=SEEDED,
+        title="A member whose onPartitionsRevoked throws keeps what it revokes.",
+        family=FAMILY,
+        invariant="views_agree",
+        doc=(
+            "The exception ends the rebalance before the partitions are given up, and the member"
+            " goes on with them."
+        ),
+        scope={"members": 2, "generations": 2},
+        twists={callback_runs.name: _keeps},
+    ),
+)
+
+# -- The feature
+
 FEATURE = Feature(
     name="callbacks",
     title="rebalance callbacks that take time and commit",
@@ -229,9 +312,9 @@ FEATURE = Feature(
         " one of the new generation (ConsumerRebalanceListener)."
     ),
     change=callbacks,
-    after=("static", "mixed", "cooperative", "upgrade", "triggers", "offsets"),
+    after=("static", "mixed", "cooperative", "triggers", "offsets"),
     scope_type=CallbacksScope,
-    families=(CALLBACKS,),
+    families=(FAMILY,),
     words=WORDS,
     no_progress="a callback may last for ever, and no promise says when it ends",
     shows=(
@@ -243,4 +326,5 @@ FEATURE = Feature(
     unreached=UNREACHED,
     conformed=(),
     member_generations=1,
+    bugs=BUGS,
 )

@@ -60,7 +60,7 @@ from groupcheck.model.protocol.classic.client_faults import Labelled, leaving
 from groupcheck.model.protocol.classic.features.callbacks import call_back, callback_runs
 from groupcheck.model.protocol.classic.features.mixed import by_kind
 from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, SYNC, Scope
-from groupcheck.model.protocol.family import STYLES
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link, send
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup, LeaveGroup, OffsetCommit
@@ -72,8 +72,10 @@ from groupcheck.model.protocol.transform import (
     rewritten,
 )
 
+FAMILY = Family("styles of commits", base="classic")
+
 Values = dict[str, Any]
-STYLED = {"commit_style": STYLES}
+STYLED = {"commit_style": FAMILY}
 # What only a thread does that is not inside a call.
 POLLS = (
     members.send_join,

@@ -34,8 +34,10 @@ from groupcheck.model.protocol.classic.assignment import answer_syncs, look_at_c
 from groupcheck.model.protocol.classic.base import PHASES_SCOPE, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.family import COOPERATIVE
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.transform import inserted
+
+FAMILY = Family("cooperative group", base="cooperative")
 
 ASSIGNORS = {
     "sticky": (
@@ -104,8 +106,14 @@ FEATURE = Feature(
     ),
     change=cooperative,
     after=("static", "mixed"),
+    refuses={
+        "triggers": (
+            "a leader that plans several topics would have to look at claims, and a member that"
+            " drops a topic to revoke it before it joins (onJoinPrepare); neither is modelled yet"
+        )
+    },
     scope_type=CooperativeScope,
-    families=(COOPERATIVE,),
+    families=(FAMILY,),
     coordinator=(look_at_claims,),
     shows=(
         PHASES_SCOPE,

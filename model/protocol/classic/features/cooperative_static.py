@@ -10,7 +10,9 @@ from typing import Any
 from groupcheck.model.protocol.classic.base import ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features import static
-from groupcheck.model.protocol.family import COOPERATIVE_STATIC
+from groupcheck.model.protocol.family import Family
+
+FAMILY = Family("static members of a cooperative group", base="cooperative_static")
 
 # Arguments of `conform`: 18,086 rows, which take about 35 s.
 USER_DATA: Mapping[str, Any] = {
@@ -27,7 +29,7 @@ FEATURE = Feature(
     change=lambda spec: spec,
     over=("static", "cooperative"),
     joint=True,
-    families=(COOPERATIVE_STATIC,),
+    families=(FAMILY,),
     executed=static.FEATURE.executed,
     conformed=(ROWS_IN_PHASES, USER_DATA),
 )

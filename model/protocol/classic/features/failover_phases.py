@@ -87,7 +87,7 @@ from groupcheck.model.protocol.codes import (
     NONE,
     NOT_COORDINATOR,
 )
-from groupcheck.model.protocol.family import MOVING
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.link import Link, reply
 from groupcheck.model.protocol.messages import Answer, Heartbeat
 from groupcheck.model.protocol.transform import (
@@ -97,6 +97,8 @@ from groupcheck.model.protocol.transform import (
     rebuilt,
     rewritten,
 )
+
+FAMILY = Family("fail-over in phases", base="classic")
 
 LOADING = "loading"  # the label of an answer of a coordinator that loads
 
@@ -286,7 +288,7 @@ def once_loaded(usual: Rule) -> Rule:
 PHASES = frozenset({r.name for r in (former_learns, load_group, unload)}) | {
     FORMER + r.name for r in (*REQUESTS, *BEFORE, *BEHIND)
 }
-SWITCHED = {"phases": MOVING}
+SWITCHED = {"phases": FAMILY}
 # Other rules of a fail-over that a feature may have added.
 RESTARTS = ("lower_max_size",)
 # What is not done, or is refused, while the group is not loaded: what the log says is not forgotten

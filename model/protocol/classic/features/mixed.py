@@ -21,22 +21,30 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import ScopeError, Spec
+from groupcheck.model.engine import ScopeError, Spec, but
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol import faults
 from groupcheck.model.protocol.bounds import between, bound
-from groupcheck.model.protocol.classic import client_faults, timers
+from groupcheck.model.protocol.classic import client_faults, coordinator, rounds, timers
 from groupcheck.model.protocol.classic.assignment import answer_syncs
 from groupcheck.model.protocol.classic.base import ROWS_IN_PHASES
+from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features import static as of_static
+from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.features.static import StaticScope, remove_instance
-from groupcheck.model.protocol.classic.group import Core, Seats
-from groupcheck.model.protocol.classic.rounds import dismiss, dismiss_absent
+from groupcheck.model.protocol.classic.group import Core, Seats, Walk
+from groupcheck.model.protocol.classic.rounds import Complete, Dismiss, dismiss, dismiss_absent
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.telling import Words
-from groupcheck.model.protocol.family import MIXED
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.faults import Budget
+from groupcheck.model.protocol.link import Link, handled
+from groupcheck.model.protocol.messages import NO_ID, JoinGroup
+from groupcheck.model.protocol.mutation import SEEDED, Mutation, seeded
 from groupcheck.model.protocol.transform import inserted, own, rebuilt, rewritten
+
+FAMILY = Family("static and dynamic members", base="mixed_membership")
 
 SPENT_BY = {
     **{
@@ -124,6 +132,83 @@ def dismissing(usual: Rule) -> Rule:
 OF_PROCESSES = (client_faults.close, client_faults.poll_timeout, client_faults.delay_request)
 TIMER = timers.rebalance_timeout
 
+
+# -- How it can be wrong
+
+join_group = takeover.joining(coordinator.join_group)
+
+
+@seeded(rounds.answer_joins)
+def _nobody_is_removed(
+    walk: Walk[Complete], seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk[Complete], Seats, Link]]:
+    for after, known, told in rounds.answer_joins.call(walk, but(seats, static=True), link, scope):
+        yield after, but(known, static=seats.static), told
+
+
+@seeded(rounds.dismiss_absent)
+def _nobody_is_dismissed(
+    walk: Walk[Dismiss], seats: Seats, scope: Scope
+) -> Iterator[tuple[Walk[Dismiss], Seats]]:
+    yield walk.passed(walk.errand, scope), seats
+
+
+@seeded(join_group)
+def _all_are_asked_twice(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    if seats.static and handled(link, JoinGroup).id == NO_ID and not seats.ids:
+        yield from coordinator.join_group.call(core, seats, link, scope)
+    else:
+        yield from join_group.call(core, seats, link, scope)
+
+
+BUGS = (
+    Mutation(
+        id="absent_dynamic_member_kept",
+        ticket=SEEDED,
+        title="A round that knows static members keeps every member that has not joined.",
+        family=FAMILY,
+        invariant="absent_dynamic_members_go",
+        doc=(
+            "Only static members outlive a round that they have missed; Kafka filters them out of"
+            " the members to be removed (completeClassicGroupJoin). Seeded: the round keeps all."
+        ),
+        scope={"members": 2, "generations": 2, "faults": {"rebalance_timeout": 1}},
+        seeds=(_nobody_is_removed,),
+    ),
+    Mutation(
+        id="round_of_nobody_keeps_all",
+        ticket=SEEDED,
+        title="A round in which nobody has joined keeps its dynamic members as well.",
+        family=FAMILY,
+        invariant="absent_dynamic_members_go",
+        doc=(
+            "Kafka removes dynamic members before it finds that no static one has joined and goes"
+            " on waiting. Seeded: it removes nobody."
+        ),
+        scope={
+            "members": 2,
+            "generations": 2,
+            "faults": {"append_failure": 1, "rebalance_timeout": 1},
+        },
+        seeds=(_nobody_is_dismissed,),
+    ),
+    Mutation(
+        id="static_member_asked_twice",
+        ticket=SEEDED,
+        title="A static member is told to come again with an id, as a dynamic one is.",
+        family=FAMILY,
+        invariant="static_joins_at_once",
+        doc=(
+            "KIP-394 asks members for a second JoinGroup because it cannot recognise them; KIP-345"
+            " can. Seeded: the answer 79 comes before the instance id is looked at."
+        ),
+        scope={"members": 2, "generations": 1},
+        seeds=(_all_are_asked_twice,),
+    ),
+)
+
+# -- The feature
+
 FEATURE = Feature(
     name="mixed",
     title="static and dynamic members",
@@ -134,7 +219,7 @@ FEATURE = Feature(
     change=mixed,
     over=("static",),
     scope_type=MixedScope,
-    families=(MIXED,),
+    families=(FAMILY,),
     words=WORDS,
     coordinator=(dismiss_absent,),
     spent_by=SPENT_BY,
@@ -177,4 +262,5 @@ FEATURE = Feature(
         {"members": 1, "partitions": 2, "static_members": 1},
         {"members": 1, "partitions": 2, "static_members": 0},
     ),
+    bugs=BUGS,
 )

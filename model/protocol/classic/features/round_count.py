@@ -18,7 +18,7 @@ partitions in every round; so the scope has `sticky` alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from attrs import frozen
@@ -26,14 +26,19 @@ from attrs import frozen
 from groupcheck.model.engine import Spec, but, single
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.bounds import bound
+from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic import client_faults, coordinator, timers, walks
 from groupcheck.model.protocol.classic.base import PHASES_SCOPE
+from groupcheck.model.protocol.classic.client import Member
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features.cooperative import ASSIGNORS, CooperativeScope
 from groupcheck.model.protocol.classic.rounds import Complete
-from groupcheck.model.protocol.family import ROUNDS
-from groupcheck.model.protocol.transform import Widened, extended, rebuilt
+from groupcheck.model.protocol.family import Family
+from groupcheck.model.protocol.mutation import SEEDED, Mutation
+from groupcheck.model.protocol.transform import Widened, extended, rebuilt, rewritten
+
+FAMILY = Family("rounds of a cooperative group", base="cooperative_rounds")
 
 MOST = 2  # rounds beyond the one that a change makes; more are not told apart
 
@@ -121,6 +126,37 @@ OF_LATE_REQUESTS = (
     "superseded",
 )
 
+
+# -- How it can be wrong
+
+
+def _always_joins_again(rule: Rule) -> Rule:
+    def call(*given: Any) -> Iterator[Any]:
+        for label, client, *rest in rule.call(*given):
+            again = label == "assigned" and client.state == Member.STABLE
+            yield label, but(client, rejoin=client.rejoin or again), *rest
+
+    return rewritten(rule, call)
+
+
+BUGS = (
+    Mutation(
+        id="joins_again_for_nothing",
+        ticket=SEEDED,
+        title="A member joins again after every round, whether it has revoked anything or not.",
+        family=FAMILY,
+        invariant="one_more_round",
+        doc=(
+            "onJoinComplete asks for another round only if something was revoked. Seeded: it always"
+            " does. Every member claims what it has, nothing moves, and the rounds never end."
+        ),
+        scope={"members": 1, "generations": 3, "records": 0},
+        twists={member.sync_answer.name: _always_joins_again},
+    ),
+)
+
+# -- The feature
+
 FEATURE = Feature(
     name="round_count",
     title="rounds counted",
@@ -130,8 +166,9 @@ FEATURE = Feature(
     ),
     change=round_count,
     over=("cooperative",),
+    after=("offsets", "callbacks"),
     scope_type=RoundsScope,
-    families=(ROUNDS,),
+    families=(FAMILY,),
     no_progress="it counts rounds, which have no bound then",
     shows=(
         {"members": 2, "generations": 1},
@@ -149,4 +186,5 @@ FEATURE = Feature(
     conformed=(),
     member_generations=1,
     member_apart={"delay_request": LACKS["delay_request"]},
+    bugs=BUGS,
 )

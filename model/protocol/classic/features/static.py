@@ -52,11 +52,13 @@ from groupcheck.model.protocol.classic.group import Seats
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID
-from groupcheck.model.protocol.family import STATIC_MEMBERS
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID, LeaveGroup
 from groupcheck.model.protocol.transform import outcomes_changed, own, rebuilt, rewritten
+
+FAMILY = Family("static members", base="static_membership")
 
 MORE: Mapping[str, str] = {
     "remove_instance": (
@@ -236,7 +238,7 @@ FEATURE = Feature(
     ),
     change=static_membership,
     scope_type=StaticScope,
-    families=(STATIC_MEMBERS,),
+    families=(FAMILY,),
     words=WORDS,
     coordinator=MORE_RULES,
     spent_by=SPENT_BY,

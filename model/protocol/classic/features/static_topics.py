@@ -34,18 +34,25 @@ from attrs import frozen
 from groupcheck.model.engine import Spec, but, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import walks
+from groupcheck.model.protocol.classic.assignment import answer_syncs
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features import takeover
-from groupcheck.model.protocol.classic.features.triggers.planning import Survey
+from groupcheck.model.protocol.classic.features.triggers.planning import (
+    Survey,
+    blind_to_subscriptions,
+)
 from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.group import REST, Core, Errand, Seats, Walk
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.codes import NONE
-from groupcheck.model.protocol.family import STATIC_TOPICS
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.link import Link, deliver
-from groupcheck.model.protocol.messages import JoinGroup
-from groupcheck.model.protocol.transform import inserted, own, rebuilt, rewritten
+from groupcheck.model.protocol.messages import FOLLOWS, JoinGroup
+from groupcheck.model.protocol.mutation import Mutation
+from groupcheck.model.protocol.transform import extended, inserted, own, rebuilt, rewritten
+
+FAMILY = Family("topics of static members", base="static_triggers")
 
 ONE_LIST = "Static members that list different assignors are left out."
 
@@ -135,6 +142,75 @@ ASKED: Mapping[str, Any] = {
 ALL = {"topics": "t:1", "subscriptions": "t|t", "max_size": "1"}
 LOWERED: Mapping[str, Any] = {"generations": 1, "faults": {"fail_over": 1, "lower_max_size": 1}}
 
+
+# -- How it can be wrong
+
+
+def _takes_itself_for_a_follower(usual: Rule) -> Rule:
+    def change(
+        before: Mapping[str, Any], label: str, after: dict[str, Any], scope: Any
+    ) -> dict[str, Any]:
+        link = after["link"]
+        if link.answer is None:
+            return after
+        return {**after, "link": but(link, answer=but(link.answer, group_topics=FOLLOWS))}
+
+    return extended(usual, change)
+
+
+BUGS = (
+    Mutation(
+        id="restarted_leader_follows",
+        ticket="KAFKA-13435",
+        title="A leader that comes back takes itself for a follower: nobody watches the topics.",
+        family=FAMILY,
+        invariant="leader_watches_topics",
+        doc=(
+            "A leader that came back to a Stable group was told that its old id leads (2.3 to 3.1),"
+            " lest it make a plan. So it did not watch the topics, and partitions that were added"
+            " later were never assigned. KIP-814 names it as the leader and tells it to make no"
+            " plan (skipAssignment). Seeded: its answer lists no members."
+        ),
+        scope={
+            "members": 1,
+            "generations": 1,
+            "records": 0,
+            "topics": "t:1",
+            "faults": {"crash": 1},
+        },
+        twists={tell_leader.name: _takes_itself_for_a_follower},
+        progress="plan_is_current",
+        progress_scope={
+            "members": 1,
+            "records": 0,
+            "topics": "t:1",
+            "faults": {"crash": 1},
+        },
+    ),
+    Mutation(
+        id="plan_ignores_static_subscriptions",
+        ticket="groupcheck finding 7",
+        title="A plan gives a static member partitions of a topic to which it does not subscribe.",
+        family=FAMILY,
+        invariant="planned_as_subscribed",
+        doc=(
+            "The bug of `plan_ignores_subscriptions`, in a group in which a stored share may be"
+            " older than the subscription. Seeded: every member counts as one that subscribes to"
+            " all topics of the group."
+        ),
+        scope={
+            "members": 2,
+            "generations": 1,
+            "records": 0,
+            "topics": "t:1,u:1",
+            "subscriptions": "t|u",
+        },
+        twists={answer_syncs.name: blind_to_subscriptions},
+    ),
+)
+
+# -- The feature
+
 FEATURE = Feature(
     name="static_topics",
     title="static members whose topics change",
@@ -147,7 +223,7 @@ FEATURE = Feature(
     over=("static", "triggers"),
     joint=True,
     scope_type=StaticTopicsScope,
-    families=(STATIC_TOPICS,),
+    families=(FAMILY,),
     words=Words(hears={"tell_leader": ""}),
     coordinator=(tell_leader,),
     shows=(
@@ -190,4 +266,5 @@ FEATURE = Feature(
         },
     ),
     member_apart={"change_assignors": ONE_LIST},
+    bugs=BUGS,
 )

@@ -28,10 +28,20 @@ from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.group import Record, Seats
 from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID
-from groupcheck.model.protocol.family import TWINS as TWINS_FAMILY
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.link import Link, deliver, orphan
-from groupcheck.model.protocol.messages import NO_ID, JoinGroup, Store, SyncGroup
+from groupcheck.model.protocol.messages import (
+    NO_ID,
+    JoinGroup,
+    OffsetFetch,
+    Store,
+    SyncGroup,
+    TxnOffsetCommit,
+)
+from groupcheck.model.protocol.mutation import SEEDED, Mutation, seeded
 from groupcheck.model.protocol.transform import inserted
+
+FAMILY = Family("static members with twins", base="twins")
 
 TWINS = (0, 1)  # the indexes of the twins
 OTHERS = 1000  # an id of the other twin's is this much more than its number there
@@ -68,7 +78,9 @@ def meet_twin(
     """
     request = link.request
     apart = not (theirs.twin and mine.twin and theirs.ids) or mine.elsewhere
-    if apart or request is None or isinstance(request, Store):
+    if apart or request is None or isinstance(request, Store | OffsetFetch):
+        return
+    if isinstance(request, TxnOffsetCommit) and request.id == NO_ID:  # from nobody known
         return
     if request.id != NO_ID:
         yield "fenced", theirs, but(mine, elsewhere=True), link
@@ -145,6 +157,56 @@ IN_STYLE: Mapping[str, Any] = {"members": 2, "generations": 1, "records": 2, "an
 # These rows say all that twins make different; the other outcomes are those of static members.
 ASKED: Mapping[str, Any] = {"members": 2, "generations": 1, "faults": {"append_failure": 1}}
 
+
+# -- How it can be wrong
+
+
+@seeded(meet_twin)
+def _joins_beside(
+    theirs: Seats, mine: Seats, link: Link
+) -> Iterator[tuple[str, Seats, Seats, Link]]:
+    for label, *after in meet_twin.call(theirs, mine, link):
+        if label == "fenced":
+            yield label, *after
+
+
+@seeded(tell_twin)
+def _waits_on(mine: Seats, link: Link, theirs: Seats) -> Iterator[tuple[Seats, Link, Seats]]:
+    yield from ()
+
+
+BUGS = (
+    Mutation(
+        id="twin_joins_beside",
+        ticket="KAFKA-8500",
+        title="A second process with the same instance id becomes a member beside the first one.",
+        family=FAMILY,
+        invariant="twins_share_one_id",
+        doc=(
+            "In PreparingRebalance the second process was added, and the first one was not replaced"
+            " (before 2.3.0). Seeded: in every phase, a JoinGroup without an id does not look for"
+            " the id that its instance has."
+        ),
+        scope={"members": 2, "generations": 1},
+        seeds=(_joins_beside,),
+    ),
+    Mutation(
+        id="replaced_twin_waits_on",
+        ticket=SEEDED,
+        title="The process whose id another one has taken waits for an answer for ever.",
+        family=FAMILY,
+        invariant="parked_is_remembered",
+        doc=(
+            "replaceStaticMember answers the JoinGroup or SyncGroup that is parked under the old id"
+            " 82, over the connection of the process that sent it. Seeded: it does not."
+        ),
+        scope={"members": 2, "generations": 1},
+        seeds=(_waits_on,),
+    ),
+)
+
+# -- The feature
+
 FEATURE = Feature(
     name="twins",
     title="two processes with one instance id",
@@ -155,7 +217,7 @@ FEATURE = Feature(
     change=twins,
     over=("static",),
     refuses={"mixed": "twins are two static members, and a group of both kinds may have one"},
-    families=(TWINS_FAMILY,),
+    families=(FAMILY,),
     words=Words(hears={name: "" for r in TWIN_RULES for name in r.names}),
     coordinator=TWIN_RULES,
     no_progress="no promise about progress was written for it",
@@ -197,4 +259,5 @@ FEATURE = Feature(
     ),
     member_generations=1,
     member_scopes=({"members": 2, "partitions": 2},),
+    bugs=BUGS,
 )

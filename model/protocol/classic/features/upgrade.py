@@ -32,17 +32,25 @@ from attrs import frozen
 from groupcheck.model.engine import ScopeError, Spec, array, but, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.bounds import bound, is_a
-from groupcheck.model.protocol.classic import client, client_faults, offsets
+from groupcheck.model.protocol.classic import client, client_faults, coordinator, offsets
+from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic.base import ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.feature import Feature
+from groupcheck.model.protocol.classic.features.callbacks import call_back, callback_runs
+from groupcheck.model.protocol.classic.features.cooperative import FAMILY as COOPERATIVE_GROUP
 from groupcheck.model.protocol.classic.features.cooperative import CooperativeScope
-from groupcheck.model.protocol.classic.group import Seats
+from groupcheck.model.protocol.classic.group import Core, Seats
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.telling import Words
-from groupcheck.model.protocol.family import COOPERATIVE as COOPERATIVE_GROUP
-from groupcheck.model.protocol.family import UPGRADE
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.transform import own, rebuilt, rewritten
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.mutation import SEEDED, Mutation, seeded
+from groupcheck.model.protocol.transform import rebuilt, rewritten
+
+FAMILY = Family("rolling upgrade", base="upgrade")
 
 COOPERATIVE = "cooperative-sticky"  # the one assignor of Kafka's that supports both protocols
 KNOWN = ("range", "roundrobin", "sticky", COOPERATIVE)
@@ -132,7 +140,7 @@ def upgrade(spec: Spec) -> Spec:
     first = tuple(is_cooperative(names) for names in spec.scope.lists)
     spec = rebuilt(
         spec,
-        [following(own(spec, r)) for r in OF_A_PROTOCOL],
+        [following(r) for r in spec.rules if r.name in OF_A_PROTOCOL and r.takes_scope],
         [bounce],
         keeps=array(spec.scope.members, first[0]),
     )
@@ -166,15 +174,21 @@ def bounce(
 
 
 # The rules that ask which protocol a member is of.
-OF_A_PROTOCOL = (
-    client.send_join,
-    client.sync_answer,
-    client.join_complete,
-    client_faults.lose_response,
-    client_faults.delay_request,
-    client_faults.late_commit,
-    offsets.fetch_offset,
-    offsets.process_record,
+OF_A_PROTOCOL = frozenset(
+    r.name
+    for r in (
+        client.send_join,
+        client.sync_answer,
+        client.join_complete,
+        client_faults.lose_response,
+        client_faults.delay_request,
+        client_faults.late_commit,
+        offsets.fetch_offset,
+        offsets.process_record,
+        call_back,
+        callback_runs,
+        client.commit_answer,
+    )
 )
 
 EVERY_FAULT = {
@@ -192,6 +206,96 @@ ASKED: Mapping[str, Any] = {
     "settings": {"protocols": f"{COOPERATIVE},range|{COOPERATIVE}"},
 }
 
+
+# -- How it can be wrong
+
+
+@seeded(bounce)
+def _first_assignor_decides(
+    client: Client, seats: Seats, keeps: bool, budget: Budget, scope: UpgradeScope
+) -> Iterator[tuple[Client, Seats, bool, Budget]]:
+    for down, known, _, spent in bounce.call(client, seats, keeps, budget, scope):
+        yield down, known, known.listed[0] == COOPERATIVE, spent
+
+
+@seeded(coordinator.join_group)
+def _anybody_is_let_in(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    listed = seats.listed
+    if not coordinator.agrees(core, seats, scope):
+        seats = but(seats, listed=(*listed, *set(scope.assignors_listed) - {*listed}))
+    for label, after, known, told in coordinator.join_group.call(core, seats, link, scope):
+        yield label, after, but(known, listed=listed), told
+
+
+send_join = following(member.send_join)
+
+
+@seeded(send_join)
+def _eager_member_keeps(*given: Any) -> Iterator[tuple[str, Client, Link, bool]]:
+    *values, keeps, scope = given
+    for label, after, sent, _ in send_join.call(*values, True, scope):
+        yield label, after, sent, keeps
+
+
+BUGS = (
+    Mutation(
+        id="eager_member_keeps",
+        ticket=SEEDED,
+        title="An eager member keeps its partitions while it joins.",
+        family=FAMILY,
+        invariant="joins_as_its_protocol_says",
+        doc=(
+            "A member revokes everything before it joins unless all its assignors are cooperative."
+            " Seeded: onJoinPrepare always keeps what the member owns, as in a cooperative one."
+        ),
+        scope={"members": 2, "generations": 2, "records": 0},
+        seeds=(_eager_member_keeps,),
+    ),
+    Mutation(
+        id="first_assignor_decides",
+        ticket="twmb/franz-go v1.13.0",
+        title="A member with assignors of both kinds is cooperative because of the first of them.",
+        family=FAMILY,
+        invariant="hand_off",
+        doc=(
+            "After the first bounce a process lists cooperative-sticky before range, and the group"
+            " still uses range, because others list nothing else. The member kept its partitions"
+            " while it joined, and the eager leader gave them away. Kafka's client takes the"
+            " highest protocol that all its assignors support, so it stays eager. Seeded: the first"
+            " assignor decides."
+        ),
+        scope={
+            "members": 3,
+            "generations": 2,
+            "records": 0,
+            "faults": {"close": 1, "bounce": 1},
+        },
+        seeds=(_first_assignor_decides,),
+    ),
+    Mutation(
+        id="one_bounce_let_in",
+        ticket=SEEDED,
+        title="A process that lists cooperative-sticky alone is let into a group that uses range.",
+        family=FAMILY,
+        invariant="hand_off",
+        doc=(
+            "With one bounce instead of two, a cooperative member meets eager ones that do not list"
+            " its assignor. Kafka answers 23 (supportsProtocols). Seeded: it is let in, and keeps"
+            " its partitions while a leader shares them that does not look at claims."
+        ),
+        scope={
+            "members": 3,
+            "generations": 2,
+            "records": 0,
+            "protocols": "range|cooperative-sticky|range",
+            "faults": {"close": 1},
+        },
+        seeds=(_anybody_is_let_in,),
+    ),
+)
+
+# -- The feature
+
 FEATURE = Feature(
     name="upgrade",
     title="from eager to cooperative rebalancing",
@@ -202,9 +306,13 @@ FEATURE = Feature(
     ),
     change=upgrade,
     over=("cooperative",),
-    refuses={"static": "static members that list different assignors are left out"},
+    after=("offsets", "callbacks"),
+    refuses={
+        "static": "static members that list different assignors are left out",
+        "round_count": "an eager member revokes in each round, which is no round too many",
+    },
     scope_type=UpgradeScope,
-    families=(UPGRADE,),
+    families=(FAMILY,),
     # An eager member beside them keeps none of these promises.
     not_owed=(COOPERATIVE_GROUP,),
     words=Words(does={"bounce": "is configured with the next list"}, notes={"bounce": "event"}),
@@ -240,4 +348,5 @@ FEATURE = Feature(
         {"members": 1, "partitions": 2, "protocols": listed}
         for listed in ("range", f"{COOPERATIVE},range", COOPERATIVE)
     ),
+    bugs=BUGS,
 )

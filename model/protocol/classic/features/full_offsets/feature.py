@@ -21,8 +21,10 @@ from groupcheck.model.protocol.classic.features.full_offsets import (
 from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept, Txn
 from groupcheck.model.protocol.classic.features.full_offsets.scope import MORE, RESETS, KeepingScope
 from groupcheck.model.protocol.classic.features.full_offsets.words import WORDS
-from groupcheck.model.protocol.family import KEPT_OFFSETS
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.transform import inserted, own, rebuilt
+
+FAMILY = Family("offsets in full", base="offsets")
 
 ENDING = (client_faults.crash, client_faults.close, client_faults.delay_request, client.closed)
 # What the coordinator does beside what it does without the feature.
@@ -111,7 +113,7 @@ FEATURE = Feature(
     change=full_offsets,
     after=("static", "mixed", "twins", "triggers"),
     scope_type=KeepingScope,
-    families=(KEPT_OFFSETS,),
+    families=(FAMILY,),
     words=WORDS,
     coordinator=COORDINATOR_RULES,
     progress=progress,

@@ -36,8 +36,10 @@ from groupcheck.model.protocol.classic.features.triggers.subscription import (
     stamped,
 )
 from groupcheck.model.protocol.classic.features.triggers.words import WORDS
-from groupcheck.model.protocol.family import TOPICS
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.transform import inserted, own, rebuilt
+
+FAMILY = Family("topics", base="triggers")
 
 RUNS = (refresh_metadata, change_subscription, *CLUSTER_RULES)
 
@@ -131,7 +133,7 @@ FEATURE = Feature(
     change=triggers,
     after=("static", "mixed", "twins"),
     scope_type=TriggersScope,
-    families=(TOPICS,),
+    families=(FAMILY,),
     words=WORDS,
     coordinator=(planning.survey, settings.lowering(fail_over)),
     spent_by={"subscribe": ("change_subscription",)},

@@ -221,3 +221,23 @@ def planning(original: Rule) -> Rule:
         return {**after, "core": but(after["core"], planned=sees)} if label == "led" else after
 
     return extended(original, change)
+
+
+# -- what known bugs of several features do
+
+
+def blind_to_subscriptions(usual: Rule) -> Rule:
+    """A leader that takes all members for subscribers of all topics."""
+    def call(walk: Any, *rest: Any) -> Iterator[Any]:
+        errand = walk.errand
+        if isinstance(errand, AssignTopics):
+            everybody = 0
+            for topics in errand.topics:
+                everybody |= topics
+            blind = but(errand, topics=(everybody,) * len(errand.topics))
+            for after, *others in usual.call(but(walk, errand=blind), *rest):
+                yield but(after, errand=but(after.errand, topics=errand.topics)), *others
+        else:
+            yield from usual.call(walk, *rest)
+
+    return rewritten(usual, call)
