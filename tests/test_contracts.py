@@ -34,7 +34,10 @@ OFFENDERS = {
     "mutations-for-the-doors": ("traces/story/planted_b.py", "groupcheck.model.mutations"),
     "terminal-at-the-door": ("traces/story/planted_a.py", "click"),
     "one-name": ("oracles/planted_a.py", "model"),
-    "floors-of-traces": ("traces/broker/planted_a.py", "groupcheck.traces.requests.steps"),
+    "floors-of-traces": (
+        "traces/broker/planted_a.py",
+        "groupcheck.traces.requests.coordinator_steps",
+    ),
     "assignments-apart": (
         "oracles/assignment/prove/planted_a.py",
         "groupcheck.oracles.assignment.against.offered",

@@ -16,18 +16,18 @@ from attrs import frozen
 
 from groupcheck.model.engine.verdict import UNKNOWN
 from groupcheck.traces import formats
-from groupcheck.traces.broker import log as broker_log
-from groupcheck.traces.broker.log import BrokerLog
+from groupcheck.traces.broker import broker_log
+from groupcheck.traces.broker.broker_log import BrokerLog
 from groupcheck.traces.broker.replay import replay_broker
-from groupcheck.traces.dumps import log as dump_log
-from groupcheck.traces.dumps.log import DumpLog
+from groupcheck.traces.dumps import dump_log
+from groupcheck.traces.dumps.dump_log import DumpLog
 from groupcheck.traces.dumps.replay import replay_dump
 from groupcheck.traces.exchanges.exchange import Exchange
 from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.reading import Notes, Source, TraceError, source_of
-from groupcheck.traces.requests import log as request_log
-from groupcheck.traces.requests.log import RequestLog
+from groupcheck.traces.requests import request_log
 from groupcheck.traces.requests.replay import replay_requests
+from groupcheck.traces.requests.request_log import RequestLog
 from groupcheck.traces.story.events import Event
 
 _NAME = re.compile(r"[\w.-]{0,249}\s*")

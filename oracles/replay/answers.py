@@ -74,7 +74,7 @@ def answers(reports: Sequence[FileReport], heard: Evidence, knowledge: Knowledge
         for group in report.groups:
             seen.setdefault(group.group, []).append(Seen(report, group))
             heard.add_all(statements(report, group))
-    found = {e.group: e for e in heard.settled()}
+    found = {e.group: e for e in heard.by_group()}
     names = {**dict.fromkeys(seen), **dict.fromkeys(found)}
     out = [
         _answer(name, found.get(name, GroupEvidence(name)), seen.get(name, []), knowledge)

@@ -15,7 +15,7 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.harm import ABSENT
 from groupcheck.oracles.replay.rounds import cut, names
 from groupcheck.traces.causes.diagnosis import FoundCause
-from groupcheck.traces.clients.partitions import Holdings, Span
+from groupcheck.traces.clients.partitions import Holdings, HoldingSpan
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
@@ -304,7 +304,7 @@ def _said(out: Picture, statements: Iterable[Statement]) -> None:
             out.add(who, since, until, "owns", f"owns {_named(partitions)}", 0)
 
 
-def _held(spans: Sequence[Span]) -> Iterator[tuple[int, int, Set[str]]]:
+def _held(spans: Sequence[HoldingSpan]) -> Iterator[tuple[int, int, Set[str]]]:
     """From when to when a client held which partitions: a stretch ends where they change."""
     changes = []
     for s in spans:

@@ -24,18 +24,18 @@ from groupcheck.traces.causes.diagnosis import Health
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import Knowledge, knowledge_of, shipped_knowledge
 from groupcheck.traces.causes.scan_log import scan_log
-from groupcheck.traces.dumps.log import MARKS as DUMPS
-from groupcheck.traces.event_lines.log import NEEDLES as EVENTS
-from groupcheck.traces.event_lines.log import hear_events
+from groupcheck.traces.dumps.dump_log import MARKS as DUMPS
+from groupcheck.traces.event_lines.event_log import NEEDLES as EVENTS
+from groupcheck.traces.event_lines.event_log import hear_events
 from groupcheck.traces.findings.anomalies import plural
 from groupcheck.traces.findings.report import UNREADABLE, FileReport, unreadable
 from groupcheck.traces.formats import CLIENTS, UNKNOWN_FORMAT
-from groupcheck.traces.group_tables.log import watch
+from groupcheck.traces.group_tables.table_log import watch
 from groupcheck.traces.reading import Source, TraceError
 from groupcheck.traces.reading.finding import find_logs
 from groupcheck.traces.reading.unpacking import Watch
 from groupcheck.traces.replay import ReplayOptions, known_format, replay_log
-from groupcheck.traces.requests.log import NEEDLES as REQUESTS
+from groupcheck.traces.requests.request_log import NEEDLES as REQUESTS
 
 
 class Replayed(list[FileReport]):

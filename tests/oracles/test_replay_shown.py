@@ -26,7 +26,7 @@ from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.reading import Part
 from groupcheck.traces.replay import replay_file
-from groupcheck.traces.story.events import Cause
+from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, Round
 
 DATA = Path(__file__).parent.parent / "data"
@@ -39,7 +39,7 @@ def rounds(*sizes: int, client: str = "c-1") -> list[Round]:
             Moment(k, BEGIN + 1000 * k),
             k,
             k + 1,
-            Cause.JOIN,
+            RebalanceCause.JOIN,
             joined_at=Moment(k, BEGIN + 1000 * k + 300),
             assigned=Moment(k, BEGIN + 1000 * k + 310 + k),
             outcome="assigned",

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from groupcheck.traces.causes.evidence import Evidence
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.members.members import GroupMembers
 
 DATA = Path(__file__).parents[1] / "data"

@@ -33,7 +33,7 @@ from table_shapes import SHAPES
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.replay.report import Replayed, replay
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 
 DATA = Path(__file__).parent.parent / "data"
 MOST_LINES, MOST_MEMORY = 600, 1 << 30

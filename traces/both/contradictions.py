@@ -25,10 +25,10 @@ from attrs import Factory, define, frozen
 from groupcheck.traces.both.clients import Claim, Claims, What
 from groupcheck.traces.both.coordinator_claims import (
     CoordinatorClaims,
+    CoordinatorLife,
     CoordinatorLine,
-    Generation,
+    GenerationClaims,
     GroupClaims,
-    Life,
     Membership,
 )
 from groupcheck.traces.clients.statement import Statement
@@ -69,7 +69,7 @@ class _Group:
     # Member id -> the claims that it is in a generation.
     within: dict[str, list[Claim]] = Factory(dict)
 
-    def found(self) -> Iterator[Against]:
+    def contradictions(self) -> Iterator[Against]:
         for claim in self.claims:
             if claim.what in (What.IN, What.LEADS):
                 self.within.setdefault(claim.member, []).append(claim)
@@ -96,7 +96,7 @@ class _Group:
                 return
         yield from self._ahead(claim, known, number)
 
-    def _empty(self, claim: Claim, generation: Generation) -> Against | None:
+    def _empty(self, claim: Claim, generation: GenerationClaims) -> Against | None:
         if generation.empty is None:
             return None
         some = [c for c in self.claims if c.generation == generation.number]
@@ -108,7 +108,9 @@ class _Group:
         led = generation.led is not None and generation.led.life == generation.empty.life
         return Against(claim, generation.empty, why, 2 - led, ours + led)
 
-    def _gone(self, claim: Claim, known: Membership, generation: Generation) -> Against | None:
+    def _gone(
+        self, claim: Claim, known: Membership, generation: GenerationClaims
+    ) -> Against | None:
         """The id had been removed when the generation began."""
         began, ended = generation.begun, known.ended
         if began is None or ended is None or not ended.before(began):
@@ -131,7 +133,9 @@ class _Group:
         some = [c for c in self.within.get(known.member, []) if c.generation in numbers]
         return len({(c.said.log, c.said.line) for c in some})
 
-    def _unborn(self, claim: Claim, known: Membership, generation: Generation) -> Against | None:
+    def _unborn(
+        self, claim: Claim, known: Membership, generation: GenerationClaims
+    ) -> Against | None:
         """The id was made after the generation had begun. A static member is given its new id in a
         generation that goes on.
         """
@@ -146,7 +150,7 @@ class _Group:
         )
         return Against(claim, created, why, 2, 1)
 
-    def _leader(self, claim: Claim, generation: Generation) -> Against | None:
+    def _leader(self, claim: Claim, generation: GenerationClaims) -> Against | None:
         line, leader = generation.led, claim.leader
         if line is None or not leader or leader == generation.leader:
             return None
@@ -194,7 +198,7 @@ class _Group:
             )
             yield Against(claim, shown, why, 2, 1)
 
-    def _within(self, ours: Statement, life: Life) -> bool:
+    def _within(self, ours: Statement, life: CoordinatorLife) -> bool:
         """Had this life of the group begun before the client's line? Else another coordinator may
         have answered.
         """
@@ -234,7 +238,7 @@ def contradictions(
         m.member for m in known.members.values() if m.created is not None and m.instance is None
     }
     some = [c for c in claims.groups[group] if claims.alone(c)]
-    found = [a.impossible for a in _Group(known, some, dynamic, by_process(skews)).found()]
+    found = [a.impossible for a in _Group(known, some, dynamic, by_process(skews)).contradictions()]
     told = {(i.said.log, i.said.line): i for i in (*early, *found)}
     return list(told.values())[:MOST_TOLD]
 

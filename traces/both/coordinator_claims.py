@@ -18,7 +18,6 @@ from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
 from groupcheck.traces.story.events import (
     AssignmentReceived,
-    Cause,
     CoordinatorStarted,
     CoordinatorStopped,
     Event,
@@ -33,6 +32,7 @@ from groupcheck.traces.story.events import (
     MemberLeft,
     NotRejoined,
     NotSynced,
+    RebalanceCause,
     RebalanceStarted,
     Stabilized,
     StaticReplaced,
@@ -40,7 +40,7 @@ from groupcheck.traces.story.events import (
 
 MOST_ENTRIES = 200_000
 """Generations and member ids, of all groups."""
-Life = tuple[str, int | None, int]
+CoordinatorLife = tuple[str, int | None, int]
 """Log, broker, and how many lives of the group stand before in it."""
 
 
@@ -49,7 +49,7 @@ class CoordinatorLine:
     """A line of a coordinator about a group."""
 
     said: Statement
-    life: Life
+    life: CoordinatorLife
 
     def before(self, other: CoordinatorLine) -> bool:
         """It is older: by its place and by its time, in one life."""
@@ -60,7 +60,7 @@ class CoordinatorLine:
 
 
 @define
-class Generation:
+class GenerationClaims:
     """The claims about one generation. Each is None if no line tells it."""
 
     number: int
@@ -107,26 +107,26 @@ class Membership:
 
 
 _ENDINGS = {
-    Cause.LEAVE: "left",
-    Cause.SESSION_EXPIRED: "expired",
-    Cause.SYNC_TIMEOUT: "not_synced",
+    RebalanceCause.LEAVE: "left",
+    RebalanceCause.SESSION_EXPIRED: "expired",
+    RebalanceCause.SYNC_TIMEOUT: "not_synced",
 }
 
 
-_JOINS = (Cause.JOIN, Cause.LEADER_REJOIN, Cause.METADATA_CHANGE)
+_JOINS = (RebalanceCause.JOIN, RebalanceCause.LEADER_REJOIN, RebalanceCause.METADATA_CHANGE)
 
 
 @define
 class GroupClaims:
     """One group."""
 
-    generations: dict[int, Generation] = Factory(dict)
+    generations: dict[int, GenerationClaims] = Factory(dict)
     members: dict[str, Membership] = Factory(dict)
     # Of each life the first line that names a generation, and the last one with its number.
-    first: dict[Life, CoordinatorLine] = Factory(dict)
-    last: dict[Life, tuple[int, CoordinatorLine]] = Factory(dict)
+    first: dict[CoordinatorLife, CoordinatorLine] = Factory(dict)
+    last: dict[CoordinatorLife, tuple[int, CoordinatorLine]] = Factory(dict)
     # The lives that are in a join phase.
-    rounds: set[Life] = Factory(set)
+    rounds: set[CoordinatorLife] = Factory(set)
 
     def sure(self, number: int) -> bool:
         """Is this the only generation of its number? A coordinator that fails may forget the one
@@ -186,7 +186,7 @@ class CoordinatorClaims:
         )
         return CoordinatorLine(said, self._life(log, event.broker, event.group))
 
-    def _life(self, log: str, broker: int | None, group: str) -> Life:
+    def _life(self, log: str, broker: int | None, group: str) -> CoordinatorLife:
         lives = self._restarts.get((log, broker), 0) + self._resets.get((log, broker, group), 0)
         return log, broker, lives
 
@@ -199,13 +199,13 @@ class CoordinatorClaims:
 
     # --- generations
 
-    def _generation(self, number: int, line: CoordinatorLine) -> Generation:
+    def _generation(self, number: int, line: CoordinatorLine) -> GenerationClaims:
         group = self.group(line.said.group)
         self._now(group, number, line)
         found = group.generations.get(number)
         if found is None:
             self._entries += 1
-            found = group.generations[number] = Generation(number)
+            found = group.generations[number] = GenerationClaims(number)
         return found
 
     def _now(self, group: GroupClaims, number: int, line: CoordinatorLine) -> None:

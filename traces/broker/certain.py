@@ -15,7 +15,6 @@ from attrs import Factory, define
 from groupcheck.traces.lines.sequences import TEXT_CHARS, Growing, Key, Wrong
 from groupcheck.traces.story.events import (
     AssignmentReceived,
-    Cause,
     Converted,
     CoordinatorStarted,
     CoordinatorStopped,
@@ -31,6 +30,7 @@ from groupcheck.traces.story.events import (
     NotRejoined,
     NotSynced,
     OtherProtocol,
+    RebalanceCause,
     RebalanceStarted,
     Stabilized,
     StaticReplaced,
@@ -56,8 +56,13 @@ _ANEW = (
     GroupUnloaded,
     GroupsDeleted,
 )
-_WENT = (Cause.LEAVE, Cause.SESSION_EXPIRED, Cause.SYNC_TIMEOUT)
-_THERE = (Cause.JOIN, Cause.LEADER_REJOIN, Cause.METADATA_CHANGE, Cause.MEMBER_REJOIN)
+_WENT = (RebalanceCause.LEAVE, RebalanceCause.SESSION_EXPIRED, RebalanceCause.SYNC_TIMEOUT)
+_THERE = (
+    RebalanceCause.JOIN,
+    RebalanceCause.LEADER_REJOIN,
+    RebalanceCause.METADATA_CHANGE,
+    RebalanceCause.MEMBER_REJOIN,
+)
 
 
 @define
@@ -70,7 +75,7 @@ class _Gone:
 
 
 @define
-class Certain:
+class CertainLines:
     """The facts of one group that hold over any gap."""
 
     generations: Growing = Factory(lambda: Growing("generation"))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from groupcheck.traces.lines.envelope import Sentence, coordinator_sentence
+from groupcheck.traces.lines.envelope import CoordinatorSentence, coordinator_sentence
 from groupcheck.traces.lines.marks import plain_typography, without_bold, without_html
 from groupcheck.traces.lines.timestamps import parse_time
 
@@ -42,7 +42,7 @@ _AFTER = " \t|\"'*_,;>"
 _MOST_COLUMNS = 8
 
 
-def readings(line: str) -> Iterator[Sentence]:
+def readings(line: str) -> Iterator[CoordinatorSentence]:
     """The possible readings of the line, from the one that takes least of it for wrapping on."""
     line = _unmarked(line)
     as_it_is = coordinator_sentence(line)
@@ -61,7 +61,7 @@ def readings(line: str) -> Iterator[Sentence]:
             before = clean[: bare.start()]
             time = parse_time(before[-200:])
             for java in (False, True):
-                sentence = Sentence(clean[bare.start() :].strip(), time, None, java)
+                sentence = CoordinatorSentence(clean[bare.start() :].strip(), time, None, java)
                 yield sentence
                 yield from _shorter(sentence)
 
@@ -78,7 +78,7 @@ def _clean(line: str) -> str:
     return _EMPHASIS.sub("", plain_typography(line))
 
 
-def _shorter(sentence: Sentence) -> Iterator[Sentence]:
+def _shorter(sentence: CoordinatorSentence) -> Iterator[CoordinatorSentence]:
     """The sentence without its logger and what follows it, or without the last columns."""
     text = sentence.text
     logger = _LOGGER.search(text)

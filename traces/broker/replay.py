@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from attrs import Factory, define
 
 from groupcheck.traces import formats
-from groupcheck.traces.broker.log import Broker, BrokerLog
+from groupcheck.traces.broker.broker_log import Broker, BrokerLog
 from groupcheck.traces.broker.trail import Room, Trail
 from groupcheck.traces.findings.report import Anomaly, FileReport, file_report
 from groupcheck.traces.lines.sequences import TAIL

@@ -13,10 +13,10 @@ from attrs import Factory, define, evolve
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, name_of
 from groupcheck.traces.broker.belief import Belief
-from groupcheck.traces.broker.certain import Certain
-from groupcheck.traces.broker.follow import Follower, Refusal
+from groupcheck.traces.broker.broker_log import Broker
+from groupcheck.traces.broker.certain import CertainLines
+from groupcheck.traces.broker.follow_lines import LineFollower, Refusal
 from groupcheck.traces.broker.gaps import SENTENCES
-from groupcheck.traces.broker.log import Broker
 from groupcheck.traces.findings.anomalies import find_anomalies
 from groupcheck.traces.findings.findings import Findings, RefusedRequests, Window
 from groupcheck.traces.findings.report import Anomaly, GroupReport, UnexplainedLine
@@ -68,8 +68,8 @@ class Trail:
 
     group: str
     broker: int | None
-    follower: Follower = Factory(Follower)
-    certain: Certain = Factory(Certain)
+    follower: LineFollower = Factory(LineFollower)
+    certain: CertainLines = Factory(CertainLines)
     # Lines that contradict themselves.
     impossible: list[Wrong] = Factory(list)
     timeline: Timeline = Factory(Timeline)

@@ -17,9 +17,9 @@ from uuid import UUID
 
 from attrs import Factory, define, frozen
 
-from groupcheck.traces.captures.connections import Connections, DecodedExchange
 from groupcheck.traces.captures.packets import Damage, Stream, packets
 from groupcheck.traces.captures.segments import LINKS, Fragments, segment
+from groupcheck.traces.captures.tcp_connections import CapturedConnections, DecodedExchange
 
 USE_LOG = "use the broker's request log (kafka.request.logger at DEBUG)"
 
@@ -50,7 +50,7 @@ class CaptureText:
     # When the first packet was captured.
     _first: float = 0.0
     _damage: Damage = Factory(Damage)
-    _connections: Connections = Factory(Connections)
+    _connections: CapturedConnections = Factory(CapturedConnections)
     _fragments: Fragments = Factory(Fragments)
     # Link type -> how many packets have it and cannot be read.
     _unread: Counter[int] = Factory(Counter)

@@ -34,7 +34,7 @@ def node_of(said: Statement) -> int | None:
     return int(match["id"]) if match else None
 
 
-def node_shown(said: Statement) -> str | None:
+def node_text(said: Statement) -> str | None:
     """The node with its address, as the line tells it."""
     if address := said.fields.get("address"):
         return str(address)
@@ -45,7 +45,7 @@ def node_shown(said: Statement) -> str | None:
     return (match["address"] or match["id"]) if match else str(node).split(" (id")[0]
 
 
-def address_named(said: Statement) -> str | None:
+def coordinator_address(said: Statement) -> str | None:
     """The address of the coordinator that the line names, as host:port."""
     found = _ADDRESS.search(str(said.fields.get("coordinator", "")))
     if found is None:
@@ -53,7 +53,7 @@ def address_named(said: Statement) -> str | None:
     return found["address"] or f"{found['host']}:{found['port']}"
 
 
-def number_named(said: Statement) -> int | None:
+def coordinator_number(said: Statement) -> int | None:
     """The broker's number of the coordinator that the line names."""
     broker = said.fields.get("broker")
     if isinstance(broker, int):
@@ -63,9 +63,9 @@ def number_named(said: Statement) -> int | None:
     return _NUMBERED - number if number is not None and number >= _FIRST else number
 
 
-def coordinator_named(said: Statement) -> str | None:
+def coordinator_text(said: Statement) -> str | None:
     """The coordinator that the line names, by its address and its number."""
-    address, number = address_named(said), number_named(said)
+    address, number = coordinator_address(said), coordinator_number(said)
     if address is None or number is None or number < 0:
         return address or (f"broker {number}" if number is not None else None)
     return f"{address} (broker {number})"
@@ -97,7 +97,7 @@ def given_up(group: GroupEvidence) -> Iterator[Statement]:
                 repeats=len(lost),
                 span=ms_between(lost[0][1], last),
                 reason=max(reasons, key=reasons.count) if reasons else None,
-                coordinator=coordinator_named(before) or coordinator_named(last),
+                coordinator=coordinator_text(before) or coordinator_text(last),
             )
 
 
@@ -134,9 +134,9 @@ def unreached(group: GroupEvidence) -> Iterator[Statement]:
         yield fact(
             shown[-1],
             "coordinator_unreached",
-            coordinator=coordinator_named(now),
+            coordinator=coordinator_text(now),
             told=len(found),
-            node=node_shown(shown[-1]),
+            node=node_text(shown[-1]),
             same=same,
             repeats=len(shown),
         )
@@ -154,12 +154,12 @@ def _all_elsewhere(ended: list[Statement], found: Statement) -> list[Statement]:
 
 def _leads_to(said: Statement, found: Statement) -> bool | None:
     """Does the connection lead to the coordinator that was found? None if the lines do not tell."""
-    node, number = node_of(said), number_named(found)
+    node, number = node_of(said), coordinator_number(found)
     if said.fields.get("of") == "coordinator" or (node is not None and node >= _FIRST):
         return True
     if node is not None and node >= 0 and number is not None:
         return node == number
-    here, there = _host(node_shown(said)), _host(address_named(found))
+    here, there = _host(node_text(said)), _host(coordinator_address(found))
     return here == there if here and there else None
 
 

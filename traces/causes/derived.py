@@ -17,7 +17,7 @@ from typing import Any
 from groupcheck.traces.causes import derived_connections
 from groupcheck.traces.causes.closed_connections import ENDS
 from groupcheck.traces.causes.coordinators import COORDINATORS
-from groupcheck.traces.causes.derived_connections import CLOSE
+from groupcheck.traces.causes.derived_connections import CLOSE_SHARE
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.pauses import PAUSES
 from groupcheck.traces.causes.slow_joins import JOINS
@@ -66,7 +66,7 @@ def derive(group: GroupEvidence) -> list[Statement]:
 
 def known_period(ms: float) -> str:
     """The setting whose usual value is as long; empty if there is none."""
-    near = [at for at in KNOWN_PERIODS if abs(ms - at) <= CLOSE * at / 2]
+    near = [at for at in KNOWN_PERIODS if abs(ms - at) <= CLOSE_SHARE * at / 2]
     return KNOWN_PERIODS[near[0]] if near else ""
 
 
@@ -192,7 +192,7 @@ def cycles(group: GroupEvidence) -> Iterator[Statement]:
             if len(gaps) < 2:
                 continue
             middle = sorted(gaps)[len(gaps) // 2]
-            if all(abs(gap - middle) <= CLOSE * middle for gap in gaps):
+            if all(abs(gap - middle) <= CLOSE_SHARE * middle for gap in gaps):
                 near = known_period(middle)
                 yield fact(
                     some[0],

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from groupcheck.traces.causes.coordinators import (
     AT_WORK,
-    address_named,
-    coordinator_named,
+    coordinator_address,
+    coordinator_text,
 )
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.statement import Statement, fact, ms_between
@@ -23,7 +23,7 @@ NEAR_MS, NEAR_LINES = 60_000, 3
 """A lost connection belongs to a session that times out within so many ms; without times, within so
 many lines.
 """
-CLOSE = 0.1
+CLOSE_SHARE = 0.1
 """Two durations are equal if they differ by less than this part."""
 
 
@@ -139,7 +139,7 @@ def _idle_limit(ms: int, others: list[int]) -> str | None:
         return "connections.max.idle.ms of the broker (600000)"
     if 230_000 <= ms <= 360_000:
         return "the idle limit of a proxy or firewall"
-    alike = [after for after in others if abs(after - ms) <= CLOSE * ms / 2]
+    alike = [after for after in others if abs(after - ms) <= CLOSE_SHARE * ms / 2]
     return "an idle limit, as it took equally long each time" if len(alike) >= 2 else None
 
 
@@ -165,7 +165,7 @@ def changed_coordinators(group: GroupEvidence) -> Iterator[Statement]:
         known: str | None = None
         refused: Statement | None = None
         for said in some:
-            named = address_named(said)
+            named = coordinator_address(said)
             if said.kind == "not_coordinator":
                 refused = refused or said
             elif said.kind == "coordinator_lost":
@@ -188,13 +188,13 @@ def denying_coordinators(group: GroupEvidence) -> Iterator[Statement]:
             if said.kind == "not_coordinator":
                 refused += found is not None
             elif said.kind != "coordinator_found" or (
-                found and coordinator_named(found) != coordinator_named(said)
+                found and coordinator_text(found) != coordinator_text(said)
             ):
                 found, refused, same = None, 0, 0
             else:
                 found, same = said, refused
-        if found is not None and same and coordinator_named(found):
-            yield fact(found, "coordinator_denies", broker=coordinator_named(found), repeats=same)
+        if found is not None and same and coordinator_text(found):
+            yield fact(found, "coordinator_denies", broker=coordinator_text(found), repeats=same)
 
 
 FINDERS = (

@@ -19,7 +19,7 @@ from groupcheck.traces.causes.knowledge import (
     Severity,
     Sign,
     Ticket,
-    compiled,
+    compiled_template,
 )
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import Statement
@@ -391,7 +391,7 @@ def _named(who: Sequence[str]) -> str:
 def _written(template: str, values: Mapping[str, Any]) -> str:
     """Raises `UserError` if a template of a user's own file fails."""
     try:
-        text = " ".join(compiled(template).render(values).split())
+        text = " ".join(compiled_template(template).render(values).split())
     except Exception as e:
         raise UserError(f"the text of a cause cannot be written: {e}", where=template) from None
     return "A" + text[1:] if text.startswith("a member") else text

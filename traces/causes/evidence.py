@@ -62,7 +62,7 @@ class Evidence:
         for said in statements:
             self.add(said)
 
-    def settled(self) -> list[GroupEvidence]:
+    def by_group(self) -> list[GroupEvidence]:
         """The evidence of each group, when all has been read, with the facts that follow from
         several statements.
         """

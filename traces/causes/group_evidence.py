@@ -26,7 +26,7 @@ _BOUND = re.compile(r"(?P<sign><=?|>=?)(?P<limit>-?\d+(?:\.\d+)?)\Z")
 
 
 @define
-class Tally:
+class StatementTally:
     """The statements of one kind about one group."""
 
     count: int = 0
@@ -49,7 +49,7 @@ class GroupEvidence:
 
     # Its name; empty for statements that name no group.
     group: str
-    tallies: dict[str, Tally] = Factory(dict)
+    tallies: dict[str, StatementTally] = Factory(dict)
     libraries: Counter[str] = Factory(Counter)
     # Log -> the writer of its lines without a name; None if not yet known.
     _nameless: dict[str, str] | None = None
@@ -68,7 +68,7 @@ class GroupEvidence:
         self._nameless = self._each = None
         tally = self.tallies.get(said.kind)
         if tally is None:
-            tally = self.tallies[said.kind] = Tally()
+            tally = self.tallies[said.kind] = StatementTally()
         tally.add(said)
         if said.library:
             self.libraries[said.library] += 1

@@ -35,7 +35,7 @@ from jinja2 import ChainableUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.traces.causes.version_ranges import known_range
+from groupcheck.traces.causes.version_ranges import is_range
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.lines.timestamps import show_span
 
@@ -156,7 +156,7 @@ TEMPLATES.filters["span"] = lambda value: (
 
 
 @cache
-def compiled(template: str) -> Template:
+def compiled_template(template: str) -> Template:
     """The template of a text, compiled once."""
     return TEMPLATES.from_string(template)
 
@@ -251,7 +251,7 @@ def _checked(cause: Cause, where: str) -> None:
                 where=where,
             )
     for ticket in (*cause.tickets, *(t for sign in cause.signs for t in sign.tickets)):
-        if not all(map(known_range, ticket.ranges)) or bool(ticket.ranges) != bool(ticket.software):
+        if not all(map(is_range, ticket.ranges)) or bool(ticket.ranges) != bool(ticket.software):
             raise UserError(
                 f"the ticket {ticket.id!r} of {cause.kind!r} has no software, or no ranges",
                 where=where,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groupcheck.model.engine.verdict import UNKNOWN
 from groupcheck.traces.causes.evidence import Evidence
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.who import BROKER, JAVA
 from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.reading import Notes, Source

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from groupcheck.traces.causes.coordinators import AT_WORK, node_of, node_shown
+from groupcheck.traces.causes.coordinators import AT_WORK, node_of, node_text
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.statement import Statement, fact, ms_between
 
@@ -39,7 +39,7 @@ def unreachable(group: GroupEvidence) -> Iterator[Statement]:
             kind = "broker_unreachable"
         last = (failed or some)[-1]
         yield fact(
-            last, kind, repeats=_attempts(failed or some), reason=reason, node=node_shown(last)
+            last, kind, repeats=_attempts(failed or some), reason=reason, node=node_text(last)
         )
 
 
@@ -101,7 +101,7 @@ def unreachable_by_several(group: GroupEvidence) -> Iterator[Statement]:
     single = [some[0] for some in each if len(some) == 1 and _failed(some[0])]
     by_node: dict[str, list[Statement]] = {}
     for said in single:
-        by_node.setdefault(node_shown(said) or "", []).append(said)
+        by_node.setdefault(node_text(said) or "", []).append(said)
     for node, some in by_node.items():
         if node and len(some) >= 3:
             kind = "address_unreachable" if _was_handed_out(some[-1]) else "never_connected"
@@ -117,7 +117,7 @@ def single_failures(group: GroupEvidence) -> Iterator[Statement]:
         failed = [s for s in some if s.fields.get("failed") or _at_start(s)]
         if len({(s.log, s.line) for s in some}) == 1 and failed:
             kind = "address_unreachable" if _was_handed_out(failed[0]) else "single_failure"
-            yield fact(failed[0], kind, **{**failed[0].fields, "node": node_shown(failed[0])})
+            yield fact(failed[0], kind, **{**failed[0].fields, "node": node_text(failed[0])})
 
 
 def _at_start(said: Statement) -> bool:

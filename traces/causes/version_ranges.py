@@ -12,12 +12,12 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
 
 
-def affected(version: str, ranges: Iterable[str]) -> bool:
+def in_ranges(version: str, ranges: Iterable[str]) -> bool:
     """Does one of the ranges hold the version?"""
     return any(all(_meets(version, bound) for bound in one.split()) for one in ranges)
 
 
-def known_range(text: str) -> bool:
+def is_range(text: str) -> bool:
     """Is it a range?"""
     return bool(text.split()) and all(_BOUND.match(bound) for bound in text.split())
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.causes.knowledge import Ticket
-from groupcheck.traces.causes.version_ranges import affected, numbers
+from groupcheck.traces.causes.version_ranges import in_ranges, numbers
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER, JAVA, LIBRDKAFKA
 
@@ -62,7 +62,7 @@ class Versions:
         out = []
         for ticket in tickets:
             told = self.of(ticket.software) if ticket.ranges else set()
-            here = [v for v in sorted(told, key=numbers) if affected(v, ticket.ranges)]
+            here = [v for v in sorted(told, key=numbers) if in_ranges(v, ticket.ranges)]
             if not told or here:
                 out.append(evolve(ticket, here=tuple(here)))
         return tuple(out)

@@ -59,7 +59,7 @@ _NUMBERED = re.compile(
 )
 
 
-def numbered(line: str, shape: bytes, of_kafka: bool) -> tuple[tuple[int, int, str], ...]:
+def error_numbers(line: str, shape: bytes, of_kafka: bool) -> tuple[tuple[int, int, str], ...]:
     """Where a line of this shape shows an error by its number, as (begin, end, name). `of_kafka`: a
     library of Kafka wrote it. Any program may end with a small error code.
     """

@@ -35,7 +35,7 @@ End = Literal["revoked", "lost", "end of log"]
 
 
 @frozen
-class Span:
+class HoldingSpan:
     """One client held one partition."""
 
     # topic-number
@@ -74,7 +74,7 @@ class Holdings:
     """
 
     now: dict[str, _Held] = Factory(dict)
-    spans: list[Span] = Factory(list)
+    spans: list[HoldingSpan] = Factory(list)
 
     def add(self, said: Statement) -> None:
         if said.fields.get("state") in _LOST:
@@ -113,14 +113,14 @@ class Holdings:
 
     def _end(self, partition: str) -> None:
         held = self.now.pop(partition)
-        self.spans.append(Span(partition, held.since, held.until, held.how))
+        self.spans.append(HoldingSpan(partition, held.since, held.until, held.how))
 
-    def settled(self, time: int | None) -> list[Span]:
+    def settled(self, time: int | None) -> list[HoldingSpan]:
         """All spans in the order of their ends, when the log ends at `time`."""
         return [
             *self.spans,
             *(
-                Span(p, h.since, time if h.how == "end of log" else h.until, h.how)
+                HoldingSpan(p, h.since, time if h.how == "end of log" else h.until, h.how)
                 for p, h in self.now.items()
             ),
         ]

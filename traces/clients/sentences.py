@@ -28,7 +28,7 @@ from typing import Any
 
 from attrs import Factory, evolve, field, frozen
 
-from groupcheck.traces.clients.errors import errors, numbered
+from groupcheck.traces.clients.errors import error_numbers, errors
 from groupcheck.traces.clients.shapes import LONGEST, remember, shape_of, shape_text
 from groupcheck.traces.lines.template import Spans, Template, compile_template
 
@@ -163,7 +163,7 @@ class Sentences:
     def _places(self, line: str, library: str) -> list[_Place]:
         """Where the sentences stand, which is the same in all lines of a shape."""
         shape = shape_of(line)
-        numbers = numbered(line, shape, bool(library))
+        numbers = error_numbers(line, shape, bool(library))
         key = shape, library, numbers
         places = self._known.get(key)
         if places is None:
@@ -267,7 +267,7 @@ def read_table(text: str, file: str) -> list[Sentence]:
     return out
 
 
-def filed(sentences: Iterable[Sentence]) -> Sentences:
+def file_sentences(sentences: Iterable[Sentence]) -> Sentences:
     """Files each sentence under the word of its text that fewest others have."""
     some = list(sentences)
     words = {id(s): _words(s.template.text) for s in some}
@@ -299,7 +299,7 @@ def _words(text: str) -> set[str]:
 @cache
 def all_sentences() -> Sentences:
     """Those that ship with the package, and all texts of errors."""
-    return filed([*shipped(), *texts_of_errors()])
+    return file_sentences([*shipped_sentences(), *texts_of_errors()])
 
 
 def texts_of_errors() -> list[Sentence]:
@@ -319,7 +319,7 @@ def error_sentence(name: str) -> Sentence:
 
 
 @cache
-def shipped() -> tuple[Sentence, ...]:
+def shipped_sentences() -> tuple[Sentence, ...]:
     """The sentences of all files, in the order of their names."""
     folder = files("groupcheck.traces.clients") / "sentences"
     return tuple(
@@ -331,7 +331,7 @@ def shipped() -> tuple[Sentence, ...]:
 
 
 @frozen
-class Kind:
+class StatementKind:
     """A kind of statement."""
 
     meaning: str
@@ -342,10 +342,10 @@ class Kind:
 
 
 @cache
-def kinds() -> Mapping[str, Kind]:
+def kinds() -> Mapping[str, StatementKind]:
     """Every kind of statement."""
     text = (files("groupcheck.traces.clients") / "sentences" / KINDS_FILE).read_text("utf-8")
-    return {name: Kind(**about) for name, about in tomllib.loads(text).items()}
+    return {name: StatementKind(**about) for name, about in tomllib.loads(text).items()}
 
 
 @cache

@@ -77,7 +77,7 @@ class Commits:
         if len(kept) < REWINDS_KEPT:
             kept.append(back)
 
-    def found(self) -> Iterator[Anomaly]:
+    def anomalies(self) -> Iterator[Anomaly]:
         for back in self.facts.rewinds[:SHOWN]:
             text = (
                 f"the committed offset of {back.partition} went back from {back.was} to"

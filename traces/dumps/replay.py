@@ -15,9 +15,9 @@ from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED, Kind
 from groupcheck.traces import formats
 from groupcheck.traces.dumps.classic import ClassicStory
 from groupcheck.traces.dumps.commits import Commits
-from groupcheck.traces.dumps.log import DumpLog
+from groupcheck.traces.dumps.dump_log import DumpLog
 from groupcheck.traces.dumps.modern import ModernStory
-from groupcheck.traces.dumps.records import Commit, Generation, Record, Removed
+from groupcheck.traces.dumps.records import Commit, GenerationRecord, Record, Tombstone
 from groupcheck.traces.exchanges.member_spans import MemberSpans
 from groupcheck.traces.exchanges.owners import Overlap, Owners
 from groupcheck.traces.exchanges.request_facts import RequestFacts
@@ -66,16 +66,16 @@ class DumpTrail:
         """Takes a record; `cuts`: how often records may have been missing so far."""
         self.lines += 1
         last, first = self.timeline.last, self.timeline.first
-        protocol = getattr(r, "protocol", "") if not isinstance(r, Generation) else "classic"
+        protocol = getattr(r, "protocol", "") if not isinstance(r, GenerationRecord) else "classic"
         if protocol:
             self.protocols[protocol] += 1
         if isinstance(r, Commit):
             # A console consumer prints commits and groups in different runs.
             empty = r.at is None or not (self.classic.members or self.modern.members)
             self.commits.observe(r, cuts, empty)
-        elif isinstance(r, Generation):
+        elif isinstance(r, GenerationRecord):
             self.classic.observe(r, cuts)
-        elif isinstance(r, Removed):
+        elif isinstance(r, Tombstone):
             self._removed(r)
         else:
             self.modern.observe(r)
@@ -85,7 +85,7 @@ class DumpTrail:
             times.append(r.time)
         self.timeline.last = Moment(r.line, max(times, default=None))
 
-    def _removed(self, r: Removed) -> None:
+    def _removed(self, r: Tombstone) -> None:
         story = self.classic if r.protocol == "classic" else self.modern
         story.removed(r)
         if len(self.deleted) < SHOWN:
@@ -139,7 +139,7 @@ class DumpTrail:
             yield _twice(twice)
         yield from self.deleted
         yield from self.classic.found
-        yield from self.commits.found()
+        yield from self.commits.anomalies()
 
 
 def _twice(twice: Overlap) -> Anomaly:

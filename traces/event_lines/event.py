@@ -132,12 +132,12 @@ def event_of(line: str) -> dict[str, Any]:
     needed = {"error": "error", "settings": "settings"}.get(found["event"])
     if needed and needed not in found:
         raise BadEvent(f"an event {found['event']!r} needs the field {needed!r}")
-    if "time" in found and time_of(found["time"]) is None:
+    if "time" in found and event_time(found["time"]) is None:
         raise BadEvent("the field 'time' is no time")
     return found
 
 
-def time_of(value: str | float) -> int | None:
+def event_time(value: str | float) -> int | None:
     """The value of the field `time` in ms since 1970; None if it is no time."""
     if isinstance(value, str):
         return parse_time(value[:100])

@@ -16,7 +16,7 @@ from groupcheck.traces.findings.mass_expiry import MassExpiry, mass_expiries
 from groupcheck.traces.findings.report import Anomaly
 from groupcheck.traces.findings.short_consumers import POLL_TIMEOUT, ShortConsumers, short_consumers
 from groupcheck.traces.lines.timestamps import show_time
-from groupcheck.traces.story.events import Cause
+from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Round, elapsed
 from groupcheck.traces.story.timeline import Member, Timeline, client_of
 
@@ -117,7 +117,8 @@ def _replaced(timeline: Timeline) -> bool:
     if len(rounds) < timeline.counts.get("rebalances", 0):  # not all of them were kept
         return False
     if any(
-        r.cause not in (Cause.JOIN, Cause.LEAVE) or POLL_TIMEOUT in (r.client_reason or "")
+        r.cause not in (RebalanceCause.JOIN, RebalanceCause.LEAVE)
+        or POLL_TIMEOUT in (r.client_reason or "")
         for r in rounds
     ):
         return False

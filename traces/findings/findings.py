@@ -15,7 +15,7 @@ from groupcheck.traces.exchanges.owners import TwoOwners
 from groupcheck.traces.exchanges.request_facts import Rewind
 from groupcheck.traces.findings.mass_expiry import MassExpiry
 from groupcheck.traces.findings.short_consumers import ShortConsumers
-from groupcheck.traces.story.events import Cause
+from groupcheck.traces.story.events import RebalanceCause
 
 FOUND_KEPT = 1000
 
@@ -65,7 +65,7 @@ class UnownedPartition:
     partition: str
     window: Window
     # Why the rebalance began that took it away; None if no rebalance is shown.
-    cause: Cause | None
+    cause: RebalanceCause | None
     # The clients that owned it before and after; empty if it is not known.
     before: str
     after: str
@@ -128,7 +128,7 @@ class StalledMember:
 class RoundsBy:
     """The rebalances with one cause."""
 
-    cause: Cause
+    cause: RebalanceCause
     count: int
     # How many of them each client caused.
     clients: Counter[str]

@@ -12,7 +12,7 @@ from statistics import median
 
 from attrs import frozen
 
-from groupcheck.traces.story.events import Cause
+from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, elapsed
 from groupcheck.traces.story.timeline import Member, Timeline, client_of
 
@@ -21,7 +21,7 @@ ALONE_SHARE = 0.8
 ALIKE_MS = 500
 POLL_TIMEOUT = "poll timeout"
 """Java and librdkafka say so when the application does not poll: the consumer itself goes on."""
-_BY_LIVES = (Cause.JOIN, Cause.LEAVE, Cause.SESSION_EXPIRED)
+_BY_LIVES = (RebalanceCause.JOIN, RebalanceCause.LEAVE, RebalanceCause.SESSION_EXPIRED)
 
 
 @frozen

@@ -29,7 +29,7 @@ from groupcheck.traces.findings.findings import (
 )
 from groupcheck.traces.findings.mass_expiry import mass_expiries
 from groupcheck.traces.findings.short_consumers import POLL_TIMEOUT, short_consumers
-from groupcheck.traces.story.events import Cause
+from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, Round, elapsed
 from groupcheck.traces.story.timeline import Member, Timeline, client_of
 
@@ -136,7 +136,7 @@ def _awaited(t: Timeline) -> Iterator[StalledMember]:
 
 
 def _rounds(t: Timeline) -> Iterator[RoundsBy]:
-    by: dict[Cause, list[Round]] = {}
+    by: dict[RebalanceCause, list[Round]] = {}
     for r in t.rounds:
         by.setdefault(r.cause, []).append(r)
     for cause, rounds in sorted(by.items(), key=lambda c: (-len(c[1]), c[0].value)):
@@ -161,7 +161,7 @@ def _restart(t: Timeline, down: Moment, up: Moment, what: Literal["restart", "mo
         followed = "from_zero"
     elif (
         after is not None
-        and after.cause != Cause.LEAVE
+        and after.cause != RebalanceCause.LEAVE
         and (elapsed(up, after.started) or 0) <= SOON_MS
     ):
         followed = "rebalanced"
@@ -257,7 +257,7 @@ def _reasons(t: Timeline) -> Iterator[ClientReason]:
             counts[text] += 1
             found.setdefault(text, {})[m.id] = m.ended.line
     for r in t.rounds:
-        if r.client_reason and r.started is not None and r.cause != Cause.LEAVE:
+        if r.client_reason and r.started is not None and r.cause != RebalanceCause.LEAVE:
             text = _plain(r.client_reason)
             counts[text] += 1
             for id in r.causers:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.clients.frames import plain
-from groupcheck.traces.group_tables.tables import MOST_CHARS, Head, Row, head_at
+from groupcheck.traces.group_tables.tables import MOST_CHARS, Head, TableRow, head_at
 from groupcheck.traces.lines.timestamps import Clock, parse_time
 
 MOST_ROWS = 20_000
@@ -60,7 +60,7 @@ class Output:
     # The line with which it begins, and its text.
     line: int
     text: str
-    rows: tuple[Row, ...] = ()
+    rows: tuple[TableRow, ...] = ()
     # Empty, Stable, PreparingRebalance, ..., or `rebalancing`, as far as it is told.
     state: str = ""
     # Some of its rows are missing.
@@ -79,7 +79,7 @@ class Outputs:
     understood: int = 0
     clock: Clock = Factory(Clock)
     _head: Head | None = None
-    _rows: list[Row] = Factory(list)
+    _rows: list[TableRow] = Factory(list)
     _cut: bool = False
     _begin: tuple[int, str] = (0, "")
     # Time of the table that is being read.
@@ -174,7 +174,7 @@ class Outputs:
         cut, self._cut = self._cut, False
         if head is None:
             return
-        by_group: dict[str, list[Row]] = {}
+        by_group: dict[str, list[TableRow]] = {}
         for row in rows:
             by_group.setdefault(row.name("group"), []).append(row)
         for name, some in by_group.items():

@@ -14,7 +14,7 @@ MANY = 5
 
 
 @define
-class Span:
+class OutputSpan:
     """Something that each of some outputs in a row shows."""
 
     # The line that shows it first, and its time in ms.
@@ -25,7 +25,7 @@ class Span:
     outputs: int = 1
 
     @classmethod
-    def start(cls, output: Output, line: int = 0, text: str = "") -> Span:
+    def start(cls, output: Output, line: int = 0, text: str = "") -> OutputSpan:
         """It shows in this output, in the given line of it."""
         return cls(line or output.line, text or output.text, output.time, output.time)
 

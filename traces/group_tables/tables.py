@@ -100,7 +100,7 @@ _KINDS: tuple[tuple[str, frozenset[str]], ...] = (
 
 
 @frozen
-class Row:
+class TableRow:
     """One row of a table. A column that the table does not have is None, as is `-`."""
 
     # The number of the line, from 1, and its text.
@@ -153,7 +153,7 @@ class Head:
     # The columns are divided by commas, as in 0.9.
     commas: bool
 
-    def row(self, number: int, line: str) -> Row | None:
+    def row(self, number: int, line: str) -> TableRow | None:
         """The line as a row of the table; None if it is none."""
         text = line[:MOST_CHARS]
         for _ in range(self.before):
@@ -180,7 +180,7 @@ class Head:
         values = {k: v for k, v in cells.items() if v not in ("-", "", "unknown", "Unknown")}
         if values.get("member") == "none":  # 0.9
             del values["member"]
-        return Row(number, line.strip()[:MOST_CHARS], values, columns)
+        return TableRow(number, line.strip()[:MOST_CHARS], values, columns)
 
 
 def _parted(cells: dict[str, str]) -> dict[str, str]:

@@ -125,7 +125,7 @@ def _time(record: dict[str, Any]) -> int | None:
 
 
 @frozen
-class Sentence:
+class CoordinatorSentence:
     """A line of a coordinator."""
 
     text: str
@@ -152,7 +152,7 @@ _BARE = re.compile(
 )
 
 
-def coordinator_sentence(line: str) -> Sentence | None:
+def coordinator_sentence(line: str) -> CoordinatorSentence | None:
     """The coordinator's sentence in a line, or None if no coordinator wrote it."""
     wrapped = unwrap(line)
     text = wrapped.line
@@ -171,7 +171,9 @@ def coordinator_sentence(line: str) -> Sentence | None:
         java, broker, partition = False, None, None
     said = _cut(text[start:], before)
     time = parse_time(before[-200:])
-    return Sentence(said, wrapped.time if time is None else time, broker, java, partition)
+    return CoordinatorSentence(
+        said, wrapped.time if time is None else time, broker, java, partition
+    )
 
 
 def _cut(said: str, before: str) -> str:

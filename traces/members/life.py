@@ -23,7 +23,7 @@ from groupcheck.model.protocol.messages import (
 )
 from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.statement import Statement
-from groupcheck.traces.members import worlds as w
+from groupcheck.traces.members import member_worlds as w
 
 MOST = 200
 """Of each kind of finding about one member."""
@@ -68,7 +68,7 @@ class Lapse:
 
 
 @define
-class Life:
+class MemberLife:
     """One member. Statements are added in the order of the log."""
 
     client: str

@@ -9,7 +9,7 @@ from attrs import Factory, define, evolve, frozen
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import JAVA, LIBRDKAFKA
 from groupcheck.traces.members.impossible import CLASSIC, Contradictions, Impossible
-from groupcheck.traces.members.life import Lapse, Life
+from groupcheck.traces.members.life import Lapse, MemberLife
 from groupcheck.traces.members.native import NativeLife
 from groupcheck.traces.members.proofs import Early, Proof, Proofs
 
@@ -47,7 +47,7 @@ class GroupMembers:
 @define
 class _Member:
     group: str
-    life: Life
+    life: MemberLife
     # The life of a member of librdkafka; None for every other library.
     native: NativeLife | None = None
     proofs: Proofs = Factory(Proofs)
@@ -78,7 +78,7 @@ class Members:
             if len(self._each) >= MOST_MEMBERS:
                 return
             native = NativeLife(said.client) if said.library == LIBRDKAFKA else None
-            member = self._each[key] = _Member(group, Life(said.client), native)
+            member = self._each[key] = _Member(group, MemberLife(said.client), native)
         member.group = group or member.group
         member.proofs.add(said)
         if said.library == JAVA:
@@ -114,7 +114,7 @@ def _group_members(members: list[_Member], impossible: list[Impossible]) -> Grou
             *(lapse for m in alone for lapse in m.life.lapses),
             *(lapse for life in native for lapse in life.lapses),
         ),
-        proofs=tuple(proof for m in alone for proof in m.proofs.found(m.life.lapses)),
+        proofs=tuple(proof for m in alone for proof in m.proofs.proofs_of(m.life.lapses)),
         early=tuple(early for m in alone for early in m.proofs.early(m.life.lapses)),
         impossible=tuple(impossible),
     )

@@ -106,7 +106,7 @@ class Proofs:
             if self._session is not None and ms is not None and ms < self._session:
                 yield Early(lapse, ms, self._session)
 
-    def found(self, lapses: Iterable[Lapse]) -> Iterator[Proof]:
+    def proofs_of(self, lapses: Iterable[Lapse]) -> Iterator[Proof]:
         """All proofs when the log has been read. `lapses`: those of the member's life. A line of a
         stack trace has the time of the one before it, as long as lines are in order.
         """

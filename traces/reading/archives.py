@@ -141,7 +141,7 @@ def _refuse_many(count: int, piece: Piece) -> None:
 
 def _kept(piece: Piece, member: str, content: IO[bytes], shelf: Shelf) -> Piece | TraceError:
     name = f"{piece.name}/{member}"
-    if hidden(member):
+    if is_hidden(member):
         return NoText("is hidden", where=name)
     stream = _Peekable(content)
     try:
@@ -162,7 +162,7 @@ class _Peekable(io.BufferedReader):
         super().__init__(content, SNIFF)  # type: ignore[arg-type]
 
 
-def hidden(path: str) -> bool:
+def is_hidden(path: str) -> bool:
     """Does a path lead to a hidden file, or to what macOS adds to archives?"""
     parts = path.replace("\\", "/").split("/")
     return any((p[:1] == "." and p not in (".", "..")) or p == "__MACOSX" for p in parts)

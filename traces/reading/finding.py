@@ -13,7 +13,7 @@ from typing import cast
 
 from attrs import Factory, define, evolve
 
-from groupcheck.traces.reading.archives import MOST_MEMBERS, hidden, kind_of, members
+from groupcheck.traces.reading.archives import MOST_MEMBERS, is_hidden, kind_of, members
 from groupcheck.traces.reading.lines import NoText, TraceError
 from groupcheck.traces.reading.rotation import captures_of, join_rotated
 from groupcheck.traces.reading.source import (
@@ -154,9 +154,9 @@ def _files(folder: Path, passed: Counter[str]) -> Iterator[Path]:
         passed["folders without the right to read them"] += 1
 
     for place, folders, files in os.walk(folder, onerror=locked):
-        folders[:] = sorted(name for name in folders if not hidden(name))
+        folders[:] = sorted(name for name in folders if not is_hidden(name))
         for name in sorted(files):
-            if hidden(name):
+            if is_hidden(name):
                 passed["hidden"] += 1
             elif Path(place, name).is_file():
                 yield Path(place, name)

@@ -9,9 +9,9 @@ from attrs import frozen
 from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, SyncExchange
+from groupcheck.traces.requests.coordinator_steps import Outcome
 from groupcheck.traces.requests.member_indexes import Ids, Instance, MemberIndexes, id_at, with_id
-from groupcheck.traces.requests.steps import Outcome
-from groupcheck.traces.requests.world import World
+from groupcheck.traces.requests.world import GroupWorld
 
 LISTS_MEMBERS = 9
 """The first version of JoinGroup whose answer to a takeover by the leader lists the members, and
@@ -35,7 +35,7 @@ class Answers:
     indexes: MemberIndexes
     # The leaders' assignments by request: member id -> bytes.
     plans: Mapping[int, Mapping[str, bytes]]
-    world: World
+    world: GroupWorld
     outcome: Outcome
 
     def names_after(

@@ -30,8 +30,8 @@ from groupcheck.traces.exchanges.exchange import (
     SyncExchange,
 )
 from groupcheck.traces.lines.sequences import Growing, Wrong
+from groupcheck.traces.requests.group_rules import AWAY, LATENESS_MS, SLACK_MS
 from groupcheck.traces.requests.words import exchange_text
-from groupcheck.traces.requests.worlds import AWAY, LATENESS_MS, SLACK_MS
 
 MEMBERS_KEPT = 20_000
 GENERATIONS_KEPT = 64
@@ -96,7 +96,7 @@ def _eased(steps: list[_Step]) -> None:
 
 
 @define
-class Certain:
+class CertainAnswers:
     """The facts of one group that hold over any gap. Exchanges come in the order in which the
     broker began to handle them.
     """

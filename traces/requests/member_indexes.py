@@ -12,7 +12,7 @@ from __future__ import annotations
 from attrs import Factory, define, frozen
 
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
-from groupcheck.traces.requests.steps import Memory
+from groupcheck.traces.requests.coordinator_steps import Memory
 
 IDS_OF_INSTANCE = 8
 """So many of the latest member ids of an instance are known."""
@@ -33,7 +33,7 @@ Key = str | Instance  # a dynamic member's id, or a static member
 
 
 @define
-class Life:
+class MemberTimers:
     """The timers of one member id, as far as the log tells. Moments are ms since 1970."""
 
     session_ms: float = 0.0
@@ -58,7 +58,7 @@ class MemberIndexes:
     # How many indexes the coordinator has.
     size: int
     # Member id -> its timers.
-    lives: dict[str, Life] = Factory(dict)
+    lives: dict[str, MemberTimers] = Factory(dict)
     _index: dict[Key, int] = Factory(dict)
     _keys: dict[int, Key] = Factory(dict)
     # Instance -> its latest member ids; the same the other way round.
@@ -83,7 +83,7 @@ class MemberIndexes:
                 self._forget(id)
         self._index[key], self._keys[free] = free, key
         if not isinstance(key, Instance):
-            self.lives.setdefault(key, Life())
+            self.lives.setdefault(key, MemberTimers())
         return free
 
     def _forget(self, id: str) -> None:
@@ -105,7 +105,7 @@ class MemberIndexes:
         self._instances[member] = key
         # The timer of an id that takes the place of another runs for the other one's session first.
         session = before.session_ms if before is not None else 0.0
-        self.lives.setdefault(member, Life(session_ms=session))
+        self.lives.setdefault(member, MemberTimers(session_ms=session))
 
     def as_dynamic(self, e: Exchange) -> bool:
         """Was the static member that sends this taken for a dynamic one so far?"""

@@ -13,7 +13,7 @@ from groupcheck.traces.lines.marks import plain_typography, without_bold, withou
 _DECODE = json.JSONDecoder().raw_decode
 
 
-def decoded(line: str, mark: str) -> tuple[int, Any]:
+def decode_pasted(line: str, mark: str) -> tuple[int, Any]:
     """(where the mark stands, what follows it). Raises `ValueError` or `RecursionError` if no
     reading of the line has JSON there.
     """

@@ -37,17 +37,17 @@ from groupcheck.traces.findings.report import (
 )
 from groupcheck.traces.findings.user_impact import findings_of
 from groupcheck.traces.reading import ALTERED
-from groupcheck.traces.requests.certain import Certain
-from groupcheck.traces.requests.connections import Connections, depends_on_removals
+from groupcheck.traces.requests.certain import CertainAnswers
 from groupcheck.traces.requests.epochs import EpochTrail
-from groupcheck.traces.requests.follow import Follower
+from groupcheck.traces.requests.every_connection import LoggedConnections, depends_on_removals
+from groupcheck.traces.requests.follow_requests import RequestFollower
+from groupcheck.traces.requests.group_rules import AWAY, Judged
 from groupcheck.traces.requests.holes import Holes
-from groupcheck.traces.requests.log import RequestLog
 from groupcheck.traces.requests.request_impact import RequestImpact
+from groupcheck.traces.requests.request_log import RequestLog
 from groupcheck.traces.requests.story import Entry
 from groupcheck.traces.requests.view import SEEN, View, visible
 from groupcheck.traces.requests.words import RefusedAnswer, exchange_text, why_not
-from groupcheck.traces.requests.worlds import AWAY, Judged
 from groupcheck.traces.story.events import OtherProtocol, Stabilized, Timeouts
 from groupcheck.traces.story.moments import Moment, elapsed
 from groupcheck.traces.story.timeline import Timeline
@@ -80,10 +80,10 @@ class RequestTrail:
     unexplained: list[UnexplainedLine] = Factory(list)
     refused: int = 0
     refused_of: list[RefusedAnswer] = Factory(list)
-    certain: Certain = Factory(Certain)
+    certain: CertainAnswers = Factory(CertainAnswers)
     holes: Holes = Factory(Holes)
     # The connections of the whole log, which are looked up where they matter.
-    connections: Callable[[], Connections] = Connections
+    connections: Callable[[], LoggedConnections] = LoggedConnections
     view: View = Factory(View)
     harm: RequestImpact = Factory(RequestImpact)
     # Protocols other than the classic eager one -> how many exchanges show them.
@@ -98,7 +98,9 @@ class RequestTrail:
     lines: int = 0
     # Of a KIP-848 group.
     epochs: EpochTrail | None = None
-    follower: Follower = Factory(lambda self: Follower(self.tell, self.refuse), takes_self=True)
+    follower: RequestFollower = Factory(
+        lambda self: RequestFollower(self.tell, self.refuse), takes_self=True
+    )
 
     def observe(self, e: Exchange) -> None:
         self.lines += 1

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.traces.exchanges.exchange import JoinExchange
+from groupcheck.traces.requests.coordinator_steps import Ask, Memory
+from groupcheck.traces.requests.group_rules import Rules
 from groupcheck.traces.requests.member_indexes import Ids, Instance, with_id
-from groupcheck.traces.requests.steps import Ask, Memory
-from groupcheck.traces.requests.worlds import Rules
 
 
 def memory_after_round(

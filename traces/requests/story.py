@@ -15,12 +15,11 @@ from groupcheck.model.protocol.classic import coordinator, failover, timers
 from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
+from groupcheck.traces.requests.coordinator_steps import Memory, Outcome
 from groupcheck.traces.requests.member_indexes import Ids, Instance, MemberIndexes, id_at
-from groupcheck.traces.requests.steps import Memory, Outcome
 from groupcheck.traces.story.events import (
     AppendFailed,
     AssignmentReceived,
-    Cause,
     Event,
     GroupEmptied,
     GroupLoaded,
@@ -31,6 +30,7 @@ from groupcheck.traces.story.events import (
     NotRejoined,
     NotSynced,
     Reason,
+    RebalanceCause,
     RebalanceStarted,
     Stabilized,
     StaticReplaced,
@@ -113,18 +113,18 @@ class Step:
         return self.outcome.rules[0].partition(":")[2]
 
     @property
-    def cause(self) -> Cause:
+    def cause(self) -> RebalanceCause:
         """Why a round begins with this step, if one does."""
         if self.label == "replaced_and_restarted":
             stable = self.before.phase == Phase.STABLE
-            return Cause.PROTOCOL_CHANGE if stable else Cause.STATIC_REPLACED
+            return RebalanceCause.PROTOCOL_CHANGE if stable else RebalanceCause.STATIC_REPLACED
         if self.rule == coordinator.join_group.name and self.label == "restarted":
             return (
-                Cause.LEADER_REJOIN
+                RebalanceCause.LEADER_REJOIN
                 if self.who == self.leader and self.before.phase == Phase.STABLE
-                else Cause.METADATA_CHANGE
+                else RebalanceCause.METADATA_CHANGE
             )
-        return _CAUSES.get(self.rule, Cause.NOT_TOLD)
+        return _CAUSES.get(self.rule, RebalanceCause.NOT_TOLD)
 
     @property
     def client_reason(self) -> str | None:
@@ -153,31 +153,34 @@ class Step:
     @property
     def words(self) -> str:
         """Why a round begins with it, in words."""
-        if self.cause == Cause.SYNC_TIMEOUT and self.before.members <= self.outcome.after.members:
+        if (
+            self.cause == RebalanceCause.SYNC_TIMEOUT
+            and self.before.members <= self.outcome.after.members
+        ):
             return "the old id of a static member had not sent SyncGroup in time"
         return _WORDS[self.cause]
 
 
 _TAKEN = ("replaced", "replaced_and_parked", "replaced_and_restarted")
 _CAUSES = {
-    coordinator.join_group.name: Cause.JOIN,
-    coordinator.leave_group.name: Cause.LEAVE,
-    timers.session_timeout.name: Cause.SESSION_EXPIRED,
-    timers.new_member_timeout.name: Cause.SESSION_EXPIRED,
-    timers.sync_timeout.name: Cause.SYNC_TIMEOUT,
-    timers.append_failed.name: Cause.APPEND_FAILED,
+    coordinator.join_group.name: RebalanceCause.JOIN,
+    coordinator.leave_group.name: RebalanceCause.LEAVE,
+    timers.session_timeout.name: RebalanceCause.SESSION_EXPIRED,
+    timers.new_member_timeout.name: RebalanceCause.SESSION_EXPIRED,
+    timers.sync_timeout.name: RebalanceCause.SYNC_TIMEOUT,
+    timers.append_failed.name: RebalanceCause.APPEND_FAILED,
 }
 _WORDS = {
-    Cause.JOIN: "a new member joined",
-    Cause.LEAVE: "a member left",
-    Cause.SESSION_EXPIRED: "a member's session ended",
-    Cause.SYNC_TIMEOUT: "members had not sent SyncGroup in time",
-    Cause.LEADER_REJOIN: "the leader joined again",
-    Cause.METADATA_CHANGE: "a member joined again with another subscription",
-    Cause.APPEND_FAILED: "the assignment could not be written",
-    Cause.STATIC_REPLACED: "a static member came back before the assignment was there",
-    Cause.PROTOCOL_CHANGE: "a static member came back with other assignors",
-    Cause.NOT_TOLD: "",
+    RebalanceCause.JOIN: "a new member joined",
+    RebalanceCause.LEAVE: "a member left",
+    RebalanceCause.SESSION_EXPIRED: "a member's session ended",
+    RebalanceCause.SYNC_TIMEOUT: "members had not sent SyncGroup in time",
+    RebalanceCause.LEADER_REJOIN: "the leader joined again",
+    RebalanceCause.METADATA_CHANGE: "a member joined again with another subscription",
+    RebalanceCause.APPEND_FAILED: "the assignment could not be written",
+    RebalanceCause.STATIC_REPLACED: "a static member came back before the assignment was there",
+    RebalanceCause.PROTOCOL_CHANGE: "a static member came back with other assignors",
+    RebalanceCause.NOT_TOLD: "",
 }
 
 

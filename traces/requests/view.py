@@ -16,9 +16,9 @@ from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveEx
 from groupcheck.traces.findings.findings import Findings
 from groupcheck.traces.story.events import (
     AssignmentReceived,
-    Cause,
     MemberLeft,
     Reason,
+    RebalanceCause,
     RebalanceStarted,
     Stabilized,
 )
@@ -74,7 +74,7 @@ class View:
             return
         self._highest = e.to_generation
         began = place | {"time": round(e.began)}
-        reason = Reason("", Cause.NOT_TOLD)
+        reason = Reason("", RebalanceCause.NOT_TOLD)
         self.timeline.observe(
             RebalanceStarted(**began, generation=e.to_generation - 1, reason=reason)
         )

@@ -22,7 +22,7 @@ from groupcheck.traces.exchanges.exchange import (
     LeaveExchange,
     SyncExchange,
 )
-from groupcheck.traces.requests.worlds import Judged
+from groupcheck.traces.requests.group_rules import Judged
 
 _FENCED = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
 

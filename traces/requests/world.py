@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import evolve, field, frozen
 
+from groupcheck.traces.requests.coordinator_steps import UNKNOWN_ID, Memory
 from groupcheck.traces.requests.member_indexes import Ids, MemberIndexes, id_at
-from groupcheck.traces.requests.steps import UNKNOWN_ID, Memory
 from groupcheck.traces.requests.story import Story
 
 
@@ -30,7 +30,7 @@ class Plan:
 
 
 @frozen(cache_hash=True)
-class World:
+class GroupWorld:
     """A memory of the model's coordinator, and what the log adds to it. A request is given by the
     number of its line.
     """

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from attrs import Factory, define
 
-from groupcheck.traces.story.events import Cause, OtherProtocol
+from groupcheck.traces.story.events import OtherProtocol, RebalanceCause
 from groupcheck.traces.story.moments import Moment, Round, moment
 
 _CAUSES = {
-    "joined": Cause.JOIN,
-    "rejoined": Cause.STATIC_REPLACED,
-    "left": Cause.LEAVE,
-    "away": Cause.LEAVE,
-    "fenced": Cause.SESSION_EXPIRED,
-    "gone": Cause.GONE,
-    "subscription": Cause.METADATA_CHANGE,
-    "configuration": Cause.METADATA_CHANGE,
-    "topology": Cause.METADATA_CHANGE,
+    "joined": RebalanceCause.JOIN,
+    "rejoined": RebalanceCause.STATIC_REPLACED,
+    "left": RebalanceCause.LEAVE,
+    "away": RebalanceCause.LEAVE,
+    "fenced": RebalanceCause.SESSION_EXPIRED,
+    "gone": RebalanceCause.GONE,
+    "subscription": RebalanceCause.METADATA_CHANGE,
+    "configuration": RebalanceCause.METADATA_CHANGE,
+    "topology": RebalanceCause.METADATA_CHANGE,
 }
 FIRST_EPOCH = 2
 """The first epoch of a new group is 2 (1 in some versions)."""
@@ -38,12 +38,14 @@ class EpochStory:
     # The members that have their assignment of the current epoch.
     reached: set[str] = Factory(set)
     # Why the next epoch begins: cause, members and text.
-    why: tuple[Cause, tuple[str, ...], str] = (Cause.NOT_TOLD, (), "")
+    why: tuple[RebalanceCause, tuple[str, ...], str] = (RebalanceCause.NOT_TOLD, (), "")
 
     def observe(self, event: OtherProtocol, current: Round | None) -> Round | None:
         """Takes one event; `current`: the last rebalance. Returns a new one if it begins here."""
         member = event.member
-        if event.what in _CAUSES and (self.why[0] != Cause.JOIN or event.what != "subscription"):
+        if event.what in _CAUSES and (
+            self.why[0] != RebalanceCause.JOIN or event.what != "subscription"
+        ):
             reason = (event.detail or "") if event.what == "fenced" else ""
             self.why = (_CAUSES[event.what], () if member is None else (member,), reason)
         if member is not None:
@@ -74,7 +76,7 @@ class EpochStory:
         if current is not None and current.outcome == "open":
             current.outcome = "interrupted"
         cause, causers, reason = self.why
-        self.why, self.reached = (Cause.NOT_TOLD, (), ""), set()
+        self.why, self.reached = (RebalanceCause.NOT_TOLD, (), ""), set()
         began = Round(
             moment(event), event.epoch - 1, event.epoch, cause=cause, causers=causers, reason=reason
         )

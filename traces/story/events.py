@@ -15,7 +15,7 @@ from attrs import frozen
 from groupcheck.model.protocol.classic.group import Phase
 
 
-class Cause(StrEnum):
+class RebalanceCause(StrEnum):
     """Why a rebalance began, in classes."""
 
     JOIN = "join"
@@ -40,7 +40,7 @@ class Reason:
     """The text in `(reason: ...)`, parsed."""
 
     text: str
-    cause: Cause
+    cause: RebalanceCause
     # The members that caused it.
     members: tuple[str, ...] = ()
     instance: str | None = None

@@ -7,11 +7,11 @@ from __future__ import annotations
 from attrs import Factory, define
 
 from groupcheck.traces.story.events import (
-    Cause,
     Event,
     MemberAdded,
     MemberExpired,
     MemberLeft,
+    RebalanceCause,
     RebalanceStarted,
 )
 
@@ -49,7 +49,7 @@ class Round:
     started: Moment | None
     from_generation: int | None
     to_generation: int | None = None
-    cause: Cause = Cause.NOT_SEEN
+    cause: RebalanceCause = RebalanceCause.NOT_SEEN
     causers: tuple[str, ...] = ()
     reason: str = ""
     client_reason: str | None = None

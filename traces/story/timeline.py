@@ -19,7 +19,6 @@ from groupcheck.traces.story.epoch_rounds import EpochStory
 from groupcheck.traces.story.events import (
     AppendFailed,
     AssignmentReceived,
-    Cause,
     Event,
     GroupEmptied,
     GroupLoaded,
@@ -34,6 +33,7 @@ from groupcheck.traces.story.events import (
     NotSynced,
     OtherProtocol,
     Reason,
+    RebalanceCause,
     RebalanceStarted,
     Stabilized,
     StaticReplaced,
@@ -247,7 +247,7 @@ class Timeline:
     def _started(self, event: RebalanceStarted) -> None:
         if self.open is not None:
             self.open.outcome = "interrupted" if self.open.outcome == "stabilized" else "lost"
-        reason = event.reason or Reason("", Cause.NOT_TOLD)
+        reason = event.reason or Reason("", RebalanceCause.NOT_TOLD)
         began = Round(
             moment(event),
             event.generation,
@@ -274,13 +274,13 @@ class Timeline:
                 self._gone(id, event, how)
                 self.counts[how] += 1
             (round.left if how == "left" else round.expired).append(id)
-        elif reason.cause == Cause.JOIN:
+        elif reason.cause == RebalanceCause.JOIN:
             if member.joined is None:
                 member.joined = moment(event)
                 member.instance = member.instance or reason.instance
                 self.counts["joined"] += 1
             round.joined.append(id)
-        elif reason.cause in (Cause.LEADER_REJOIN, Cause.METADATA_CHANGE):
+        elif reason.cause in (RebalanceCause.LEADER_REJOIN, RebalanceCause.METADATA_CHANGE):
             member.used = True
 
     def _stabilized(self, event: Stabilized) -> None:
@@ -437,9 +437,9 @@ def _note(names: list[str], id: str) -> None:
 
 
 _GONE = {
-    Cause.LEAVE: "left",
-    Cause.SESSION_EXPIRED: "expired",
-    Cause.SYNC_TIMEOUT: "not_synced",
+    RebalanceCause.LEAVE: "left",
+    RebalanceCause.SESSION_EXPIRED: "expired",
+    RebalanceCause.SYNC_TIMEOUT: "not_synced",
 }
 _HANDLERS: dict[type[Event], Callable[[Timeline, Any], None]] = {
     RebalanceStarted: Timeline._started,

@@ -30,7 +30,7 @@ from groupcheck.oracles.replay.what_if.returns import with_returns
 from groupcheck.oracles.replay.what_if.settings import is_cooperative
 from groupcheck.traces.findings.findings import Findings
 from groupcheck.traces.findings.report import GroupReport
-from groupcheck.traces.story.events import Cause
+from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Moment, Round, elapsed
 from groupcheck.traces.story.timeline import Member, client_of
 
@@ -39,7 +39,7 @@ POLL_TIMEOUT = "poll timeout"
 AWAY = ("left", "expired", "not_rejoined", "not_synced", "replaced", "gone")
 SILENT = ("expired", "not_rejoined", "not_synced")
 LASTING = ("stall", "pause")
-FOLLOWS = (Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN)
+FOLLOWS = (RebalanceCause.LEADER_REJOIN, RebalanceCause.MEMBER_REJOIN)
 
 
 @define

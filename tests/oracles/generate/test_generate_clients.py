@@ -21,11 +21,11 @@ from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.files import Order, generate
 from groupcheck.oracles.generate.run import Owned, Process, Run
 from groupcheck.oracles.generate.template import Filling
-from groupcheck.traces.broker.log import BrokerLog
+from groupcheck.traces.broker.broker_log import BrokerLog
 from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.partitions import Holdings
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.reading import source_of
@@ -89,7 +89,7 @@ def causes(statements: list[Statement]) -> set[str]:
     evidence.add_all(statements)
     return {
         f.cause.kind
-        for group in evidence.settled()
+        for group in evidence.by_group()
         for f in diagnose(group, shipped_knowledge()).causes
     }
 
@@ -157,7 +157,7 @@ def test_the_coordinator_s_log_agrees_with_the_members(number: int, tmp_path: Pa
     listen = evidence.ledger.listener("coordinator")
     for event, text in BrokerLog(source_of(str(tmp_path / "coordinator.log"))).events():
         listen(event, text)
-    (group,) = evidence.settled()
+    (group,) = evidence.by_group()
     assert group.followed.impossible == ()
     assert group.skews and all(s.at_least <= 0 <= s.at_most for s in group.skews)
     ends = {(r.client, r.how) for r in group.removals}

@@ -16,12 +16,12 @@ import pytest
 from attrs import evolve
 
 from groupcheck.oracles.replay.report import replay
-from groupcheck.traces.broker.log import BrokerLog
+from groupcheck.traces.broker.broker_log import BrokerLog
 from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.members.impossible import Impossible
 from groupcheck.traces.reading import source_of
@@ -69,7 +69,7 @@ def settled(
     listen = evidence.coordinator_claims.listener(BROKER)
     for event, text in BrokerLog(source_of(str(path))).events():
         listen(event, text)
-    return evidence.settled()
+    return evidence.by_group()
 
 
 def accused(

@@ -35,8 +35,8 @@ from pcap_files import (
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.replay.report import Replayed, replay
 from groupcheck.traces.captures.apis import APIS, Api
-from groupcheck.traces.captures.connections import MOST_CONNECTIONS, Connections
 from groupcheck.traces.captures.segments import ACK, SYN, Segment
+from groupcheck.traces.captures.tcp_connections import MOST_CONNECTIONS, CapturedConnections
 from groupcheck.traces.captures.text import CaptureSummary, CaptureText
 from groupcheck.traces.messages.message_bytes import Field, encode
 
@@ -428,7 +428,7 @@ def test_lengths_that_lie_take_no_memory(size: int) -> None:
 
 
 def test_the_number_of_connections_is_bounded() -> None:
-    many = Connections()
+    many = CapturedConnections()
     for k in range(MOST_CONNECTIONS + 50):
         ends = (k.to_bytes(4, "big"), 1), (b"\x0a\0\0\2", 9092)
         assert not list(many.take(Segment(k, 1e12, *ends, 0, SYN, b"", 0)))
@@ -436,7 +436,7 @@ def test_the_number_of_connections_is_bounded() -> None:
 
 
 def test_segments_that_wait_for_ever_are_bounded() -> None:
-    many = Connections()
+    many = CapturedConnections()
     ends = (b"\x0a\0\0\1", 40_000), (b"\x0a\0\0\2", 9092)
     list(many.take(Segment(1, 1e12, *ends, 0, SYN, b"", 0)))
     for k in range(2500):

@@ -12,7 +12,7 @@ from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import knowledge_of, read_causes, shipped_knowledge
 from groupcheck.traces.causes.turn_on import by_library, to_turn_on
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.statement import Statement
 
 PREFIX = "[Consumer clientId=c-1, groupId=orders]"
@@ -33,7 +33,7 @@ needs = [{ kind = "lost", at_least = 2 }]
 def diagnosed(*lines: str) -> Diagnosis:
     evidence = Evidence()
     evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
-    (group,) = evidence.settled()
+    (group,) = evidence.by_group()
     return diagnose(group, shipped_knowledge())
 
 
@@ -87,7 +87,7 @@ def test_a_text_that_fails_is_told(tmp_path: Path) -> None:
     evidence = Evidence()
     evidence.add_all(ClientLog().statements([(1, LOST)]))
     with pytest.raises(UserError, match="cannot be written: division by zero"):
-        diagnose(evidence.settled()[0], knowledge_of(tmp_path / "mine.toml"))
+        diagnose(evidence.by_group()[0], knowledge_of(tmp_path / "mine.toml"))
 
 
 @pytest.mark.parametrize("library", by_library())

@@ -261,6 +261,6 @@ def test_whatever_is_said_can_be_diagnosed() -> None:
                     fields={chance.choice(names): chance.choice(values) for _ in range(4)},
                 )
             )
-        for group in evidence.settled():
+        for group in evidence.by_group():
             found = diagnose(group, shipped_knowledge())
             assert all(len(f.text) < 4_000 for f in found.causes + found.candidates)

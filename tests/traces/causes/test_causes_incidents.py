@@ -14,7 +14,7 @@ import pytest
 from groupcheck.traces.causes.diagnosis import Diagnosis, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 
 FOLDER = Path(__file__).parents[2] / "data/incidents"
 INDEX: dict[str, dict[str, Any]] = {
@@ -30,7 +30,7 @@ def diagnosed(name: str) -> list[Diagnosis]:
     lines = (FOLDER / f"{name}.log").read_text("utf-8", errors="replace").split("\n")
     evidence = Evidence()
     evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
-    return [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
+    return [diagnose(group, shipped_knowledge()) for group in evidence.by_group()]
 
 
 def causes(found: list[Diagnosis]) -> list[str]:

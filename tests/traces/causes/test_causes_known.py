@@ -20,13 +20,13 @@ from groupcheck.traces.causes.knowledge import (
     shipped_knowledge,
     shipped_texts,
 )
+from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.errors import errors
-from groupcheck.traces.clients.log import ClientLog
-from groupcheck.traces.clients.sentences import kinds, shipped
+from groupcheck.traces.clients.sentences import kinds, shipped_sentences
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.findings.anomaly_kinds import KINDS
-from groupcheck.traces.group_tables.log import Watching
 from groupcheck.traces.group_tables.outputs import Outputs
+from groupcheck.traces.group_tables.table_log import Watching
 
 FOLDER = Path(__file__).parents[2] / "data/causes"
 CASES: list[dict[str, Any]] = [
@@ -45,7 +45,7 @@ def diagnosed(log: str) -> list[Diagnosis]:
     lines = [*enumerate(log.strip().split("\n"), 1)]
     evidence.add_all(ClientLog().statements(lines))
     evidence.add_all(Watching().read(Outputs(), lines))
-    return [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
+    return [diagnose(group, shipped_knowledge()) for group in evidence.by_group()]
 
 
 def named(case: dict[str, Any]) -> str:
@@ -74,7 +74,7 @@ def test_every_cause_has_a_log_that_shows_it() -> None:
 def test_an_anomaly_of_a_whole_log_is_a_cause(kind: str) -> None:
     evidence = Evidence()
     evidence.add(Statement(kind=kind, line=3, text="t", group="g", fields={"told": "It happened"}))
-    (found,) = diagnose(evidence.settled()[0], shipped_knowledge()).causes
+    (found,) = diagnose(evidence.by_group()[0], shipped_knowledge()).causes
     assert (found.cause.kind, found.text[:11]) == (kind, "It happened")
 
 
@@ -102,7 +102,7 @@ def test_a_member_that_is_silent_during_an_outage_of_the_broker_was_not_paused(
     )
     silent = {"lasted": lasts_ms}
     evidence.add(Statement(kind="member_frozen", line=2, text="", time=begins_ms, fields=silent))
-    (found,) = [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
+    (found,) = [diagnose(group, shipped_knowledge()) for group in evidence.by_group()]
     assert [f.cause.kind for f in found.causes] == causes
 
 
@@ -122,7 +122,7 @@ def test_no_two_causes_explain_each_other_away() -> None:
 
 def test_every_need_is_met_by_some_sentence_or_derived_fact() -> None:
     derived = {*list(kinds())[list(kinds()).index("poll_returned") :]}
-    said = {sentence.kind for sentence in shipped()} | derived
+    said = {sentence.kind for sentence in shipped_sentences()} | derived
     said |= {error.kind for error in errors().values()}
     asked = {need.kind for cause in CAUSES.values() for need in needs_of(cause.signs)}
     assert asked - said == set()

@@ -10,7 +10,7 @@ import pytest
 from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 
 FOLDER = Path(__file__).parents[2] / "data/clients"
 # Recording -> the causes that it really shows (the truth that came with it); all others are calm.
@@ -43,7 +43,7 @@ def test_a_recording_shows_its_causes_and_no_others(name: str) -> None:
     evidence = Evidence()
     with gzip.open(FOLDER / f"{name}.log.gz", "rt", encoding="utf-8", errors="replace") as lines:
         evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
-    found = [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
+    found = [diagnose(group, shipped_knowledge()) for group in evidence.by_group()]
     assert [f.cause.kind for d in found for f in d.causes] == TROUBLED.get(name, [])
     if name not in TROUBLED:
         assert {d.health for d in found} == {"calm"}
@@ -56,5 +56,5 @@ def test_processes_that_follow_each_other_under_one_name_are_not_taken_for_one()
         log = ClientLog(name=path.name)
         with gzip.open(path, "rt", encoding="utf-8", errors="replace") as lines:
             evidence.add_all(log.statements(enumerate(lines, 1)))
-    found = [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
+    found = [diagnose(group, shipped_knowledge()) for group in evidence.by_group()]
     assert [f.cause.kind for d in found for f in d.causes] == []

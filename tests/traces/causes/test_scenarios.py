@@ -20,7 +20,7 @@ from groupcheck.traces.causes.diagnosis import Diagnosis, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.from_brokers import statements
 from groupcheck.traces.causes.knowledge import shipped_knowledge
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.replay import replay_file
 
 FOLDER = Path(__file__).parents[2] / "data" / "scenarios"
@@ -68,7 +68,7 @@ def of_members(name: str) -> list[str]:
 
 
 def diagnosed(evidence: Evidence) -> list[Diagnosis]:
-    return [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
+    return [diagnose(group, shipped_knowledge()) for group in evidence.by_group()]
 
 
 def by_clients(name: str, members: list[str]) -> list[Diagnosis]:

@@ -9,8 +9,8 @@ from groupcheck.oracles.replay.claims import told
 from groupcheck.oracles.replay.report import Replayed
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import read_causes, shipped_knowledge
-from groupcheck.traces.causes.version_ranges import affected
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.causes.version_ranges import in_ranges
+from groupcheck.traces.clients.client_log import ClientLog
 
 BROKER = (
     "[2024-05-01 10:00:01,000] INFO [GroupCoordinator 1]: Stabilized group shop generation {n}"
@@ -44,7 +44,7 @@ def tickets(*lines: str) -> list[str]:
     ],
 )
 def test_a_range_holds_the_versions_that_it_says(version: str, ranges: list[str], so: bool) -> None:
-    assert affected(version, ranges) == so
+    assert in_ranges(version, ranges) == so
 
 
 def test_every_ticket_with_ranges_says_whose_and_describes_them() -> None:

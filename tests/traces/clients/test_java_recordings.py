@@ -16,8 +16,8 @@ import pytest
 from groupcheck.traces.causes.diagnosis import Diagnosis, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
-from groupcheck.traces.clients.log import ClientLog
-from groupcheck.traces.clients.partitions import Holdings, Span
+from groupcheck.traces.clients.client_log import ClientLog
+from groupcheck.traces.clients.partitions import Holdings, HoldingSpan
 from groupcheck.traces.clients.statement import Statement
 
 DATA = Path(__file__).parents[2] / "data" / "clients"
@@ -30,7 +30,7 @@ def recorded(run: str, process: str) -> list[Statement]:
     return list(ClientLog().statements(enumerate(lines, 1)))
 
 
-def held(statements: list[Statement]) -> list[Span]:
+def held(statements: list[Statement]) -> list[HoldingSpan]:
     holdings = Holdings()
     for one in statements:
         holdings.add(one)
@@ -40,7 +40,7 @@ def held(statements: list[Statement]) -> list[Span]:
 def diagnosed(statements: list[Statement]) -> Diagnosis:
     evidence = Evidence()
     evidence.add_all(statements)
-    (group,) = evidence.settled()
+    (group,) = evidence.by_group()
     return diagnose(group, shipped_knowledge())
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.partitions import Holdings
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import NAMES

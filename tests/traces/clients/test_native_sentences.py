@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.errors import errors
-from groupcheck.traces.clients.log import ClientLog
 from groupcheck.traces.clients.partitions import Holdings, partitions_of
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.clients.statement import Statement

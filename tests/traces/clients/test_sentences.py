@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.traces.clients.log import ClientLog
-from groupcheck.traces.clients.sentences import all_sentences, kinds, shipped
+from groupcheck.traces.clients.client_log import ClientLog
+from groupcheck.traces.clients.sentences import all_sentences, kinds, shipped_sentences
 
 EXPIRED = (
     "[Consumer clientId=c-1, groupId=orders] Member c-1-uuid sending LeaveGroup request to"
@@ -36,7 +36,7 @@ def test_two_sentences_of_one_line_are_both_found() -> None:
 
 
 def test_every_kind_has_a_meaning() -> None:
-    assert {s.kind for s in shipped()} <= {*kinds()}
+    assert {s.kind for s in shipped_sentences()} <= {*kinds()}
 
 
 def test_every_sentence_is_found_in_its_own_text() -> None:
@@ -49,7 +49,7 @@ def test_every_sentence_is_found_in_its_own_text() -> None:
         "state": "Stable",
         "partitions": "t-0, t-1",
     }
-    for sentence in shipped():
+    for sentence in shipped_sentences():
         text = sentence.template.text
         for name, kind in sentence.template.kinds.items():
             for field in (f"{{{name}:{kind}}}", f"{{{name}}}"):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.traces.clients.log import ClientLog
-from groupcheck.traces.clients.sentences import Sentences, all_sentences, shipped
+from groupcheck.traces.clients.client_log import ClientLog
+from groupcheck.traces.clients.sentences import Sentences, all_sentences, shipped_sentences
 from groupcheck.traces.clients.shapes import shape_of
 from groupcheck.traces.clients.who import names
 
@@ -81,7 +81,7 @@ def test_a_remembered_shape_is_read_as_if_it_were_new(
 
 
 def test_a_sentence_with_digits_is_found_after_its_shape_was_read_with_others() -> None:
-    for sentence in shipped():
+    for sentence in shipped_sentences():
         text = re.sub(r"\{\w+(:\w+)?\}", "x", sentence.template.text)
         if re.search(r"\d", text):
             text = re.sub(r"\{\w+(:\w+)?\}", "5", sentence.template.text)

@@ -14,11 +14,11 @@ from groupcheck.oracles.replay.report import replay
 from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.event_lines.event import FIELDS, KINDS, SCHEMA, BadEvent, event_of
-from groupcheck.traces.event_lines.log import EventLog
+from groupcheck.traces.event_lines.event_log import EventLog
 
 (EVENT,) = (one.schema for one in documents() if one.name == "event")
 
@@ -30,7 +30,7 @@ def said(*lines: str) -> list[Statement]:
 def causes(statements: list[Statement]) -> list[str]:
     evidence = Evidence()
     evidence.add_all(statements)
-    found = [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
+    found = [diagnose(group, shipped_knowledge()) for group in evidence.by_group()]
     return [f.cause.kind for d in found for f in d.causes]
 
 

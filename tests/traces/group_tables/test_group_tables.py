@@ -14,8 +14,8 @@ from table_shapes import ID, SHAPES, spread
 from groupcheck.oracles.replay.report import Replayed, replay
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.clients.statement import Statement
-from groupcheck.traces.group_tables.log import Watching
 from groupcheck.traces.group_tables.outputs import Output, Outputs
+from groupcheck.traces.group_tables.table_log import Watching
 
 CASES = tomllib.loads(
     (Path(__file__).parents[2] / "data/causes/tables.toml").read_text(encoding="utf-8")

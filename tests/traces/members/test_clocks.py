@@ -12,7 +12,7 @@ from attrs import evolve
 
 from groupcheck.oracles.replay.report import replay
 from groupcheck.traces.causes.evidence import Evidence
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.members.clocks import Skew
 
@@ -64,7 +64,7 @@ def evidence(logs: dict[str, Sequence[str]]) -> Evidence:
 
 
 def skews(logs: dict[str, Sequence[str]]) -> tuple[Skew, ...]:
-    (group,) = evidence(logs).settled()
+    (group,) = evidence(logs).by_group()
     return group.skews
 
 
@@ -84,9 +84,9 @@ def test_whole_seconds_bound_it_less() -> None:
 
 
 def test_statements_get_the_times_of_the_broker_s_clock() -> None:
-    (group,) = evidence({"b.log": broker(), "c.log": client(60_000)}).settled()
+    (group,) = evidence({"b.log": broker(), "c.log": client(60_000)}).by_group()
     times: list[Statement] = group.all("session_timed_out")
-    (right,) = evidence({"c.log": client(0)}).settled()[0].all("session_timed_out")
+    (right,) = evidence({"c.log": client(0)}).by_group()[0].all("session_timed_out")
     assert abs((times[0].time or 0) - (right.time or 0)) < 30
 
 

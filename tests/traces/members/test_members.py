@@ -9,7 +9,7 @@ from java_members import JAVA, followed, heard, recording, tried
 
 from groupcheck.traces.causes.diagnosis import Diagnosis, diagnose
 from groupcheck.traces.causes.knowledge import shipped_knowledge
-from groupcheck.traces.members.worlds import every_world
+from groupcheck.traces.members.member_worlds import every_world
 
 # Of the runs in which `a` is frozen for longer than its session: what it held meanwhile.
 REMOVED = {
@@ -20,7 +20,7 @@ REMOVED = {
 
 
 def diagnosed(log: str) -> Diagnosis:
-    (group,) = heard(log.strip().split("\n")).settled()
+    (group,) = heard(log.strip().split("\n")).by_group()
     return diagnose(group, shipped_knowledge())
 
 

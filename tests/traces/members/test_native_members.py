@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.traces.causes.evidence import Evidence
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.members.life import Lapse
 
 RECORDED = Path(__file__).parents[2] / "data" / "clients"
@@ -42,7 +42,7 @@ NEEDS_ID = (
 def lapses(lines: list[str]) -> tuple[Lapse, ...]:
     evidence = Evidence()
     evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
-    return tuple(lapse for group in evidence.settled() for lapse in group.followed.lapses)
+    return tuple(lapse for group in evidence.by_group() for lapse in group.followed.lapses)
 
 
 def said(*texts: str) -> list[str]:

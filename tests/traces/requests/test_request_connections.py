@@ -13,7 +13,7 @@ from static_log import StaticLog, beat, formed
 from test_request_static_models import BUSY, COOPERATIVE, STEPS, replayed
 
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.traces.requests.connections import Connections, connections_of
+from groupcheck.traces.requests.every_connection import LoggedConnections, connections_of
 
 REMOVED = "over which an administrator may have removed a static member"
 
@@ -104,7 +104,7 @@ def test_a_run_without_the_connection_of_an_administrator_is_not_called_wrong(
 # -- names
 
 
-def of_names(*names: str) -> Connections:
+def of_names(*names: str) -> LoggedConnections:
     time = "[2024-10-25 17:00:0{},000] DEBUG Completed request:"
     return connections_of(
         (k, f'{time.format(k)}{{"connection":"{name}","totalTimeMs":500.0}}')

@@ -23,9 +23,9 @@ from groupcheck.traces.exchanges.exchange import (
 from groupcheck.traces.messages.consumer_protocol import Subscription, assignment, subscription
 from groupcheck.traces.messages.message_bytes import Malformed
 from groupcheck.traces.replay import replay_file
-from groupcheck.traces.requests import log as request_log
-from groupcheck.traces.requests.line import NotUnderstood, exchanges
-from groupcheck.traces.requests.log import RequestLog
+from groupcheck.traces.requests import request_log
+from groupcheck.traces.requests.line import RequestNotUnderstood, exchanges
+from groupcheck.traces.requests.request_log import RequestLog
 
 
 def line(
@@ -216,7 +216,7 @@ def test_requests_of_other_apis_are_of_others() -> None:
     ],
 )
 def test_a_line_that_is_not_as_its_api_prints_it_is_refused(damaged: str) -> None:
-    with pytest.raises(NotUnderstood):
+    with pytest.raises(RequestNotUnderstood):
         exchanges(1, damaged)
 
 

@@ -17,7 +17,7 @@ from printed import printed_requests
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.replay import replay_file
-from groupcheck.traces.requests.worlds import SLACK_MS
+from groupcheck.traces.requests.group_rules import SLACK_MS
 
 FAULTS = {
     "crash": 4,

@@ -9,7 +9,7 @@ from printed import printed_requests
 
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.traces.replay import replay_file
-from groupcheck.traces.requests import follow as request_follow
+from groupcheck.traces.requests import follow_requests as request_follow
 
 TWELVE = Scope(members=12, generations=60, records=1, partitions=12, faults={"close": 3})
 
@@ -18,13 +18,13 @@ def test_twelve_members_are_followed_in_few_worlds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     most = []
-    judge = request_follow.Follower._judge
+    judge = request_follow.RequestFollower._judge
 
-    def counted(self: request_follow.Follower, e: request_follow.Judged) -> None:
+    def counted(self: request_follow.RequestFollower, e: request_follow.Judged) -> None:
         judge(self, e)
         most.append(len(self.worlds))
 
-    monkeypatch.setattr(request_follow.Follower, "_judge", counted)
+    monkeypatch.setattr(request_follow.RequestFollower, "_judge", counted)
     file = tmp_path / "requests.log"
     file.write_text("".join(line + "\n" for line in printed_requests(2, TWELVE, 200)))
     report = replay_file(str(file))

@@ -38,7 +38,7 @@ _NAME = re.compile(r'"connection": ?"[^"]*:\d+-[^"]*:\d+-(\d+)(?:-(\d+))?"')
 
 
 @frozen
-class Connections:
+class LoggedConnections:
     """The connections of a log."""
 
     # Network thread -> number of a connection -> when the first request that its lines show had
@@ -64,7 +64,7 @@ class Connections:
         return ""
 
 
-def connections_of(lines: Iterable[tuple[int, str]]) -> Connections:
+def connections_of(lines: Iterable[tuple[int, str]]) -> LoggedConnections:
     """The connections of the lines of a request log."""
     first: dict[int, dict[int, float]] = {}
     no_thread, kept = False, 0
@@ -78,7 +78,7 @@ def connections_of(lines: Iterable[tuple[int, str]]) -> Connections:
         elif kept < MOST and int(index) not in first.setdefault(int(thread), {}):
             first[int(thread)][int(index)] = _came(line)
             kept += 1
-    return Connections(first, no_thread)
+    return LoggedConnections(first, no_thread)
 
 
 def _came(line: str) -> float:

@@ -17,8 +17,8 @@ from attrs import Factory, define, evolve
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange
 from groupcheck.traces.lines.duplicates import WINDOW
 from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log, Notes
-from groupcheck.traces.requests.connections import Connections, connections_of
-from groupcheck.traces.requests.line import MARK, NotUnderstood, exchanges
+from groupcheck.traces.requests.every_connection import LoggedConnections, connections_of
+from groupcheck.traces.requests.line import MARK, RequestNotUnderstood, exchanges
 
 NEEDLES = (MARK.encode(),)
 LEAST_HELD_MS = 900_000.0
@@ -64,14 +64,14 @@ class RequestLog(Log):
         while self._held:
             yield self._next()
 
-    def connections(self) -> Connections:
+    def connections(self) -> LoggedConnections:
         """The connections of the log, for which it is read once more."""
         return connections_of(self.source.lines(Notes(), NEEDLES))
 
     def _take(self, number: int, line: str) -> None:
         try:
             found = exchanges(number, line)
-        except NotUnderstood as why:
+        except RequestNotUnderstood as why:
             self.note_strange(number, f"{why}: {line[:SAMPLE_CHARS]}")
             return
         if found is None:

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from attrs import Factory, define, frozen
 
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.traces.broker import steps
+from groupcheck.traces.broker import phase_steps as steps
 from groupcheck.traces.broker.belief import Belief, Misfit
-from groupcheck.traces.story.events import Cause, Event, RebalanceStarted
+from groupcheck.traces.story.events import Event, RebalanceCause, RebalanceStarted
 
 Worlds = frozenset[steps.World]
 NOT_PRINTED = -1
@@ -46,12 +46,12 @@ class Printing:
 ANYWHERE = frozenset({Phase.EMPTY, Phase.COMPLETING, Phase.STABLE})
 IN_A_GENERATION = frozenset({Phase.COMPLETING, Phase.STABLE})
 _STARTS_IN = {
-    Cause.JOIN: ANYWHERE,
-    Cause.NOT_TOLD: ANYWHERE,
-    Cause.OVER_CAPACITY: frozenset({Phase.STABLE}),
-    Cause.STATIC_REPLACED: frozenset({Phase.COMPLETING}),
-    Cause.PROTOCOL_CHANGE: frozenset({Phase.STABLE}),
-    Cause.APPEND_FAILED: frozenset({Phase.COMPLETING}),
+    RebalanceCause.JOIN: ANYWHERE,
+    RebalanceCause.NOT_TOLD: ANYWHERE,
+    RebalanceCause.OVER_CAPACITY: frozenset({Phase.STABLE}),
+    RebalanceCause.STATIC_REPLACED: frozenset({Phase.COMPLETING}),
+    RebalanceCause.PROTOCOL_CHANGE: frozenset({Phase.STABLE}),
+    RebalanceCause.APPEND_FAILED: frozenset({Phase.COMPLETING}),
 }
 
 

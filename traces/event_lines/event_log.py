@@ -14,9 +14,9 @@ from groupcheck.traces.event_lines.event import (
     MOST_CHARS,
     BadEvent,
     event_of,
+    event_time,
     statement_fields,
     statement_kinds,
-    time_of,
 )
 from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.formats import EVENTS
@@ -70,7 +70,7 @@ class EventLog:
 
     def _event(self, number: int, line: str, event: Mapping[str, Any]) -> Iterator[Statement]:
         fields = statement_fields(event)
-        time = time_of(event["time"]) if "time" in event else None
+        time = event_time(event["time"]) if "time" in event else None
         said = Statement(
             kind="detail",
             line=number,

@@ -18,6 +18,8 @@ from attrs import Factory, define, evolve, field
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS
 from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange, SyncExchange
+from groupcheck.traces.requests.coordinator_steps import MOST_MEMBERS, SIZES, Coordinator
+from groupcheck.traces.requests.group_rules import AWAY, LATENESS_MS, SLACK_MS, Judged, Rules
 from groupcheck.traces.requests.member_indexes import Instance, Key, MemberIndexes, id_of, keys_of
 from groupcheck.traces.requests.moves import (
     SOON_MS,
@@ -28,11 +30,9 @@ from groupcheck.traces.requests.moves import (
     put,
 )
 from groupcheck.traces.requests.round_start import memory_after_round
-from groupcheck.traces.requests.steps import MOST_MEMBERS, SIZES, Coordinator
 from groupcheck.traces.requests.story import Entry, Story
 from groupcheck.traces.requests.words import RefusedAnswer
-from groupcheck.traces.requests.world import World
-from groupcheck.traces.requests.worlds import AWAY, LATENESS_MS, SLACK_MS, Judged, Rules
+from groupcheck.traces.requests.world import GroupWorld
 
 HANDLED_WITHIN_MS = 25.0
 """How much later a request may be handled that could be handled at once."""
@@ -48,14 +48,14 @@ _SHOWS_LIFE = frozenset({NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED})
 
 
 @define
-class Follower:
+class RequestFollower:
     """One group."""
 
     # Takes what happened, and an answer that cannot be.
     tell: Callable[[Entry], None]
     refuse: Callable[[RefusedAnswer], None]
     rules: Rules = Factory(lambda: Rules(Coordinator(SIZES[0]), MemberIndexes(SIZES[0])))
-    worlds: list[World] = Factory(list)
+    worlds: list[GroupWorld] = Factory(list)
     # Why nothing is judged until a round shows all members again; empty while the group is
     # followed.
     lost: str = ""
@@ -109,7 +109,7 @@ class Follower:
     def _begin(self, e: Judged) -> None:
         if isinstance(e, JoinExchange) and not e.member and not e.skips:
             self.begins = "the log begins with a member that has no id yet"
-            self.worlds = [World(self.rules.coordinator.start())]
+            self.worlds = [GroupWorld(self.rules.coordinator.start())]
         else:
             self.begins = (
                 "the log begins in the middle: the group is followed from its first complete round"
@@ -208,7 +208,7 @@ class Follower:
         if len(self._last_of) > 10_000:
             self._last_of.clear()
         self.rules.open[e.line] = e
-        ready: list[World] = []
+        ready: list[GroupWorld] = []
         for degree in Degree:
             try:
                 ready = [
@@ -240,17 +240,17 @@ class Follower:
             self._last_of.pop(e.connection, None)
             self._judge(e)
 
-    def _moved(self, now: float, e: Exchange, degree: Degree) -> list[World]:
+    def _moved(self, now: float, e: Exchange, degree: Degree) -> list[GroupWorld]:
         moves = Moves(self.rules, self.synced > 0)
         found = moves.closure(self.worlds, now, e, degree)
         self.blind = self.blind or moves.blind
         return found
 
-    def _handled(self, worlds: list[World], e: Judged) -> list[World]:
+    def _handled(self, worlds: list[GroupWorld], e: Judged) -> list[GroupWorld]:
         """The worlds in which the request has been handled, and those in which it will be handled
         in a moment.
         """
-        found: dict[World, World] = {}
+        found: dict[GroupWorld, GroupWorld] = {}
         for w in worlds:
             turned, fits = False, False
             for after in self.rules.handle(w, e, e.began):
@@ -321,7 +321,7 @@ class Follower:
         assert isinstance(e, Judged)
         self._refused(e, self.worlds, due=True)
 
-    def _refused(self, e: Judged, worlds: list[World], due: bool = False) -> None:
+    def _refused(self, e: Judged, worlds: list[GroupWorld], due: bool = False) -> None:
         """No world gives this answer. It is reported, and the replay goes on as if the answer had
         been another one, or from the next round that the log shows whole.
         """
@@ -361,7 +361,7 @@ class Follower:
         if not still or self.in_a_row >= MOST_REFUSALS_IN_A_ROW:
             self._lose("an answer before it cannot be explained")
             return
-        found: dict[World, World] = {}
+        found: dict[GroupWorld, GroupWorld] = {}
         for w in still:
             put(found, w)
             for after in self.rules.despite(w, e):
@@ -452,7 +452,7 @@ class Follower:
         for member, instance in e.static:
             indexes.meet(member, instance, e.line)
         memory, ids = memory_after_round(rules, e, members, tuple(handed.values()))
-        self.worlds = [World(memory, e.to_generation, ids=ids, since=e.given)]
+        self.worlds = [GroupWorld(memory, e.to_generation, ids=ids, since=e.given)]
         self.lost, self.synced, self._synced_at = "", self.synced + 1, self.rounds
 
     # -- what is handed on
@@ -477,7 +477,7 @@ class Follower:
         self.worlds = [evolve(w, story=story) for w in self.worlds]
 
 
-def _turned(rules: Rules, before: World, after: World, now: float) -> bool:
+def _turned(rules: Rules, before: GroupWorld, after: GroupWorld, now: float) -> bool:
     """Would others get other answers now? (When a round could end, it waits for an id that was
     handed out.)
     """

@@ -34,19 +34,19 @@ from groupcheck.traces.exchanges.exchange import (
     SyncExchange,
 )
 from groupcheck.traces.requests.answers import LISTS_MEMBERS, Answers, KnownNames
+from groupcheck.traces.requests.coordinator_steps import Ask, Coordinator, Outcome, Response
 from groupcheck.traces.requests.member_indexes import (
     Ids,
     Instance,
-    Life,
     MemberIndexes,
+    MemberTimers,
     id_at,
     id_of,
     ids_in_memory,
     with_id,
 )
-from groupcheck.traces.requests.steps import Ask, Coordinator, Outcome, Response
 from groupcheck.traces.requests.story import Step, story_after
-from groupcheck.traces.requests.world import Plan, World
+from groupcheck.traces.requests.world import GroupWorld, Plan
 
 Judged = JoinExchange | SyncExchange | HeartbeatExchange | LeaveExchange | CommitExchange
 
@@ -102,7 +102,7 @@ class Rules:
 
     # -- requests
 
-    def handle(self, world: World, e: Judged, now: float) -> Iterator[World]:
+    def handle(self, world: GroupWorld, e: Judged, now: float) -> Iterator[GroupWorld]:
         """The worlds after the coordinator has handled the request and answered (now, or later) as
         the log says.
         """
@@ -126,7 +126,7 @@ class Rules:
                 if after is not None:
                     yield after
 
-    def asks(self, world: World, e: Judged) -> Iterator[Ask]:
+    def asks(self, world: GroupWorld, e: Judged) -> Iterator[Ask]:
         """The request in the model's words. Several: no line shows which one it was."""
         if isinstance(e, LeaveExchange):
             yield from (ask for x in e.leavers if (ask := self._ask_leave(world, x)) is not None)
@@ -166,25 +166,25 @@ class Rules:
             del self.connections[next(iter(self.connections))]
         self.connections[e.member] = (e.line, e.connection, before)
 
-    def _used(self, world: World, member: str) -> str:
+    def _used(self, world: GroupWorld, member: str) -> str:
         """The connection of the member's last request that was handled."""
         request, last, before = self.connections.get(member, (0, "", ""))
         return before if world.is_open(request) else last
 
-    def _could_send(self, world: World, e: Judged) -> bool:
+    def _could_send(self, world: GroupWorld, e: Judged) -> bool:
         """Not over a connection on which a JoinGroup still waits that no line shows."""
         if isinstance(e, LeaveExchange) or not world.unseen:
             return True
         index = self.indexes.index(self.indexes.key(id_of(e), e.instance))
         return (index, e.connection) not in world.unseen
 
-    def _who(self, world: World, member: str, instance: str | None) -> tuple[int, int]:
+    def _who(self, world: GroupWorld, member: str, instance: str | None) -> tuple[int, int]:
         """(index, number of the member id)"""
         key = self.indexes.key(member, instance)
         index = self.indexes.index(key)
         return index, world.number(index, member) if isinstance(key, Instance) else 0
 
-    def _ask_leave(self, world: World, leaver: Leaver) -> Ask | None:
+    def _ask_leave(self, world: GroupWorld, leaver: Leaver) -> Ask | None:
         """None: the request names nobody."""
         if not leaver.member and leaver.instance is None:
             return None
@@ -192,7 +192,7 @@ class Rules:
         named = leaver.instance is not None
         return Ask("leave", index, id if leaver.member else NO_ID, named)
 
-    def _votes_anew(self, world: World, index: int, e: JoinExchange) -> bool:
+    def _votes_anew(self, world: GroupWorld, index: int, e: JoinExchange) -> bool:
         """May the group's vote for an assignor come out differently, because the static member
         takes the place of an id with other assignors? (A fail-over loads only the chosen one of
         each member. With other members the vote comes out for that again.)
@@ -204,7 +204,7 @@ class Rules:
         alone = len(world.memory.members) == 1 and world.reloaded > float("-inf")
         return alone or before != _names(e.protocols)
 
-    def allowed(self, world: World, e: Judged) -> set[int | None]:
+    def allowed(self, world: GroupWorld, e: Judged) -> set[int | None]:
         """The codes with which the coordinator may answer at once; None: it parks the request."""
         return {
             o.own.code if o.own else None
@@ -212,7 +212,7 @@ class Rules:
             for o in self.coordinator.ask(world.memory, ask)
         }
 
-    def despite(self, world: World, e: Judged) -> Iterator[World]:
+    def despite(self, world: GroupWorld, e: Judged) -> Iterator[GroupWorld]:
         """The worlds after a request, whatever it was answered, in which the replay goes on after
         an answer that cannot be.
         """
@@ -234,11 +234,11 @@ class Rules:
         self.assignors[number] = _names(protocols)
         return number
 
-    def life(self, world: World, index: int) -> Life:
+    def life(self, world: GroupWorld, index: int) -> MemberTimers:
         """The timers of the member with that index."""
-        return self.indexes.lives.get(world.id(index, self.indexes)) or Life()
+        return self.indexes.lives.get(world.id(index, self.indexes)) or MemberTimers()
 
-    def _leave(self, world: World, e: LeaveExchange, now: float) -> Iterator[World]:
+    def _leave(self, world: GroupWorld, e: LeaveExchange, now: float) -> Iterator[GroupWorld]:
         """The members of one LeaveGroup leave one after the other."""
         worlds = [world]
         for leaver in e.leavers:
@@ -260,8 +260,8 @@ class Rules:
     # -- what the coordinator does by itself
 
     def fire(
-        self, world: World, rule: str, index: int | None, now: float, e: Exchange
-    ) -> Iterator[World]:
+        self, world: GroupWorld, rule: str, index: int | None, now: float, e: Exchange
+    ) -> Iterator[GroupWorld]:
         """The worlds after a timer has fired or an append has ended. `index`: the member that it
         concerns; `e`: what the log shows next.
         """
@@ -284,7 +284,7 @@ class Rules:
                 who = "" if index is None else world.id(index, self.indexes)
                 yield self._moved(world, outcome, *found, when, e, who)
 
-    def fail_over(self, world: World, now: float) -> Iterator[World]:
+    def fail_over(self, world: GroupWorld, now: float) -> Iterator[GroupWorld]:
         """The group is unloaded, all waiting requests are refused, and it is loaded again."""
         for _, request in world.parked:
             e = self.open[request]
@@ -296,7 +296,9 @@ class Rules:
             plan = world.plan if not outcome.on else world.kept_plan
             yield evolve(moved, plan=plan, kept_plan=plan, unseen=frozenset(), reloaded=now)
 
-    def unseen_join(self, world: World, index: int, now: float, e: Exchange) -> Iterator[World]:
+    def unseen_join(
+        self, world: GroupWorld, index: int, now: float, e: Exchange
+    ) -> Iterator[GroupWorld]:
         """A JoinGroup over a connection that broke while it was parked: it is never answered, and a
         later one takes its place.
         """
@@ -315,8 +317,8 @@ class Rules:
     # -- one outcome
 
     def _after(
-        self, world: World, outcome: Outcome, now: float, e: Judged, index: int
-    ) -> World | None:
+        self, world: GroupWorld, outcome: Outcome, now: float, e: Judged, index: int
+    ) -> GroupWorld | None:
         parked = dict(world.parked)
         sent_away = any(t.index == index for t in outcome.responses)
         if outcome.own is None and index in parked and not sent_away:
@@ -352,10 +354,10 @@ class Rules:
             after = self._taken_over(world, after, e, index)
         return evolve(after, unseen=frozenset(x for x in after.unseen if x[0] != index))
 
-    def _answers(self, world: World, outcome: Outcome) -> Answers:
+    def _answers(self, world: GroupWorld, outcome: Outcome) -> Answers:
         return Answers(self.indexes, self.plans, world, outcome)
 
-    def _ids(self, world: World, outcome: Outcome, e: Judged, index: int) -> Ids:
+    def _ids(self, world: GroupWorld, outcome: Outcome, e: Judged, index: int) -> Ids:
         """The ids of static members, with the one that a JoinGroup is given."""
         number = outcome.after.id(index)
         if (
@@ -367,7 +369,9 @@ class Rules:
             return world.ids
         return with_id(world.ids, outcome.after, index, e.response_member)
 
-    def _taken_over(self, world: World, after: World, e: Judged, index: int) -> World:
+    def _taken_over(
+        self, world: GroupWorld, after: GroupWorld, e: Judged, index: int
+    ) -> GroupWorld:
         """A static member takes the place of an id in a Stable group: what the memory does not hold
         of that.
         """
@@ -383,7 +387,7 @@ class Rules:
 
     def _after_responses(
         self,
-        world: World,
+        world: GroupWorld,
         outcome: Outcome,
         now: float,
         parked: dict[int, int],
@@ -422,21 +426,21 @@ class Rules:
 
     def _moved(
         self,
-        world: World,
+        world: GroupWorld,
         outcome: Outcome,
         parked: dict[int, int],
         known: KnownNames,
         now: float,
         e: Exchange | None,
         who: str = "",
-    ) -> World:
+    ) -> GroupWorld:
         after = outcome.after
         turned = outcome.on != 0 or (
             after.phase != world.memory.phase and after.phase != Phase.STABLE
         )
         settled = after.phase == Phase.STABLE and world.memory.phase != Phase.STABLE
         ids = ids_in_memory(known.ids, after)
-        return World(
+        return GroupWorld(
             after,
             known.base,
             tuple(sorted(parked.items())),

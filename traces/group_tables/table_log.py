@@ -12,7 +12,7 @@ from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.formats import GROUP_TABLES
-from groupcheck.traces.group_tables.members import Members, States
+from groupcheck.traces.group_tables.member_tables import States, TableMembers
 from groupcheck.traces.group_tables.outputs import NEEDLES, Output, Outputs
 from groupcheck.traces.group_tables.watched import IN_ROUND, Offsets, Speaker
 from groupcheck.traces.reading import Notes, Source
@@ -27,13 +27,13 @@ class GroupTables:
 
     say: Speaker
     offsets: Offsets
-    members: Members
+    members: TableMembers
     states: States
 
     @classmethod
     def of(cls, group: str) -> GroupTables:
         say = Speaker(group)
-        return cls(say, Offsets(say), Members(say), States(say))
+        return cls(say, Offsets(say), TableMembers(say), States(say))
 
     def add(self, output: Output) -> None:
         if output.kind == "reset":

@@ -15,9 +15,9 @@ from attrs import Factory, define, frozen
 
 from groupcheck.traces.broker.belief import GOING, Misfit
 from groupcheck.traces.broker.gaps import shortest_gap
+from groupcheck.traces.broker.group_worlds import NOT_PRINTED, GroupWorlds, Worlds, starts_in
 from groupcheck.traces.broker.member_lines import MEMBER_LINES
 from groupcheck.traces.broker.round_lines import ROUND_LINES
-from groupcheck.traces.broker.worlds import NOT_PRINTED, GroupWorlds, Worlds, starts_in
 from groupcheck.traces.story.events import (
     Event,
     GroupDied,
@@ -51,7 +51,7 @@ class Refusal:
 
 
 @define
-class Follower:
+class LineFollower:
     """Reads the events of one group in their order."""
 
     group: GroupWorlds = Factory(GroupWorlds)

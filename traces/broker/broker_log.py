@@ -11,14 +11,14 @@ from collections.abc import Iterator
 
 from attrs import Factory, define, frozen
 
-from groupcheck.traces.broker.grammar import FIRST, LAST, Row, Version, build
+from groupcheck.traces.broker.grammar import FIRST, LAST, GrammarRow, Version, build
 from groupcheck.traces.broker.grammar_java import JAVA
 from groupcheck.traces.broker.grammar_scala import SCALA
+from groupcheck.traces.broker.group_worlds import Printing
 from groupcheck.traces.broker.pasted import BEGINNINGS, readings
-from groupcheck.traces.broker.worlds import Printing
 from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
 from groupcheck.traces.lines.duplicates import DuplicateFilter, Line
-from groupcheck.traces.lines.envelope import Sentence
+from groupcheck.traces.lines.envelope import CoordinatorSentence
 from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log
 from groupcheck.traces.story.events import Event, MemberAdded, Noted
 
@@ -55,7 +55,7 @@ class Broker:
     kinds: set[str] = Factory(set)
     printing: Printing = Factory(Printing)
 
-    def saw(self, row: Row, event: Event, java: bool) -> None:
+    def saw(self, row: GrammarRow, event: Event, java: bool) -> None:
         """Narrows the range of versions by the versions that print this line. A line from outside
         the range (an upgrade) begins a new range.
         """
@@ -104,17 +104,19 @@ class Broker:
 class _Read:
     """A line that was understood."""
 
-    row: Row
+    row: GrammarRow
     event: Event
     text: str
     java: bool
 
 
-def _reading(line: str) -> tuple[Sentence | None, tuple[Row, dict[str, str]] | None]:
+def _reading(
+    line: str,
+) -> tuple[CoordinatorSentence | None, tuple[GrammarRow, dict[str, str]] | None]:
     """(sentence, row of the grammar with the sentence's fields) by the first reading of a line that
     some version prints; else the line as it is, and None.
     """
-    first: Sentence | None = None
+    first: CoordinatorSentence | None = None
     for sentence in readings(line):
         found = (JAVA if sentence.java else SCALA).find(sentence.text)
         if found is not None:
@@ -165,7 +167,7 @@ class BrokerLog(Log):
                 len(sentence.text),
             )
 
-    def _tally(self, row: Row, event: Event, java: bool) -> None:
+    def _tally(self, row: GrammarRow, event: Event, java: bool) -> None:
         if java:
             self.java_lines += 1
         else:

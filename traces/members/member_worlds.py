@@ -63,7 +63,7 @@ ERRORS = {
 
 
 @frozen
-class World:
+class MemberWorld:
     """A member, and the request of the rebalance that it waits for."""
 
     client: Client = Factory(Client)
@@ -76,8 +76,8 @@ class World:
         return isinstance(self.flight, JoinGroup) and self.flight.id != NO_ID
 
 
-Worlds = frozenset[World]
-Step = Callable[[World], Iterable[World]]
+Worlds = frozenset[MemberWorld]
+Step = Callable[[MemberWorld], Iterable[MemberWorld]]
 
 
 def _fire(rule: Rule, client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
@@ -86,29 +86,31 @@ def _fire(rule: Rule, client: Client, link: Link) -> Iterator[tuple[str, Client,
         yield name.partition(":")[2], but(after, failed=NONE, position=-1, dirty=False), then
 
 
-def _answered(world: World, request: Request, answer: Answer) -> Iterator[tuple[str, World]]:
+def _answered(
+    world: MemberWorld, request: Request, answer: Answer
+) -> Iterator[tuple[str, MemberWorld]]:
     """The member after an answer to one of its requests."""
     flight = None if request is world.flight else world.flight
     for name, client, _ in _fire(_ANSWERED_BY[type(request)], world.client, Link(answer=answer)):
-        yield name, World(client, flight)
+        yield name, MemberWorld(client, flight)
 
 
-def joins(world: World) -> Iterator[World]:
+def joins(world: MemberWorld) -> Iterator[MemberWorld]:
     """JoinGroup is sent."""
     if world.flight is None:
         for _, client, link in _fire(rules.send_join, world.client, Link()):
             if isinstance(link.request, JoinGroup):
-                yield World(client, link.request)
+                yield MemberWorld(client, link.request)
 
 
-def given_id(world: World) -> Iterator[World]:
+def given_id(world: MemberWorld) -> Iterator[MemberWorld]:
     """JoinGroup is answered with an id to join with."""
     if isinstance(world.flight, JoinGroup) and not world.keeps_id:
         answer = Answer(world.flight, MEMBER_ID_REQUIRED, _ID)
         yield from (after for _, after in _answered(world, world.flight, answer))
 
 
-def joined(world: World) -> Iterator[World]:
+def joined(world: MemberWorld) -> Iterator[MemberWorld]:
     """JoinGroup is answered: the member is in a generation."""
     if isinstance(world.flight, JoinGroup):
         answer = Answer(world.flight, NONE, _ID, _GENERATION)
@@ -117,15 +119,15 @@ def joined(world: World) -> Iterator[World]:
                 yield after
 
 
-def sends_sync(world: World) -> Iterator[World]:
+def sends_sync(world: MemberWorld) -> Iterator[MemberWorld]:
     """SyncGroup is sent."""
     if world.client.prepare == Prepare.SYNC:
         for _, client, link in _fire(rules.send_sync, world.client, Link()):
             assert isinstance(link.request, SyncGroup)
-            yield World(client, link.request)
+            yield MemberWorld(client, link.request)
 
 
-def synced(world: World) -> Iterator[World]:
+def synced(world: MemberWorld) -> Iterator[MemberWorld]:
     """SyncGroup is answered with the member's share."""
     if isinstance(world.flight, SyncGroup):
         answer = Answer(world.flight, NONE, _ID, _GENERATION)
@@ -134,24 +136,24 @@ def synced(world: World) -> Iterator[World]:
                 yield after
 
 
-def leaves(world: World) -> Iterator[World]:
+def leaves(world: MemberWorld) -> Iterator[MemberWorld]:
     """LeaveGroup is sent. The member forgets its generation in the next step."""
     if world.client.state != Member.UNJOINED and world.client.id != NO_ID:
         yield world
 
 
-def settled(world: World) -> Iterator[World]:
+def settled(world: MemberWorld) -> Iterator[MemberWorld]:
     """The round is over: the line of a version that prints a round in one."""
     if world.client.state == Member.STABLE:
         yield world
 
 
-def forgets(world: World) -> Iterator[World]:
+def forgets(world: MemberWorld) -> Iterator[MemberWorld]:
     """The member forgets its generation and its id, because it leaves."""
-    yield World(rules.reset(world.client, True), world.flight)
+    yield MemberWorld(rules.reset(world.client, True), world.flight)
 
 
-def _fails(world: World) -> Iterator[World]:
+def _fails(world: MemberWorld) -> Iterator[MemberWorld]:
     """The request in flight fails, or its answer comes too late: the member tries again."""
     if world.flight is not None:
         for code in (COORDINATOR_NOT_AVAILABLE, REBALANCE_IN_PROGRESS, NONE):
@@ -161,16 +163,16 @@ def _fails(world: World) -> Iterator[World]:
                     yield after
 
 
-def _hears(world: World) -> Iterator[World]:
+def _hears(world: MemberWorld) -> Iterator[MemberWorld]:
     """The member learns that it has to join again, or decides so."""
     if world.client.state == Member.STABLE:
-        yield World(but(world.client, rejoin=True), world.flight)
+        yield MemberWorld(but(world.client, rejoin=True), world.flight)
 
 
 def _refused(error: int, kind: type[Request]) -> Step:
     """The step in which an answer of this kind makes the member forget its generation."""
 
-    def step(world: World) -> Iterator[World]:
+    def step(world: MemberWorld) -> Iterator[MemberWorld]:
         c = world.client
         request: Request | None = world.flight
         if kind is Heartbeat:
@@ -218,7 +220,7 @@ def apart_from_lines(worlds: Worlds, tells: Tells) -> Worlds:
     return _closed(worlds, _UNTOLD[tells])
 
 
-def _closed(worlds: Iterable[World], steps: Iterable[Step]) -> Worlds:
+def _closed(worlds: Iterable[MemberWorld], steps: Iterable[Step]) -> Worlds:
     known = set(worlds)
     fresh = list(known)
     while fresh:
@@ -240,4 +242,4 @@ def behind(worlds: Worlds, steps: tuple[Step, ...]) -> Worlds:
 @cache
 def every_world() -> Worlds:
     """All that a member can be: a log may begin anywhere."""
-    return _closed([World()], (joins, *_UNTOLD[Tells.ROUNDS]))
+    return _closed([MemberWorld()], (joins, *_UNTOLD[Tells.ROUNDS]))

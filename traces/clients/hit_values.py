@@ -20,7 +20,7 @@ _BROKERS = 1_000_000
 """So many numbers of brokers, at most."""
 
 
-def statement_fields(hit: Hit) -> Mapping[str, Any]:
+def fields_of_hit(hit: Hit) -> Mapping[str, Any]:
     """The fields of a hit, ready for a statement."""
     fields = dict(hit.fields)
     last = hit.sentence.template.last

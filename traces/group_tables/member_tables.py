@@ -11,8 +11,8 @@ from typing import Any
 from attrs import Factory, define
 
 from groupcheck.traces.group_tables.outputs import ABSENT, EMPTY, Output
-from groupcheck.traces.group_tables.spans import Span
-from groupcheck.traces.group_tables.tables import Row
+from groupcheck.traces.group_tables.spans import OutputSpan
+from groupcheck.traces.group_tables.tables import TableRow
 from groupcheck.traces.group_tables.watched import IN_ROUND, Speaker, some
 
 MOST_MEMBERS = 20_000
@@ -21,7 +21,7 @@ RETURNS = 3
 
 
 @define
-class Members:
+class TableMembers:
     """Follows who is in one group."""
 
     say: Speaker
@@ -30,13 +30,13 @@ class Members:
     _last: Output | None = None
     # Member -> how many partitions, in the last output that tells it.
     _shares: Mapping[str, int] = Factory(dict)
-    _rows: Mapping[str, Row] = Factory(dict)
+    _rows: Mapping[str, TableRow] = Factory(dict)
     # (client, host) -> its only member.
     _alone: dict[tuple[str, str], str] = Factory(dict)
     # (client, host) -> how often it came back under a new id, and the last row that shows it.
     _returns: Counter[tuple[str, str]] = Factory(Counter)
     # Member -> since when its epoch is behind the target's.
-    _behind: dict[str, tuple[Span, Row]] = Factory(dict)
+    _behind: dict[str, tuple[OutputSpan, TableRow]] = Factory(dict)
 
     def add(self, output: Output) -> None:
         """Reads an output that has rows of members."""
@@ -57,7 +57,7 @@ class Members:
         else:
             self._shares, self._last = {}, output
 
-    def _returned(self, output: Output, rows: Mapping[str, Row]) -> None:
+    def _returned(self, output: Output, rows: Mapping[str, TableRow]) -> None:
         """Clients that have another member id than in the output before."""
         often = Counter((row.name("client"), row.name("host")) for row in rows.values())
         for member, row in rows.items():
@@ -73,7 +73,7 @@ class Members:
                 )  # fmt: skip
             self._alone[who] = member
 
-    def _assignments(self, output: Output, rows: Mapping[str, Row]) -> None:
+    def _assignments(self, output: Output, rows: Mapping[str, TableRow]) -> None:
         """Reads assignments as `--verbose` shows them, and who is not at its target."""
         for member, row in rows.items():
             has, target = row.partitions("assignment"), row.partitions("target")
@@ -87,7 +87,7 @@ class Members:
             elif member in self._behind:
                 self._behind[member][0].goes_on(output)
             else:
-                self._behind[member] = (Span.start(output, row.line, row.text), row)
+                self._behind[member] = (OutputSpan.start(output, row.line, row.text), row)
 
     def settle(self) -> None:
         """Says what the last output leaves."""
@@ -133,11 +133,11 @@ class States:
     """Follows the state of one group."""
 
     say: Speaker
-    _round: Span | None = None
+    _round: OutputSpan | None = None
     _state: str = ""
     # An output showed the group, before one said that it does not exist.
     _existed: bool = False
-    _absent: Span | None = None
+    _absent: OutputSpan | None = None
 
     def add(self, output: Output) -> None:
         """Reads what an output tells of the state."""
@@ -146,7 +146,7 @@ class States:
             return
         if output.state in IN_ROUND:
             if self._round is None:
-                self._round = Span.start(output)
+                self._round = OutputSpan.start(output)
             else:
                 self._round.goes_on(output)
             self._state = output.state
@@ -154,7 +154,7 @@ class States:
             self._ended()
         if output.state == ABSENT:
             if self._absent is None:
-                self._absent = Span.start(output)
+                self._absent = OutputSpan.start(output)
             else:
                 self._absent.goes_on(output)
         else:

@@ -18,11 +18,11 @@ from groupcheck.traces.clients.frames import (
     says_nothing,
     time_in_json,
 )
+from groupcheck.traces.clients.hit_values import fields_of_hit, merge_hits
 from groupcheck.traces.clients.sentences import WORD, Hit, Sentences, all_sentences
 from groupcheck.traces.clients.settings import Dump, dump_at
 from groupcheck.traces.clients.shapes import LONGEST, by_shape, remember, shape_of
 from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
-from groupcheck.traces.clients.values import merge_hits, statement_fields
 from groupcheck.traces.clients.who import BROKER, NAMES, NOBODY, Names, names, task_of, with_names
 from groupcheck.traces.lines.timestamps import parse_time
 from groupcheck.traces.reading import SAMPLE_CHARS, SAMPLES
@@ -187,7 +187,7 @@ class ClientLog:
                 client=mine.client,
                 member=mine.member,
                 instance=mine.instance,
-                fields={k: v for k, v in statement_fields(hit).items() if k not in NAMES},
+                fields={k: v for k, v in fields_of_hit(hit).items() if k not in NAMES},
             )
 
     def _whole(self, number: int, rest: str) -> Iterator[Statement]:

@@ -1,5 +1,5 @@
 """Keys and values of `__consumer_offsets` that a tool printed as JSON (`{"type":"2","data":...}`,
-Kafka 3.8 on), as records. Values come from outside: what does not fit is `NotUnderstood`.
+Kafka 3.8 on), as records. Values come from outside: what does not fit is `RecordNotUnderstood`.
 
 Source: CoordinatorRecordType and the message definitions of kafka-group-coordinator.
 """
@@ -12,16 +12,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from groupcheck.traces.dumps.records import (
+    AssignmentRecord,
     Commit,
-    Epoch,
-    Generation,
-    Given,
-    Ignored,
-    Joined,
+    EpochRecord,
+    GenerationRecord,
+    MemberRecord,
+    OtherRecord,
     Partitions,
     Record,
-    Removed,
     StoredMember,
+    Tombstone,
 )
 from groupcheck.traces.messages.consumer_protocol import assignment
 from groupcheck.traces.messages.message_bytes import Malformed
@@ -33,7 +33,7 @@ PARTITIONS_READ = 200_000
 """Of one record."""
 
 
-class NotUnderstood(ValueError):
+class RecordNotUnderstood(ValueError):
     """A line of a dump that does not have the form that it should have."""
 
 
@@ -55,7 +55,7 @@ def record(place: Fields, key: Any, value: Any) -> Record | None:
 def _typed(key: Any) -> tuple[int | None, Fields]:
     """The number of the key's type, which some versions call its version, and its fields."""
     if not isinstance(key, dict):
-        raise NotUnderstood("the key is not an object")
+        raise RecordNotUnderstood("the key is not an object")
     told = key.get("type", key.get("version"))
     number = str(told)
     if not number.isascii() or not number.isdigit():
@@ -69,14 +69,14 @@ def _typed(key: Any) -> tuple[int | None, Fields]:
 def _part(fields: Any, name: str) -> Fields:
     value = fields.get(name) if isinstance(fields, dict) else None
     if not isinstance(value, dict):
-        raise NotUnderstood(f"{name} is missing")
+        raise RecordNotUnderstood(f"{name} is missing")
     return value
 
 
 def whole(fields: Mapping[str, Any], name: str, default: int | None = None) -> int:
     value = fields.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _LARGEST:
-        raise NotUnderstood(f"{name} is not a number")
+        raise RecordNotUnderstood(f"{name} is not a number")
     return value
 
 
@@ -85,7 +85,7 @@ def _text(fields: Fields, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise NotUnderstood(f"{name} is not text")
+        raise RecordNotUnderstood(f"{name} is not text")
     return value
 
 
@@ -94,7 +94,7 @@ def _list(fields: Fields, name: str, most: int) -> list[Fields]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value[:most]):
-        raise NotUnderstood(f"{name} is not a list")
+        raise RecordNotUnderstood(f"{name} is not a list")
     return value[:most]
 
 
@@ -106,7 +106,7 @@ def _shares(fields: Fields, name: str) -> Partitions:
         for n in (t.get("partitions") or ())
     ]
     if not all(isinstance(n, int) for _, n in found):
-        raise NotUnderstood(f"{name} are not partitions")
+        raise RecordNotUnderstood(f"{name} are not partitions")
     return frozenset(f"{topic}-{n}" for topic, n in found[:PARTITIONS_READ])
 
 
@@ -136,10 +136,10 @@ def _commit(place: Fields, key: Fields, value: Fields | None) -> Record:
 
 def _generation(place: Fields, key: Fields, value: Fields | None) -> Record:
     if value is None:
-        return Removed(**place)
+        return Tombstone(**place)
     members = tuple(_member(m) for m in _list(value, "members", MEMBERS_READ))
     since = _since(value, "currentStateTimestamp")
-    return Generation(
+    return GenerationRecord(
         **_dated(place, since),
         generation=whole(value, "generation"),
         protocol=_text(value, "protocol"),
@@ -176,8 +176,8 @@ def _epoch(protocol: str, name: str) -> Callable[[Fields, Fields, Fields | None]
 
     def read(place: Fields, key: Fields, value: Fields | None) -> Record:
         if value is None:
-            return Ignored(**place) if target else Removed(**place, protocol=protocol)
-        return Epoch(**place, protocol=protocol, epoch=whole(value, name), target=target)
+            return OtherRecord(**place) if target else Tombstone(**place, protocol=protocol)
+        return EpochRecord(**place, protocol=protocol, epoch=whole(value, name), target=target)
 
     return read
 
@@ -186,13 +186,13 @@ def _joined(protocol: str) -> Callable[[Fields, Fields, Fields | None], Record]:
     def read(place: Fields, key: Fields, value: Fields | None) -> Record:
         id = _text(key, "memberId")
         if value is None:
-            return Joined(**place, protocol=protocol, member=id)
+            return MemberRecord(**place, protocol=protocol, member=id)
         about = StoredMember(
             id,
             value.get("instanceId") and _text(value, "instanceId"),
             rebalance_ms=max(whole(value, "rebalanceTimeoutMs", 0), 0),
         )
-        return Joined(**place, protocol=protocol, member=id, about=about)
+        return MemberRecord(**place, protocol=protocol, member=id, about=about)
 
     return read
 
@@ -201,9 +201,9 @@ def _given(protocol: str) -> Callable[[Fields, Fields, Fields | None], Record]:
     def read(place: Fields, key: Fields, value: Fields | None) -> Record:
         told: Fields = {"protocol": protocol, "member": _text(key, "memberId")}
         if value is None:
-            return Given(**place, **told)
+            return AssignmentRecord(**place, **told)
         revoking = _shares(value, "partitionsPendingRevocation")
-        return Given(
+        return AssignmentRecord(
             **place,
             **told,
             epoch=whole(value, "memberEpoch"),
@@ -215,7 +215,7 @@ def _given(protocol: str) -> Callable[[Fields, Fields, Fields | None], Record]:
 
 
 def _ignored(place: Fields, key: Fields, value: Fields | None) -> Record:
-    return Ignored(**place)
+    return OtherRecord(**place)
 
 
 _READERS: dict[int, Callable[[Fields, Fields, Fields | None], Record]] = {

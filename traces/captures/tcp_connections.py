@@ -47,7 +47,7 @@ class DecodedExchange:
 
 
 @define
-class Tally:
+class CaptureTally:
     """Counts of what could not be read."""
 
     encrypted: int = 0
@@ -102,7 +102,7 @@ class _Connection:
         waiting = sum(o.held() for o in self._order) + sum(f.held() for f in sides)
         return self._pending_bytes + waiting
 
-    def take(self, s: Segment, tally: Tally) -> Iterator[DecodedExchange]:
+    def take(self, s: Segment, tally: CaptureTally) -> Iterator[DecodedExchange]:
         if s.flags & SYN and not s.flags & ACK:
             self._begin(s.source, tally)
         elif s.flags & SYN and self.client is None:
@@ -121,20 +121,20 @@ class _Connection:
         for lost, part in self._order[side].take(s):
             yield from self._part(side, lost, part, tally)
 
-    def _begin(self, client: End, tally: Tally) -> None:
+    def _begin(self, client: End, tally: CaptureTally) -> None:
         self.client = client
         tally.began += 1
         self._requests.starts()
         self._answers.starts()
 
-    def rest(self, tally: Tally) -> Iterator[DecodedExchange]:
+    def rest(self, tally: CaptureTally) -> Iterator[DecodedExchange]:
         """The exchanges that still wait when no more packets come."""
         for side in (False, True):
             for lost, part in self._order[side].all():
                 yield from self._part(side, lost, part, tally)
 
     def _part(
-        self, side: bool, lost: int, part: Segment | None, tally: Tally
+        self, side: bool, lost: int, part: Segment | None, tally: CaptureTally
     ) -> Iterator[DecodedExchange]:
         frames = self._answers if side else self._requests
         frames.hole(lost)
@@ -150,7 +150,7 @@ class _Connection:
             self.torn = True
             tally.torn += 1
 
-    def _asked(self, frame: Frame, tally: Tally) -> None:
+    def _asked(self, frame: Frame, tally: CaptureTally) -> None:
         key, version, number, size = _HEADER.unpack_from(frame.data)
         api = APIS[key]
         if version > api.newest:
@@ -171,7 +171,7 @@ class _Connection:
         self._pending_bytes -= len(pending.body)
         return pending
 
-    def _answered(self, frame: Frame, s: Segment, tally: Tally) -> DecodedExchange | None:
+    def _answered(self, frame: Frame, s: Segment, tally: CaptureTally) -> DecodedExchange | None:
         number = int.from_bytes(frame.data[:4], "big", signed=True)
         asked = self._forget(number)
         api, flexible = asked.api, asked.version >= asked.api.flexible
@@ -244,10 +244,10 @@ def _is_tls(data: bytes) -> bool:
 
 
 @define
-class Connections:
+class CapturedConnections:
     """All connections of a capture."""
 
-    tally: Tally = Factory(Tally)
+    tally: CaptureTally = Factory(CaptureTally)
     # The ends, in order -> the connection; the one that was silent longest comes first.
     _open: dict[tuple[End, End], _Connection] = Factory(dict)
     _since: int = 0

@@ -16,8 +16,8 @@ from attrs import Factory, define, evolve
 
 from groupcheck.traces.dumps import texts
 from groupcheck.traces.dumps.raw import fields_of
+from groupcheck.traces.dumps.record_values import Fields, RecordNotUnderstood, record
 from groupcheck.traces.dumps.records import Commit, Record
-from groupcheck.traces.dumps.values import Fields, NotUnderstood, record
 from groupcheck.traces.messages.message_bytes import Malformed
 from groupcheck.traces.reading import SAMPLE_CHARS, Log
 
@@ -82,7 +82,7 @@ class DumpLog(Log):
         for number, line in self.lines(NEEDLES):
             try:
                 yield from self._read(number, line)
-            except (NotUnderstood, RecursionError) as why:
+            except (RecordNotUnderstood, RecursionError) as why:
                 self.note_strange(number, f"{why}: {line[:SAMPLE_CHARS]}")
 
     def _read(self, number: int, line: str) -> Iterator[Record]:
@@ -129,7 +129,7 @@ class DumpLog(Log):
         """
         at = line.find(_KEY)
         if at < 0:
-            found = texts.formatted(place, line)
+            found = texts.formatter_record(place, line)
             self.understood += found is not None
             yield from () if found is None else (found,)
             return
@@ -145,7 +145,7 @@ class DumpLog(Log):
         key, _, value = line[line.index("key: ") + 5 :].partition(" payload: ")
         try:
             return record(place, *fields_of(line, key, value))
-        except (NotUnderstood, Malformed):
+        except (RecordNotUnderstood, Malformed):
             self.raw += 1
             self.cuts += 1
             return None
@@ -222,4 +222,4 @@ def _decoded(text: str, at: int) -> tuple[Any, int]:
     try:
         return _DECODE(text, at)
     except ValueError:
-        raise NotUnderstood("the JSON is damaged or cut") from None
+        raise RecordNotUnderstood("the JSON is damaged or cut") from None
