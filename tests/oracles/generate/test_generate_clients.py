@@ -154,7 +154,7 @@ def test_the_coordinator_s_log_agrees_with_the_members(number: int, tmp_path: Pa
         name = f"{process.number}.{process.life}"
         evidence.add_all(ClientLog(name=name).statements(enumerate(lines, 1)))
     evidence.add_all(ClientLog(name="coordinator").statements(enumerate(told, 1)))
-    listen = evidence.ledger.listener("coordinator")
+    listen = evidence.coordinator_claims.listener("coordinator")
     for event, text in BrokerLog(source_of(str(tmp_path / "coordinator.log"))).events():
         listen(event, text)
     (group,) = evidence.by_group()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
