@@ -12,7 +12,7 @@ from groupcheck.model.protocol.family import CLASSIC_GROUP
     "link",
     source="RequestChannel; ClassicGroup.completeJoinFuture, completeSyncFuture;"
     " protocol: C17 ResponseOnce",
-    broken=("{name} gets an answer to a {answered} that was already answered or given up"),
+    broken="{name} gets an answer to a {answered} that was already answered or given up",
 )
 def answered_at_most_once(before: Any, after: Any) -> bool:
     """Every request is answered at most once, on the connection that sent it.

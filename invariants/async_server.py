@@ -92,7 +92,7 @@ def everything_assigned(
 
 @invariant(
     source=f"{SOURCE}, step 3: they are told on their next heartbeat",
-    broken=("{name} has to re-join, and neither knows it nor will be told so by its heartbeats"),
+    broken="{name} has to re-join, and neither knows it nor will be told so by its heartbeats",
 )
 def marks_last(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
@@ -114,7 +114,7 @@ def marks_last(
     "link",
     rules=(coordinator.heartbeat.name,),
     source=f"{SOURCE}: unaffected members never notice",
-    broken=("{name} is stopped by the answer to its heartbeat, although its share does not change"),
+    broken="{name} is stopped by the answer to its heartbeat, although its share does not change",
 )
 def others_go_on(before: Any, after: Any, label: str) -> bool:
     """A heartbeat with which a new client reports is answered with NONE, unless the member's share
@@ -163,7 +163,7 @@ def only_owners_commit(before: Any, after: Any, label: str) -> bool:
     "link",
     rules=(coordinator.offset_commit.name,),
     source=f"{SOURCE}, step 4: nothing is lost across a revoke",
-    broken=("{name} commits before it gives its partitions up, and the coordinator refuses that"),
+    broken="{name} commits before it gives its partitions up, and the coordinator refuses that",
 )
 def owners_may_commit(before: Any, after: Any, label: str) -> bool:
     """The commit of a member that has not re-joined, in the generation in which it was answered
@@ -177,7 +177,7 @@ def owners_may_commit(before: Any, after: Any, label: str) -> bool:
 
 @invariant(
     source=f"{SOURCE}, step 2: a sticky assignment",
-    broken=("plan {core.generation} gives one member more than another one"),
+    broken="plan {core.generation} gives one member more than another one",
 )
 def plans_are_even(
     core: Core, sizes: Annotated[tuple[tuple[int, ...], ...], "sizes[:]"], scope: AsyncScope
@@ -194,7 +194,7 @@ def plans_are_even(
     "seats",
     rules=(rounds.deal.name,),
     source=f"{SOURCE}, step 2",
-    broken=("the plan takes partitions from {name} and gives it others"),
+    broken="the plan takes partitions from {name} and gives it others",
 )
 def plans_are_sticky(before: Any, after: Any, scope: AsyncScope) -> bool:
     """A sticky plan takes partitions from a member, or gives it some, but never both.
@@ -224,7 +224,7 @@ def generations_are_known(core: Core, client: Client) -> bool:
 
 @invariant(
     source=f"{SOURCE}, step 5: the answer carries the share",
-    broken=("{name} waits for its share, which nobody else owns, and is not answered"),
+    broken="{name} waits for its share, which nobody else owns, and is not answered",
 )
 def free_shares_are_answered(core: Core, seats: Seats) -> bool:
     """A parked JoinGroup waits for a plan, or for partitions that another member still owns."""
@@ -236,7 +236,7 @@ def free_shares_are_answered(core: Core, seats: Seats) -> bool:
 
 @invariant(
     source="GroupMetadataManager.completeJoinFuture",
-    broken=("{name} waits for the answer to its JoinGroup, which the coordinator has forgotten"),
+    broken="{name} waits for the answer to its JoinGroup, which the coordinator has forgotten",
 )
 def waiting_is_remembered(
     seats: Annotated[Seats, "seats[i]"], link: Annotated[Link, "link[i]"]

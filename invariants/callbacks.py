@@ -15,9 +15,7 @@ from groupcheck.model.protocol.messages import JoinGroup
 
 @invariant(
     source="ConsumerCoordinator.onJoinPrepare, onJoinComplete",
-    broken=(
-        "{name} joins again while its onPartitionsRevoked still runs, and it still owns {owned}"
-    ),
+    broken="{name} joins again while its onPartitionsRevoked still runs, and it still owns {owned}",
 )
 def revokes_before_joining(
     client: Annotated[Client, "client[i]"], link: Annotated[Link, "link[i]"]

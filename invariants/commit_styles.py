@@ -48,7 +48,7 @@ def one_record_at_risk(before: Any, after: Any, scope: Scope) -> bool:
 
 @invariant(
     source="ConsumerCoordinator.commitOffsetsSync",
-    broken=("{name} joins again while its application waits in commitSync"),
+    broken="{name} joins again while its application waits in commitSync",
 )
 def calls_hold_the_thread(
     client: Annotated[Client, "client[i]"], link: Annotated[Link, "link[i]"]
@@ -65,7 +65,7 @@ def calls_hold_the_thread(
     "client",
     rules=(client_faults.close.name,),
     source="ConsumerCoordinator.close; KAFKA-15327",
-    broken=("{actor} closes and leaves, and has not committed what it has processed"),
+    broken="{actor} closes and leaves, and has not committed what it has processed",
 )
 def close_commits(before: Any, after: Any, scope: Scope) -> bool:
     """A member that commits by itself and closes in its generation leaves only once what it has

@@ -12,7 +12,7 @@ from functools import reduce
 from operator import or_
 from typing import Annotated, Any
 
-from groupcheck.model.engine import goal, invariant, step_invariant, view
+from groupcheck.model.engine import invariant, step_invariant, view
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults
 from groupcheck.model.protocol.classic.client import Client, Member
@@ -21,7 +21,6 @@ from groupcheck.model.protocol.connect import leader, worker
 from groupcheck.model.protocol.connect.leader import Deal, Survey
 from groupcheck.model.protocol.connect.memory import Memory, Schedule
 from groupcheck.model.protocol.connect.scope import ConnectScope
-from groupcheck.model.protocol.connect.versions import EAGER, ConnectVersionsScope
 from groupcheck.model.protocol.connect.worker import Backs, Led, Worker
 from groupcheck.model.protocol.family import (
     CONNECT,
@@ -119,7 +118,7 @@ def runs_all_of_its_share(client: Client, worker: Worker) -> bool:
     "worker",
     rules=SENDING,
     source="KIP-415; WorkerCoordinator.onJoinPrepare",
-    broken=("{name} stops work to join again, although nobody has revoked it"),
+    broken="{name} stops work to join again, although nobody has revoked it",
 )
 def work_goes_on(before: Any, after: Any) -> bool:
     """A worker that joins goes on with all of its work, even if it has lost its generation or its
@@ -140,7 +139,7 @@ def work_goes_on(before: Any, after: Any) -> bool:
     "worker",
     rules=(worker.lose_coordinator.name,),
     source="WorkerCoordinator.poll; KAFKA-9184",
-    broken=("{name} does not find the coordinator, and goes on with its work"),
+    broken="{name} does not find the coordinator, and goes on with its work",
 )
 def stops_when_cut_off(before: Any, after: Any) -> bool:
     """A worker that does not find the coordinator stops the work of its share.
@@ -160,7 +159,7 @@ def stops_when_cut_off(before: Any, after: Any) -> bool:
     "worker",
     rules=(members.sync_answer.name,),
     source="DistributedHerder.handleRebalanceCompleted",
-    broken=("{name} does not join again, although its answer makes that necessary"),
+    broken="{name} does not join again, although its answer makes that necessary",
 )
 def joins_again(before: Any, after: Any) -> bool:
     """A worker joins again if its answer revokes something, or says that the leader was behind, or
@@ -229,7 +228,7 @@ PLAN = leader.make_plan.name
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor; KIP-415",
-    broken=("the leader gives away work that another worker still runs"),
+    broken="the leader gives away work that another worker still runs",
 )
 def plan_moves_in_two_steps(before: Any, after: Any) -> bool:
     """A plan gives no work to a worker while another one reports it. (An eager one does.)
@@ -253,7 +252,7 @@ def plan_moves_in_two_steps(before: Any, after: Any) -> bool:
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.handleLostAssignments; KAFKA-15693",
-    broken=("the leader's plan leaves work to nobody, and nobody will join again because of that"),
+    broken="the leader's plan leaves work to nobody, and nobody will join again because of that",
 )
 def idle_work_is_scheduled(before: Any, after: Any, scope: ConnectScope) -> bool:
     """If a plan leaves work to nobody, a delay begins or runs, or a worker joins again at once,
@@ -277,7 +276,7 @@ def idle_work_is_scheduled(before: Any, after: Any, scope: ConnectScope) -> bool
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.handleLostAssignments; KAFKA-9848",
-    broken=("the leader begins a delay, although no worker has left"),
+    broken="the leader begins a delay, although no worker has left",
 )
 def delay_has_a_reason(before: Any, after: Any) -> bool:
     """A delay begins only if a worker has left since the last plan, or if that revoked work to
@@ -301,7 +300,7 @@ def delay_has_a_reason(before: Any, after: Any) -> bool:
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.resetDelay; KAFKA-9184",
-    broken=("the leader goes on with a delay, although no work is lost"),
+    broken="the leader goes on with a delay, although no work is lost",
 )
 def delay_ends_when_work_is_back(before: Any, after: Any, scope: ConnectScope) -> bool:
     """If nothing is lost, and the last plan revoked nothing to balance loads, no delay runs.
@@ -350,7 +349,7 @@ def candidates_get_lost_work(before: Any, after: Any, scope: ConnectScope) -> bo
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.performLoadBalancingRevocations; KAFKA-12495",
-    broken=("the leader's plan gives one worker more than its part, and nobody will join again"),
+    broken="the leader's plan gives one worker more than its part, and nobody will join again",
 )
 def last_plan_is_balanced(before: Any, after: Any, scope: ConnectScope) -> bool:
     """A plan after which nobody joins again gives workers equal numbers of tasks, and of
@@ -374,7 +373,7 @@ def _revokes(deal: Deal) -> bool:
     "memory",
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.ensureLeaderConfig",
-    broken=("the leader makes a plan from configurations that are older than a worker's"),
+    broken="the leader makes a plan from configurations that are older than a worker's",
 )
 def plan_knows_all_work(before: Any, after: Any) -> bool:
     """A plan is made from configurations that no worker's are ahead of.
@@ -391,7 +390,7 @@ def plan_knows_all_work(before: Any, after: Any) -> bool:
     "leavers",
     rules=(leader.delay_over.name,),
     source="DistributedHerder.backoff; KAFKA-9849",
-    broken=("the delay is over, and a worker that had left before still runs its work"),
+    broken="the delay is over, and a worker that had left before still runs its work",
 )
 def stops_before_the_delay_is_over(before: Any, after: Any) -> bool:
     """When a delay is over, every worker that had left before it began, because it could not read
@@ -402,76 +401,6 @@ def stops_before_the_delay_is_over(before: Any, after: Any) -> bool:
     `runs_while_it_backs_off`.)
     """
     return not before.leavers
-
-
-# -- situations
-
-
-@goal(source="DistributedHerder.readConfigToEnd; FINDINGS 42")
-def runs_while_it_backs_off(
-    a: Annotated[int, "settled_work[i]"], b: Annotated[int, "backing_work[j]"]
-) -> bool:
-    """A worker that has left, because it cannot read the topic of configurations, still runs what
-    another worker has got.
-    """
-    return bool(a & b)
-
-
-@goal(source="KIP-415")
-def presumed_dead_runs(
-    a: Annotated[int, "settled_work[i]"], b: Annotated[int, "outsider_work[j]"]
-) -> bool:
-    """A worker that the group has removed still runs what another worker has got since. This is
-    expected of a worker that was only paused; when it joins again, both stop the work.
-    """
-    return bool(a & b)
-
-
-@goal(source="KIP-415; scheduled.rebalance.max.delay.ms")
-def delay_runs(memory: Memory) -> bool:
-    """The leader waits for the worker that has left."""
-    return memory.schedule == Schedule.RUNNING
-
-
-@goal(source="IncrementalCooperativeAssignor.candidateWorkersForReassignment")
-def candidate_waits(seats: Seats) -> bool:
-    """A worker that came with nothing while a delay runs is a candidate for the lost work."""
-    return any(seat.told is not None and seat.told.candidate for _, seat in seats)
-
-
-@goal(source="KAFKA-9841")
-def both_report(a: Annotated[Seats, "seats[i]"], b: Annotated[Seats, "seats[j]"]) -> bool:
-    """Two workers report the same work, because one of them comes back with what was given to the
-    other one.
-    """
-    return bool(_reports(a) & _reports(b))
-
-
-def _reports(seats: Seats) -> int:
-    return _of_all(seat.owned for _, seat in seats if seat.member and seat.join)
-
-
-@goal(source="WorkerCoordinator.onJoinComplete; DistributedHerder.startWork; FINDINGS 41")
-def runs_what_another_has(
-    a: Annotated[int, "settled_work[i]"], b: Annotated[int, "left_over_work[j]"]
-) -> bool:
-    """Two workers that have got their shares of one generation run the same work: the share of one
-    of them, which the other one has lost and was not told to stop. An eager worker has joined, so
-    the group has fallen back to eager rebalancing.
-    """
-    return bool(a & b)
-
-
-@goal(source="KIP-415; ClassicGroup.selectProtocol")
-def upgraded(core: Core, seats: Seats, scope: ConnectVersionsScope) -> bool:
-    """The group has voted for incremental rebalancing, although all workers were eager at first,
-    and a worker has its share.
-    """
-    if core.assignor is None or scope.assignors_listed[core.assignor] == EAGER[0]:
-        return False
-    if any(names != EAGER for names in scope.lists):
-        return False
-    return any(seat.told is not None and not seat.told.eager for _, seat in seats)
 
 
 VIEWS = {
@@ -495,9 +424,4 @@ INVARIANTS = {
         last_plan_is_balanced,
         plan_knows_all_work,
     ),
-}
-GOALS = {
-    CONNECT: (presumed_dead_runs, delay_runs, candidate_waits, both_report),
-    CONNECT_VERSIONS: (runs_what_another_has, upgraded),
-    CONNECT_BACKOFF: (runs_while_it_backs_off,),
 }

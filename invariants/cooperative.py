@@ -41,7 +41,7 @@ REFUSED = (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
         client_faults.late_commit.name,
     ),
     source="KIP-429; ConsumerCoordinator.onJoinPrepare",
-    broken=("{name} gives up {gone} to join again, although it may keep what it owns"),
+    broken="{name} gives up {gone} to join again, although it may keep what it owns",
 )
 def joining_keeps(before: Any, after: Any) -> bool:
     """A member that joins again keeps what it owns, unless it has lost its generation or its id.
@@ -81,9 +81,7 @@ def reset_only_when_refused(before: Any, after: Any) -> bool:
     "client",
     rules=(members.sync_answer.name, members.join_complete.name),
     source="KIP-429; ConsumerCoordinator.onJoinComplete",
-    broken=(
-        "{name} has revoked {gone} and does not join again, so nobody gets what it has given up"
-    ),
+    broken="{name} has revoked {gone} and does not join again, so nobody gets what it has given up",
 )
 def revoked_joins_again(before: Any, after: Any) -> bool:
     """A member that revokes partitions, because its share lacks them, joins again.
@@ -96,7 +94,7 @@ def revoked_joins_again(before: Any, after: Any) -> bool:
 
 @invariant(
     source="ConsumerCoordinator.onJoinPrepare; KAFKA-12983",
-    broken=("{name} joins without a generation, but claims partitions that it has lost"),
+    broken="{name} joins without a generation, but claims partitions that it has lost",
 )
 def lost_claims_nothing(seats: Seats) -> bool:
     """A subscription without a generation names no partitions.
@@ -108,7 +106,7 @@ def lost_claims_nothing(seats: Seats) -> bool:
 
 @invariant(
     source="KIP-429; ConsumerCoordinator.metadata",
-    broken=("{name} owns {owned}, but says in its JoinGroup that it owns {claims}"),
+    broken="{name} owns {owned}, but says in its JoinGroup that it owns {claims}",
 )
 def claims_are_true(client: Client, link: Link) -> bool:
     """While its JoinGroup is parked, a member owns just what that says.
@@ -126,7 +124,7 @@ def claims_are_true(client: Client, link: Link) -> bool:
     "walk",
     rules=(walks.end_walk.name,),
     source="KAFKA-13406; KIP-429; protocol: L1",
-    broken=("the leader makes no plan, because of what members claim"),
+    broken="the leader makes no plan, because of what members claim",
 )
 def claims_hinder_no_plan(before: Any, after: Any) -> bool:
     """A leader that has looked at the claims makes a plan, whatever they are.
@@ -143,7 +141,7 @@ def claims_hinder_no_plan(before: Any, after: Any) -> bool:
     "walk",
     rules=(walks.end_walk.name,),
     source="KIP-792; AbstractStickyAssignor",
-    broken=("the plan gives a partition to a member that is not its latest owner"),
+    broken="the plan gives a partition to a member that is not its latest owner",
 )
 def latest_claim_counts(before: Any, after: Any, scope: Scope) -> bool:
     """If several members claim the same partition, the plan of a cooperative leader gives it to the

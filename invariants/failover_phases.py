@@ -53,7 +53,7 @@ def loaded_as_logged(before: Any, after: Any) -> bool:
     "link",
     rules=REQUESTS,
     source="protocol: X2, X3; Errors.COORDINATOR_LOAD_IN_PROGRESS",
-    broken=("{name} is answered by a coordinator that has not loaded the group yet, as if it had"),
+    broken="{name} is answered by a coordinator that has not loaded the group yet, as if it had",
 )
 def loading_serves_nobody(before: Any, after: Any) -> bool:
     """A coordinator that has not loaded the group answers every request at once with 14, or a
@@ -124,7 +124,7 @@ def former_writes_nothing(before: Any, after: Any, label: str) -> bool:
     "seats",
     rules=(assignment.answer_syncs.name,),
     source="protocol: X5; GroupMetadataManager.classicGroupSyncToClassicGroup",
-    broken=("{name} is told a share that a fail-over would not find"),
+    broken="{name} is told a share that a fail-over would not find",
 )
 def shares_told_are_logged(before: Any, after: Any) -> bool:
     """A share that a SyncGroup is answered with stands in the log.

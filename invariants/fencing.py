@@ -24,7 +24,7 @@ def _entitled(before: Any) -> bool:
     "link",
     rules=(coordinator.heartbeat.name,),
     source="ClassicGroup.validateMember; ILLEGAL_GENERATION",
-    broken=("The coordinator accepts a heartbeat from {outsider}"),
+    broken="The coordinator accepts a heartbeat from {outsider}",
 )
 def heartbeat_fenced(before: Any, after: Any, label: str) -> bool:
     """The coordinator answers a heartbeat with NONE or 27 REBALANCE_IN_PROGRESS only if it comes
@@ -42,7 +42,7 @@ def heartbeat_fenced(before: Any, after: Any, label: str) -> bool:
     "link",
     rules=(coordinator.heartbeat.name,),
     source="GroupMetadataManager.classicGroupHeartbeat",
-    broken=("{name} sends a heartbeat and is not told that the group is rebalancing"),
+    broken="{name} sends a heartbeat and is not told that the group is rebalancing",
 )
 def round_announced(before: Any, after: Any, label: str) -> bool:
     """The coordinator answers a heartbeat with NONE only in CompletingRebalance and Stable.
@@ -59,7 +59,7 @@ def round_announced(before: Any, after: Any, label: str) -> bool:
     "link",
     rules=(coordinator.sync_group.name,),
     source="GroupMetadataManager.classicGroupSync; ILLEGAL_GENERATION",
-    broken=("The coordinator accepts a SyncGroup from {outsider}"),
+    broken="The coordinator accepts a SyncGroup from {outsider}",
 )
 def sync_fenced(before: Any, after: Any, label: str) -> bool:
     """The coordinator parks a SyncGroup, or answers it with a share of the assignment, only if it

@@ -24,7 +24,7 @@ from groupcheck.model.protocol.classic.group import Core, Phase, is_member
     "link",
     rules=(commits.txn_offset_commit.name,),
     source="protocol: C7 ZombieCommitFenced; ClassicGroup.validateOffsetCommit; KIP-447",
-    broken=("The coordinator accepts a transactional commit from {outsider}"),
+    broken="The coordinator accepts a transactional commit from {outsider}",
 )
 def transactions_fenced(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts a transactional commit with a generation only from a member of the
@@ -43,7 +43,7 @@ def transactions_fenced(before: Any, after: Any, label: str) -> bool:
     "offsets",
     rules=(admin.reset_offsets.name,),
     source="ClassicGroup.validateOffsetCommit; UNKNOWN_MEMBER_ID",
-    broken=("The coordinator accepts a commit from outside while the group is {core.phase}"),
+    broken="The coordinator accepts a commit from outside while the group is {core.phase}",
 )
 def outsiders_commit_to_empty_groups(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts an OffsetCommit without a member only while the group is Empty.
@@ -76,7 +76,7 @@ def commits_survive_fail_overs(before: Any, after: Any) -> bool:
     "offsets",
     rules=(commits.offset_fetch.name,),
     source="OffsetMetadataManager.fetchOffsets; UNSTABLE_OFFSET_COMMIT; KIP-447",
-    broken=("{name} is told an offset that an open transaction may replace"),
+    broken="{name} is told an offset that an open transaction may replace",
 )
 def unstable_offsets_are_not_returned(before: Any, after: Any, label: str) -> bool:
     """A member is told the committed offset only while no open transaction has an offset of the
@@ -93,7 +93,7 @@ def unstable_offsets_are_not_returned(before: Any, after: Any, label: str) -> bo
     "txn",
     rules=(transactions.write_marker.name,),
     source="OffsetMetadataManager.replayEndTransactionMarker",
-    broken=("{name} has aborted its transaction, whose offset {offsets.committed} is committed"),
+    broken="{name} has aborted its transaction, whose offset {offsets.committed} is committed",
 )
 def aborted_offsets_never_show(before: Any, after: Any) -> bool:
     """A transaction that is aborted leaves the committed offset as it is."""
@@ -145,7 +145,7 @@ def pending_offsets_counted(before: Any, after: Any) -> bool:
     "offsets",
     rules=(transactions.end_transaction.name,),
     source="KIP-129, KIP-447",
-    broken=("{name} commits a transaction with a record that another committed transaction holds"),
+    broken="{name} commits a transaction with a record that another committed transaction holds",
 )
 def delivered_once(before: Any, after: Any, label: str, scope: KeepingScope) -> bool:
     """No record is part of two transactions that are committed.
@@ -212,7 +212,7 @@ def live_offsets_stay(before: Any, after: Any) -> bool:
     "offsets",
     rules=(admin.expire_offsets.name,),
     source="OffsetMetadataManager.cleanupExpiredOffsets; KAFKA-19163",
-    broken=("An offset expires that an open transaction is about to replace"),
+    broken="An offset expires that an open transaction is about to replace",
 )
 def pending_offsets_stay(before: Any, after: Any) -> bool:
     """Neither a pending offset nor the one that it is about to replace expires.
@@ -229,7 +229,7 @@ def pending_offsets_stay(before: Any, after: Any) -> bool:
     "offsets",
     rules=tuple(r.name for r in admin.ADMIN_RULES),
     source="GroupCoordinatorShard.deleteGroups; KIP-229, KIP-379",
-    broken=("A request is refused, and changes the group all the same"),
+    broken="A request is refused, and changes the group all the same",
 )
 def refusals_change_nothing(before: Any, after: Any, label: str) -> bool:
     """A request from outside that is refused leaves the group and its offsets as they are, also if
@@ -245,7 +245,7 @@ def refusals_change_nothing(before: Any, after: Any, label: str) -> bool:
     "offsets",
     rules=(admin.delete_groups.name,),
     source="GroupCoordinatorService.deleteGroups; KIP-229, KIP-379",
-    broken=("An Empty group is not deleted, because another one has members"),
+    broken="An Empty group is not deleted, because another one has members",
 )
 def groups_fail_apart(before: Any, after: Any) -> bool:
     """Of several groups in one DeleteGroups, an Empty one is deleted whatever becomes of the

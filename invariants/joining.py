@@ -19,7 +19,7 @@ from groupcheck.model.protocol.messages import NO_GENERATION, Store
     "core",
     rules=(coordinator.join_group.name,),
     source="KIP-134",
-    broken=("the first round of the group does not wait for its initial delay"),
+    broken="the first round of the group does not wait for its initial delay",
 )
 def first_round_waits(before: Any, after: Any) -> bool:
     """The first round of an Empty group waits for its initial delay.
@@ -35,7 +35,7 @@ def first_round_waits(before: Any, after: Any) -> bool:
     "walk",
     rules=(walks.end_walk.name,),
     source="ClassicGroup.hasAllMembersJoined, rebalanceTimeoutMs; KAFKA-8653",
-    broken=("a round completes before {core.members} members could join"),
+    broken="a round completes before {core.members} members could join",
 )
 def rounds_wait_for_members(before: Any, after: Any) -> bool:
     """A round that has just begun completes in the same step only if all members have joined.
@@ -57,7 +57,7 @@ def rounds_wait_for_members(before: Any, after: Any) -> bool:
         members.request_timeout.name,
     ),
     source="AbstractCoordinator.JoinGroupResponseHandler; KAFKA-13214",
-    broken=("{name} forgets its member id because its connection broke"),
+    broken="{name} forgets its member id because its connection broke",
 )
 def id_survives_disconnect(before: Any, after: Any) -> bool:
     """A member whose request gets no answer keeps its id.
@@ -72,7 +72,7 @@ def id_survives_disconnect(before: Any, after: Any) -> bool:
     "client",
     rules=(members.send_join.name,),
     source="ConsumerCoordinator.onJoinPrepare; KAFKA-14024",
-    broken=("{name} has committed before it joins, and will do so again"),
+    broken="{name} has committed before it joins, and will do so again",
 )
 def commits_once_before_joining(before: Any, after: Any, label: str) -> bool:
     """Before it joins, a member commits once; its next request is JoinGroup.
@@ -88,7 +88,7 @@ def commits_once_before_joining(before: Any, after: Any, label: str) -> bool:
     "link",
     rules=(members.heartbeat_answer.name, members.sync_answer.name, members.commit_answer.name),
     source="AbstractCoordinator.resetStateAndRejoin; protocol: C2 with zombies",
-    broken=("{name} is told that it is out of the group, and goes on"),
+    broken="{name} is told that it is out of the group, and goes on",
 )
 def refusal_ends_membership(before: Any, after: Any) -> bool:
     """A member that is told 22 (ILLEGAL_GENERATION) or 25 (UNKNOWN_MEMBER_ID) in answer to a

@@ -67,7 +67,7 @@ def elected_is_a_member(before: Any, after: Any) -> bool:
 
 @invariant(
     source="ClassicGroup.initNextGeneration; protocol: C4 LeaderInMembers",
-    broken=("Generation {core.generation} waits for an assignment, but has no leader to send one"),
+    broken="Generation {core.generation} waits for an assignment, but has no leader to send one",
 )
 def generation_is_led(core: Core) -> bool:
     """In CompletingRebalance the group has a leader.
@@ -100,7 +100,7 @@ def generation_only_grows(before: Any, after: Any) -> bool:
 
 @invariant(
     source="KIP-389; GroupMetadataManager.acceptJoiningMember; protocol: C11 SizeCap",
-    broken=("The group has {core.members} members, but group.max.size is {scope.max_size}"),
+    broken="The group has {core.members} members, but group.max.size is {scope.max_size}",
 )
 def size_cap(core: Core, scope: Scope) -> bool:
     """In CompletingRebalance and Stable the group has at most group.max.size members.

@@ -17,7 +17,7 @@ from groupcheck.model.protocol.messages import NO_GENERATION
     "seats",
     rules=(rounds.answer_joins.name, rounds.dismiss_absent.name),
     source="GroupMetadataManager.completeClassicGroupJoin; ClassicGroup.notYetRejoinedMembers",
-    broken=("{name} is a dynamic member that has not joined, and the round keeps it"),
+    broken="{name} is a dynamic member that has not joined, and the round keeps it",
 )
 def absent_dynamic_members_go(before: Any, after: Any) -> bool:
     """A round that ends, or waits on for static members alone, keeps no dynamic member that has not
@@ -35,7 +35,7 @@ def absent_dynamic_members_go(before: Any, after: Any) -> bool:
     "seats",
     rules=(coordinator.join_group.name,),
     source="KIP-345; GroupMetadataManager.classicGroupJoinNewStaticMember",
-    broken=("{name} is a static member, and is told to come again with an id"),
+    broken="{name} is a static member, and is told to come again with an id",
 )
 def static_joins_at_once(before: Any, after: Any) -> bool:
     """A static member is never told to come again with an id: its instance id tells it apart.

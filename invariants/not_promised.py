@@ -49,7 +49,7 @@ def one_process_at_work(
     "link",
     rules=(coordinator.offset_commit.name,),
     source="protocol: C7' OwnershipAtCommit; ClassicGroup.validateOffsetCommit",
-    broken=("The coordinator accepts a commit of {name}, which has no partition"),
+    broken="The coordinator accepts a commit of {name}, which has no partition",
 )
 def commits_by_owners(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts an OffsetCommit only from a member to which the stored assignment
@@ -90,7 +90,7 @@ def nothing_uncommitted(before: Any, after: Any) -> bool:
     "link",
     rules=(coordinator.join_group.name,),
     source="protocol: K10; ClassicGroupMember.matches",
-    broken=("{name} sends the JoinGroup that it has sent before, and a round starts"),
+    broken="{name} sends the JoinGroup that it has sent before, and a round starts",
 )
 def same_join_starts_no_round(before: Any, after: Any, label: str) -> bool:
     """A follower of a Stable group that sends the JoinGroup that it has sent before is answered at
@@ -112,7 +112,7 @@ def same_join_starts_no_round(before: Any, after: Any, label: str) -> bool:
     "offsets",
     rules=(store_offset.name,),
     source="protocol: C16 OffsetsBackwards",
-    broken=("The committed offset of p{offsets.watched} falls to {offsets.committed}"),
+    broken="The committed offset of p{offsets.watched} falls to {offsets.committed}",
 )
 def offsets_only_grow(before: Any, after: Any) -> bool:
     """The committed offset of a partition never becomes smaller.
@@ -129,7 +129,7 @@ def offsets_only_grow(before: Any, after: Any) -> bool:
     "link",
     rules=(coordinator.join_group.name,),
     source="protocol: C12 StaticNoRebalance, K6; KIP-345",
-    broken=("{name} comes back, and its share does not simply stay where it is"),
+    broken="{name} comes back, and its share does not simply stay where it is",
 )
 def bounces_cost_nothing(before: Any, after: Any, label: str) -> bool:
     """A static member that comes back before its session times out gets its share, and no round
@@ -161,7 +161,7 @@ def cooperative_owners_apart(
     "link",
     rules=(txn_offset_commit.name,),
     source="ClassicGroup.validateOffsetCommit; KIP-447",
-    broken=("The coordinator accepts a transactional commit from anybody"),
+    broken="The coordinator accepts a transactional commit from anybody",
 )
 def transactions_by_members(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts transactional commits only from members.
@@ -177,7 +177,7 @@ def transactions_by_members(before: Any, after: Any, label: str) -> bool:
     "offsets",
     rules=(end_transaction.name,),
     source="KIP-129, KIP-447",
-    broken=("{name} commits a transaction with a record that another committed transaction holds"),
+    broken="{name} commits a transaction with a record that another committed transaction holds",
 )
 def delivered_once_by_anybody(before: Any, after: Any, label: str) -> bool:
     """No record is part of two transactions that are committed, whatever producers and
@@ -194,7 +194,7 @@ def delivered_once_by_anybody(before: Any, after: Any, label: str) -> bool:
     "offsets",
     rules=(delete_offsets.name,),
     source="ClassicGroup.isSubscribedToTopic",
-    broken=("The committed offset {was.committed} is deleted while members join the group"),
+    broken="The committed offset {was.committed} is deleted while members join the group",
 )
 def joining_offsets_stay(before: Any, after: Any) -> bool:
     """No offset is deleted once somebody has joined the group.

@@ -193,7 +193,7 @@ def views_agree(
 
 @invariant(
     source="SubscriptionState",
-    broken=("{name} has given up p{offsets.watched}, but still has a position in it"),
+    broken="{name} has given up p{offsets.watched}, but still has a position in it",
 )
 def position_needs_ownership(offsets: Offsets, client: Client) -> bool:
     """A member has a position only in a partition that it owns.

@@ -25,7 +25,7 @@ def timer_runs(seats: Seats) -> bool:
 
 @invariant(
     source="KAFKA-12890; ClassicGroup.pendingSyncMembers",
-    broken=("The group waits for the SyncGroup of {late}, and no timer ends the waiting"),
+    broken="The group waits for the SyncGroup of {late}, and no timer ends the waiting",
 )
 def sync_deadline_runs(core: Core) -> bool:
     """While a member has not sent SyncGroup, the sync timer runs.
@@ -80,7 +80,7 @@ def parked_in_their_phase(core: Core, seats: Seats) -> bool:
 
 @invariant(
     source="GroupMetadataManager.prepareRebalance, removePendingMember",
-    broken=("{name} waits for the answer to its {parked}, which the coordinator has forgotten"),
+    broken="{name} waits for the answer to its {parked}, which the coordinator has forgotten",
 )
 def parked_is_remembered(
     seats: Annotated[Seats, "seats[i]"], link: Annotated[Link, "link[i]"]

@@ -19,7 +19,7 @@ REFUSED = ("too_many", "inconsistent")  # the answers to a JoinGroup that come b
 
 @invariant(
     source="ClassicGroup.replaceStaticMember; protocol: C13, S7",
-    broken=("The instance id of {name} belongs to two member ids"),
+    broken="The instance id of {name} belongs to two member ids",
 )
 def one_id_per_instance(seats: Seats) -> bool:
     """An instance id has at most one member id.
@@ -36,7 +36,7 @@ def one_id_per_instance(seats: Seats) -> bool:
     rules=(coordinator.join_group.name,),
     source="KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin;"
     " protocol: C12 StaticNoRebalance",
-    broken=("{name} comes back to a Stable group, and its share is not its own"),
+    broken="{name} comes back to a Stable group, and its share is not its own",
 )
 def restart_moves_nothing(before: Any, after: Any, label: str) -> bool:
     """In a Stable group, a static member that joins without its id takes the place of its old id:
@@ -60,7 +60,7 @@ def restart_moves_nothing(before: Any, after: Any, label: str) -> bool:
     "link",
     rules=(coordinator.join_group.name,),
     source="GroupMetadataManager.classicGroupJoin; KAFKA-8715",
-    broken=("{name} comes back and is given an id that its instance has had"),
+    broken="{name} comes back and is given an id that its instance has had",
 )
 def takeover_gives_a_new_id(before: Any, after: Any, label: str) -> bool:
     """A static member that joins without its id is given an id that its instance did not have.
@@ -98,7 +98,7 @@ def takeover_restarts_the_round(before: Any, after: Any, label: str) -> bool:
     "seats",
     rules=(coordinator.join_group.name,),
     source="KIP-814; KAFKA-13435",
-    broken=("{name} has led the group, and does not lead it after its restart"),
+    broken="{name} has led the group, and does not lead it after its restart",
 )
 def restarted_leader_leads(before: Any, after: Any) -> bool:
     """A static member that leads the group still leads it when its id is replaced.
@@ -145,7 +145,7 @@ def replaced_id_fenced(before: Any, after: Any, label: str) -> bool:
     "seats",
     rules=(rounds.answer_joins.name,),
     source="GroupMetadataManager.completeClassicGroupJoin; KIP-345",
-    broken=("{name} is a static member, and the round is completed without it"),
+    broken="{name} is a static member, and the round is completed without it",
 )
 def absent_members_stay(before: Any, after: Any) -> bool:
     """A round that completes removes no static member, even if it has not joined.
@@ -161,7 +161,7 @@ def absent_members_stay(before: Any, after: Any) -> bool:
     "seats",
     rules=(takeover.takeover_committed.name,),
     source="KAFKA-10284; ClassicGroup.groupAssignment; protocol: X5",
-    broken=("{name} is told its new id, which a fail-over would not find"),
+    broken="{name} is told its new id, which a fail-over would not find",
 )
 def takeover_is_durable(before: Any, after: Any) -> bool:
     """When a static member is told its new id, a fail-over finds that id.

@@ -21,7 +21,7 @@ Me = Annotated[Client, "client[i]"]
 
 @invariant(
     source="KIP-814; KAFKA-13435; ConsumerCoordinator.onLeaderElected",
-    broken=("{name} leads the group and does not watch its topics"),
+    broken="{name} leads the group and does not watch its topics",
 )
 def leader_watches_topics(core: Core, seats: MySeats, client: Me, subscription: Mine) -> bool:
     """The STABLE member that leads a Stable group watches the topics of the group.

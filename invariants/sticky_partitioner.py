@@ -11,7 +11,7 @@ from groupcheck.model.protocol.sticky_partitioner.rules import Part, Producer
 from groupcheck.model.protocol.sticky_partitioner.scope import PartitionerScope
 
 
-@invariant(source="KIP-480", broken=("two partitions are sticky, or one while none should be"))
+@invariant(source="KIP-480", broken="two partitions are sticky, or one while none should be")
 def one_sticky_partition(
     producer: Producer, a: Annotated[Part, "part[i]"], b: Annotated[Part, "part[j]"]
 ) -> bool:
@@ -23,7 +23,7 @@ def one_sticky_partition(
     "part",
     rules=(rules.on_new_batch.name,),
     source="KIP-480; StickyPartitionCache.nextPartition",
-    broken=("the producer leaves {partition}, whose last batch has room"),
+    broken="the producer leaves {partition}, whose last batch has room",
 )
 def changes_between_batches(before: Any, after: Any, scope: PartitionerScope) -> bool:
     """The sticky partition changes only once its last batch is closed: full, or sent.
@@ -56,7 +56,7 @@ def even_among_fast_brokers(
 
 @invariant(
     source="KIP-794; BuiltInPartitioner.updatePartitionInfo",
-    broken=("partition {got}, which does not fit how often it was chosen"),
+    broken="partition {got}, which does not fit how often it was chosen",
 )
 def stays_are_measured(part: Part, scope: PartitionerScope) -> bool:
     """With the partitioner of KIP-794, a partition gets at least batch.size each time that it is
@@ -70,7 +70,7 @@ def stays_are_measured(part: Part, scope: PartitionerScope) -> bool:
 
 @invariant(
     source="RecordAccumulator.append",
-    broken=("the records of the partitions are not those that were sent"),
+    broken="the records of the partitions are not those that were sent",
 )
 def records_are_counted(
     producer: Producer,

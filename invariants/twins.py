@@ -11,7 +11,7 @@ from groupcheck.model.protocol.classic.group import Seats
 
 @invariant(
     source="ClassicGroup.replaceStaticMember; protocol: C13, S7",
-    broken=("{name} and another process have one instance id, and both are members"),
+    broken="{name} and another process have one instance id, and both are members",
 )
 def twins_share_one_id(a: Annotated[Seats, "seats[i]"], b: Annotated[Seats, "seats[j]"]) -> bool:
     """Of two processes with the same instance id, at most one has a member id that the group knows.

@@ -27,7 +27,7 @@ from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
         client_faults.late_commit.name,
     ),
     source="KIP-429; ConsumerCoordinator.onJoinPrepare",
-    broken=("{name} sends JoinGroup, and what it owns is not what its rebalance protocol says"),
+    broken="{name} sends JoinGroup, and what it owns is not what its rebalance protocol says",
 )
 def joins_as_its_protocol_says(before: Any, after: Any) -> bool:
     """A cooperative member still owns its partitions when it sends JoinGroup. An eager one has

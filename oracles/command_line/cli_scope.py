@@ -59,8 +59,10 @@ def with_features(variant: str, features: Iterable[str]) -> str:
             where=printable(variant),
             do="leave --with out",
         )
+    from groupcheck.model.variants import load  # only where somebody asks for features
+
     names = (name.strip() for listed in features for name in listed.split(","))
-    return "+".join((variant, *filter(None, names)))
+    return load("+".join((variant, *filter(None, names)))).name
 
 
 def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -36,7 +36,9 @@ def unbounded(kind: Any) -> type[Any]:
         return [f.evolve(validator=None) for f in fields]
 
     body = {"__attrs_post_init__": lambda self: None, "__module__": __name__}
-    return frozen(field_transformer=free)(type(f"Unbounded{kind.__name__}", (kind,), body))
+    return frozen(slots=False, field_transformer=free)(
+        type(f"Unbounded{kind.__name__}", (kind,), body)
+    )
 
 
 def simulated(variant: Variant, members: int, partitions: int, added: int = 0) -> Spec:

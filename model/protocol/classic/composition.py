@@ -25,7 +25,6 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec, UserError
 from groupcheck.model.protocol.classic import features, rules
-from groupcheck.model.protocol.classic.base import BASE, KAFKA_MEMBER
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features.commit_styles import STYLED, commit_styles
 from groupcheck.model.protocol.classic.features.failover_phases import (
@@ -34,6 +33,7 @@ from groupcheck.model.protocol.classic.features.failover_phases import (
     failover_phases,
 )
 from groupcheck.model.protocol.classic.features.progress.feature import progress
+from groupcheck.model.protocol.classic.plain_group import BASE, KAFKA_MEMBER
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.covers import covers_of, each_once

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from groupcheck.model.protocol.classic.base import BASE
 from groupcheck.model.protocol.classic.composition import selected, variant
+from groupcheck.model.protocol.classic.plain_group import BASE
 from groupcheck.model.protocol.variant import Variant
 
 PLUS = "+"  # between the features in the name of a combination
@@ -102,4 +102,8 @@ def named(name: str) -> Variant | None:
     asked = [f for f in chosen if not f.joint]
     name = PLUS.join((BASE.name, *(f.name for f in asked)))
     title = f"Classic group: {', '.join(f.title for f in asked)}"
-    return variant(name, title, " ".join(f.doc for f in asked), chosen)
+    made = variant(name, title, " ".join(f.doc for f in asked), chosen)
+    if len(asked) < 2:
+        return made
+    why = f"members with {' and '.join(f.name for f in asked)} were executed apart"
+    return evolve(made, real_member="", unreal_member=why, member_apart={})

@@ -52,6 +52,9 @@ class Scope:
     ASSIGNORS: ClassVar[Mapping[str, str]] = ASSIGNORS
     # Members keep what they own while they join, and say so (KIP-429).
     cooperative: ClassVar[bool] = False
+    # Subscriptions repeat the generation of the member's last assignment (a field of
+    # `features.cooperative.CooperativeScope`).
+    user_data: ClassVar[bool] = False
     # Members may be static (KIP-345); `static_count` says how many are.
     static: ClassVar[bool] = False
     # What the application does in onPartitionsRevoked takes time (see `callbacks`).
@@ -217,13 +220,6 @@ class Scope:
     def static_count(self) -> int:
         """How many members are static: the first ones."""
         return self.members if self.static else 0
-
-    @property
-    def user_data(self) -> bool:
-        """Do subscriptions repeat the generation of the member's last assignment (see
-        `features.cooperative.CooperativeScope`)?
-        """
-        return False
 
     def of_member(self, member: int) -> Scope:
         """The scope as this member's own rules see it."""

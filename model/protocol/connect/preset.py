@@ -9,7 +9,7 @@ from attrs import evolve
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import rules
-from groupcheck.model.protocol.classic.base import BOOKKEEPING, KAFKA_COORDINATOR
+from groupcheck.model.protocol.classic.plain_group import BOOKKEEPING, KAFKA_COORDINATOR
 from groupcheck.model.protocol.classic.rules import COORDINATOR
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.connect.feature import LEADER_RULES

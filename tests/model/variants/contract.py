@@ -15,13 +15,20 @@ from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.promises import StepInvariant
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.verdict import UNKNOWN, Path, Verdict
+from groupcheck.model.protocol.classic.composition import every_feature
 from groupcheck.model.protocol.covers import Cover
 from groupcheck.model.protocol.story import Message
 from groupcheck.model.protocol.variant import Variant
-from groupcheck.model.variants import load
+from groupcheck.model.variants import load, names
 
 FEW = 1_200  # states that the obvious engine explores, too
 MOST_STATES = 20_000  # of a cover scope: it has to be quick
+
+
+def every_name() -> list[str]:
+    """The variants with a name, and each feature that none of them has alone."""
+    alone = {load(f"classic+{f.name}").name for f in every_feature().values() if not f.joint}
+    return sorted({*names(), *alone})
 
 
 def promised(variant: Variant, spec: Spec) -> Spec:

@@ -21,6 +21,7 @@ from attrs import frozen
 from contract import (
     FEW,
     MOST_STATES,
+    every_name,
     explored,
     generated,
     happened,
@@ -59,22 +60,22 @@ def verdicts_of(name: str) -> list[Verdict]:
 
 def test_each_cover_scope_is_one_that_the_features_show(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--rewrite"):
-        REACHED.write_text(written({n: generated(load(n)) for n in names()}), "utf-8")
+        REACHED.write_text(written({n: generated(load(n)) for n in every_name()}), "utf-8")
         return
-    assert REACHED.read_text("utf-8") == written({n: list(covers_of(n)) for n in names()})
-    for name in names():
+    assert REACHED.read_text("utf-8") == written({n: list(covers_of(n)) for n in every_name()})
+    for name in every_name():
         variant = load(name)
         assert variant.covers == covers_of(name)
         order = [variant.shows.index(cover.fields) for cover in variant.covers]
         assert order == sorted(order), name
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", every_name())
 def test_the_cover_scopes_fire_every_outcome_and_meet_every_goal(name: str) -> None:
     assert lost(load(name), verdicts_of(name)) == set()
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", every_name())
 def test_each_cover_scope_is_small_holds_and_is_the_first_that_reaches_what_it_lists(
     name: str,
 ) -> None:
@@ -156,7 +157,7 @@ def few(name: str) -> list[Verdict]:
     return found
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", every_name())
 def test_both_engines_tell_the_same_of_the_cover_scopes(name: str) -> None:
     variant = load(name)
     assert len(few(name)) > 2
@@ -177,7 +178,7 @@ def test_two_processes_that_call_rules_count_as_one_does(
     assert counted(explore(spec, workers=2)) == counted(verdict)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", every_name())
 def test_each_outcome_has_words_and_a_place_in_the_picture(name: str) -> None:
     assert untold(load(name), load(name).spec) == {}
 
@@ -202,7 +203,7 @@ def test_an_outcome_that_is_told_and_not_drawn_is_seen() -> None:
     assert untold(told, with_a_nap) == {"nap": "nothing is drawn"}
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", every_name())
 def test_every_fault_says_which_outcomes_spend_it(name: str) -> None:
     assert set(load(name).spent_by) == set(load(name).faults)
 
@@ -213,7 +214,7 @@ def never_spent(variant: Variant) -> set[str]:
     return {fault for fault, outcomes in variant.spent_by.items() if not reached & {*outcomes}}
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", every_name())
 def test_every_fault_is_spent_in_some_cover_scope(name: str) -> None:
     assert never_spent(load(name)) == set()
 
@@ -226,7 +227,7 @@ def test_a_fault_that_no_rule_spends_is_seen() -> None:
     assert never_spent(variant) == {"close"}
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", every_name())
 def test_a_scope_allows_the_faults_of_the_variant_and_no_other(name: str) -> None:
     variant = load(name)
     base = load(variant.families[0].base)
@@ -245,7 +246,14 @@ def test_a_scope_allows_the_faults_of_the_variant_and_no_other(name: str) -> Non
             subject(name, faults={fault: 1})
 
 
-@frozen
+@pytest.mark.parametrize("name", every_name())
+def test_what_a_scope_is_asked_for_is_what_its_rules_see(name: str) -> None:
+    """A property of a base would hide the field of the same name that a feature adds."""
+    of = load(name).scope_type
+    assert not [f.name for f in attrs.fields(of) if isinstance(getattr(of, f.name, None), property)]
+
+
+@frozen(slots=False)
 class Unbreakable(CLASSIC.scope_type):
     """A scope of a variant that lacks a fault."""
 

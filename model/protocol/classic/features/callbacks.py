@@ -38,7 +38,6 @@ from groupcheck.model.engine import Spec, but, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults
-from groupcheck.model.protocol.classic.base import PHASES_SCOPE
 from groupcheck.model.protocol.classic.client import (
     NOTHING,
     Client,
@@ -55,6 +54,7 @@ from groupcheck.model.protocol.classic.client import (
     wants_to_join,
 )
 from groupcheck.model.protocol.classic.feature import Feature
+from groupcheck.model.protocol.classic.plain_group import PHASES_SCOPE
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.codes import NONE, UNKNOWN_MEMBER_ID

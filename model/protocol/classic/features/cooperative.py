@@ -31,8 +31,8 @@ from groupcheck.model.engine import ScopeError, Spec
 from groupcheck.model.engine.step import MOST_OUTCOMES
 from groupcheck.model.protocol.bounds import TRUTH, bound
 from groupcheck.model.protocol.classic.assignment import answer_syncs, look_at_claims
-from groupcheck.model.protocol.classic.base import PHASES_SCOPE, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.feature import Feature
+from groupcheck.model.protocol.classic.plain_group import PHASES_SCOPE, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.transform import inserted
@@ -70,7 +70,7 @@ class CooperativeScope(Scope):
     # that took the group back. Its subscription says what its first one said, but for the user
     # data: so a round begins where it would have been answered at once
     # (CooperativeStickyAssignor.subscriptionUserData).
-    user_data: bool = bound(
+    user_data: bool = bound(  # type: ignore[misc]
         False,
         "Whether subscriptions repeat the generation of the member's last assignment in their user"
         " data, so that a member that has lost its generation and kept its id starts a round when"

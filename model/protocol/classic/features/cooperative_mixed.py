@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.classic.base import ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features import mixed
+from groupcheck.model.protocol.classic.plain_group import ROWS_IN_PHASES
 
 FEATURE = Feature(
     name="cooperative_mixed",

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from groupcheck.model.protocol.classic.base import ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features import static
+from groupcheck.model.protocol.classic.plain_group import ROWS_IN_PHASES
 from groupcheck.model.protocol.family import Family
 
 FAMILY = Family("static members of a cooperative group", base="cooperative_static")

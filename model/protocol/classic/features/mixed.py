@@ -27,13 +27,13 @@ from groupcheck.model.protocol import faults
 from groupcheck.model.protocol.bounds import between, bound
 from groupcheck.model.protocol.classic import client_faults, coordinator, rounds, timers
 from groupcheck.model.protocol.classic.assignment import answer_syncs
-from groupcheck.model.protocol.classic.base import ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features import static as of_static
 from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.features.static import StaticScope, remove_instance
 from groupcheck.model.protocol.classic.group import Core, Seats, Walk
+from groupcheck.model.protocol.classic.plain_group import ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.rounds import Complete, Dismiss, dismiss, dismiss_absent
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.telling import Words

@@ -28,11 +28,11 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.bounds import bound
 from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic import client_faults, coordinator, timers, walks
-from groupcheck.model.protocol.classic.base import PHASES_SCOPE
 from groupcheck.model.protocol.classic.client import Member
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features.cooperative import ASSIGNORS, CooperativeScope
+from groupcheck.model.protocol.classic.plain_group import PHASES_SCOPE
 from groupcheck.model.protocol.classic.rounds import Complete
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.mutation import SEEDED, Mutation

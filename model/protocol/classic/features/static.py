@@ -35,7 +35,6 @@ from attrs import frozen
 from groupcheck.model.engine import ScopeError, Spec, but, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client_faults, coordinator
-from groupcheck.model.protocol.classic.base import PHASES_SCOPE, ROWS_IN_PHASES, STYLES_SCOPE
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare, reset
 from groupcheck.model.protocol.classic.client_faults import Labelled
 from groupcheck.model.protocol.classic.feature import Feature
@@ -49,6 +48,7 @@ from groupcheck.model.protocol.classic.features.takeover import (
     waiting,
 )
 from groupcheck.model.protocol.classic.group import Seats
+from groupcheck.model.protocol.classic.plain_group import PHASES_SCOPE, ROWS_IN_PHASES, STYLES_SCOPE
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID

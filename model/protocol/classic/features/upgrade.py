@@ -34,7 +34,6 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.bounds import bound, is_a
 from groupcheck.model.protocol.classic import client, client_faults, coordinator, offsets
 from groupcheck.model.protocol.classic import client as member
-from groupcheck.model.protocol.classic.base import ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.feature import Feature
@@ -42,6 +41,7 @@ from groupcheck.model.protocol.classic.features.callbacks import call_back, call
 from groupcheck.model.protocol.classic.features.cooperative import FAMILY as COOPERATIVE_GROUP
 from groupcheck.model.protocol.classic.features.cooperative import CooperativeScope
 from groupcheck.model.protocol.classic.group import Core, Seats
+from groupcheck.model.protocol.classic.plain_group import ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.telling import Words
 from groupcheck.model.protocol.family import Family

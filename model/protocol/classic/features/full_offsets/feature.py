@@ -9,7 +9,6 @@ import attrs
 
 from groupcheck.model.engine import Spec, array, single, weak
 from groupcheck.model.protocol.classic import client, client_faults, coordinator, offsets, walks
-from groupcheck.model.protocol.classic.base import ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features.full_offsets import (
@@ -21,6 +20,7 @@ from groupcheck.model.protocol.classic.features.full_offsets import (
 from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept, Txn
 from groupcheck.model.protocol.classic.features.full_offsets.scope import MORE, RESETS, KeepingScope
 from groupcheck.model.protocol.classic.features.full_offsets.words import WORDS
+from groupcheck.model.protocol.classic.plain_group import ROWS_IN_PHASES
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.transform import inserted, own, rebuilt
 

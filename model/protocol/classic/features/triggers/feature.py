@@ -10,7 +10,6 @@ import attrs
 from groupcheck.model.engine import Spec, array, single, weak
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client, coordinator, rounds, walks
-from groupcheck.model.protocol.classic.base import PHASES_SCOPE, ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.feature import Feature
@@ -36,6 +35,7 @@ from groupcheck.model.protocol.classic.features.triggers.subscription import (
     stamped,
 )
 from groupcheck.model.protocol.classic.features.triggers.words import WORDS
+from groupcheck.model.protocol.classic.plain_group import PHASES_SCOPE, ROWS_IN_PHASES
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.transform import inserted, own, rebuilt
 

@@ -228,6 +228,7 @@ def planning(original: Rule) -> Rule:
 
 def blind_to_subscriptions(usual: Rule) -> Rule:
     """A leader that takes all members for subscribers of all topics."""
+
     def call(walk: Any, *rest: Any) -> Iterator[Any]:
         errand = walk.errand
         if isinstance(errand, AssignTopics):
