@@ -300,7 +300,7 @@ def _said(out: Picture, statements: Iterable[Statement]) -> None:
         kind = "trouble" if s.kind in trouble() else SAID.get(s.kind, "said")
         out.add(who, latest, latest, kind, s.text, s.line)
     for who, mine in holdings.items():
-        for since, until, partitions in _held(mine.settled(latest)):
+        for since, until, partitions in _held(mine.spans_until(latest)):
             out.add(who, since, until, "owns", f"owns {_named(partitions)}", 0)
 
 

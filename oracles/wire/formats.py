@@ -150,8 +150,8 @@ def response_values(api: Api, version: int, body: bytes) -> dict[str, Any]:
     if reader.flexible:
         reader.tags()
     values = reader.fields(api.response, version)
-    if reader.left():
+    if reader.remaining():
         raise Malformed(
-            f"{reader.left()} bytes too many in an answer to {api.name} version {version}"
+            f"{reader.remaining()} bytes too many in an answer to {api.name} version {version}"
         )
     return values

@@ -156,7 +156,7 @@ class BrokerLog(Log):
             assert sentence is not None
             row, fields = found
             broker = sentence.broker if sentence.broker is not None else broker
-            time = self.clock.settled(sentence.time)
+            time = self.clock.with_date(sentence.time)
             event = build(row, fields, {"line": number, "time": time, "broker": broker})
             self.understood += 1
             said = (sentence.text, time, sentence.broker, sentence.partition)

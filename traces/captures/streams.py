@@ -42,7 +42,7 @@ class SegmentOrder:
     _waiting: dict[int, Segment] = Factory(dict)
     _bytes: int = 0
 
-    def held(self) -> int:
+    def buffered_bytes(self) -> int:
         """How many bytes wait."""
         return self._bytes
 
@@ -130,7 +130,7 @@ class Frames:
     # The length of the frame that is gathered.
     _size: int = 0
 
-    def held(self) -> int:
+    def buffered_bytes(self) -> int:
         """How many bytes of a frame are gathered."""
         return len(self._buffer)
 

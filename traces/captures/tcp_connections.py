@@ -96,10 +96,12 @@ class _Connection:
     def _is_awaited(self, head: bytes) -> bool | None:
         return int.from_bytes(head[:4], "big", signed=True) in self._pending if head[3:] else None
 
-    def held(self) -> int:
+    def buffered_bytes(self) -> int:
         """About how many bytes wait here."""
         sides = (self._requests, self._answers)
-        waiting = sum(o.held() for o in self._order) + sum(f.held() for f in sides)
+        waiting = sum(o.buffered_bytes() for o in self._order) + sum(
+            f.buffered_bytes() for f in sides
+        )
         return self._pending_bytes + waiting
 
     def take(self, s: Segment, tally: CaptureTally) -> Iterator[DecodedExchange]:
@@ -201,8 +203,8 @@ def _decoded(reader: Reader, api: Api, fields: Any, version: int) -> dict[str, A
     if not api.whole:
         return reader.beginning(fields, version)
     values = reader.fields(fields, version)
-    if reader.left():
-        raise Malformed(f"{reader.left()} bytes too many")
+    if reader.remaining():
+        raise Malformed(f"{reader.remaining()} bytes too many")
     return values
 
 
@@ -277,7 +279,7 @@ class CapturedConnections:
     def _bound(self) -> Iterator[DecodedExchange]:
         """Keeps memory bounded."""
         self._since = 0
-        while self._open and sum(c.held() for c in self._open.values()) > MOST_BYTES:
+        while self._open and sum(c.buffered_bytes() for c in self._open.values()) > MOST_BYTES:
             yield from self._give_up()
 
     def rest(self) -> Iterator[DecodedExchange]:

@@ -205,7 +205,7 @@ def _found(cause: Cause, evidence: GroupEvidence) -> FoundCause | None:
     refuted = {place(p.about) for p in _against(cause, evidence)}
     for sign in sorted(cause.signs, key=lambda s: CONFIDENCES.index(s.confidence)):
         tickets = sign.tickets if sign.confidence == "possible" else ()
-        if tickets and not evidence.versions.judged(tickets):
+        if tickets and not evidence.versions.of_these_versions(tickets):
             continue  # the versions that run here do not have the fault
         shown = _shown(sign, evidence, refuted)
         if shown:
@@ -271,7 +271,7 @@ def _found_cause(
         text,
         _written(sign.action or cause.action, values),
         decide,
-        evidence.versions.judged((*sign.tickets, *cause.tickets)),
+        evidence.versions.of_these_versions((*sign.tickets, *cause.tickets)),
         {
             **{k: v for k, v in _settings(printed).items() if k in cause.settings},
             **_settings(fields),
@@ -327,7 +327,7 @@ def _printed_settings(evidence: GroupEvidence, who: Sequence[str]) -> dict[str, 
     out: dict[str, Any] = {}
     for kind in ("request_sent", "started", "setting"):
         tally = evidence.tallies.get(kind)
-        for said in tally.kept() if tally else ():
+        for said in tally.statements() if tally else ():
             if not who or not said.who or said.who in who:
                 some = {k: _short(v) for k, v in said.fields.items() if k.startswith("setting_")}
                 out |= some

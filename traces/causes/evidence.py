@@ -68,7 +68,7 @@ class Evidence:
         """
         groups = self._of_groups()
         followed = self.members.of_groups()
-        skews, misplaced = self.clocks.settled()
+        skews, misplaced = self.clocks.skews_and_misplaced()
         for group in groups:
             group.followed = followed.get(group.group, group.followed)
             by_broker = decide(group.group, self.coordinator_claims, self.claims, skews)
@@ -93,7 +93,9 @@ class Evidence:
             return [*named, nameless]
         (only,) = named
         whole = GroupEvidence(only.group)
-        statements = [s for g in (nameless, only) for t in g.tallies.values() for s in t.kept()]
+        statements = [
+            s for g in (nameless, only) for t in g.tallies.values() for s in t.statements()
+        ]
         for said in sorted(statements, key=lambda s: s.line):
             whole.add(said)
         for kind, tally in whole.tallies.items():

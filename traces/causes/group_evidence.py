@@ -37,7 +37,7 @@ class StatementTally:
         self.count += 1
         (self.first if len(self.first) < KEPT else self.last).append(said)
 
-    def kept(self) -> Iterator[Statement]:
+    def statements(self) -> Iterator[Statement]:
         """Those that were kept, in order."""
         yield from self.first
         yield from self.last
@@ -77,7 +77,7 @@ class GroupEvidence:
         """Gives all statements the times of one clock, that of a broker, as far as it is known how
         the others differ from it.
         """
-        processes = {(s.log, s.process) for t in self.tallies.values() for s in t.kept()}
+        processes = {(s.log, s.process) for t in self.tallies.values() for s in t.statements()}
         self.skews = tuple(s for s in skews if s.process in processes)
         ahead = {s.process: s.ahead for s in reversed(self.skews) if s.differs}
         if not ahead:
@@ -95,7 +95,7 @@ class GroupEvidence:
     def all(self, *some: str) -> list[Statement]:
         """The statements of these kinds that were kept, in order; all kinds if none is given."""
         tallies = [t for kind, t in self.tallies.items() if not some or kind in some]
-        return sorted((s for t in tallies for s in t.kept()), key=lambda s: s.line)
+        return sorted((s for t in tallies for s in t.statements()), key=lambda s: s.line)
 
     def matching(self, need: Need, refuted: Places = frozenset()) -> list[Statement]:
         """The statements that meet the need, in order; none if there are fewer than it asks. Those
@@ -134,7 +134,7 @@ class GroupEvidence:
         if self._nameless is None:
             named: dict[str, set[str]] = {}
             for some in self.tallies.values():
-                for one in some.kept():
+                for one in some.statements():
                     named.setdefault(one.log, set()).update({_same(one)} - {""})
             self._nameless = {
                 log: next(iter(names)) if len(names) == 1 else log for log, names in named.items()
@@ -145,7 +145,7 @@ class GroupEvidence:
         tally = self.tallies.get(need.kind)
         if tally is None:
             return []
-        return [s for s in tally.kept() if _fit(s, need) and place(s) not in refuted]
+        return [s for s in tally.statements() if _fit(s, need) and place(s) not in refuted]
 
 
 def place(said: Statement) -> tuple[str, int, str]:

@@ -144,7 +144,7 @@ class Knowledge:
 
     causes: Mapping[str, Cause]
 
-    def extended(self, more: Iterable[Cause]) -> Knowledge:
+    def with_causes(self, more: Iterable[Cause]) -> Knowledge:
         """With more causes; one of the same kind replaces the one that is there."""
         return Knowledge({**self.causes, **{cause.kind: cause for cause in more}})
 
@@ -214,7 +214,7 @@ def knowledge_of(path: Path) -> Knowledge:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as e:
         raise UserError(f"cannot be read: {e}", where=str(path)) from None
-    return shipped_knowledge().extended(read_causes(text, str(path)))
+    return shipped_knowledge().with_causes(read_causes(text, str(path)))
 
 
 def read_causes(text: str, where: str) -> list[Cause]:

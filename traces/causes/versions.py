@@ -57,7 +57,7 @@ class Versions:
                     out.add(version)
         return out
 
-    def judged(self, tickets: Iterable[Ticket]) -> tuple[Ticket, ...]:
+    def of_these_versions(self, tickets: Iterable[Ticket]) -> tuple[Ticket, ...]:
         """The tickets that may concern what runs here, each with the versions that it affects."""
         out = []
         for ticket in tickets:

@@ -33,7 +33,7 @@ class KnownError:
     # How libraries put it in words.
     texts: tuple[str, ...] = Factory(tuple)
 
-    def printed(self, name: str) -> Iterator[str]:
+    def every_text(self, name: str) -> Iterator[str]:
         """Every way to print this error, whose name is `name`."""
         for each in (name, *self.aliases):
             if each.startswith("_"):

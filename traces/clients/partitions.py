@@ -115,7 +115,7 @@ class Holdings:
         held = self.now.pop(partition)
         self.spans.append(HoldingSpan(partition, held.since, held.until, held.how))
 
-    def settled(self, time: int | None) -> list[HoldingSpan]:
+    def spans_until(self, time: int | None) -> list[HoldingSpan]:
         """All spans in the order of their ends, when the log ends at `time`."""
         return [
             *self.spans,

@@ -307,7 +307,7 @@ def texts_of_errors() -> list[Sentence]:
     return [
         evolve(error_sentence(name), template=compile_template(text, whole=False))
         for name, error in errors().items()
-        for text in dict.fromkeys(error.printed(name))
+        for text in dict.fromkeys(error.every_text(name))
     ]
 
 

@@ -38,7 +38,7 @@ class ModernStory:
         elif isinstance(r, EpochRecord):
             self._epoch(r)
         elif isinstance(r, AssignmentRecord):
-            self._shares.given(r, r.epoch or 0, r.member, r.partitions)
+            self._shares.own(r, r.epoch or 0, r.member, r.partitions)
             if r.epoch is not None and r.epoch > 0:
                 self.members.setdefault(r.member)  # it joined before the dump begins
                 self._tell(r, r.protocol, "assignment", r.member, r.epoch, r.stable)

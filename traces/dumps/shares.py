@@ -29,11 +29,11 @@ class Shares:
         """From this record on, these members own these partitions, and no others own any."""
         for id in [*self._owns]:
             if id not in shares:
-                self.given(r, generation, id, frozenset())
+                self.own(r, generation, id, frozenset())
         for id, partitions in shares.items():
-            self.given(r, generation, id, partitions)
+            self.own(r, generation, id, partitions)
 
-    def given(self, r: Record, generation: int, id: str, partitions: Partitions) -> None:
+    def own(self, r: Record, generation: int, id: str, partitions: Partitions) -> None:
         """From this record on, a member owns these partitions."""
         if r.time is None:
             return

@@ -101,7 +101,7 @@ class BadEvent(ValueError):
 @cache
 def _error_names() -> Mapping[str, str]:
     """However libraries print an error -> its name in the protocol."""
-    return {text: name for name, error in errors().items() for text in error.printed(name)}
+    return {text: name for name, error in errors().items() for text in error.every_text(name)}
 
 
 def error_name(value: str | int) -> str:

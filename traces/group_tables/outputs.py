@@ -164,7 +164,7 @@ class Outputs:
             if time is not None:
                 late = _AFTERNOON.search(text[:300])
                 half_day = 43_200_000 if late and int(late[1]) < 12 and "," not in text else 0
-                return self.clock.settled(time + half_day)
+                return self.clock.with_date(time + half_day)
         return None
 
     def _table(self) -> Iterator[Output]:

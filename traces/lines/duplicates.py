@@ -71,28 +71,28 @@ class DuplicateFilter(Generic[T]):
             self._window.append(line)
             self._chars += line.size
             while len(self._window) > WINDOW or (self._window and self._chars > MOST_CHARS):
-                yield from self._settled()
+                yield from self._decide()
         while self._window:
-            yield from self._settled()
-        yield from self._given()
+            yield from self._decide()
+        yield from self._pass_on()
 
-    def _settled(self) -> Iterator[T]:
+    def _decide(self) -> Iterator[T]:
         """Decides about the oldest line, whose repetition would have come by now."""
         line = self._window.popleft()
         if line.paired:
             self._singles = 0
             self._run.append(line)
             if self._doubled or len(self._run) >= WINDOW or self._chars > MOST_CHARS:
-                yield from self._given()
+                yield from self._pass_on()
             return
         del self._alone[line.key]
-        yield from self._given()
+        yield from self._pass_on()
         self._singles += 1
         self._doubled = self._doubled and self._singles < 2
         self._chars -= line.size
         yield line.item
 
-    def _given(self) -> Iterator[T]:
+    def _pass_on(self) -> Iterator[T]:
         """Passes on the pairs since the last single line, judged together."""
         if not self._doubled:
             seconds = [line.kind for line in self._run if line.second]

@@ -215,7 +215,7 @@ class Clock:
 
     last: int | None = None
 
-    def settled(self, time: int | None) -> int | None:
+    def with_date(self, time: int | None) -> int | None:
         """The time of the next line, with its date as far as that is known."""
         if time is None:
             return None

@@ -225,9 +225,9 @@ class Clocks:
         """The differences that are bounded on both sides, when all logs have been read, the most
         exact first.
         """
-        return self.settled()[0]
+        return self.skews_and_misplaced()[0]
 
-    def settled(self) -> tuple[list[Skew], list[MisplacedLine]]:
+    def skews_and_misplaced(self) -> tuple[list[Skew], list[MisplacedLine]]:
         """`skews`, and the lines that no difference explains."""
         bounds: dict[tuple[Process, Process], _Bounds] = {}
         for said, later, event, member, names in self._lines:

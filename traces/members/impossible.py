@@ -77,7 +77,7 @@ class Contradictions:
         elif said.kind in ("left", "poll_expired") and said.member and _LEAVES in said.text:
             self._end(said.member, said)
 
-    def settled(self) -> list[Impossible]:
+    def impossible_lines(self) -> list[Impossible]:
         """The lines that are certain when all logs have been read."""
         last = (known.doubtful for known in self._ids.values())
         return [*self.found, *(d for d in last if d is not None)][:MOST_TOLD]

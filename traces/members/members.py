@@ -93,7 +93,7 @@ class Members:
             if key[:2] not in self._others:
                 groups.setdefault(member.group, []).append(member)
         told: dict[str, list[Impossible]] = {}
-        for one in self._impossible.settled():
+        for one in self._impossible.impossible_lines():
             told.setdefault(one.said.group, []).append(one)
         return {
             group: _group_members(groups.get(group, []), told.get(group, []))

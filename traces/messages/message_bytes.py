@@ -102,7 +102,7 @@ class Reader:
     flexible: bool = False
     _at: int = 0
 
-    def left(self) -> int:
+    def remaining(self) -> int:
         """The number of bytes that are not read yet."""
         return len(self.data) - self._at
 
@@ -158,8 +158,8 @@ class Reader:
         return self._varint() - 1 if self.flexible else self.number(plain)
 
     def _count(self, count: int) -> int:
-        if not 0 <= count <= self.left():  # every element takes at least a byte
-            raise Malformed(f"{count} elements in {self.left()} bytes")
+        if not 0 <= count <= self.remaining():  # every element takes at least a byte
+            raise Malformed(f"{count} elements in {self.remaining()} bytes")
         return count
 
     def _varint(self) -> int:
@@ -172,7 +172,7 @@ class Reader:
         raise Malformed("a length without an end")
 
     def _take(self, count: int) -> bytes:
-        if not 0 <= count <= self.left():
-            raise Malformed(f"{count} bytes are expected and {self.left()} are there")
+        if not 0 <= count <= self.remaining():
+            raise Malformed(f"{count} bytes are expected and {self.remaining()} are there")
         self._at += count
         return self.data[self._at - count : self._at]

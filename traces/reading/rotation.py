@@ -73,7 +73,7 @@ def join_rotated(pieces: Sequence[Piece], shelf: Shelf) -> list[Source]:
     families: dict[str, list[_Dated]] = {}
     remarks: dict[str, list[str]] = {}
     for piece in pieces:
-        stem, suffix = (piece.name, "") if piece.captured else _taken_apart(piece.name, names)
+        stem, suffix = (piece.name, "") if piece.capture else _taken_apart(piece.name, names)
         stretches, remark = in_order(piece, shelf)
         families.setdefault(stem, []).extend(_Dated(one, stem, suffix) for one in stretches)
         if remark:

@@ -54,7 +54,7 @@ class Piece:
     # Why the copy of a member of an archive is not whole; empty if it is.
     torn: str = ""
     # Of a packet capture, whose exchanges are its lines.
-    captured: CaptureSummary | None = None
+    capture: CaptureSummary | None = None
     # The temporary folder of `path`, which is deleted with the last piece that holds it.
     held: object = field(default=None, eq=False, repr=False)
     # Is told how far the file has been read, each time that it is.
@@ -138,15 +138,13 @@ class Source:
     @property
     def notes(self) -> tuple[str, ...]:
         """Everything that was noticed about the pieces before they were read as lines."""
-        captured = (
-            note for piece in self.pieces if piece.captured for note in piece.captured.notes
-        )
+        captured = (note for piece in self.pieces if piece.capture for note in piece.capture.notes)
         return (*self.remarks, *dict.fromkeys(captured))
 
     @property
-    def captured(self) -> CaptureSummary | None:
+    def capture(self) -> CaptureSummary | None:
         """The summary of the packet capture that it is; None if it is text."""
-        return next((piece.captured for piece in self.pieces if piece.captured), None)
+        return next((piece.capture for piece in self.pieces if piece.capture), None)
 
     def lines(
         self, notes: Notes, needles: tuple[bytes, ...] = (), without: tuple[bytes, ...] = ()
@@ -285,4 +283,4 @@ def as_text(files: Sequence[Piece], shelf: Shelf | None = None) -> Piece:
             do="capture whole packets on the broker's port (tcpdump -s 0 -w FILE port 9092)",
         )
     torn = next((p.torn for p in files if p.torn), kept.torn)
-    return evolve(kept, torn=torn, captured=captured)
+    return evolve(kept, torn=torn, capture=captured)

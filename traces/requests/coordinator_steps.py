@@ -195,7 +195,7 @@ class Coordinator:
             memory.core, (*memory.seats, *[Seats()] * (self.size - len(memory.seats)))
         )[0]
 
-    def placed(self, memory: Memory, index: int, static: bool) -> Memory:
+    def place(self, memory: Memory, index: int, static: bool) -> Memory:
         """The memory in which an index that meant nobody is for a static, or a dynamic, member."""
         seats = memory.seats
         if seats[index].static == static:

@@ -177,7 +177,7 @@ class RequestFollower:
         if seat is not None:
             static = isinstance(key, Instance)
             self.worlds = [
-                evolve(w, memory=self.rules.coordinator.placed(w.memory, seat, static))
+                evolve(w, memory=self.rules.coordinator.place(w.memory, seat, static))
                 for w in self.worlds
             ]
             return seat

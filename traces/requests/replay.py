@@ -442,7 +442,7 @@ def replay_requests(
             if len(trails) >= GROUPS_KEPT:
                 too_many += 1
                 continue
-            view = View(log.source.captured)
+            view = View(log.source.capture)
             trails[e.group] = RequestTrail(e.group, view=view, connections=connections)
         trails[e.group].observe(e)
     nothing = (
@@ -454,7 +454,7 @@ def replay_requests(
     doubts = _doubts(log)
     return file_report(
         log,
-        formats.PACKET_CAPTURE if log.source.captured else formats.REQUEST_LOG,
+        formats.PACKET_CAPTURE if log.source.capture else formats.REQUEST_LOG,
         tuple(trails[name].report(doubts) for name in sorted(trails)),
         nothing=nothing,
         too_many=too_many,
@@ -466,8 +466,8 @@ def _doubts(log: RequestLog) -> str:
     """Reasons to doubt the file as a whole; empty if there is none."""
     if log.notes.altered:
         return ALTERED
-    if log.source.captured and log.source.captured.doubt:
-        return log.source.captured.doubt
+    if log.source.capture and log.source.capture.doubt:
+        return log.source.capture.doubt
     if log.strange:
         return f"{log.strange} lines of the request log were not understood"
     if log.late:

@@ -23,7 +23,7 @@ def memory_after_round(
     memory = coordinator.start()
     ids: Ids = ()
     for index in indexes.static:
-        memory = coordinator.placed(memory, index, True)
+        memory = coordinator.place(memory, index, True)
     subscribed = {id: ((e.chosen or "", metadata),) for id, metadata in e.members}
     for member in members:
         key = indexes.key(member, None)

@@ -37,7 +37,7 @@ class View:
     """One group's, filled by `observe`."""
 
     # None: the log is the broker's own, which shows every member unless lines were taken out.
-    captured: CaptureSummary | None = None
+    capture: CaptureSummary | None = None
     timeline: Timeline = Factory(Timeline)
     # Members that answers name, and the moment by which each must have sent a request.
     _named: dict[str, float] = field(factory=dict)
@@ -94,18 +94,18 @@ class View:
         """Why the group cannot be followed, in words; empty if it can. `followed`: the model
         explains every answer; `first_refused`: when one was given that it does not explain.
         """
-        if self.captured is None and followed:
+        if self.capture is None and followed:
             return ""
         unseen = self._unseen()
         others = "1 other member" if unseen == 1 else f"{unseen:,} other members"
-        if self.captured is None:
+        if self.capture is None:
             whole = "give the whole request log of the group's coordinator"
             return f"the log lacks requests of {others}; {whole}" if unseen else ""
         if unseen:
             return f"the capture does not show the requests of {others}"
-        if self.captured.doubt:
-            return self.captured.doubt
-        begins = self.captured.within
+        if self.capture.doubt:
+            return self.capture.doubt
+        begins = self.capture.within
         if begins is not None and first_refused is not None and first_refused < begins + EARLY_MS:
             return "the capture begins within connections: what was sent before is not shown"
         return ""

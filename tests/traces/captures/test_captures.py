@@ -442,5 +442,5 @@ def test_segments_that_wait_for_ever_are_bounded() -> None:
     for k in range(2500):
         list(many.take(Segment(k, 1e12, *ends, 10 + 1000 * k, ACK, bytes(900), 0)))
     (one,) = many._open.values()
-    assert one.held() < 2 << 20
+    assert one.buffered_bytes() < 2 << 20
     assert many.tally.torn == 1

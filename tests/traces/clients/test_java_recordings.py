@@ -34,7 +34,7 @@ def held(statements: list[Statement]) -> list[HoldingSpan]:
     holdings = Holdings()
     for one in statements:
         holdings.add(one)
-    return holdings.settled(max(s.time or 0 for s in statements))
+    return holdings.spans_until(max(s.time or 0 for s in statements))
 
 
 def diagnosed(statements: list[Statement]) -> Diagnosis:

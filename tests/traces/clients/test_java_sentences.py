@@ -189,7 +189,7 @@ def test_a_recorded_log_tells_who_owned_what_when(
     for one in _recorded(DATA / f"{recording}.{run}.log.gz")[1]:
         assert one.client in ("", run)
         holdings.add(one)
-    found = sorted(holdings.settled(None), key=lambda span: (span.partition, span.since))
+    found = sorted(holdings.spans_until(None), key=lambda span: (span.partition, span.since))
     ends = {"revoked": "revoked", "killed": "end of log"}
     assert [(o.partition, o.how) for o in found] == [(p, ends[how]) for p, _, _, how in truth]
     for span, (_, since, until, _) in zip(found, truth, strict=True):

@@ -432,7 +432,7 @@ def test_who_owned_what_follows_from_the_log(name: str) -> None:
     statements = said(*recording(name))
     for each in statements:
         holdings.add(each)
-    found = sorted((s.partition, s.since, s.until, s.how) for s in holdings.settled(None))
+    found = sorted((s.partition, s.since, s.until, s.how) for s in holdings.spans_until(None))
     owned = sorted(map(tuple, OWNED[name]["owned"]))
     assert [span[0] for span in found] == [span[0] for span in owned]
     for (partition, since, until, how), (_, began, ended, why) in zip(found, owned, strict=True):

@@ -88,7 +88,7 @@ def test_durations_are_right_over_midnight_and_new_year(form: str) -> None:
     for minutes in range(0, 3 * 24 * 60, 17):
         at = start + timedelta(minutes=minutes, milliseconds=minutes % 7)
         text = at.strftime(FORMS[form]).format(ms=f"{at.microsecond // 1000:03}")
-        times.append(clock.settled(parse_time(text)))
+        times.append(clock.with_date(parse_time(text)))
         truth.append(int(at.timestamp() * 1000))
     first = times[0]
     assert first is not None
@@ -98,7 +98,7 @@ def test_durations_are_right_over_midnight_and_new_year(form: str) -> None:
 def test_lines_of_two_threads_around_midnight_stay_together() -> None:
     clock = Clock()
     times = [
-        clock.settled(parse_time(text))
+        clock.with_date(parse_time(text))
         for text in ("23:59:59.990", "00:00:00.010", "23:59:59.995", "00:00:00.020", "10:00:00.000")
     ]
     assert times[1] is not None and times[4] is not None
@@ -108,7 +108,7 @@ def test_lines_of_two_threads_around_midnight_stay_together() -> None:
 def test_a_line_without_a_date_belongs_to_the_day_of_the_line_before_it() -> None:
     clock = Clock()
     texts = ("2024-10-25 23:59:00", "23:59:58.000", "00:00:01.000", "Oct 26 00:00:02")
-    times = [show_time(clock.settled(parse_time(text))) for text in texts]
+    times = [show_time(clock.with_date(parse_time(text))) for text in texts]
     assert times == [
         "2024-10-25 23:59:00.000",
         "2024-10-25 23:59:58.000",
@@ -123,11 +123,11 @@ def test_shuffled_times_without_a_year_never_become_times_with_one(
 ) -> None:
     clock = Clock()
     for month, day, hour in days * 4:
-        a = clock.settled(parse_time(f"{month:02}-{day:02} {hour:02}:00:00"))
+        a = clock.with_date(parse_time(f"{month:02}-{day:02} {hour:02}:00:00"))
         assert a is not None and 0 <= a < FIRST_DATED and len(show_time(a)) == 18
     hours = Clock()
     for _, _, hour in days * 40:
-        assert len(show_time(hours.settled(parse_time(f"{hour:02}:00:00")))) == 12
+        assert len(show_time(hours.with_date(parse_time(f"{hour:02}:00:00")))) == 12
 
 
 @given(st.text(max_size=200))
