@@ -13,6 +13,7 @@ from groupcheck.model.protocol.family import CLASSIC_GROUP
     source="RequestChannel; ClassicGroup.completeJoinFuture, completeSyncFuture;"
     " protocol: C17 ResponseOnce",
     broken="{name} gets an answer to a {answered} that was already answered or given up",
+    of=CLASSIC_GROUP,
 )
 def answered_at_most_once(before: Any, after: Any) -> bool:
     """Every request is answered at most once, on the connection that sent it.
@@ -30,6 +31,3 @@ def answered_at_most_once(before: Any, after: Any) -> bool:
     if was.request is not None and asked == was.request:
         return bool(was.live and now.request is None and now.parked == was.parked)
     return bool(was.parked == asked and not was.orphaned and now.parked is None)
-
-
-INVARIANTS = {CLASSIC_GROUP: (answered_at_most_once,)}

@@ -24,7 +24,7 @@ SOURCE = "asynchronous server-side rebalance"
 Tally = tuple[int, int, int]
 
 
-@view
+@view(of=ASYNC_SERVER)
 def rightly(seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]) -> int:
     """The partitions (bit mask) that a member owns which names its own generation."""
     seat = seats[client.id]
@@ -32,7 +32,7 @@ def rightly(seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "clie
     return client.owned if current else 0
 
 
-@view
+@view(of=ASYNC_SERVER)
 def wrongly(seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]) -> int:
     """The partitions (bit mask) that a process believes it owns, although it is no member, or
     another request under its id was answered since.
@@ -42,7 +42,7 @@ def wrongly(seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "clie
     return 0 if current else client.owned
 
 
-@view
+@view(of=ASYNC_SERVER)
 def counted(seats: Annotated[Seats, "seats[i]"]) -> int:
     """The partitions (bit mask) that the coordinator counts for the ids of one process."""
     total = 0
@@ -51,13 +51,13 @@ def counted(seats: Annotated[Seats, "seats[i]"]) -> int:
     return total
 
 
-@view
+@view(of=ASYNC_SERVER)
 def sizes(seats: Annotated[Seats, "seats[i]"]) -> tuple[int, ...]:
     """How many partitions the plan gives to each member of one process that it knows."""
     return tuple([seat.share.bit_count() for _, seat in seats if not seat.later])
 
 
-@view
+@view(of=ASYNC_SERVER)
 def tally(core: Core, seats: Annotated[Seats, "seats[i]"]) -> Tally:
     """Of one process: members, those that have not reported, and those without their share."""
     known = [seat for _, seat in seats]
@@ -69,7 +69,7 @@ def tally(core: Core, seats: Annotated[Seats, "seats[i]"]) -> Tally:
     )
 
 
-@invariant(source=f"{SOURCE}, step 4: only members whose share changes stop")
+@invariant(source=f"{SOURCE}, step 4: only members whose share changes stop", of=ASYNC_SERVER)
 def owners_apart(a: Annotated[int, "rightly[i]"], b: Annotated[int, "rightly[j]"]) -> bool:
     """No two members own the same partition, each in its own generation.
 
@@ -79,7 +79,7 @@ def owners_apart(a: Annotated[int, "rightly[i]"], b: Annotated[int, "rightly[j]"
     return not a & b
 
 
-@invariant(source=f"{SOURCE}, step 2: the plan is complete")
+@invariant(source=f"{SOURCE}, step 2: the plan is complete", of=ASYNC_SERVER)
 def everything_assigned(
     core: Core, owned: Annotated[tuple[int, ...], "counted[:]"], scope: AsyncScope
 ) -> bool:
@@ -93,6 +93,7 @@ def everything_assigned(
 @invariant(
     source=f"{SOURCE}, step 3: they are told on their next heartbeat",
     broken="{name} has to re-join, and neither knows it nor will be told so by its heartbeats",
+    of=ASYNC_SERVER,
 )
 def marks_last(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
@@ -115,6 +116,7 @@ def marks_last(
     rules=(coordinator.heartbeat.name,),
     source=f"{SOURCE}: unaffected members never notice",
     broken="{name} is stopped by the answer to its heartbeat, although its share does not change",
+    of=ASYNC_SERVER,
 )
 def others_go_on(before: Any, after: Any, label: str) -> bool:
     """A heartbeat with which a new client reports is answered with NONE, unless the member's share
@@ -146,6 +148,7 @@ def _entitled(before: Any) -> bool:
     broken=(
         "the coordinator accepts a commit of {name} that it sent before it gave its partitions up"
     ),
+    of=ASYNC_SERVER,
 )
 def only_owners_commit(before: Any, after: Any, label: str) -> bool:
     """A commit is accepted only from a member that names the generation in which it was answered
@@ -164,6 +167,7 @@ def only_owners_commit(before: Any, after: Any, label: str) -> bool:
     rules=(coordinator.offset_commit.name,),
     source=f"{SOURCE}, step 4: nothing is lost across a revoke",
     broken="{name} commits before it gives its partitions up, and the coordinator refuses that",
+    of=ASYNC_SERVER,
 )
 def owners_may_commit(before: Any, after: Any, label: str) -> bool:
     """The commit of a member that has not re-joined, in the generation in which it was answered
@@ -178,6 +182,7 @@ def owners_may_commit(before: Any, after: Any, label: str) -> bool:
 @invariant(
     source=f"{SOURCE}, step 2: a sticky assignment",
     broken="plan {core.generation} gives one member more than another one",
+    of=ASYNC_SERVER,
 )
 def plans_are_even(
     core: Core, sizes: Annotated[tuple[tuple[int, ...], ...], "sizes[:]"], scope: AsyncScope
@@ -195,6 +200,7 @@ def plans_are_even(
     rules=(rounds.deal.name,),
     source=f"{SOURCE}, step 2",
     broken="the plan takes partitions from {name} and gives it others",
+    of=ASYNC_SERVER,
 )
 def plans_are_sticky(before: Any, after: Any, scope: AsyncScope) -> bool:
     """A sticky plan takes partitions from a member, or gives it some, but never both.
@@ -213,6 +219,7 @@ def plans_are_sticky(before: Any, after: Any, scope: AsyncScope) -> bool:
         "{name} names generation {client.generation}, but the group has reached only"
         " {core.generation}"
     ),
+    of=ASYNC_SERVER,
 )
 def generations_are_known(core: Core, client: Client) -> bool:
     """No member names a generation that the group has not reached.
@@ -225,6 +232,7 @@ def generations_are_known(core: Core, client: Client) -> bool:
 @invariant(
     source=f"{SOURCE}, step 5: the answer carries the share",
     broken="{name} waits for its share, which nobody else owns, and is not answered",
+    of=ASYNC_SERVER,
 )
 def free_shares_are_answered(core: Core, seats: Seats) -> bool:
     """A parked JoinGroup waits for a plan, or for partitions that another member still owns."""
@@ -237,6 +245,7 @@ def free_shares_are_answered(core: Core, seats: Seats) -> bool:
 @invariant(
     source="GroupMetadataManager.completeJoinFuture",
     broken="{name} waits for the answer to its JoinGroup, which the coordinator has forgotten",
+    of=ASYNC_SERVER,
 )
 def waiting_is_remembered(
     seats: Annotated[Seats, "seats[i]"], link: Annotated[Link, "link[i]"]
@@ -254,6 +263,7 @@ def waiting_is_remembered(
         "the coordinator counts {core.members} members, {core.missing} without a report and"
         " {core.unsettled} without their share, and that is not right"
     ),
+    of=ASYNC_SERVER,
 )
 def group_is_counted(core: Core, tallies: Annotated[tuple[Tally, ...], "tally[:]"]) -> bool:
     """The coordinator's counts of members, of those that have not reported, and of those without
@@ -288,20 +298,3 @@ SENTENCES: Mapping[str, Callable[[Any], str]] = {
     "owners_apart": _owners_apart,
     "everything_assigned": _everything_assigned,
 }
-INVARIANTS = {
-    ASYNC_SERVER: (
-        owners_apart,
-        everything_assigned,
-        marks_last,
-        others_go_on,
-        only_owners_commit,
-        owners_may_commit,
-        plans_are_even,
-        plans_are_sticky,
-        generations_are_known,
-        free_shares_are_answered,
-        waiting_is_remembered,
-        group_is_counted,
-    )
-}
-VIEWS = {ASYNC_SERVER: (rightly, wrongly, counted, sizes, tally)}

@@ -14,13 +14,13 @@ from groupcheck.model.protocol.family import ASYNC_SERVER
 SOURCE = "asynchronous server-side rebalance"
 
 
-@goal(source=f"{SOURCE}, step 1")
+@goal(source=f"{SOURCE}, step 1", of=ASYNC_SERVER)
 def reports_are_collected(core: Core) -> bool:
     """The group waits for reports, and nobody has stopped for that."""
     return core.phase == Phase.PREPARING and core.missing > 0
 
 
-@goal(source=f"{SOURCE}, step 4")
+@goal(source=f"{SOURCE}, step 4", of=ASYNC_SERVER)
 def goes_on_meanwhile(
     core: Core,
     seats: Annotated[Seats, "seats[i]"],
@@ -34,19 +34,19 @@ def goes_on_meanwhile(
     return stopped and unchanged and bool(client.owned)
 
 
-@goal
+@goal(of=ASYNC_SERVER)
 def waits_for_a_partition(core: Core, seats: Seats) -> bool:
     """A member waits for a partition that its owner has not given up yet."""
     return any(seat.join and seat.share & core.withheld for _, seat in seats)
 
 
-@goal
+@goal(of=ASYNC_SERVER)
 def mark_is_overtaken(core: Core, client: Client) -> bool:
     """Another round collects reports while a member is about to re-join for the last plan."""
     return core.phase == Phase.PREPARING and client.rejoin
 
 
-@goal
+@goal(of=ASYNC_SERVER)
 def dies_between(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
@@ -54,13 +54,13 @@ def dies_between(
     return any(seat.marked and id != client.id for id, seat in seats)
 
 
-@goal
+@goal(of=ASYNC_SERVER)
 def loaded_and_silent(core: Core, seats: Seats) -> bool:
     """A coordinator has loaded a member, and does not know yet what it owns."""
     return any(seat.loaded is not None for _, seat in seats)
 
 
-@goal
+@goal(of=ASYNC_SERVER)
 def zombie_beside_owner(a: Annotated[int, "rightly[i]"], b: Annotated[int, "wrongly[j]"]) -> bool:
     """A process that was removed still believes that it owns a partition of a member. This is
     expected; it ends with the next answer that the process receives.
@@ -68,21 +68,7 @@ def zombie_beside_owner(a: Annotated[int, "rightly[i]"], b: Annotated[int, "wron
     return bool(a & b)
 
 
-@goal("all i")
+@goal("all i", of=ASYNC_SERVER)
 def all_own(owned: Annotated[int, "rightly[i]"], core: Core) -> bool:
     """Every process is a member with partitions, in a Stable group."""
     return core.phase == Phase.STABLE and bool(owned)
-
-
-GOALS = {
-    ASYNC_SERVER: (
-        reports_are_collected,
-        goes_on_meanwhile,
-        waits_for_a_partition,
-        mark_is_overtaken,
-        dies_between,
-        loaded_and_silent,
-        zombie_beside_owner,
-        all_own,
-    )
-}

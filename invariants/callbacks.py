@@ -16,6 +16,7 @@ from groupcheck.model.protocol.messages import JoinGroup
 @invariant(
     source="ConsumerCoordinator.onJoinPrepare, onJoinComplete",
     broken="{name} joins again while its onPartitionsRevoked still runs, and it still owns {owned}",
+    of=CALLBACKS,
 )
 def revokes_before_joining(
     client: Annotated[Client, "client[i]"], link: Annotated[Link, "link[i]"]
@@ -38,6 +39,7 @@ def revokes_before_joining(
         "{actor} commits from onPartitionsRevoked with a generation that it is not in, so"
         " the commit is refused"
     ),
+    of=CALLBACKS,
 )
 def callback_commits_as_member(before: Any, after: Any, label: str) -> bool:
     """A commit from onPartitionsRevoked carries the member's id and the generation that it is in.
@@ -51,7 +53,7 @@ def callback_commits_as_member(before: Any, after: Any, label: str) -> bool:
     return bool((sent.id, sent.generation) == (before.client.id, before.client.generation))
 
 
-@goal(source="ConsumerRebalanceListener; FINDINGS.md, 20")
+@goal(source="ConsumerRebalanceListener; FINDINGS.md, 20", of=CALLBACKS)
 def callback_outlasts_membership(
     seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
@@ -59,7 +61,3 @@ def callback_outlasts_membership(
     get, and a commit from now on is refused.
     """
     return client.prepare == Prepare.REVOKING and not is_member(seats[client.id])
-
-
-INVARIANTS = {CALLBACKS: (revokes_before_joining, callback_commits_as_member)}
-GOALS = {CALLBACKS: (callback_outlasts_membership,)}

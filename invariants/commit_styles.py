@@ -30,6 +30,7 @@ def _goes_back(scope: Scope) -> bool:
         "{name} begins another record while only {offsets.committed} are committed, although"
         " commitSync has thrown nothing"
     ),
+    of=STYLES,
 )
 def one_record_at_risk(before: Any, after: Any, scope: Scope) -> bool:
     """With commitSync behind each record, an application begins a record only once all before it
@@ -49,6 +50,7 @@ def one_record_at_risk(before: Any, after: Any, scope: Scope) -> bool:
 @invariant(
     source="ConsumerCoordinator.commitOffsetsSync",
     broken="{name} joins again while its application waits in commitSync",
+    of=STYLES,
 )
 def calls_hold_the_thread(
     client: Annotated[Client, "client[i]"], link: Annotated[Link, "link[i]"]
@@ -66,6 +68,7 @@ def calls_hold_the_thread(
     rules=(client_faults.close.name,),
     source="ConsumerCoordinator.close; KAFKA-15327",
     broken="{actor} closes and leaves, and has not committed what it has processed",
+    of=STYLES,
 )
 def close_commits(before: Any, after: Any, scope: Scope) -> bool:
     """A member that commits by itself and closes in its generation leaves only once what it has
@@ -79,7 +82,7 @@ def close_commits(before: Any, after: Any, scope: Scope) -> bool:
     return not (commits and ends and now.dirty)
 
 
-@goal(source="KafkaConsumer.commitSync")
+@goal(source="KafkaConsumer.commitSync", of=STYLES)
 def waits_in_commit_sync(client: Client) -> bool:
     """The application waits in commitSync, whose commit was lost or answered with an error that
     passes.
@@ -87,13 +90,13 @@ def waits_in_commit_sync(client: Client) -> bool:
     return client.calls == Calls.COMMIT_SYNC
 
 
-@goal(source="CommitFailedException; RebalanceInProgressException")
+@goal(source="CommitFailedException; RebalanceInProgressException", of=STYLES)
 def commit_sync_has_thrown(client: Client) -> bool:
     """commitSync has thrown: the application has processed what is not committed, and goes on."""
     return client.calls == Calls.THREW
 
 
-@goal(source="KafkaConsumer.commitAsync")
+@goal(source="KafkaConsumer.commitAsync", of=STYLES)
 def behind_for_good(offsets: Offsets, client: Client, link: Link, scope: Scope) -> bool:
     """A STABLE member has processed all records and has nothing to commit, and the committed offset
     is behind: a commit was lost that nobody sends again, or one that was held up has taken the
@@ -104,7 +107,7 @@ def behind_for_good(offsets: Offsets, client: Client, link: Link, scope: Scope) 
     return at_rest and arrived and offsets.committed < client.position
 
 
-@settles(source="KafkaConsumer.commitSync; protocol: C8")
+@settles(source="KafkaConsumer.commitSync; protocol: C8", of=STYLES)
 def commits_arrive(offsets: Offsets, client: Client, scope: Scope) -> bool:
     """Once faults stop, what a member has processed that goes on and owns the partition is
     committed.
@@ -118,8 +121,3 @@ def commits_arrive(offsets: Offsets, client: Client, scope: Scope) -> bool:
     if scope.commit_style == ASYNC or _goes_back(scope):
         return True
     return client.position == offsets.committed
-
-
-INVARIANTS = {STYLES: (one_record_at_risk, calls_hold_the_thread, close_commits)}
-GOALS = {STYLES: (waits_in_commit_sync, commit_sync_has_thrown, behind_for_good)}
-PROGRESS = {STYLES: (commits_arrive,)}

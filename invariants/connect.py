@@ -36,7 +36,7 @@ SENDING = (
 )
 
 
-@view
+@view(of=CONNECT)
 def settled_work(
     core: Core,
     seats: Annotated[Seats, "seats[i]"],
@@ -51,7 +51,7 @@ def settled_work(
     return worker.runs if settled and current else 0
 
 
-@view
+@view(of=CONNECT_VERSIONS)
 def left_over_work(
     core: Core,
     seats: Annotated[Seats, "seats[i]"],
@@ -64,7 +64,7 @@ def left_over_work(
     return worker.runs & ~client.owned if settled and current else 0
 
 
-@view
+@view(of=CONNECT)
 def outsider_work(
     seats: Annotated[Seats, "seats[i]"],
     client: Annotated[Client, "client[i]"],
@@ -74,7 +74,7 @@ def outsider_work(
     return 0 if is_member(seats[client.id]) else worker.runs
 
 
-@view
+@view(of=CONNECT_BACKOFF)
 def backing_work(worker: Annotated[Worker, "worker[i]"]) -> int:
     """The work (bit mask) that a worker runs which backs off."""
     return worker.runs if worker.backs != Backs.NO else 0
@@ -84,7 +84,9 @@ def backing_work(worker: Annotated[Worker, "worker[i]"]) -> int:
 
 
 @invariant(
-    source="KIP-415; KAFKA-9841, KAFKA-10763", broken="{name} runs work that {other} runs, too"
+    source="KIP-415; KAFKA-9841, KAFKA-10763",
+    broken="{name} runs work that {other} runs, too",
+    of=CONNECT_ALIKE,
 )
 def work_runs_once(
     a: Annotated[int, "settled_work[i]"], b: Annotated[int, "settled_work[j]"]
@@ -103,6 +105,7 @@ def work_runs_once(
 @invariant(
     source="DistributedHerder.handleRebalanceCompleted; KAFKA-9851",
     broken="{name} has its share, and does not run all of it",
+    of=CONNECT,
 )
 def runs_all_of_its_share(client: Client, worker: Worker) -> bool:
     """A worker that has its share and no reason to join again runs all of it.
@@ -119,6 +122,7 @@ def runs_all_of_its_share(client: Client, worker: Worker) -> bool:
     rules=SENDING,
     source="KIP-415; WorkerCoordinator.onJoinPrepare",
     broken="{name} stops work to join again, although nobody has revoked it",
+    of=CONNECT,
 )
 def work_goes_on(before: Any, after: Any) -> bool:
     """A worker that joins goes on with all of its work, even if it has lost its generation or its
@@ -140,6 +144,7 @@ def work_goes_on(before: Any, after: Any) -> bool:
     rules=(worker.lose_coordinator.name,),
     source="WorkerCoordinator.poll; KAFKA-9184",
     broken="{name} does not find the coordinator, and goes on with its work",
+    of=CONNECT,
 )
 def stops_when_cut_off(before: Any, after: Any) -> bool:
     """A worker that does not find the coordinator stops the work of its share.
@@ -160,6 +165,7 @@ def stops_when_cut_off(before: Any, after: Any) -> bool:
     rules=(members.sync_answer.name,),
     source="DistributedHerder.handleRebalanceCompleted",
     broken="{name} does not join again, although its answer makes that necessary",
+    of=CONNECT,
 )
 def joins_again(before: Any, after: Any) -> bool:
     """A worker joins again if its answer revokes something, or says that the leader was behind, or
@@ -229,6 +235,7 @@ PLAN = leader.make_plan.name
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor; KIP-415",
     broken="the leader gives away work that another worker still runs",
+    of=CONNECT,
 )
 def plan_moves_in_two_steps(before: Any, after: Any) -> bool:
     """A plan gives no work to a worker while another one reports it. (An eager one does.)
@@ -253,6 +260,7 @@ def plan_moves_in_two_steps(before: Any, after: Any) -> bool:
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.handleLostAssignments; KAFKA-15693",
     broken="the leader's plan leaves work to nobody, and nobody will join again because of that",
+    of=CONNECT,
 )
 def idle_work_is_scheduled(before: Any, after: Any, scope: ConnectScope) -> bool:
     """If a plan leaves work to nobody, a delay begins or runs, or a worker joins again at once,
@@ -277,6 +285,7 @@ def idle_work_is_scheduled(before: Any, after: Any, scope: ConnectScope) -> bool
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.handleLostAssignments; KAFKA-9848",
     broken="the leader begins a delay, although no worker has left",
+    of=CONNECT,
 )
 def delay_has_a_reason(before: Any, after: Any) -> bool:
     """A delay begins only if a worker has left since the last plan, or if that revoked work to
@@ -301,6 +310,7 @@ def delay_has_a_reason(before: Any, after: Any) -> bool:
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.resetDelay; KAFKA-9184",
     broken="the leader goes on with a delay, although no work is lost",
+    of=CONNECT,
 )
 def delay_ends_when_work_is_back(before: Any, after: Any, scope: ConnectScope) -> bool:
     """If nothing is lost, and the last plan revoked nothing to balance loads, no delay runs.
@@ -322,6 +332,7 @@ def delay_ends_when_work_is_back(before: Any, after: Any, scope: ConnectScope) -
     broken=(
         "the delay is over, and the workers that came back do not get equal parts of the lost work"
     ),
+    of=CONNECT,
 )
 def candidates_get_lost_work(before: Any, after: Any, scope: ConnectScope) -> bool:
     """When the delay is over, the workers that came with nothing while it ran get the lost work, in
@@ -350,6 +361,7 @@ def candidates_get_lost_work(before: Any, after: Any, scope: ConnectScope) -> bo
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.performLoadBalancingRevocations; KAFKA-12495",
     broken="the leader's plan gives one worker more than its part, and nobody will join again",
+    of=CONNECT,
 )
 def last_plan_is_balanced(before: Any, after: Any, scope: ConnectScope) -> bool:
     """A plan after which nobody joins again gives workers equal numbers of tasks, and of
@@ -374,6 +386,7 @@ def _revokes(deal: Deal) -> bool:
     rules=(PLAN,),
     source="IncrementalCooperativeAssignor.ensureLeaderConfig",
     broken="the leader makes a plan from configurations that are older than a worker's",
+    of=CONNECT,
 )
 def plan_knows_all_work(before: Any, after: Any) -> bool:
     """A plan is made from configurations that no worker's are ahead of.
@@ -391,6 +404,7 @@ def plan_knows_all_work(before: Any, after: Any) -> bool:
     rules=(leader.delay_over.name,),
     source="DistributedHerder.backoff; KAFKA-9849",
     broken="the delay is over, and a worker that had left before still runs its work",
+    of=CONNECT_BACKOFF,
 )
 def stops_before_the_delay_is_over(before: Any, after: Any) -> bool:
     """When a delay is over, every worker that had left before it began, because it could not read
@@ -401,27 +415,3 @@ def stops_before_the_delay_is_over(before: Any, after: Any) -> bool:
     `runs_while_it_backs_off`.)
     """
     return not before.leavers
-
-
-VIEWS = {
-    CONNECT: (settled_work, outsider_work),
-    CONNECT_VERSIONS: (left_over_work,),
-    CONNECT_BACKOFF: (backing_work,),
-}
-INVARIANTS = {
-    CONNECT_ALIKE: (work_runs_once,),
-    CONNECT_BACKOFF: (stops_before_the_delay_is_over,),
-    CONNECT: (
-        runs_all_of_its_share,
-        work_goes_on,
-        stops_when_cut_off,
-        joins_again,
-        plan_moves_in_two_steps,
-        idle_work_is_scheduled,
-        delay_has_a_reason,
-        delay_ends_when_work_is_back,
-        candidates_get_lost_work,
-        last_plan_is_balanced,
-        plan_knows_all_work,
-    ),
-}

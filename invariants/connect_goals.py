@@ -13,7 +13,7 @@ from groupcheck.model.protocol.connect.versions import EAGER, ConnectVersionsSco
 from groupcheck.model.protocol.family import CONNECT, CONNECT_BACKOFF, CONNECT_VERSIONS
 
 
-@goal(source="DistributedHerder.readConfigToEnd; FINDINGS 42")
+@goal(source="DistributedHerder.readConfigToEnd; FINDINGS 42", of=CONNECT_BACKOFF)
 def runs_while_it_backs_off(
     a: Annotated[int, "settled_work[i]"], b: Annotated[int, "backing_work[j]"]
 ) -> bool:
@@ -23,7 +23,7 @@ def runs_while_it_backs_off(
     return bool(a & b)
 
 
-@goal(source="KIP-415")
+@goal(source="KIP-415", of=CONNECT)
 def presumed_dead_runs(
     a: Annotated[int, "settled_work[i]"], b: Annotated[int, "outsider_work[j]"]
 ) -> bool:
@@ -33,19 +33,19 @@ def presumed_dead_runs(
     return bool(a & b)
 
 
-@goal(source="KIP-415; scheduled.rebalance.max.delay.ms")
+@goal(source="KIP-415; scheduled.rebalance.max.delay.ms", of=CONNECT)
 def delay_runs(memory: Memory) -> bool:
     """The leader waits for the worker that has left."""
     return memory.schedule == Schedule.RUNNING
 
 
-@goal(source="IncrementalCooperativeAssignor.candidateWorkersForReassignment")
+@goal(source="IncrementalCooperativeAssignor.candidateWorkersForReassignment", of=CONNECT)
 def candidate_waits(seats: Seats) -> bool:
     """A worker that came with nothing while a delay runs is a candidate for the lost work."""
     return any(seat.told is not None and seat.told.candidate for _, seat in seats)
 
 
-@goal(source="KAFKA-9841")
+@goal(source="KAFKA-9841", of=CONNECT)
 def both_report(a: Annotated[Seats, "seats[i]"], b: Annotated[Seats, "seats[j]"]) -> bool:
     """Two workers report the same work, because one of them comes back with what was given to the
     other one.
@@ -57,7 +57,10 @@ def _reports(seats: Seats) -> int:
     return reduce(or_, (seat.owned for _, seat in seats if seat.member and seat.join), 0)
 
 
-@goal(source="WorkerCoordinator.onJoinComplete; DistributedHerder.startWork; FINDINGS 41")
+@goal(
+    source="WorkerCoordinator.onJoinComplete; DistributedHerder.startWork; FINDINGS 41",
+    of=CONNECT_VERSIONS,
+)
 def runs_what_another_has(
     a: Annotated[int, "settled_work[i]"], b: Annotated[int, "left_over_work[j]"]
 ) -> bool:
@@ -68,7 +71,7 @@ def runs_what_another_has(
     return bool(a & b)
 
 
-@goal(source="KIP-415; ClassicGroup.selectProtocol")
+@goal(source="KIP-415; ClassicGroup.selectProtocol", of=CONNECT_VERSIONS)
 def upgraded(core: Core, seats: Seats, scope: ConnectVersionsScope) -> bool:
     """The group has voted for incremental rebalancing, although all workers were eager at first,
     and a worker has its share.
@@ -78,10 +81,3 @@ def upgraded(core: Core, seats: Seats, scope: ConnectVersionsScope) -> bool:
     if any(names != EAGER for names in scope.lists):
         return False
     return any(seat.told is not None and not seat.told.eager for _, seat in seats)
-
-
-GOALS = {
-    CONNECT: (presumed_dead_runs, delay_runs, candidate_waits, both_report),
-    CONNECT_VERSIONS: (runs_what_another_has, upgraded),
-    CONNECT_BACKOFF: (runs_while_it_backs_off,),
-}

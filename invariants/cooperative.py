@@ -42,6 +42,7 @@ REFUSED = (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
     ),
     source="KIP-429; ConsumerCoordinator.onJoinPrepare",
     broken="{name} gives up {gone} to join again, although it may keep what it owns",
+    of=COOPERATIVE,
 )
 def joining_keeps(before: Any, after: Any) -> bool:
     """A member that joins again keeps what it owns, unless it has lost its generation or its id.
@@ -65,6 +66,7 @@ def joining_keeps(before: Any, after: Any) -> bool:
         "{name} forgets its generation, although it was only told that a round goes on, and"
         " will lose what it owns"
     ),
+    of=COOPERATIVE,
 )
 def reset_only_when_refused(before: Any, after: Any) -> bool:
     """An answer makes a member forget its generation only if it says that the member is outside the
@@ -82,6 +84,7 @@ def reset_only_when_refused(before: Any, after: Any) -> bool:
     rules=(members.sync_answer.name, members.join_complete.name),
     source="KIP-429; ConsumerCoordinator.onJoinComplete",
     broken="{name} has revoked {gone} and does not join again, so nobody gets what it has given up",
+    of=COOPERATIVE,
 )
 def revoked_joins_again(before: Any, after: Any) -> bool:
     """A member that revokes partitions, because its share lacks them, joins again.
@@ -95,6 +98,7 @@ def revoked_joins_again(before: Any, after: Any) -> bool:
 @invariant(
     source="ConsumerCoordinator.onJoinPrepare; KAFKA-12983",
     broken="{name} joins without a generation, but claims partitions that it has lost",
+    of=COOPERATIVE,
 )
 def lost_claims_nothing(seats: Seats) -> bool:
     """A subscription without a generation names no partitions.
@@ -107,6 +111,7 @@ def lost_claims_nothing(seats: Seats) -> bool:
 @invariant(
     source="KIP-429; ConsumerCoordinator.metadata",
     broken="{name} owns {owned}, but says in its JoinGroup that it owns {claims}",
+    of=COOPERATIVE,
 )
 def claims_are_true(client: Client, link: Link) -> bool:
     """While its JoinGroup is parked, a member owns just what that says.
@@ -125,6 +130,7 @@ def claims_are_true(client: Client, link: Link) -> bool:
     rules=(walks.end_walk.name,),
     source="KAFKA-13406; KIP-429; protocol: L1",
     broken="the leader makes no plan, because of what members claim",
+    of=COOPERATIVE,
 )
 def claims_hinder_no_plan(before: Any, after: Any) -> bool:
     """A leader that has looked at the claims makes a plan, whatever they are.
@@ -142,6 +148,7 @@ def claims_hinder_no_plan(before: Any, after: Any) -> bool:
     rules=(walks.end_walk.name,),
     source="KIP-792; AbstractStickyAssignor",
     broken="the plan gives a partition to a member that is not its latest owner",
+    of=COOPERATIVE,
 )
 def latest_claim_counts(before: Any, after: Any, scope: Scope) -> bool:
     """If several members claim the same partition, the plan of a cooperative leader gives it to the
@@ -167,7 +174,7 @@ def _claimants(claims: Sequence[Claim], partition: int) -> int:
     return sum(owned >> partition & 1 for _, owned in claims)
 
 
-@goal(source="protocol: C3 with a delayed JoinGroup")
+@goal(source="protocol: C3 with a delayed JoinGroup", of=COOPERATIVE)
 def both_claim(
     a: Annotated[int, "standing[i]"],
     b: Annotated[int, "standing[j]"],
@@ -181,7 +188,7 @@ def both_claim(
     return bool(a & b & c & d)
 
 
-@goal(source="KIP-792; protocol: K12")
+@goal(source="KIP-792; protocol: K12", of=COOPERATIVE)
 def claims_without_share(core: Core, client: Client, link: Link, scope: Scope) -> bool:
     """A cooperative member owns partitions, has the number of a generation in which it was given
     none yet, and must join again: a new round began before its SyncGroup. It will claim its
@@ -193,7 +200,7 @@ def claims_without_share(core: Core, client: Client, link: Link, scope: Scope) -
     return core.phase == Phase.PREPARING and again and owns and not client.failed
 
 
-@goal(source="protocol: C3; the situations `STATIC_MEMBERS` of `conform`")
+@goal(source="protocol: C3; the situations `STATIC_MEMBERS` of `conform`", of=COOPERATIVE_STATIC)
 def kept_owner_overlap(
     a: Annotated[int, "standing[i]"],
     b: Annotated[int, "standing[j]"],
@@ -207,7 +214,7 @@ def kept_owner_overlap(
     return bool(a & b & ~c)
 
 
-@view
+@view(of=COOPERATIVE)
 def stopped(client: Client) -> bool:
     """Has the application stopped?"""
     return bool(client.failed)
@@ -222,7 +229,9 @@ def _left_over(core: Core, shares: tuple[int, ...], scope: Scope) -> int:
     return (1 << scope.partition_count) - 1 & ~_of_any(shares) if core.members else 0
 
 
-@goal(source="protocol: L5, C15; the situations `STATIC_MEMBERS` of `conform`")
+@goal(
+    source="protocol: L5, C15; the situations `STATIC_MEMBERS` of `conform`", of=COOPERATIVE_STATIC
+)
 def withheld_from_nobody(
     core: Core,
     shares: Annotated[tuple[int, ...], "stored[:]"],
@@ -240,7 +249,7 @@ def withheld_from_nobody(
     return bool(left) and all(at_rest) and not any(ended)
 
 
-@settles(source="KIP-429; protocol: L5 CooperativeFollowUp, C15 Coverage")
+@settles(source="KIP-429; protocol: L5 CooperativeFollowUp, C15 Coverage", of=COOPERATIVE)
 def every_partition_assigned(
     core: Core,
     shares: Annotated[tuple[int, ...], "stored[:]"],
@@ -259,22 +268,3 @@ def every_partition_assigned(
     """
     left = _left_over(core, shares, scope)
     return not (left & _of_any(owned) if scope.static else left) or any(ended)
-
-
-INVARIANTS = {
-    COOPERATIVE: (
-        joining_keeps,
-        reset_only_when_refused,
-        revoked_joins_again,
-        lost_claims_nothing,
-        claims_are_true,
-        claims_hinder_no_plan,
-        latest_claim_counts,
-    )
-}
-GOALS = {
-    COOPERATIVE: (both_claim, claims_without_share),
-    COOPERATIVE_STATIC: (kept_owner_overlap, withheld_from_nobody),
-}
-VIEWS = {COOPERATIVE: (stopped,)}
-PROGRESS = {COOPERATIVE: (every_partition_assigned,)}

@@ -35,7 +35,9 @@ def _due(seats: Seats) -> int:
     return sum(seat.due + (seat.owed is not None) for _, seat in seats)
 
 
-@step_invariant("core", "seats", source="ClassicGroup.add, remove, addPendingMember")
+@step_invariant(
+    "core", "seats", source="ClassicGroup.add, remove, addPendingMember", of=CLASSIC_GROUP
+)
 def members_counted(before: Any, after: Any) -> bool:
     """The coordinator's counts of members and of pending ids (handed out, but not joined yet)
     change with every member and id that it adds or removes.
@@ -57,6 +59,7 @@ def members_counted(before: Any, after: Any) -> bool:
         "The coordinator's count of members that wait for the round is {core.parked}, but"
         " should be {waiting}"
     ),
+    of=CLASSIC_GROUP,
 )
 def joins_counted(before: Any, after: Any) -> bool:
     """The coordinator counts every member whose JoinGroup is parked exactly once.
@@ -77,6 +80,7 @@ def joins_counted(before: Any, after: Any) -> bool:
         "The coordinator's count of members that have not sent SyncGroup is {core.due}, but"
         " should be {due}"
     ),
+    of=CLASSIC_GROUP,
 )
 def syncs_counted(before: Any, after: Any) -> bool:
     """The coordinator counts every member that has not sent SyncGroup exactly once.
@@ -93,7 +97,10 @@ def syncs_counted(before: Any, after: Any) -> bool:
 
 
 @step_invariant(
-    "walk", "seats", source="ClassicGroup.remove, completeJoinFuture; GroupMetadataManager.replay"
+    "walk",
+    "seats",
+    source="ClassicGroup.remove, completeJoinFuture; GroupMetadataManager.replay",
+    of=CLASSIC_GROUP,
 )
 def passed_are_counted(before: Any, after: Any) -> bool:
     """When the coordinator processes all members in turn, it counts every member that it removes or
@@ -136,6 +143,7 @@ def passed_are_counted(before: Any, after: Any) -> bool:
     "walk",
     rules=(walks.end_walk.name,),
     source="ClassicGroup.initNextGeneration, transitionTo",
+    of=CLASSIC_GROUP,
 )
 def rounds_are_counted(before: Any, after: Any) -> bool:
     """When a round completes, no JoinGroup is parked, and every member still has to send SyncGroup.
@@ -163,14 +171,3 @@ def rounds_are_counted(before: Any, after: Any) -> bool:
         case Erase(group=True):
             return bool(core.members == core.pending == core.due == 0)
     return True
-
-
-INVARIANTS = {
-    CLASSIC_GROUP: (
-        members_counted,
-        joins_counted,
-        syncs_counted,
-        passed_are_counted,
-        rounds_are_counted,
-    )
-}

@@ -20,6 +20,7 @@ from groupcheck.model.protocol.family import OFFSETS
         "{actor} commits offset {offsets.committed} of p{offsets.watched} before record"
         " {offsets.processed} is processed, so the next owner skips it"
     ),
+    of=OFFSETS,
 )
 def committed_within_processed(offsets: Offsets, scope: Scope) -> bool:
     """The committed offset is never beyond the first record that no application has processed.
@@ -38,6 +39,7 @@ def committed_within_processed(offsets: Offsets, scope: Scope) -> bool:
         "{name} reads p{offsets.watched} from offset {client.position}, so record"
         " {offsets.processed}, which nobody has processed, is skipped"
     ),
+    of=OFFSETS,
 )
 def position_within_processed(offsets: Offsets, client: Client, scope: Scope) -> bool:
     """No member's position is beyond the first record that no application has processed.
@@ -56,6 +58,7 @@ def position_within_processed(offsets: Offsets, client: Client, scope: Scope) ->
         "{name} processes a record of p{offsets.watched} after its last commit, so the next"
         " owner processes it again"
     ),
+    of=OFFSETS,
 )
 def revocation_pauses(before: Any, after: Any, scope: Scope) -> bool:
     """Between its commit in onJoinPrepare and the revocation, an eager member processes no record
@@ -66,6 +69,3 @@ def revocation_pauses(before: Any, after: Any, scope: Scope) -> bool:
     does not know yet what it will revoke, and goes on.
     """
     return scope.cooperative or bool(before.client.prepare != Prepare.COMMITTED)
-
-
-INVARIANTS = {OFFSETS: (committed_within_processed, position_within_processed, revocation_pauses)}

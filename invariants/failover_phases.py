@@ -33,6 +33,7 @@ REQUESTS = tuple(r.name for r in coordinator.REQUEST_RULES)
     broken=(
         "The new coordinator has loaded something else of {name} than the last group record says"
     ),
+    of=MOVING,
 )
 def loaded_as_logged(before: Any, after: Any) -> bool:
     """A coordinator that loads the group finds the members of the last group record, each with its
@@ -54,6 +55,7 @@ def loaded_as_logged(before: Any, after: Any) -> bool:
     rules=REQUESTS,
     source="protocol: X2, X3; Errors.COORDINATOR_LOAD_IN_PROGRESS",
     broken="{name} is answered by a coordinator that has not loaded the group yet, as if it had",
+    of=MOVING,
 )
 def loading_serves_nobody(before: Any, after: Any) -> bool:
     """A coordinator that has not loaded the group answers every request at once with 14, or a
@@ -82,6 +84,7 @@ def loading_serves_nobody(before: Any, after: Any) -> bool:
         "{name} waits for an answer, the group is unloaded, and {name} is not sent to the"
         " next coordinator"
     ),
+    of=MOVING,
 )
 def unload_sends_away(before: Any, after: Any) -> bool:
     """A coordinator that unloads the group answers every JoinGroup and SyncGroup that waits with 16
@@ -106,6 +109,7 @@ def unload_sends_away(before: Any, after: Any) -> bool:
         "The former coordinator accepts a commit of {name}, although the log is not its own"
         " any more"
     ),
+    of=MOVING,
 )
 def former_writes_nothing(before: Any, after: Any, label: str) -> bool:
     """A broker that is no longer the coordinator accepts no commit, whether it knows of that or
@@ -125,6 +129,7 @@ def former_writes_nothing(before: Any, after: Any, label: str) -> bool:
     rules=(assignment.answer_syncs.name,),
     source="protocol: X5; GroupMetadataManager.classicGroupSyncToClassicGroup",
     broken="{name} is told a share that a fail-over would not find",
+    of=MOVING,
 )
 def shares_told_are_logged(before: Any, after: Any) -> bool:
     """A share that a SyncGroup is answered with stands in the log.
@@ -141,13 +146,13 @@ def shares_told_are_logged(before: Any, after: Any) -> bool:
 # -- goals
 
 
-@goal(source="CoordinatorRuntime.CoordinatorState")
+@goal(source="CoordinatorRuntime.CoordinatorState", of=MOVING)
 def loading_seen(core: Core) -> bool:
     """A coordinator has not loaded the group yet."""
     return core.loading
 
 
-@goal(source="protocol: 1.14, X4")
+@goal(source="protocol: 1.14, X4", of=MOVING)
 def zombie_coordinator(
     former: Core | None,
     former_seats: Annotated[Seats, "former_seats[i]"],
@@ -166,7 +171,7 @@ def zombie_coordinator(
     )
 
 
-@goal(source="protocol: X4")
+@goal(source="protocol: X4", of=MOVING)
 def pinned_member_expired(
     core: Core,
     former: Core | None,
@@ -195,7 +200,7 @@ def pinned_member_expired(
     )
 
 
-@goal(source="protocol: C5, K8")
+@goal(source="protocol: C5, K8", of=MOVING)
 def generation_issued_twice(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
@@ -211,7 +216,7 @@ def generation_issued_twice(
     )
 
 
-@goal("all i", source="protocol: K9")
+@goal("all i", source="protocol: K9", of=MOVING)
 def plan_of_nobody(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
@@ -223,23 +228,3 @@ def plan_of_nobody(
         and bool(seats.ids)
         and not (client.state == Member.STABLE and client.generation == core.generation)
     )
-
-
-INVARIANTS = {
-    MOVING: (
-        loaded_as_logged,
-        loading_serves_nobody,
-        unload_sends_away,
-        former_writes_nothing,
-        shares_told_are_logged,
-    )
-}
-GOALS = {
-    MOVING: (
-        loading_seen,
-        zombie_coordinator,
-        pinned_member_expired,
-        generation_issued_twice,
-        plan_of_nobody,
-    )
-}

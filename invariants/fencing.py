@@ -25,6 +25,7 @@ def _entitled(before: Any) -> bool:
     rules=(coordinator.heartbeat.name,),
     source="ClassicGroup.validateMember; ILLEGAL_GENERATION",
     broken="The coordinator accepts a heartbeat from {outsider}",
+    of=CLASSIC_GROUP,
 )
 def heartbeat_fenced(before: Any, after: Any, label: str) -> bool:
     """The coordinator answers a heartbeat with NONE or 27 REBALANCE_IN_PROGRESS only if it comes
@@ -43,6 +44,7 @@ def heartbeat_fenced(before: Any, after: Any, label: str) -> bool:
     rules=(coordinator.heartbeat.name,),
     source="GroupMetadataManager.classicGroupHeartbeat",
     broken="{name} sends a heartbeat and is not told that the group is rebalancing",
+    of=CLASSIC_GROUP,
 )
 def round_announced(before: Any, after: Any, label: str) -> bool:
     """The coordinator answers a heartbeat with NONE only in CompletingRebalance and Stable.
@@ -60,6 +62,7 @@ def round_announced(before: Any, after: Any, label: str) -> bool:
     rules=(coordinator.sync_group.name,),
     source="GroupMetadataManager.classicGroupSync; ILLEGAL_GENERATION",
     broken="The coordinator accepts a SyncGroup from {outsider}",
+    of=CLASSIC_GROUP,
 )
 def sync_fenced(before: Any, after: Any, label: str) -> bool:
     """The coordinator parks a SyncGroup, or answers it with a share of the assignment, only if it
@@ -78,6 +81,7 @@ def sync_fenced(before: Any, after: Any, label: str) -> bool:
     rules=(coordinator.offset_commit.name,),
     source="ClassicGroup.validateOffsetCommit; protocol: C7 ZombieCommitFenced",
     broken="The coordinator accepts a commit from {outsider}",
+    of=CLASSIC_GROUP,
 )
 def commit_fenced(before: Any, after: Any, label: str) -> bool:
     """Outside CompletingRebalance, the coordinator accepts an OffsetCommit only from a member of
@@ -99,6 +103,7 @@ def commit_fenced(before: Any, after: Any, label: str) -> bool:
         "The coordinator accepts a commit from {name} while generation {core.generation}"
         " waits for its assignment"
     ),
+    of=CLASSIC_GROUP,
 )
 def commits_wait_for_sync(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts no OffsetCommit in CompletingRebalance.
@@ -107,14 +112,3 @@ def commits_wait_for_sync(before: Any, after: Any, label: str) -> bool:
     reassigned.
     """
     return label != "accepted" or before.core.phase != Phase.COMPLETING
-
-
-INVARIANTS = {
-    CLASSIC_GROUP: (
-        heartbeat_fenced,
-        round_announced,
-        sync_fenced,
-        commit_fenced,
-        commits_wait_for_sync,
-    )
-}

@@ -25,6 +25,7 @@ from groupcheck.model.protocol.classic.group import Core, Phase, is_member
     rules=(commits.txn_offset_commit.name,),
     source="protocol: C7 ZombieCommitFenced; ClassicGroup.validateOffsetCommit; KIP-447",
     broken="The coordinator accepts a transactional commit from {outsider}",
+    of=KEPT_OFFSETS,
 )
 def transactions_fenced(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts a transactional commit with a generation only from a member of the
@@ -44,6 +45,7 @@ def transactions_fenced(before: Any, after: Any, label: str) -> bool:
     rules=(admin.reset_offsets.name,),
     source="ClassicGroup.validateOffsetCommit; UNKNOWN_MEMBER_ID",
     broken="The coordinator accepts a commit from outside while the group is {core.phase}",
+    of=KEPT_OFFSETS,
 )
 def outsiders_commit_to_empty_groups(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts an OffsetCommit without a member only while the group is Empty.
@@ -62,6 +64,7 @@ def outsiders_commit_to_empty_groups(before: Any, after: Any, label: str) -> boo
         "After the fail-over the committed offset is {offsets.committed}, and not"
         " {was.committed} as before"
     ),
+    of=KEPT_OFFSETS,
 )
 def commits_survive_fail_overs(before: Any, after: Any) -> bool:
     """A coordinator that has just loaded the group returns the offset that was committed last.
@@ -77,6 +80,7 @@ def commits_survive_fail_overs(before: Any, after: Any) -> bool:
     rules=(commits.offset_fetch.name,),
     source="OffsetMetadataManager.fetchOffsets; UNSTABLE_OFFSET_COMMIT; KIP-447",
     broken="{name} is told an offset that an open transaction may replace",
+    of=KEPT_OFFSETS,
 )
 def unstable_offsets_are_not_returned(before: Any, after: Any, label: str) -> bool:
     """A member is told the committed offset only while no open transaction has an offset of the
@@ -94,6 +98,7 @@ def unstable_offsets_are_not_returned(before: Any, after: Any, label: str) -> bo
     rules=(transactions.write_marker.name,),
     source="OffsetMetadataManager.replayEndTransactionMarker",
     broken="{name} has aborted its transaction, whose offset {offsets.committed} is committed",
+    of=KEPT_OFFSETS,
 )
 def aborted_offsets_never_show(before: Any, after: Any) -> bool:
     """A transaction that is aborted leaves the committed offset as it is."""
@@ -110,6 +115,7 @@ def aborted_offsets_never_show(before: Any, after: Any) -> bool:
         "The transaction of {name} replaces offset {was.committed}, which was committed"
         " after its own, by {offsets.committed}"
     ),
+    of=KEPT_OFFSETS,
 )
 def newer_commits_win(before: Any, after: Any) -> bool:
     """The end of a transaction replaces the committed offset only with a record that stands behind
@@ -129,6 +135,7 @@ def newer_commits_win(before: Any, after: Any) -> bool:
     broken=(
         "The coordinator counts {offsets.pending} pending offsets, which is not how many there are"
     ),
+    of=KEPT_OFFSETS,
 )
 def pending_offsets_counted(before: Any, after: Any) -> bool:
     """The coordinator counts an offset as pending from the commit in a transaction that it accepts
@@ -146,6 +153,7 @@ def pending_offsets_counted(before: Any, after: Any) -> bool:
     rules=(transactions.end_transaction.name,),
     source="KIP-129, KIP-447",
     broken="{name} commits a transaction with a record that another committed transaction holds",
+    of=KEPT_OFFSETS,
 )
 def delivered_once(before: Any, after: Any, label: str, scope: KeepingScope) -> bool:
     """No record is part of two transactions that are committed.
@@ -165,6 +173,7 @@ def delivered_once(before: Any, after: Any, label: str, scope: KeepingScope) -> 
         "Offset {offsets.committed} of p{offsets.watched} is committed, but record"
         " {offsets.delivered} is in no committed transaction"
     ),
+    of=KEPT_OFFSETS,
 )
 def committed_within_delivered(offsets: Kept, scope: KeepingScope) -> bool:
     """With transactions, the committed offset is never beyond the first record that is in no
@@ -180,6 +189,7 @@ def committed_within_delivered(offsets: Kept, scope: KeepingScope) -> bool:
 @invariant(
     source="OffsetMetadataManager.deleteAllOffsets; KAFKA-19163",
     broken="The group is deleted, and something of it stays",
+    of=KEPT_OFFSETS,
 )
 def deleted_groups_keep_nothing(core: Core, offsets: Kept) -> bool:
     """A group that is not there has no offset, no pending one, no member, and no generation."""
@@ -196,6 +206,7 @@ def deleted_groups_keep_nothing(core: Core, offsets: Kept) -> bool:
         "The committed offset {was.committed} is gone while the group is {core.phase} and"
         " has members"
     ),
+    of=KEPT_OFFSETS,
 )
 def live_offsets_stay(before: Any, after: Any) -> bool:
     """No offset expires or is deleted while the group's last generation has members.
@@ -213,6 +224,7 @@ def live_offsets_stay(before: Any, after: Any) -> bool:
     rules=(admin.expire_offsets.name,),
     source="OffsetMetadataManager.cleanupExpiredOffsets; KAFKA-19163",
     broken="An offset expires that an open transaction is about to replace",
+    of=KEPT_OFFSETS,
 )
 def pending_offsets_stay(before: Any, after: Any) -> bool:
     """Neither a pending offset nor the one that it is about to replace expires.
@@ -230,6 +242,7 @@ def pending_offsets_stay(before: Any, after: Any) -> bool:
     rules=tuple(r.name for r in admin.ADMIN_RULES),
     source="GroupCoordinatorShard.deleteGroups; KIP-229, KIP-379",
     broken="A request is refused, and changes the group all the same",
+    of=KEPT_OFFSETS,
 )
 def refusals_change_nothing(before: Any, after: Any, label: str) -> bool:
     """A request from outside that is refused leaves the group and its offsets as they are, also if
@@ -246,6 +259,7 @@ def refusals_change_nothing(before: Any, after: Any, label: str) -> bool:
     rules=(admin.delete_groups.name,),
     source="GroupCoordinatorService.deleteGroups; KIP-229, KIP-379",
     broken="An Empty group is not deleted, because another one has members",
+    of=KEPT_OFFSETS,
 )
 def groups_fail_apart(before: Any, after: Any) -> bool:
     """Of several groups in one DeleteGroups, an Empty one is deleted whatever becomes of the
@@ -257,13 +271,13 @@ def groups_fail_apart(before: Any, after: Any) -> bool:
 # -- goals
 
 
-@goal(source="KIP-447")
+@goal(source="KIP-447", of=KEPT_OFFSETS)
 def pending_and_committed(offsets: Kept) -> bool:
     """An offset is committed, and a transaction that may replace it is open."""
     return offsets.committed >= 0 and offsets.pending > 0
 
 
-@goal(source="protocol: C8 NoLoss, a retention that is too short")
+@goal(source="protocol: C8 NoLoss, a retention that is too short", of=KEPT_OFFSETS)
 def reading_again(offsets: Kept, client: Client) -> bool:
     """A member has started at the beginning, although records were processed, because no offset is
     committed.
@@ -272,7 +286,7 @@ def reading_again(offsets: Kept, client: Client) -> bool:
     return gone and 0 <= client.position < offsets.processed
 
 
-@goal(source="ClassicGroup.isSubscribedToTopic")
+@goal(source="ClassicGroup.isSubscribedToTopic", of=KEPT_OFFSETS)
 def joining_without_subscriptions(core: Core) -> bool:
     """Members join a group that was Empty, and the coordinator takes them for members that
     subscribe to nothing.
@@ -281,7 +295,8 @@ def joining_without_subscriptions(core: Core) -> bool:
 
 
 @infinitely_often(
-    source="KIP-211; OffsetMetadataManager.cleanupExpiredOffsets; protocol: L8 ExpiredOffsets"
+    source="KIP-211; OffsetMetadataManager.cleanupExpiredOffsets; protocol: L8 ExpiredOffsets",
+    of=KEPT_OFFSETS,
 )
 def empty_groups_expire(core: Core, offsets: Kept) -> bool:
     """No group stays Empty for ever: its offsets expire, and it goes with them.
@@ -290,25 +305,3 @@ def empty_groups_expire(core: Core, offsets: Kept) -> bool:
     them but an open transaction, which ends.
     """
     return core.phase != Phase.EMPTY or not offsets.there
-
-
-PROGRESS = {KEPT_OFFSETS: (empty_groups_expire,)}
-INVARIANTS = {
-    KEPT_OFFSETS: (
-        transactions_fenced,
-        outsiders_commit_to_empty_groups,
-        commits_survive_fail_overs,
-        unstable_offsets_are_not_returned,
-        aborted_offsets_never_show,
-        newer_commits_win,
-        pending_offsets_counted,
-        delivered_once,
-        committed_within_delivered,
-        deleted_groups_keep_nothing,
-        live_offsets_stay,
-        pending_offsets_stay,
-        refusals_change_nothing,
-        groups_fail_apart,
-    )
-}
-GOALS = {KEPT_OFFSETS: (pending_and_committed, reading_again, joining_without_subscriptions)}

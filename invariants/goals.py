@@ -18,43 +18,43 @@ from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import JoinGroup, LeaveGroup, OffsetCommit
 
 
-@goal(source="ClassicGroupState")
+@goal(source="ClassicGroupState", of=CLASSIC_GROUP)
 def preparing(core: Core) -> bool:
     """The group is in PreparingRebalance: a round is collecting JoinGroups."""
     return core.phase == Phase.PREPARING
 
 
-@goal(source="ClassicGroupState")
+@goal(source="ClassicGroupState", of=CLASSIC_GROUP)
 def completing(core: Core) -> bool:
     """The group is in CompletingRebalance: a generation has begun and waits for its assignment."""
     return core.phase == Phase.COMPLETING
 
 
-@goal(source="ClassicGroupState")
+@goal(source="ClassicGroupState", of=CLASSIC_GROUP)
 def stable(core: Core) -> bool:
     """The group is Stable: the generation has its assignment."""
     return core.phase == Phase.STABLE
 
 
-@goal(source="ClassicGroupState")
+@goal(source="ClassicGroupState", of=CLASSIC_GROUP)
 def empty_again(core: Core) -> bool:
     """The group is Empty again after at least one generation."""
     return core.phase == Phase.EMPTY and core.generation > 0
 
 
-@goal
+@goal(of=CLASSIC_GROUP)
 def together(a: Annotated[bool, "in_place[i]"], b: Annotated[bool, "in_place[j]"]) -> bool:
     """Two members are STABLE in the current generation at the same time."""
     return a and b
 
 
-@goal(source="KIP-394; protocol: ids handed out and never used")
+@goal(source="KIP-394; protocol: ids handed out and never used", of=CLASSIC_GROUP)
 def ghost_id(seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]) -> bool:
     """The coordinator remembers a member id that its process has forgotten or never received."""
     return any(id != client.id for id, _ in seats)
 
 
-@goal(source="protocol: C2 with zombies")
+@goal(source="protocol: C2 with zombies", of=CLASSIC_GROUP)
 def zombie_owner(a: Annotated[int, "standing[i]"], b: Annotated[int, "zombie[j]"]) -> bool:
     """A process that is no longer a member still believes that it owns a partition that a member of
     the current generation owns. This is expected; it ends with the next answer that the process
@@ -63,7 +63,7 @@ def zombie_owner(a: Annotated[int, "standing[i]"], b: Annotated[int, "zombie[j]"
     return bool(a & b)
 
 
-@goal(source="protocol: C2 with a delayed JoinGroup")
+@goal(source="protocol: C2 with a delayed JoinGroup", of=CLASSIC_GROUP)
 def late_join_overlap(
     a: Annotated[int, "standing[i]"], b: Annotated[int, "left_behind[j]"]
 ) -> bool:
@@ -74,7 +74,7 @@ def late_join_overlap(
     return bool(a & b)
 
 
-@goal(source="KAFKA-20938; protocol: K11")
+@goal(source="KAFKA-20938; protocol: K11", of=CLASSIC_GROUP)
 def superseded(link: Link) -> bool:
     """A member waits for the answer to a parked request that the coordinator will never answer: a
     later request has replaced it, or the member was removed while it waited in SyncGroup.
@@ -82,13 +82,13 @@ def superseded(link: Link) -> bool:
     return link.parked is not None and link.orphaned
 
 
-@goal
+@goal(of=CLASSIC_GROUP)
 def leave_behind_parked(link: Link) -> bool:
     """A LeaveGroup is queued behind a parked request."""
     return any(isinstance(request, LeaveGroup) for request in link.queue)
 
 
-@goal
+@goal(of=CLASSIC_GROUP)
 def commit_behind_join(link: Link) -> bool:
     """An OffsetCommit is queued behind a parked JoinGroup."""
     return isinstance(link.parked, JoinGroup) and any(
@@ -96,19 +96,19 @@ def commit_behind_join(link: Link) -> bool:
     )
 
 
-@goal(source="protocol: at-least-once window")
+@goal(source="protocol: at-least-once window", of=CLASSIC_GROUP)
 def processed_twice(offsets: Offsets, client: Client) -> bool:
     """A member is about to process a record that was processed before."""
     return 0 <= client.position < offsets.processed
 
 
-@goal
+@goal(of=CLASSIC_GROUP)
 def told_to_rejoin(client: Client) -> bool:
     """A STABLE member has been told to join again and has not sent JoinGroup yet."""
     return client.state == Member.STABLE and client.rejoin
 
 
-@goal
+@goal(of=CLASSIC_GROUP)
 def unheard_member(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
@@ -118,23 +118,3 @@ def unheard_member(
         and is_member(seats[client.id])
         and client.generation != core.generation
     )
-
-
-GOALS = {
-    CLASSIC_GROUP: (
-        preparing,
-        completing,
-        stable,
-        empty_again,
-        together,
-        ghost_id,
-        zombie_owner,
-        late_join_overlap,
-        superseded,
-        leave_behind_parked,
-        commit_behind_join,
-        processed_twice,
-        told_to_rejoin,
-        unheard_member,
-    )
-}

@@ -20,6 +20,7 @@ from groupcheck.model.protocol.messages import NO_GENERATION, Store
     rules=(coordinator.join_group.name,),
     source="KIP-134",
     broken="the first round of the group does not wait for its initial delay",
+    of=CLASSIC_GROUP,
 )
 def first_round_waits(before: Any, after: Any) -> bool:
     """The first round of an Empty group waits for its initial delay.
@@ -36,6 +37,7 @@ def first_round_waits(before: Any, after: Any) -> bool:
     rules=(walks.end_walk.name,),
     source="ClassicGroup.hasAllMembersJoined, rebalanceTimeoutMs; KAFKA-8653",
     broken="a round completes before {core.members} members could join",
+    of=CLASSIC_GROUP,
 )
 def rounds_wait_for_members(before: Any, after: Any) -> bool:
     """A round that has just begun completes in the same step only if all members have joined.
@@ -58,6 +60,7 @@ def rounds_wait_for_members(before: Any, after: Any) -> bool:
     ),
     source="AbstractCoordinator.JoinGroupResponseHandler; KAFKA-13214",
     broken="{name} forgets its member id because its connection broke",
+    of=CLASSIC_GROUP,
 )
 def id_survives_disconnect(before: Any, after: Any) -> bool:
     """A member whose request gets no answer keeps its id.
@@ -73,6 +76,7 @@ def id_survives_disconnect(before: Any, after: Any) -> bool:
     rules=(members.send_join.name,),
     source="ConsumerCoordinator.onJoinPrepare; KAFKA-14024",
     broken="{name} has committed before it joins, and will do so again",
+    of=CLASSIC_GROUP,
 )
 def commits_once_before_joining(before: Any, after: Any, label: str) -> bool:
     """Before it joins, a member commits once; its next request is JoinGroup.
@@ -89,6 +93,7 @@ def commits_once_before_joining(before: Any, after: Any, label: str) -> bool:
     rules=(members.heartbeat_answer.name, members.sync_answer.name, members.commit_answer.name),
     source="AbstractCoordinator.resetStateAndRejoin; protocol: C2 with zombies",
     broken="{name} is told that it is out of the group, and goes on",
+    of=CLASSIC_GROUP,
 )
 def refusal_ends_membership(before: Any, after: Any) -> bool:
     """A member that is told 22 (ILLEGAL_GENERATION) or 25 (UNKNOWN_MEMBER_ID) in answer to a
@@ -102,14 +107,3 @@ def refusal_ends_membership(before: Any, after: Any) -> bool:
     refused = answer.code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID)
     mine = (asked.id, asked.generation) == (client.id, client.generation)
     return not (refused and mine) or after.client.generation == NO_GENERATION
-
-
-INVARIANTS = {
-    CLASSIC_GROUP: (
-        first_round_waits,
-        rounds_wait_for_members,
-        id_survives_disconnect,
-        commits_once_before_joining,
-        refusal_ends_membership,
-    )
-}

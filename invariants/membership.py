@@ -28,6 +28,7 @@ NEW_COORDINATOR = (Reload, Unload)  # errands in which a group has another coord
         timers.new_member_timeout.name,
     ),
     source="ClassicGroup.maybeElectNewJoinedLeader; protocol: C4",
+    of=CLASSIC_GROUP,
 )
 def leader_is_a_member(before: Any, after: Any) -> bool:
     """The group's leader is a member of the group. If the coordinator marks the leader's JoinGroup
@@ -49,6 +50,7 @@ def leader_is_a_member(before: Any, after: Any) -> bool:
     "seats",
     source="ClassicGroup.maybeElectNewJoinedLeader, remove; protocol: C4",
     broken="{name} leads the group but is not a member of it",
+    of=CLASSIC_GROUP,
 )
 def elected_is_a_member(before: Any, after: Any) -> bool:
     """A leader that the coordinator elects, or loads from the log, is a member of the group. A
@@ -68,6 +70,7 @@ def elected_is_a_member(before: Any, after: Any) -> bool:
 @invariant(
     source="ClassicGroup.initNextGeneration; protocol: C4 LeaderInMembers",
     broken="Generation {core.generation} waits for an assignment, but has no leader to send one",
+    of=CLASSIC_GROUP,
 )
 def generation_is_led(core: Core) -> bool:
     """In CompletingRebalance the group has a leader.
@@ -79,7 +82,9 @@ def generation_is_led(core: Core) -> bool:
 
 
 @step_invariant(
-    "core", source="ClassicGroup.initNextGeneration; KIP-134; protocol: C5 GenerationMonotone"
+    "core",
+    source="ClassicGroup.initNextGeneration; KIP-134; protocol: C5 GenerationMonotone",
+    of=CLASSIC_GROUP,
 )
 def generation_only_grows(before: Any, after: Any) -> bool:
     """Under one coordinator the generation grows in steps of one, and so never falls. The
@@ -101,6 +106,7 @@ def generation_only_grows(before: Any, after: Any) -> bool:
 @invariant(
     source="KIP-389; GroupMetadataManager.acceptJoiningMember; protocol: C11 SizeCap",
     broken="The group has {core.members} members, but group.max.size is {scope.max_size}",
+    of=CLASSIC_GROUP,
 )
 def size_cap(core: Core, scope: Scope) -> bool:
     """In CompletingRebalance and Stable the group has at most group.max.size members.
@@ -125,6 +131,7 @@ def size_cap(core: Core, scope: Scope) -> bool:
         "{name} becomes a member without a member id, so each retry of its JoinGroup adds"
         " another member"
     ),
+    of=CLASSIC_GROUP,
 )
 def id_before_membership(before: Any, after: Any, label: str, scope: Scope) -> bool:
     """With two-step ids (KIP-394), a JoinGroup without a member id adds no dynamic member.
@@ -136,7 +143,7 @@ def id_before_membership(before: Any, after: Any, label: str, scope: Scope) -> b
     return asked or label != "added" or before.link.request.id != NO_ID
 
 
-@invariant(source="AbstractCoordinator.Generation; KAFKA-8104, aiokafka#727")
+@invariant(source="AbstractCoordinator.Generation; KAFKA-8104, aiokafka#727", of=CLASSIC_GROUP)
 def joined_with_identity(client: Client) -> bool:
     """A member that is STABLE or in COMPLETING_REBALANCE, or that has yet to run onJoinComplete,
     knows its member id and its generation.
@@ -146,16 +153,3 @@ def joined_with_identity(client: Client) -> bool:
     """
     joined = client.state in (Member.COMPLETING, Member.STABLE) or client.granted != NOTHING
     return not joined or (client.id != NO_ID and client.generation != NO_GENERATION)
-
-
-INVARIANTS = {
-    CLASSIC_GROUP: (
-        leader_is_a_member,
-        elected_is_a_member,
-        generation_is_led,
-        generation_only_grows,
-        size_cap,
-        id_before_membership,
-        joined_with_identity,
-    )
-}

@@ -18,6 +18,7 @@ from groupcheck.model.protocol.messages import NO_GENERATION
     rules=(rounds.answer_joins.name, rounds.dismiss_absent.name),
     source="GroupMetadataManager.completeClassicGroupJoin; ClassicGroup.notYetRejoinedMembers",
     broken="{name} is a dynamic member that has not joined, and the round keeps it",
+    of=MIXED,
 )
 def absent_dynamic_members_go(before: Any, after: Any) -> bool:
     """A round that ends, or waits on for static members alone, keeps no dynamic member that has not
@@ -36,6 +37,7 @@ def absent_dynamic_members_go(before: Any, after: Any) -> bool:
     rules=(coordinator.join_group.name,),
     source="KIP-345; GroupMetadataManager.classicGroupJoinNewStaticMember",
     broken="{name} is a static member, and is told to come again with an id",
+    of=MIXED,
 )
 def static_joins_at_once(before: Any, after: Any) -> bool:
     """A static member is never told to come again with an id: its instance id tells it apart.
@@ -46,7 +48,7 @@ def static_joins_at_once(before: Any, after: Any) -> bool:
     return not after.seats.static or all(seat.member for _, seat in after.seats)
 
 
-@goal(source="KIP-345; GroupMetadataManager.completeClassicGroupJoin")
+@goal(source="KIP-345; GroupMetadataManager.completeClassicGroupJoin", of=MIXED)
 def led_past_a_static_member(
     core: Core,
     a: Annotated[Seats, "seats[i]"],
@@ -58,7 +60,3 @@ def led_past_a_static_member(
     """
     behind = a.static and bool(a.ids) and NO_GENERATION < client.generation < core.generation
     return behind and core.phase == Phase.STABLE and not b.static and b.leader is not None
-
-
-INVARIANTS = {MIXED: (absent_dynamic_members_go, static_joins_at_once)}
-GOALS = {MIXED: (led_past_a_static_member,)}

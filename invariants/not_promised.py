@@ -24,7 +24,9 @@ from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS
 from groupcheck.model.protocol.messages import NO_ID
 
 
-@invariant(source="protocol: C14 DoubleExecution, C2 with zombies")
+@invariant(
+    source="protocol: C14 DoubleExecution, C2 with zombies", of=CLASSIC_GROUP, promised=False
+)
 def one_process_at_work(
     a: Annotated[int, "standing[i]"],
     b: Annotated[int, "left_behind[i]"],
@@ -50,6 +52,8 @@ def one_process_at_work(
     rules=(coordinator.offset_commit.name,),
     source="protocol: C7' OwnershipAtCommit; ClassicGroup.validateOffsetCommit",
     broken="The coordinator accepts a commit of {name}, which has no partition",
+    of=CLASSIC_GROUP,
+    promised=False,
 )
 def commits_by_owners(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts an OffsetCommit only from a member to which the stored assignment
@@ -73,6 +77,8 @@ def commits_by_owners(before: Any, after: Any, label: str) -> bool:
     broken=(
         "{name} begins another record of p{offsets.watched} while {offsets.committed} are committed"
     ),
+    of=STYLES,
+    promised=False,
 )
 def nothing_uncommitted(before: Any, after: Any) -> bool:
     """An application begins a record only once all before it are committed.
@@ -91,6 +97,8 @@ def nothing_uncommitted(before: Any, after: Any) -> bool:
     rules=(coordinator.join_group.name,),
     source="protocol: K10; ClassicGroupMember.matches",
     broken="{name} sends the JoinGroup that it has sent before, and a round starts",
+    of=CLASSIC_GROUP,
+    promised=False,
 )
 def same_join_starts_no_round(before: Any, after: Any, label: str) -> bool:
     """A follower of a Stable group that sends the JoinGroup that it has sent before is answered at
@@ -113,6 +121,8 @@ def same_join_starts_no_round(before: Any, after: Any, label: str) -> bool:
     rules=(store_offset.name,),
     source="protocol: C16 OffsetsBackwards",
     broken="The committed offset of p{offsets.watched} falls to {offsets.committed}",
+    of=OFFSETS,
+    promised=False,
 )
 def offsets_only_grow(before: Any, after: Any) -> bool:
     """The committed offset of a partition never becomes smaller.
@@ -130,6 +140,8 @@ def offsets_only_grow(before: Any, after: Any) -> bool:
     rules=(coordinator.join_group.name,),
     source="protocol: C12 StaticNoRebalance, K6; KIP-345",
     broken="{name} comes back, and its share does not simply stay where it is",
+    of=STATIC_MEMBERS,
+    promised=False,
 )
 def bounces_cost_nothing(before: Any, after: Any, label: str) -> bool:
     """A static member that comes back before its session times out gets its share, and no round
@@ -143,7 +155,7 @@ def bounces_cost_nothing(before: Any, after: Any, label: str) -> bool:
     return not back or label == "replaced"
 
 
-@invariant(source="protocol: C3 NoOverlapInTime")
+@invariant(source="protocol: C3 NoOverlapInTime", of=COOPERATIVE, promised=False)
 def cooperative_owners_apart(
     a: Annotated[int, "standing[i]"], b: Annotated[int, "standing[j]"]
 ) -> bool:
@@ -162,6 +174,8 @@ def cooperative_owners_apart(
     rules=(txn_offset_commit.name,),
     source="ClassicGroup.validateOffsetCommit; KIP-447",
     broken="The coordinator accepts a transactional commit from anybody",
+    of=KEPT_OFFSETS,
+    promised=False,
 )
 def transactions_by_members(before: Any, after: Any, label: str) -> bool:
     """The coordinator accepts transactional commits only from members.
@@ -178,6 +192,8 @@ def transactions_by_members(before: Any, after: Any, label: str) -> bool:
     rules=(end_transaction.name,),
     source="KIP-129, KIP-447",
     broken="{name} commits a transaction with a record that another committed transaction holds",
+    of=KEPT_OFFSETS,
+    promised=False,
 )
 def delivered_once_by_anybody(before: Any, after: Any, label: str) -> bool:
     """No record is part of two transactions that are committed, whatever producers and
@@ -195,6 +211,8 @@ def delivered_once_by_anybody(before: Any, after: Any, label: str) -> bool:
     rules=(delete_offsets.name,),
     source="ClassicGroup.isSubscribedToTopic",
     broken="The committed offset {was.committed} is deleted while members join the group",
+    of=KEPT_OFFSETS,
+    promised=False,
 )
 def joining_offsets_stay(before: Any, after: Any) -> bool:
     """No offset is deleted once somebody has joined the group.
@@ -213,6 +231,8 @@ def joining_offsets_stay(before: Any, after: Any) -> bool:
         "{name} starts p{offsets.watched} at {client.position}, so record"
         " {offsets.processed}, which nobody has processed, is skipped"
     ),
+    of=KEPT_OFFSETS,
+    promised=False,
 )
 def nothing_skipped(offsets: Kept, client: Client) -> bool:
     """Once a record was processed, no member starts behind one that was not.
@@ -222,18 +242,3 @@ def nothing_skipped(offsets: Kept, client: Client) -> bool:
     meanwhile.
     """
     return not offsets.processed or client.position <= offsets.processed
-
-
-NOT_PROMISED = {
-    CLASSIC_GROUP: (one_process_at_work, commits_by_owners, same_join_starts_no_round),
-    OFFSETS: (offsets_only_grow,),
-    KEPT_OFFSETS: (
-        transactions_by_members,
-        delivered_once_by_anybody,
-        joining_offsets_stay,
-        nothing_skipped,
-    ),
-    STATIC_MEMBERS: (bounces_cost_nothing,),
-    COOPERATIVE: (cooperative_owners_apart,),
-    STYLES: (nothing_uncommitted,),
-}

@@ -28,7 +28,7 @@ def current(core: Core, seats: Seats, client: Client) -> bool:
     return client.generation == core.generation and is_member(seats[client.id])
 
 
-@view
+@view(of=CLASSIC_GROUP)
 def standing(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> int:
@@ -36,7 +36,7 @@ def standing(
     return client.owned if current(core, seats, client) else 0
 
 
-@view
+@view(of=CLASSIC_GROUP)
 def claims(
     core: Core,
     seats: Annotated[Seats, "seats[i]"],
@@ -52,7 +52,7 @@ def claims(
     return seat.owned if scope.cooperative and current(core, seats, client) else 0
 
 
-@view
+@view(of=CLASSIC_GROUP)
 def rightful(
     core: Core,
     seats: Annotated[Seats, "seats[i]"],
@@ -88,7 +88,7 @@ def _too_late(core: Core, seat: Seat, scope: Scope) -> bool:
     return seat.claimed < core.generation or (seat.join and scope.has("fail_over"))
 
 
-@view
+@view(of=CLASSIC_GROUP)
 def in_place(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
@@ -96,7 +96,7 @@ def in_place(
     return client.state == Member.STABLE and current(core, seats, client)
 
 
-@view
+@view(of=CLASSIC_GROUP)
 def left_behind(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> int:
@@ -108,7 +108,7 @@ def left_behind(
     )
 
 
-@view
+@view(of=CLASSIC_GROUP)
 def zombie(seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]) -> int:
     """The partitions (bit mask) that a process believes it owns although it is not a member, or has
     forgotten its member id.
@@ -116,7 +116,7 @@ def zombie(seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "clien
     return 0 if is_member(seats[client.id]) else client.owned
 
 
-@view
+@view(of=CLASSIC_GROUP)
 def stored(seats: Annotated[Seats, "seats[i]"]) -> int:
     """The partitions (bit mask) that the stored assignment gives to the ids of one process; with
     `TWICE` if it gives one of them twice.
@@ -127,7 +127,10 @@ def stored(seats: Annotated[Seats, "seats[i]"]) -> int:
     return total
 
 
-@invariant(source="ConsumerPartitionAssignor; KAFKA-7026; protocol: C1 UniqueOwnerPerGeneration")
+@invariant(
+    source="ConsumerPartitionAssignor; KAFKA-7026; protocol: C1 UniqueOwnerPerGeneration",
+    of=CLASSIC_GROUP,
+)
 def one_owner(a: Annotated[int, "stored[i]"], b: Annotated[int, "stored[j]"]) -> bool:
     """In one generation, no partition is assigned to two members.
 
@@ -138,7 +141,10 @@ def one_owner(a: Annotated[int, "stored[i]"], b: Annotated[int, "stored[j]"]) ->
 
 
 @invariant(
-    source="KIP-62, KIP-429; ConsumerCoordinator.onJoinPrepare; protocol: C2 and C3 NoOverlapInTime"
+    source=(
+        "KIP-62, KIP-429; ConsumerCoordinator.onJoinPrepare; protocol: C2 and C3 NoOverlapInTime"
+    ),
+    of=CLASSIC_GROUP,
 )
 def hand_off(
     a: Annotated[int, "rightful[i]"],
@@ -163,7 +169,8 @@ def hand_off(
 
 
 @invariant(
-    source="ConsumerCoordinator.onJoinComplete; KAFKA-5154; protocol: C6 SameGenerationWhenStable"
+    source="ConsumerCoordinator.onJoinComplete; KAFKA-5154; protocol: C6 SameGenerationWhenStable",
+    of=CLASSIC_GROUP,
 )
 def views_agree(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
@@ -194,6 +201,7 @@ def views_agree(
 @invariant(
     source="SubscriptionState",
     broken="{name} has given up p{offsets.watched}, but still has a position in it",
+    of=CLASSIC_GROUP,
 )
 def position_needs_ownership(offsets: Offsets, client: Client) -> bool:
     """A member has a position only in a partition that it owns.
@@ -202,7 +210,3 @@ def position_needs_ownership(offsets: Offsets, client: Client) -> bool:
     position over that of the new owner (librdkafka#2782).
     """
     return client.position < 0 or bool(client.owned >> offsets.watched & 1)
-
-
-VIEWS = {CLASSIC_GROUP: (standing, claims, rightful, in_place, left_behind, zombie, stored)}
-INVARIANTS = {CLASSIC_GROUP: (one_owner, hand_off, views_agree, position_needs_ownership)}

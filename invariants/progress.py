@@ -12,7 +12,7 @@ from groupcheck.model.protocol.link import Link, waits
 from groupcheck.model.protocol.messages import JoinGroup, SyncGroup
 
 
-@invariant(source="KIP-394; KAFKA-9752, KAFKA-7610, KAFKA-7909")
+@invariant(source="KIP-394; KAFKA-9752, KAFKA-7610, KAFKA-7909", of=CLASSIC_GROUP)
 def timer_runs(seats: Seats) -> bool:
     """Every member, and every id that was handed out, has a running timer that would remove it.
     Only a member whose JoinGroup is parked may have none, and only if it is not new.
@@ -26,6 +26,7 @@ def timer_runs(seats: Seats) -> bool:
 @invariant(
     source="KAFKA-12890; ClassicGroup.pendingSyncMembers",
     broken="The group waits for the SyncGroup of {late}, and no timer ends the waiting",
+    of=CLASSIC_GROUP,
 )
 def sync_deadline_runs(core: Core) -> bool:
     """While a member has not sent SyncGroup, the sync timer runs.
@@ -42,6 +43,7 @@ def sync_deadline_runs(core: Core) -> bool:
         "The five-minute timer of a new member still runs for {name} after its first round,"
         " and heartbeats do not stop it"
     ),
+    of=CLASSIC_GROUP,
 )
 def new_only_while_parked(seats: Seats) -> bool:
     """The five-minute timer of a new member runs only while its first JoinGroup is parked.
@@ -51,7 +53,9 @@ def new_only_while_parked(seats: Seats) -> bool:
     return all(seat.join or not seat.new for _, seat in seats)
 
 
-@invariant(source="ClassicGroup.hasAllMembersJoined; streamnative/kop#380, KAFKA-7909")
+@invariant(
+    source="ClassicGroup.hasAllMembersJoined; streamnative/kop#380, KAFKA-7909", of=CLASSIC_GROUP
+)
 def full_rounds_complete(core: Core, scope: Scope) -> bool:
     """A round completes as soon as every member has joined and no id is pending. The first round
     after Empty waits for its initial delay.
@@ -64,7 +68,7 @@ def full_rounds_complete(core: Core, scope: Scope) -> bool:
     return not full or core.generation >= scope.last_generation or scope.max_size is not None
 
 
-@invariant(source="ClassicGroupState; AbstractCoordinator.sendJoinGroupRequest")
+@invariant(source="ClassicGroupState; AbstractCoordinator.sendJoinGroupRequest", of=CLASSIC_GROUP)
 def parked_in_their_phase(core: Core, seats: Seats) -> bool:
     """JoinGroups are parked only in PreparingRebalance, SyncGroups only in CompletingRebalance.
 
@@ -81,6 +85,7 @@ def parked_in_their_phase(core: Core, seats: Seats) -> bool:
 @invariant(
     source="GroupMetadataManager.prepareRebalance, removePendingMember",
     broken="{name} waits for the answer to its {parked}, which the coordinator has forgotten",
+    of=CLASSIC_GROUP,
 )
 def parked_is_remembered(
     seats: Annotated[Seats, "seats[i]"], link: Annotated[Link, "link[i]"]
@@ -101,15 +106,3 @@ def parked_is_remembered(
     return (joins or not waits(link, JoinGroup, link.parked.id)) and (
         syncs or not waits(link, SyncGroup, link.parked.id)
     )
-
-
-INVARIANTS = {
-    CLASSIC_GROUP: (
-        timer_runs,
-        sync_deadline_runs,
-        new_only_while_parked,
-        full_rounds_complete,
-        parked_in_their_phase,
-        parked_is_remembered,
-    )
-}

@@ -1,13 +1,14 @@
-"""The promises of a variant. Every module of this package lists those of a family in `INVARIANTS`,
-`GOALS`, `VIEWS` and `PROGRESS` (family -> predicates), and in `NOT_PROMISED` what does not hold.
-A module may have `SENTENCES`, too, for promises whose sentence no template makes (`sentences`).
+"""The promises of a variant: those of its families. A promise of any module of this package says
+whose it is (`@invariant(of=FAMILY)`), and whether the protocol is known to break it
+(`promised=False`). A module may have `SENTENCES`, for promises whose sentence no template makes
+(`sentences`).
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -56,22 +57,27 @@ def sentences() -> Mapping[str, Callable[[Any], str]]:
 
 
 def for_families(families: Iterable[Family]) -> Promises:
-    """The promises of these families, in the order of the modules. A family that no module lists
-    has none.
+    """The promises of these families, in the order of the modules and of their lines. A family
+    without promises has none.
     """
-
-    def gathered(what: str) -> tuple[Any, ...]:
-        return tuple(
-            p
-            for module in _modules()
-            for family in families
-            for p in getattr(module, what, {}).get(family, ())
-        )
-
+    found = [p for module in _modules() for family in families for p in _of(module, family)]
+    plain = [p for p in found if isinstance(p, Predicate)]
+    judged = [p for p in found if isinstance(p, StepInvariant) or _is(p, "invariant")]
     return Promises(
-        gathered("INVARIANTS"),
-        gathered("GOALS"),
-        gathered("VIEWS"),
-        gathered("PROGRESS"),
-        gathered("NOT_PROMISED"),
+        invariants=tuple(p for p in judged if p.promised),
+        goals=tuple(p for p in plain if p.kind == "goal"),
+        views=tuple(p for p in plain if p.kind == "view"),
+        progress=tuple(p for p in found if isinstance(p, Liveness)),
+        not_promised=tuple(p for p in judged if not p.promised),
     )
+
+
+def _of(module: ModuleType, family: Family) -> Iterator[Any]:
+    """The promises of a module that are this family's."""
+    for made in vars(module).values():
+        if isinstance(made, Predicate | StepInvariant | Liveness) and made.of == family:
+            yield made
+
+
+def _is(made: Any, kind: str) -> bool:
+    return isinstance(made, Predicate) and made.kind == kind

@@ -13,6 +13,7 @@ from groupcheck.model.protocol.classic.group import Core, Phase
     broken=(
         "The group completes a round, and has completed two since the one that the last change made"
     ),
+    of=ROUNDS,
 )
 def one_more_round(rounds: Rounds) -> bool:
     """After a change, one round makes the new plan, and at most one more gives away what it has
@@ -26,11 +27,7 @@ def one_more_round(rounds: Rounds) -> bool:
     return rounds.more <= 1
 
 
-@goal(source="KIP-429")
+@goal(source="KIP-429", of=ROUNDS)
 def second_round(core: Core, rounds: Rounds) -> bool:
     """The group is Stable after the one more round that a change has cost."""
     return core.phase == Phase.STABLE and rounds.more == 1
-
-
-INVARIANTS = {ROUNDS: (one_more_round,)}
-GOALS = {ROUNDS: (second_round,)}

@@ -30,7 +30,7 @@ def _is_in_place(core: Core, seats: Seats, client: Client) -> bool:
     )
 
 
-@view
+@view(of=CLASSIC_GROUP)
 def settled(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
@@ -42,7 +42,7 @@ def settled(
     )
 
 
-@view
+@view(of=CLASSIC_GROUP)
 def served(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
@@ -53,7 +53,7 @@ def served(
     return _is_in_place(core, seats, client) and seat is not None and client.owned == seat.share
 
 
-@settles(source="KIP-62; protocol: L1 Convergence")
+@settles(source="KIP-62; protocol: L1 Convergence", of=CLASSIC_GROUP)
 def group_settles(at_rest: Annotated[bool, "settled[i]"]) -> bool:
     """Once faults stop, the group becomes Stable or Empty and stays so. Every process that goes on
     is a member of the running generation, and the group remembers no id but theirs.
@@ -64,7 +64,7 @@ def group_settles(at_rest: Annotated[bool, "settled[i]"]) -> bool:
     return at_rest
 
 
-@settles(source="protocol: L4 Rejoin, L6 NoStarvation")
+@settles(source="protocol: L4 Rejoin, L6 NoStarvation", of=CLASSIC_GROUP)
 def member_gets_share(has_it: Annotated[bool, "served[i]"]) -> bool:
     """Once faults stop, every process that goes on owns its share of the stored assignment, and
     keeps it.
@@ -75,7 +75,9 @@ def member_gets_share(has_it: Annotated[bool, "served[i]"]) -> bool:
     return has_it
 
 
-@infinitely_often(source="ClassicGroup.hasAllMembersJoined; protocol: L2 RoundBound")
+@infinitely_often(
+    source="ClassicGroup.hasAllMembersJoined; protocol: L2 RoundBound", of=CLASSIC_GROUP
+)
 def round_completes(core: Core) -> bool:
     """No round collects JoinGroups for ever.
 
@@ -84,7 +86,7 @@ def round_completes(core: Core) -> bool:
     return core.phase != Phase.PREPARING
 
 
-@infinitely_often(source="KAFKA-12890; protocol: L3 SyncBound")
+@infinitely_often(source="KAFKA-12890; protocol: L3 SyncBound", of=CLASSIC_GROUP)
 def assignment_arrives(core: Core) -> bool:
     """No generation waits for its assignment for ever.
 
@@ -94,7 +96,7 @@ def assignment_arrives(core: Core) -> bool:
     return core.phase != Phase.COMPLETING
 
 
-@infinitely_often(source="KIP-394; protocol: L7 PendingProgress")
+@infinitely_often(source="KIP-394; protocol: L7 PendingProgress", of=CLASSIC_GROUP)
 def pending_id_ends(core: Core) -> bool:
     """No id that was handed out stays pending for ever.
 
@@ -103,7 +105,7 @@ def pending_id_ends(core: Core) -> bool:
     return not core.pending
 
 
-@infinitely_often(source="protocol: C17 ResponseOnce, X3")
+@infinitely_often(source="protocol: C17 ResponseOnce, X3", of=CLASSIC_GROUP)
 def request_answered(link: Link) -> bool:
     """Every request is answered, or its connection ends.
 
@@ -113,13 +115,13 @@ def request_answered(link: Link) -> bool:
     return link.idle and link.late is None
 
 
-@always_possible(source="protocol: L1")
+@always_possible(source="protocol: L1", of=CLASSIC_GROUP)
 def group_can_settle(at_rest: Annotated[bool, "settled[i]"]) -> bool:
     """From every state that the group reaches, some way leads to rest."""
     return at_rest
 
 
-@settles(source="ConsumerCoordinator.maybeAutoCommitOffsetsAsync")
+@settles(source="ConsumerCoordinator.maybeAutoCommitOffsetsAsync", of=OFFSETS)
 def records_processed(offsets: Offsets, client: Client, scope: Scope) -> bool:
     """Once faults stop, a member that goes on and owns the partition has processed all of its
     records and has committed them.
@@ -130,18 +132,3 @@ def records_processed(offsets: Offsets, client: Client, scope: Scope) -> bool:
     if scope.transactional or client.failed or not client.owned >> offsets.watched & 1:
         return True
     return client.position == scope.records and not client.dirty
-
-
-VIEWS = {CLASSIC_GROUP: (settled, served)}
-PROGRESS = {
-    CLASSIC_GROUP: (
-        group_settles,
-        member_gets_share,
-        round_completes,
-        assignment_arrives,
-        pending_id_ends,
-        request_answered,
-        group_can_settle,
-    ),
-    OFFSETS: (records_processed,),
-}

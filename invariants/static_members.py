@@ -20,6 +20,7 @@ REFUSED = ("too_many", "inconsistent")  # the answers to a JoinGroup that come b
 @invariant(
     source="ClassicGroup.replaceStaticMember; protocol: C13, S7",
     broken="The instance id of {name} belongs to two member ids",
+    of=STATIC_MEMBERS,
 )
 def one_id_per_instance(seats: Seats) -> bool:
     """An instance id has at most one member id.
@@ -37,6 +38,7 @@ def one_id_per_instance(seats: Seats) -> bool:
     source="KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin;"
     " protocol: C12 StaticNoRebalance",
     broken="{name} comes back to a Stable group, and its share is not its own",
+    of=STATIC_MEMBERS,
 )
 def restart_moves_nothing(before: Any, after: Any, label: str) -> bool:
     """In a Stable group, a static member that joins without its id takes the place of its old id:
@@ -61,6 +63,7 @@ def restart_moves_nothing(before: Any, after: Any, label: str) -> bool:
     rules=(coordinator.join_group.name,),
     source="GroupMetadataManager.classicGroupJoin; KAFKA-8715",
     broken="{name} comes back and is given an id that its instance has had",
+    of=STATIC_MEMBERS,
 )
 def takeover_gives_a_new_id(before: Any, after: Any, label: str) -> bool:
     """A static member that joins without its id is given an id that its instance did not have.
@@ -82,6 +85,7 @@ def takeover_gives_a_new_id(before: Any, after: Any, label: str) -> bool:
         "{name} comes back with a new id, and the assignment that the leader computes is for"
         " the old one"
     ),
+    of=STATIC_MEMBERS,
 )
 def takeover_restarts_the_round(before: Any, after: Any, label: str) -> bool:
     """In CompletingRebalance, a static member whose id is replaced starts the round anew.
@@ -99,6 +103,7 @@ def takeover_restarts_the_round(before: Any, after: Any, label: str) -> bool:
     rules=(coordinator.join_group.name,),
     source="KIP-814; KAFKA-13435",
     broken="{name} has led the group, and does not lead it after its restart",
+    of=STATIC_MEMBERS,
 )
 def restarted_leader_leads(before: Any, after: Any) -> bool:
     """A static member that leads the group still leads it when its id is replaced.
@@ -126,6 +131,7 @@ def restarted_leader_leads(before: Any, after: Any) -> bool:
         "{name} sends a request, and its answer does not tell whether another process has"
         " taken its place"
     ),
+    of=STATIC_MEMBERS,
 )
 def replaced_id_fenced(before: Any, after: Any, label: str) -> bool:
     """A request with an id that its instance has no more is answered 82 FENCED_INSTANCE_ID, as long
@@ -146,6 +152,7 @@ def replaced_id_fenced(before: Any, after: Any, label: str) -> bool:
     rules=(rounds.answer_joins.name,),
     source="GroupMetadataManager.completeClassicGroupJoin; KIP-345",
     broken="{name} is a static member, and the round is completed without it",
+    of=STATIC_MEMBERS,
 )
 def absent_members_stay(before: Any, after: Any) -> bool:
     """A round that completes removes no static member, even if it has not joined.
@@ -162,6 +169,7 @@ def absent_members_stay(before: Any, after: Any) -> bool:
     rules=(takeover.takeover_committed.name,),
     source="KAFKA-10284; ClassicGroup.groupAssignment; protocol: X5",
     broken="{name} is told its new id, which a fail-over would not find",
+    of=STATIC_MEMBERS,
 )
 def takeover_is_durable(before: Any, after: Any) -> bool:
     """When a static member is told its new id, a fail-over finds that id.
@@ -173,13 +181,13 @@ def takeover_is_durable(before: Any, after: Any) -> bool:
     return "fail_over" not in after.core.keeps or known == [id for id, _ in after.seats]
 
 
-@goal(source="KIP-345")
+@goal(source="KIP-345", of=STATIC_MEMBERS)
 def fenced_member(client: Client) -> bool:
     """A process was fenced: another one has taken its place, and its application has stopped."""
     return client.failed == FENCED_INSTANCE_ID
 
 
-@goal(source="protocol: K6")
+@goal(source="protocol: K6", of=STATIC_MEMBERS)
 def restart_refused_at_the_cap(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
@@ -190,24 +198,9 @@ def restart_refused_at_the_cap(
     return refused and core.phase == Phase.STABLE and bool(seats.ids)
 
 
-@goal(source="protocol: K7")
+@goal(source="protocol: K7", of=STATIC_MEMBERS)
 def owed_by_a_replaced_id(core: Core, seats: Seats) -> bool:
     """In a Stable group, the coordinator waits for the SyncGroup of an id that was replaced. Nobody
     can send it, so its timer will start a round that nobody needs.
     """
     return core.deadline and any(seat.owed is not None for _, seat in seats)
-
-
-INVARIANTS = {
-    STATIC_MEMBERS: (
-        one_id_per_instance,
-        restart_moves_nothing,
-        takeover_gives_a_new_id,
-        takeover_restarts_the_round,
-        restarted_leader_leads,
-        replaced_id_fenced,
-        absent_members_stay,
-        takeover_is_durable,
-    )
-}
-GOALS = {STATIC_MEMBERS: (fenced_member, restart_refused_at_the_cap, owed_by_a_replaced_id)}

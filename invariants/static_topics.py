@@ -22,6 +22,7 @@ Me = Annotated[Client, "client[i]"]
 @invariant(
     source="KIP-814; KAFKA-13435; ConsumerCoordinator.onLeaderElected",
     broken="{name} leads the group and does not watch its topics",
+    of=STATIC_TOPICS,
 )
 def leader_watches_topics(core: Core, seats: MySeats, client: Me, subscription: Mine) -> bool:
     """The STABLE member that leads a Stable group watches the topics of the group.
@@ -40,6 +41,7 @@ def leader_watches_topics(core: Core, seats: MySeats, client: Me, subscription: 
     "seats",
     rules=(assignment.answer_syncs.name,),
     source="ConsumerPartitionAssignor.assign; groupcheck finding 7",
+    of=STATIC_TOPICS,
 )
 def planned_as_subscribed(before: Any, after: Any, scope: TriggersScope) -> bool:
     """A plan gives a static member partitions of the topics in its last JoinGroup only.
@@ -57,7 +59,7 @@ def _rests(core: Core, seats: Seats, client: Client, s: Subscription, scope: Tri
     return stable and there and calm and not due(s, scope)
 
 
-@goal(source="protocol: K5")
+@goal(source="protocol: K5", of=STATIC_TOPICS)
 def added_topic_unread(
     core: Core, seats: MySeats, client: Me, subscription: Mine, cluster: int, scope: TriggersScope
 ) -> bool:
@@ -71,7 +73,7 @@ def added_topic_unread(
     return rests and core.topics != 0 and bool(wanted & ~planned)
 
 
-@goal(source="KIP-814; ConsumerCoordinator.onLeaderElected (assignmentSnapshot)")
+@goal(source="KIP-814; ConsumerCoordinator.onLeaderElected (assignmentSnapshot)", of=STATIC_TOPICS)
 def added_partition_unseen(
     core: Core, seats: MySeats, client: Me, subscription: Mine, cluster: int, scope: TriggersScope
 ) -> bool:
@@ -86,7 +88,3 @@ def added_partition_unseen(
     planned = cluster & scope.partitions_of(core.topics & subscription.topics)
     seen = (subscription.sees or 0) & planned
     return bool(seen & ~seat.share)
-
-
-INVARIANTS = {STATIC_TOPICS: (leader_watches_topics, planned_as_subscribed)}
-GOALS = {STATIC_TOPICS: (added_topic_unread, added_partition_unseen)}

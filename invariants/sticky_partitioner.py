@@ -11,7 +11,11 @@ from groupcheck.model.protocol.sticky_partitioner.rules import Part, Producer
 from groupcheck.model.protocol.sticky_partitioner.scope import PartitionerScope
 
 
-@invariant(source="KIP-480", broken="two partitions are sticky, or one while none should be")
+@invariant(
+    source="KIP-480",
+    broken="two partitions are sticky, or one while none should be",
+    of=PARTITIONER,
+)
 def one_sticky_partition(
     producer: Producer, a: Annotated[Part, "part[i]"], b: Annotated[Part, "part[j]"]
 ) -> bool:
@@ -24,6 +28,7 @@ def one_sticky_partition(
     rules=(rules.on_new_batch.name,),
     source="KIP-480; StickyPartitionCache.nextPartition",
     broken="the producer leaves {partition}, whose last batch has room",
+    of=PARTITIONER,
 )
 def changes_between_batches(before: Any, after: Any, scope: PartitionerScope) -> bool:
     """The sticky partition changes only once its last batch is closed: full, or sent.
@@ -34,7 +39,7 @@ def changes_between_batches(before: Any, after: Any, scope: PartitionerScope) ->
     return not leaves or rules.closed(before.part, scope)
 
 
-@invariant(source="KIP-480", broken="two partitions have a batch with room")
+@invariant(source="KIP-480", broken="two partitions have a batch with room", of=PARTITIONER)
 def one_open_batch(
     a: Annotated[Part, "part[i]"], b: Annotated[Part, "part[j]"], scope: PartitionerScope
 ) -> bool:
@@ -42,7 +47,7 @@ def one_open_batch(
     return scope.built_in or rules.closed(a, scope) or rules.closed(b, scope)
 
 
-@invariant(source="KIP-480", broken="the brokers are equally fast, but {got}")
+@invariant(source="KIP-480", broken="the brokers are equally fast, but {got}", of=PARTITIONER)
 def even_among_fast_brokers(
     a: Annotated[Part, "part[i]"], b: Annotated[Part, "part[j]"], scope: PartitionerScope
 ) -> bool:
@@ -57,6 +62,7 @@ def even_among_fast_brokers(
 @invariant(
     source="KIP-794; BuiltInPartitioner.updatePartitionInfo",
     broken="partition {got}, which does not fit how often it was chosen",
+    of=PARTITIONER,
 )
 def stays_are_measured(part: Part, scope: PartitionerScope) -> bool:
     """With the partitioner of KIP-794, a partition gets at least batch.size each time that it is
@@ -71,6 +77,7 @@ def stays_are_measured(part: Part, scope: PartitionerScope) -> bool:
 @invariant(
     source="RecordAccumulator.append",
     broken="the records of the partitions are not those that were sent",
+    of=PARTITIONER,
 )
 def records_are_counted(
     producer: Producer,
@@ -81,7 +88,12 @@ def records_are_counted(
     return sum(part.got for part in parts) + producer.produced == scope.records - producer.left
 
 
-@invariant(source="KAFKA-10888, KIP-794", broken="both were chosen equally often, but {got}")
+@invariant(
+    source="KAFKA-10888, KIP-794",
+    broken="both were chosen equally often, but {got}",
+    of=PARTITIONER,
+    promised=False,
+)
 def slow_brokers_get_no_more(a: Annotated[Part, "part[i]"], b: Annotated[Part, "part[j]"]) -> bool:
     """A partition of a slow broker gets twice as many records at most as another one that was
     chosen equally often.
@@ -94,34 +106,20 @@ def slow_brokers_get_no_more(a: Annotated[Part, "part[i]"], b: Annotated[Part, "
     return not compared or a.got <= 2 * b.got
 
 
-@goal
+@goal(of=PARTITIONER)
 def small_batch(part: Part, scope: PartitionerScope) -> bool:
     """A batch is sent before it is full."""
     return rules.lingered(part, scope)
 
 
-@goal
+@goal(of=PARTITIONER)
 def chosen_again(part: Part) -> bool:
     """A partition is chosen a second time."""
     return part.sticky and part.stays > 0
 
 
-@goal(source="KIP-480: over time, records are spread evenly")
+@goal(source="KIP-480: over time, records are spread evenly", of=PARTITIONER)
 def even_in_the_end(producer: Producer, parts: Annotated[tuple[Part, ...], "part[:]"]) -> bool:
     """All records are sent, and each of several partitions has got as many as any other one."""
     got = {part.got + part.sticky * producer.produced for part in parts}
     return producer.left == 0 and len(parts) > 1 and len(got) == 1
-
-
-INVARIANTS = {
-    PARTITIONER: (
-        one_sticky_partition,
-        changes_between_batches,
-        one_open_batch,
-        even_among_fast_brokers,
-        stays_are_measured,
-        records_are_counted,
-    )
-}
-NOT_PROMISED = {PARTITIONER: (slow_brokers_get_no_more,)}
-GOALS = {PARTITIONER: (small_batch, chosen_again, even_in_the_end)}

@@ -33,7 +33,7 @@ MySeats = Annotated[Seats, "seats[i]"]
 Mine = Annotated[Subscription, "subscription[i]"]
 
 
-@invariant(source="ConsumerPartitionAssignor.assign; groupcheck finding 7")
+@invariant(source="ConsumerPartitionAssignor.assign; groupcheck finding 7", of=TOPICS)
 def assigned_as_subscribed(seats: Seats, scope: TriggersScope) -> bool:
     """The stored assignment gives a member partitions of the topics in its last JoinGroup only.
 
@@ -46,7 +46,9 @@ def assigned_as_subscribed(seats: Seats, scope: TriggersScope) -> bool:
     )
 
 
-@invariant(source="SubscriptionState.checkAssignmentMatchedSubscription; protocol.md 2.4")
+@invariant(
+    source="SubscriptionState.checkAssignmentMatchedSubscription; protocol.md 2.4", of=TOPICS
+)
 def owned_as_joined(client: Client, subscription: Subscription, scope: TriggersScope) -> bool:
     """A member owns partitions of the topics in its last JoinGroup only.
 
@@ -63,6 +65,7 @@ def owned_as_joined(client: Client, subscription: Subscription, scope: TriggersS
     "subscription",
     rules=(sync_answer.name, join_complete.name),
     source="SubscriptionState.checkAssignmentMatchedSubscription",
+    of=TOPICS,
 )
 def taken_as_subscribed(before: Any, after: Any, scope: TriggersScope) -> bool:
     """A member takes over partitions only of topics to which it subscribes at that moment.
@@ -79,6 +82,7 @@ def taken_as_subscribed(before: Any, after: Any, scope: TriggersScope) -> bool:
         "{name} does not join again, although its subscription or the topics have changed"
         " since it joined"
     ),
+    of=TOPICS,
 )
 def change_is_remembered(client: Client, subscription: Subscription, scope: TriggersScope) -> bool:
     """A STABLE member joins again if its subscription is not that of its last JoinGroup, or if it
@@ -94,6 +98,7 @@ def change_is_remembered(client: Client, subscription: Subscription, scope: Trig
 @invariant(
     source="AbstractCoordinator.rejoinNeededOrPending; KAFKA-9815; protocol: L4",
     broken="{name} has sent JoinGroup, and does not try again",
+    of=TOPICS,
 )
 def stops_joining_only_if_refused(client: Client) -> bool:
     """A member that has sent JoinGroup goes on joining, unless an answer makes it forget its
@@ -110,6 +115,7 @@ def stops_joining_only_if_refused(client: Client) -> bool:
     "walk",
     rules=(walks.end_walk.name,),
     source="ConsumerCoordinator.onLeaderElected; protocol: C15",
+    of=TOPICS,
 )
 def plan_covers_what_is_known(before: Any, after: Any) -> bool:
     """A plan gives away every partition that the leader knows, of each topic to which some member
@@ -122,7 +128,7 @@ def plan_covers_what_is_known(before: Any, after: Any) -> bool:
     return not chosen or not errand.free
 
 
-@invariant(source="KIP-389; GroupMetadataManager.onLoaded; protocol: C11")
+@invariant(source="KIP-389; GroupMetadataManager.onLoaded; protocol: C11", of=TOPICS)
 def lowered_size_cap(core: Core, scope: TriggersScope) -> bool:
     """A group in CompletingRebalance or Stable has at most group.max.size members, also after that
     was lowered.
@@ -133,13 +139,13 @@ def lowered_size_cap(core: Core, scope: TriggersScope) -> bool:
     return size is None or core.phase < Phase.COMPLETING or core.members <= size
 
 
-@goal(source="protocol.md 2.4; SubscriptionState.checkAssignmentMatchedSubscription")
+@goal(source="protocol.md 2.4; SubscriptionState.checkAssignmentMatchedSubscription", of=TOPICS)
 def refused_share(client: Client) -> bool:
     """A member was given a topic to which it no longer subscribes, and did not take its share."""
     return client.refused
 
 
-@goal(source="protocol.md 2.7; groupcheck finding 8")
+@goal(source="protocol.md 2.7; groupcheck finding 8", of=TOPICS)
 def owner_of_nothing(client: Client, cluster: int) -> bool:
     """A member owns a partition that no longer exists. This is expected; it ends with the next
     round, which the leader starts once it has seen the change.
@@ -147,7 +153,7 @@ def owner_of_nothing(client: Client, cluster: int) -> bool:
     return bool(client.owned & ~cluster)
 
 
-@goal(source="protocol.md 2.7: only the leader watches the topics")
+@goal(source="protocol.md 2.7: only the leader watches the topics", of=TOPICS)
 def unseen_partition(
     seats: MySeats, subscription: Mine, cluster: int, scope: TriggersScope
 ) -> bool:
@@ -159,7 +165,7 @@ def unseen_partition(
     return leads and bool(cluster & scope.partitions_of(s.group) & ~(s.sees or 0))
 
 
-@settles(source="ConsumerCoordinator.rejoinNeededOrPending; protocol: L4")
+@settles(source="ConsumerCoordinator.rejoinNeededOrPending; protocol: L4", of=TOPICS)
 def subscription_is_told(client: Client, seats: Seats, subscription: Subscription) -> bool:
     """Once faults stop, the coordinator knows the present subscription of every process that goes
     on.
@@ -170,7 +176,7 @@ def subscription_is_told(client: Client, seats: Seats, subscription: Subscriptio
     return bool(client.failed) or (seat is not None and seat.topics == subscription.topics)
 
 
-@settles(source="ConsumerCoordinator.rejoinNeededOrPending; protocol: C15, L4")
+@settles(source="ConsumerCoordinator.rejoinNeededOrPending; protocol: C15, L4", of=TOPICS)
 def plan_is_current(
     client: Client, seats: Seats, subscription: Subscription, cluster: int, scope: TriggersScope
 ) -> bool:
@@ -185,7 +191,7 @@ def plan_is_current(
     return s.snapshot == known and not outdated(s, scope)
 
 
-@settles(source="protocol: C15, L4")
+@settles(source="protocol: C15, L4", of=TOPICS)
 def everything_is_assigned(
     core: Core,
     seats: Annotated[tuple[Seats, ...], "seats[:]"],
@@ -215,18 +221,3 @@ def everything_is_assigned(
         wanted |= cluster & scope.partitions_of(topics)
     stopped = any(client.failed for client in client)
     return not wanted & ~assigned and (stopped or not assigned & ~cluster)
-
-
-INVARIANTS = {
-    TOPICS: (
-        assigned_as_subscribed,
-        owned_as_joined,
-        taken_as_subscribed,
-        change_is_remembered,
-        stops_joining_only_if_refused,
-        plan_covers_what_is_known,
-        lowered_size_cap,
-    )
-}
-GOALS = {TOPICS: (refused_share, owner_of_nothing, unseen_partition)}
-PROGRESS = {TOPICS: (subscription_is_told, plan_is_current, everything_is_assigned)}

@@ -12,6 +12,7 @@ from groupcheck.model.protocol.classic.group import Seats
 @invariant(
     source="ClassicGroup.replaceStaticMember; protocol: C13, S7",
     broken="{name} and another process have one instance id, and both are members",
+    of=TWINS,
 )
 def twins_share_one_id(a: Annotated[Seats, "seats[i]"], b: Annotated[Seats, "seats[j]"]) -> bool:
     """Of two processes with the same instance id, at most one has a member id that the group knows.
@@ -22,7 +23,7 @@ def twins_share_one_id(a: Annotated[Seats, "seats[i]"], b: Annotated[Seats, "sea
     return not (a.twin and b.twin and a.ids and b.ids)
 
 
-@goal(source="protocol: C13; KIP-345")
+@goal(source="protocol: C13; KIP-345", of=TWINS)
 def replaced_twin_owns(
     mine: Annotated[Seats, "seats[i]"],
     a: Annotated[int, "zombie[i]"],
@@ -33,7 +34,3 @@ def replaced_twin_owns(
     got it with the id, and the earlier one has not heard yet that it is fenced.
     """
     return mine.twin and theirs.twin and bool(a & b)
-
-
-INVARIANTS = {TWINS: (twins_share_one_id,)}
-GOALS = {TWINS: (replaced_twin_owns,)}

@@ -28,6 +28,7 @@ from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
     ),
     source="KIP-429; ConsumerCoordinator.onJoinPrepare",
     broken="{name} sends JoinGroup, and what it owns is not what its rebalance protocol says",
+    of=UPGRADE,
 )
 def joins_as_its_protocol_says(before: Any, after: Any) -> bool:
     """A cooperative member still owns its partitions when it sends JoinGroup. An eager one has
@@ -42,7 +43,7 @@ def joins_as_its_protocol_says(before: Any, after: Any) -> bool:
     return not joins or client.prepare == members.Prepare.DONE or bool(after.client.owned == kept)
 
 
-@goal(source="ClassicGroup.supportsProtocols; KIP-429")
+@goal(source="ClassicGroup.supportsProtocols; KIP-429", of=UPGRADE)
 def bounce_refused(
     core: Core, client: Annotated[Client, "client[i]"], keeps: Annotated[bool, "keeps[i]"]
 ) -> bool:
@@ -52,7 +53,7 @@ def bounce_refused(
     return keeps and client.failed == INCONSISTENT_GROUP_PROTOCOL and core.phase == Phase.STABLE
 
 
-@goal(source="KIP-429; ClassicGroup.selectProtocol")
+@goal(source="KIP-429; ClassicGroup.selectProtocol", of=UPGRADE)
 def both_protocols_in_one_generation(
     core: Core,
     a: Annotated[bool, "in_place[i]"],
@@ -64,13 +65,9 @@ def both_protocols_in_one_generation(
     return core.phase == Phase.STABLE and a and b and one and not other
 
 
-@goal(source="KIP-429")
+@goal(source="KIP-429", of=UPGRADE)
 def upgraded(core: Core, seats: Seats, keeps: bool, client: Client, scope: UpgradeScope) -> bool:
     """All processes are cooperative members of a Stable group that uses `cooperative-sticky`."""
     voted = core.assignor is not None and scope.assignors_listed[core.assignor]
     member = seats[client.id] is not None and client.generation == core.generation
     return core.phase == Phase.STABLE and voted == COOPERATIVE and member and keeps
-
-
-INVARIANTS = {UPGRADE: (joins_as_its_protocol_says,)}
-GOALS = {UPGRADE: (bounce_refused, both_protocols_in_one_generation, upgraded)}

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupcheck.model.engine.errors import SpecError
 from groupcheck.model.engine.functions import brief
@@ -97,6 +97,8 @@ class Liveness:
     statement: str
     # Where the promise stands, as a KIP or a class.
     source: str = ""
+    # As `Predicate.of`.
+    of: Any = field(default=None, eq=False)
 
     @property
     def predicates(self) -> tuple[Predicate, ...]:
@@ -113,58 +115,66 @@ class Liveness:
         return Predicate(self.name, self.goal.call, places, False, "", takes=takes)
 
 
-def _liveness(function: Test, kind: Kind, when: Test | None, source: str, name: str) -> Liveness:
+def _liveness(
+    function: Test, kind: Kind, when: Test | None, source: str, name: str, of: Any
+) -> Liveness:
     goal = predicate_of(function, PROMISE, name, source)
     trigger = None if when is None else predicate_of(when, PROMISE, source=source)
-    return Liveness(goal.name, kind, goal, trigger, goal.statement, source)
+    return Liveness(goal.name, kind, goal, trigger, goal.statement, source, of)
 
 
-def _decorator(function: tuple[Test, ...], kind: Kind, source: str, name: str) -> Any:
+def _decorator(function: tuple[Test, ...], kind: Kind, source: str, name: str, of: Any) -> Any:
     if function:
-        return _liveness(function[0], kind, None, source, name)
-    return lambda f: _liveness(f, kind, None, source, name)
+        return _liveness(function[0], kind, None, source, name, of)
+    return lambda f: _liveness(f, kind, None, source, name, of)
 
 
 @overload
 def eventually(function: Test, /) -> Liveness: ...
 @overload
-def eventually(*, source: str = "", name: str = "") -> Callable[[Test], Liveness]: ...
-def eventually(*function: Test, source: str = "", name: str = "") -> Any:
+def eventually(
+    *, source: str = "", name: str = "", of: Any = None
+) -> Callable[[Test], Liveness]: ...
+def eventually(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
     """What becomes true at some time in every fair run. `source`: where the promise stands;
     `name`: in place of the function's own.
     """
-    return _decorator(function, "eventually", source, name)
+    return _decorator(function, "eventually", source, name, of)
 
 
 @overload
 def infinitely_often(function: Test, /) -> Liveness: ...
 @overload
-def infinitely_often(*, source: str = "", name: str = "") -> Callable[[Test], Liveness]: ...
-def infinitely_often(*function: Test, source: str = "", name: str = "") -> Any:
+def infinitely_often(
+    *, source: str = "", name: str = "", of: Any = None
+) -> Callable[[Test], Liveness]: ...
+def infinitely_often(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
     """What becomes true again and again in every fair run."""
-    return _decorator(function, "infinitely_often", source, name)
+    return _decorator(function, "infinitely_often", source, name, of)
 
 
 @overload
 def settles(function: Test, /) -> Liveness: ...
 @overload
-def settles(*, source: str = "", name: str = "") -> Callable[[Test], Liveness]: ...
-def settles(*function: Test, source: str = "", name: str = "") -> Any:
+def settles(*, source: str = "", name: str = "", of: Any = None) -> Callable[[Test], Liveness]: ...
+def settles(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
     """What is true for ever from some state on in every fair run."""
-    return _decorator(function, "settles", source, name)
+    return _decorator(function, "settles", source, name, of)
 
 
 @overload
 def always_possible(function: Test, /) -> Liveness: ...
 @overload
-def always_possible(*, source: str = "", name: str = "") -> Callable[[Test], Liveness]: ...
-def always_possible(*function: Test, source: str = "", name: str = "") -> Any:
+def always_possible(
+    *, source: str = "", name: str = "", of: Any = None
+) -> Callable[[Test], Liveness]: ...
+def always_possible(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
     """What can still become true from every reachable state."""
-    return _decorator(function, "always_possible", source, name)
+    return _decorator(function, "always_possible", source, name, of)
 
 
 def leads_to(
-    *given: Any, when: Test | None = None, source: str = "", name: str = ""
+    *given: Any, when: Test | None = None, source: str = "", name: str = "", of: Any = None
 ) -> Callable[[Test], Liveness]:
     """What becomes true, then or later, whenever `when` is true, in every fair run. `when` is a
     function of slots or views, too.
@@ -175,4 +185,4 @@ def leads_to(
             where="leads_to",
             do="write @leads_to(when=lambda client: client.waits)",
         )
-    return lambda function: _liveness(function, "leads_to", when, source, name)
+    return lambda function: _liveness(function, "leads_to", when, source, name, of)

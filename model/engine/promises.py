@@ -56,6 +56,10 @@ class Predicate:
     # What to say of a step that breaks it, as a template of `str.format`; who reads it says which
     # values it has. It makes no other promise.
     broken: str = field(default="", eq=False)
+    # Whose promise it is: any value, by which a registry finds it.
+    of: Any = field(default=None, eq=False)
+    # False: the protocol is known to break it, so that it is looked at only if somebody asks.
+    promised: bool = field(default=True, eq=False)
 
     @property
     def whole(self) -> bool:
@@ -74,10 +78,10 @@ def predicate_of(
     name: str = "",
     source: str = "",
     quantified: Any = (),
-    broken: str = "",
+    **more: Any,
 ) -> Predicate:
     """The predicate that a function of slots and views stands for. `what`: how it is decorated;
-    `quantified`: "some i" or "all i", in their order.
+    `quantified`: "some i" or "all i", in their order; `more`: other fields of `Predicate`.
     """
     said = signature(function, what)
     name = name_of(function, name, what)
@@ -91,7 +95,7 @@ def predicate_of(
         what,
         said.takes,
         tuple(_quantifier(text, f"{what} {name}") for text in quantified),
-        broken,
+        **more,
     )
 
 
@@ -113,26 +117,34 @@ Test = Callable[..., bool]
 def invariant(function: Test, /) -> Predicate: ...
 @overload
 def invariant(
-    *quantified: str, source: str = "", name: str = "", broken: str = ""
+    *quantified: str,
+    source: str = "",
+    name: str = "",
+    broken: str = "",
+    of: Any = None,
+    promised: bool = True,
 ) -> Callable[[Test], Predicate]: ...
-def invariant(*given: Any, source: str = "", name: str = "", broken: str = "") -> Any:
+def invariant(*given: Any, source: str = "", name: str = "", **more: Any) -> Any:
     """What must be true in every state. The docstring is its statement; `source` says where the
     promise stands, `broken` what to say of a step that breaks it (`Predicate.broken`). It must hold
     for all indexes; `@invariant("some i")` for some index i at least, `@invariant("all i",
-    "some j")` for some j to each i. `name`: in place of the function's own.
+    "some j")` for some j to each i. `name`: in place of the function's own. `of` and `promised`:
+    the fields of `Predicate`.
     """
-    return _decorated(given, "invariant", name, source, broken)
+    return _decorated(given, "invariant", name, source, **_known("invariant", more))
 
 
 @overload
 def goal(function: Test, /) -> Predicate: ...
 @overload
-def goal(*quantified: str, source: str = "", name: str = "") -> Callable[[Test], Predicate]: ...
-def goal(*given: Any, source: str = "", name: str = "") -> Any:
+def goal(
+    *quantified: str, source: str = "", name: str = "", of: Any = None
+) -> Callable[[Test], Predicate]: ...
+def goal(*given: Any, source: str = "", name: str = "", of: Any = None) -> Any:
     """A situation that some state must show; a run in which it never does is not green. It is met
     by some index; `@goal("all i")` when it is true of all.
     """
-    return _decorated(given, "goal", name, source)
+    return _decorated(given, "goal", name, source, of=of)
 
 
 @overload
@@ -161,22 +173,27 @@ def constraint(*given: Any, name: str = "") -> Any:
 @overload
 def view(function: Callable[..., Any], /) -> Predicate: ...
 @overload
-def view(*, name: str) -> Callable[[Callable[..., Any]], Predicate]: ...
-def view(*function: Callable[..., Any], name: str = "") -> Any:
+def view(*, name: str = "", of: Any = None) -> Callable[[Callable[..., Any]], Predicate]: ...
+def view(*function: Callable[..., Any], name: str = "", of: Any = None) -> Any:
     """A derived value (any hashable) that predicates may name like a slot; over slots of at most
     one index variable.
     """
     if function:
         return predicate_of(function[0], "view", name)
-    return lambda f: predicate_of(f, "view", name)
+    return lambda f: predicate_of(f, "view", name, of=of)
 
 
-def _decorated(
-    given: tuple[Any, ...], what: str, name: str, source: str = "", broken: str = ""
-) -> Any:
+def _known(decorator: str, more: dict[str, Any]) -> dict[str, Any]:
+    """The other arguments of a decorator, of which it takes three."""
+    if strange := more.keys() - {"broken", "of", "promised"}:
+        raise TypeError(f"{decorator}() got an unexpected keyword argument {min(strange)!r}")
+    return more
+
+
+def _decorated(given: tuple[Any, ...], what: str, name: str, source: str = "", **more: Any) -> Any:
     if len(given) == 1 and callable(given[0]):
-        return predicate_of(given[0], what, name, source, (), broken)
-    return lambda f: predicate_of(f, what, name, source, given, broken)
+        return predicate_of(given[0], what, name, source, **more)
+    return lambda f: predicate_of(f, what, name, source, given, **more)
 
 
 @frozen
@@ -197,15 +214,23 @@ class StepInvariant:
     statement: str
     # Where the promise stands, as a KIP or a class.
     source: str = ""
-    # As `Predicate.broken`.
+    # The same fields of `Predicate`.
     broken: str = field(default="", eq=False)
+    of: Any = field(default=None, eq=False)
+    promised: bool = field(default=True, eq=False)
 
     def concerns(self, rule: Rule) -> bool:
         return set(self.slots) <= set(rule.slots) and (not self.rules or rule.name in self.rules)
 
 
 def step_invariant(
-    *slots: str, rules: Sequence[str] = (), source: str = "", name: str = "", broken: str = ""
+    *slots: str,
+    rules: Sequence[str] = (),
+    source: str = "",
+    name: str = "",
+    broken: str = "",
+    of: Any = None,
+    promised: bool = True,
 ) -> Callable[[Callable[..., Any]], StepInvariant]:
     """Makes a `StepInvariant`: `@step_invariant("core") def grows(before, after): ...`. The other
     arguments are those of `invariant`.
@@ -240,6 +265,8 @@ def step_invariant(
             told(function),
             source,
             broken,
+            of,
+            promised,
         )
 
     return decorate
