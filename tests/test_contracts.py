@@ -31,14 +31,18 @@ OFFENDERS = {
     "models-do-not-search": ("model/variants/planted_b.py", "groupcheck.model.engine.fast.explore"),
     "judge-apart": ("model/engine/reference.py", "numpy"),
     "compiled-code-in-the-engine": ("oracles/planted_b.py", "numpy"),
-    "mutations-for-the-doors": ("traces/planted_b.py", "groupcheck.model.mutations"),
-    "terminal-at-the-door": ("traces/planted_a.py", "click"),
+    "mutations-for-the-doors": ("traces/story/planted_b.py", "groupcheck.model.mutations"),
+    "terminal-at-the-door": ("traces/story/planted_a.py", "click"),
     "one-name": ("oracles/planted_a.py", "model"),
-    "wings-apart": ("traces/broker/planted_a.py", "groupcheck.traces.requests.steps"),
+    "floors-of-traces": (
+        "traces/broker/planted_a.py",
+        "groupcheck.traces.requests.coordinator_steps",
+    ),
     "assignments-apart": (
         "oracles/assignment/prove/planted_a.py",
         "groupcheck.oracles.assignment.against.offered",
     ),
+    "command-line-first": ("oracles/check/planted_a.py", "groupcheck.oracles.command_line.streams"),
     "no-circles": ("model/engine/values.py", "groupcheck.model.engine.spec"),
 }
 

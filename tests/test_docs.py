@@ -18,7 +18,7 @@ import pytest
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.variants import load
-from groupcheck.oracles import cli, commands
+from groupcheck.oracles.command_line import cli, commands
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

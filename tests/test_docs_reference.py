@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 import groupcheck
-from groupcheck.oracles import cli
-from groupcheck.oracles.documents import documents
-from groupcheck.oracles.listing import listing
-from groupcheck.traces.anomaly_kinds import KINDS
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.command_line.documents import documents
+from groupcheck.oracles.command_line.listing import listing
 from groupcheck.traces.causes.knowledge import read_causes
+from groupcheck.traces.findings.anomaly_kinds import KINDS
 
 ROOT = Path(__file__).parent.parent
 

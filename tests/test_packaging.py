@@ -75,7 +75,7 @@ def test_the_samples_are_read_from_the_installed_wheel_in_any_folder(
     read = """
 import groupcheck
 from pathlib import Path
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.sweep.reading import read_sweep
 assert cli.run(["replay", "sample:ghost-members"]) == 1
 assert cli.run(["replay", "sample:zombie"]) == 1

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "your_own_protocol.md").read_text("utf-8")

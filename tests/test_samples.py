@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import groupcheck
-from groupcheck.oracles import cli, demo
-from groupcheck.oracles.listing import listing
+from groupcheck.oracles.command_line import cli, demo
+from groupcheck.oracles.command_line.listing import listing
 from groupcheck.oracles.sweep.growing import grown
 from groupcheck.oracles.sweep.reading import read_sweep
-from groupcheck.traces.shipped import FOLDER, SAMPLES
+from groupcheck.traces.sample_files import FOLDER, SAMPLES
 
 READ = [row["command"] for row in listing("samples") if "sweep" not in row["command"]]
 

@@ -13,7 +13,7 @@ import outputs
 import pytest
 
 from groupcheck.model.mutations import all_mutations
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "tests" / "transcripts"

@@ -1,3 +1,3 @@
-"""What really happened: parsers of logs, one vocabulary of events, and the replay of logs through
-the model.
+"""Logs of what really happened: parsers, one vocabulary of events, and the replay through the
+model.
 """

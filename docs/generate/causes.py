@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reference import cell, code, page, table
 
 from groupcheck.traces.causes.knowledge import Cause, Need, Sign, in_general, shipped_knowledge
-from groupcheck.traces.clients.sentences import Kind, kinds, shipped
+from groupcheck.traces.clients.sentences import StatementKind, kinds, shipped_sentences
 
 NAMES = {"group", "client", "member", "instance"}
 MOST_TEXTS = 3
@@ -61,7 +61,7 @@ def texts(cause: Cause) -> Iterator[list[str]]:
     asked = dict.fromkeys(need.kind for one in cause.signs for need in one.needs)
     for kind in asked:
         by_library: dict[str, list[str]] = {}
-        for sentence in shipped():
+        for sentence in shipped_sentences():
             if sentence.kind == kind:
                 for library in sentence.libraries or ("any",):
                     by_library.setdefault(library, []).append(sentence.template.text)
@@ -133,7 +133,7 @@ would decide.
 def statements() -> str:
     """The page of what a line can say, with the fields that its sentences have."""
     fields: dict[str, set[str]] = {kind: set() for kind in kinds()}
-    for sentence in shipped():
+    for sentence in shipped_sentences():
         fields[sentence.kind] |= {*sentence.template.kinds, *sentence.means}
     return page(
         "Statements",
@@ -144,7 +144,7 @@ def statements() -> str:
     )
 
 
-def statement(name: str, kind: Kind, fields: set[str]) -> str:
+def statement(name: str, kind: StatementKind, fields: set[str]) -> str:
     """The section about one kind of statement."""
     told = cell(kind.meaning)
     if fields:

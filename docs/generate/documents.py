@@ -11,7 +11,7 @@ from typing import Any
 
 from reference import cell, code, page, table
 
-from groupcheck.oracles.documents import documents as every_document
+from groupcheck.oracles.command_line.documents import documents as every_document
 from groupcheck.oracles.show.json_schemas import Described
 
 

@@ -14,11 +14,11 @@ from named import Row, rows
 
 import groupcheck
 from groupcheck.model import engine
-from groupcheck.oracles import cli
 from groupcheck.oracles.archive.tables import TABLES
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.command_line.listing import listing
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
 from groupcheck.oracles.explain.subject import every_mutation
-from groupcheck.oracles.listing import listing
 
 
 def cell(value: Any) -> str:

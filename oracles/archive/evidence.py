@@ -13,8 +13,8 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.traces.events import Event
-from groupcheck.traces.exchanges import Exchange
+from groupcheck.traces.exchanges.exchange import Exchange
+from groupcheck.traces.story.events import Event
 
 TEXT_CHARS = 500
 _OWN = {

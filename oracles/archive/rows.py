@@ -10,7 +10,7 @@ from typing import Any
 
 from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.replay.document import file_document, group_document
-from groupcheck.traces.report import FileReport, GroupReport
+from groupcheck.traces.findings.report import FileReport, GroupReport
 
 Row = dict[str, Any]
 _TIMES = ("started", "joined", "ended", "first_seen", "id_handed_out")

@@ -18,11 +18,11 @@ from groupcheck.oracles.archive.manifest import Known
 from groupcheck.oracles.archive.parts import PartWriter
 from groupcheck.oracles.archive.place import Place
 from groupcheck.oracles.archive.rows import Row, rows_of
-from groupcheck.traces.events import Event
-from groupcheck.traces.exchanges import Exchange
+from groupcheck.traces.exchanges.exchange import Exchange
+from groupcheck.traces.findings.report import FileReport, worst_of
 from groupcheck.traces.reading import TraceError, source_of
-from groupcheck.traces.replay import Asked, replay_log
-from groupcheck.traces.report import FileReport, worst_of
+from groupcheck.traces.replay import ReplayOptions, replay_log
+from groupcheck.traces.story.events import Event
 
 REASON_CHARS = 500
 # New objects until Python looks for cycles. A replay makes hardly any cycles, and looking for them
@@ -158,7 +158,7 @@ def _reports(source: Source, out: PartWriter) -> tuple[FileReport, ...]:
     def seen(event: Event | Exchange, text: str) -> None:
         out.add("events", event_row(event, text, source.path))
 
-    return replay_log(source_of(source.path), Asked(seen=seen))
+    return replay_log(source_of(source.path), ReplayOptions(seen=seen))
 
 
 def _of_file(source: Source) -> Row:

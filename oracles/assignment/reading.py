@@ -30,7 +30,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
-from groupcheck.traces.shipped import located
+from groupcheck.traces.sample_files import resolve_sample
 
 LARGEST = 16 << 20  # bytes of a file; Python's values of so much JSON take at most some 400 MB
 MOST_NUMBER = 2**31 - 1  # the largest number of a partition or a generation, as in Kafka
@@ -65,7 +65,7 @@ def read_json(path: Path) -> Any:
     where = "standard input" if str(path) == "-" else printable(str(path))
     stdin = nullcontext(sys.stdin.buffer)
     try:
-        with stdin if str(path) == "-" else located(path).open("rb") as file:
+        with stdin if str(path) == "-" else resolve_sample(path).open("rb") as file:
             data = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         raise UserError(

@@ -18,7 +18,7 @@ from groupcheck.oracles.explain.answer import NOT_JUDGED, Answer, Walked
 from groupcheck.oracles.explain.subject import Promise, Subject, subject
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.explain.zeros import judged
-from groupcheck.oracles.supervisor import was_interrupted
+from groupcheck.oracles.processes.supervisor import was_interrupted
 
 if TYPE_CHECKING:
     from groupcheck.model.engine.fast.walks import Walks

@@ -42,7 +42,7 @@ from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
 from groupcheck.oracles.show.suite import tell, wanted
 from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
-from groupcheck.traces.anomalies import plural
+from groupcheck.traces.findings.anomalies import plural
 
 ASSIGNORS = "assignors"  # stands where a variant would
 SHOWN = 3  # causes that the report tells in full

@@ -25,7 +25,7 @@ from groupcheck.oracles.kafka.coverage.reasons import (
     table,
 )
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.supervisor import temporary_folder
+from groupcheck.oracles.processes.supervisor import temporary_folder
 
 T = TypeVar("T")
 

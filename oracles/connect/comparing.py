@@ -21,7 +21,7 @@ from groupcheck.model.assignors.connect import (
 from groupcheck.oracles.connect.driver import Leaders
 from groupcheck.oracles.connect.inputs import Family
 from groupcheck.oracles.connect.rounds import MEMORY, Facts, Step, differences, expected, read
-from groupcheck.oracles.tallied import Tallied
+from groupcheck.oracles.show.tally import Tallied
 
 SCHEMA = "groupcheck.conform-connect/1"
 EVERY = 2_000  # inputs between two reports of progress

@@ -21,7 +21,7 @@ import attrs
 
 from groupcheck.model.engine import Spec, UserError
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.supervisor import tell
+from groupcheck.oracles.processes.supervisor import tell
 
 _NAMED = re.compile(r"(.+\.py):(\w+)", re.DOTALL)
 TRUE, FALSE = ("true", "yes", "1"), ("false", "no", "0")

@@ -22,7 +22,7 @@ from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.generate_types import GenerateDocument, Log
 from groupcheck.oracles.generate.lives import Begun, BrokerStream, Pool
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.supervisor import temporary_folder
+from groupcheck.oracles.processes.supervisor import temporary_folder
 
 SCHEMA = "groupcheck.generate/1"
 RUNS = 30

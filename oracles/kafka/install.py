@@ -24,8 +24,8 @@ from groupcheck.model.engine.errors import what_helps
 from groupcheck.model.engine.fast.cache import REMEDY, cache_directory, refuse_exposed
 from groupcheck.oracles.kafka.pins import BUILT, PINS, checked, digest, pinned
 from groupcheck.oracles.kafka.versions import VERSIONS, known, number
+from groupcheck.oracles.processes.supervisor import temporary_folder
 from groupcheck.oracles.show import terminal
-from groupcheck.oracles.supervisor import temporary_folder
 
 GOALS = ("compiler:compile", "jar:jar", "dependency:copy-dependencies")
 NEEDED = (

@@ -11,8 +11,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from groupcheck.oracles import process_groups
-from groupcheck.oracles.process_groups import became
+from groupcheck.oracles.processes import process_groups
+from groupcheck.oracles.processes.process_groups import became
 from groupcheck.oracles.show import terminal
 
 CHUNK = 1 << 18

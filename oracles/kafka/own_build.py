@@ -26,8 +26,8 @@ from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import DRIVER
 from groupcheck.oracles.kafka.pins import Digests, digest
 from groupcheck.oracles.kafka.versions import VERSIONS, known, number, older_than_known
+from groupcheck.oracles.processes.supervisor import temporary_folder
 from groupcheck.oracles.show import terminal
-from groupcheck.oracles.supervisor import temporary_folder
 
 # Where jars are, below the folder that was given; the first place with any is taken.
 PLACES = (("*.jar",), ("libs/*.jar",), ("*/build/libs/*.jar", "*/*/build/libs/*.jar"))

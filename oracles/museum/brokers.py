@@ -12,13 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from groupcheck.model.engine import OutageError, UserError
-from groupcheck.oracles import process_groups
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import Program
 from groupcheck.oracles.museum.exhibits import EXHIBITS, releases
 from groupcheck.oracles.museum.network import HOST
+from groupcheck.oracles.processes import process_groups
+from groupcheck.oracles.processes.supervisor import temporary_folder
 from groupcheck.oracles.record.broker import free_ports
-from groupcheck.oracles.supervisor import temporary_folder
 
 BROKERS = Program(
     "an old broker",

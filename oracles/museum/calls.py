@@ -16,7 +16,7 @@ from groupcheck.oracles.museum.moves import Move
 from groupcheck.oracles.museum.seen import AFTER, Cut, Fact, Left, Seen, Sent, State, Told
 from groupcheck.oracles.wire.formats import HEARTBEAT, JOIN_GROUP, SYNC_GROUP, Api
 from groupcheck.oracles.wire.sockets import Answered, Closed, Connections
-from groupcheck.traces.message_bytes import Field
+from groupcheck.traces.messages.message_bytes import Field
 
 GROUP = "g"
 TIMEOUT_MS = 1000  # of sessions and of rounds

@@ -12,11 +12,11 @@ from pathlib import Path
 from attrs import frozen
 
 from groupcheck.model.engine import OutageError, UserError
-from groupcheck.oracles import process_groups
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import Program
 from groupcheck.oracles.museum.exhibits import EXHIBITS, releases
 from groupcheck.oracles.museum.network import CHUNK, HOST, Network
+from groupcheck.oracles.processes import process_groups
 from groupcheck.oracles.show import terminal
 
 MEMBERS = Program(

@@ -22,7 +22,7 @@ from attrs import define, field
 
 from groupcheck.model.engine import OutageError
 from groupcheck.traces.captures.apis import APIS as GROUP_APIS
-from groupcheck.traces.message_bytes import Field, Reader, written
+from groupcheck.traces.messages.message_bytes import Field, Reader, encode
 
 HOST = "127.0.0.1"
 # The racks of two brokers, which are the same process. They have the partitions in turn.
@@ -216,7 +216,7 @@ class Network:
     def answer(self, request: Arrived, values: Mapping[str, Any]) -> None:
         """Answers a request of the group; the fields are those of traces/captures/apis.py."""
         api = GROUP_APIS[request._key]
-        request._place[1] = written(api.response, request.version, values)
+        request._place[1] = encode(api.response, request.version, values)
         self._flush(request._connection)
 
     def cut(self, member: str) -> None:
@@ -267,7 +267,7 @@ class Network:
         if key == VERSIONS:  # newer versions have another form, and are refused in the oldest one
             apis = [{"key": k, "oldest": v[0], "newest": v[1]} for k, v in OFFERED.items()]
             error = UNSUPPORTED_VERSION if version else 0
-            place[1] = written(_VERSIONS_RESPONSE, 0, {"error": error, "apis": apis})
+            place[1] = encode(_VERSIONS_RESPONSE, 0, {"error": error, "apis": apis})
         else:
             reader.beginning((Field("client", "nullable_string"),), 0)
             self._serve(connection, place, key, version, reader)
@@ -279,10 +279,10 @@ class Network:
         port = self.ports[connection.member]
         if key == METADATA:
             self.looked[connection.member] += 1
-            place[1] = written(_METADATA_RESPONSE, version, self._metadata(port))
+            place[1] = encode(_METADATA_RESPONSE, version, self._metadata(port))
         elif key == COORDINATOR:
             found = {"error": 0, "id": 0, "host": HOST, "port": port}
-            place[1] = written(_COORDINATOR_RESPONSE, 0, found)
+            place[1] = encode(_COORDINATOR_RESPONSE, 0, found)
         elif key == OFFSET_FETCH:
             place[1] = self._offsets(reader, version)
         elif key == FETCH:
@@ -345,7 +345,7 @@ class Network:
             }
             for topic in reader.fields(api.request, version)["topics"]
         ]
-        return written(api.response, version, {"topics": topics})
+        return encode(api.response, version, {"topics": topics})
 
     def _unread(self, topic: str, asked: Mapping[str, Any]) -> bool:
         return bool(asked["offset"] < self.records.get((topic, asked["partition"]), 0))
@@ -366,7 +366,7 @@ class Network:
             }
             for t in asked["topics"]
         ]
-        return written(_FETCH_RESPONSE, 1, {"throttle": 0, "topics": topics})
+        return encode(_FETCH_RESPONSE, 1, {"throttle": 0, "topics": topics})
 
     def _flush(self, connection: Connection) -> None:
         """Sends the answers that no earlier request holds up."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
-from groupcheck.traces.consumer_protocol import Partitions, subscription
-from groupcheck.traces.message_bytes import Field, Malformed, Reader
+from groupcheck.traces.messages.consumer_protocol import Partitions, subscription
+from groupcheck.traces.messages.message_bytes import Field, Malformed, Reader
 
 # The user data of StickyAssignor up to 2.2; later there is a generation behind it.
 _STICKY = (Field("owned", (Field("topic", "string"), Field("partitions", "[]int32"))),)

@@ -33,7 +33,7 @@ from groupcheck.oracles.museum.seen import (
     claims,
     named,
 )
-from groupcheck.traces.consumer_protocol import assignment
+from groupcheck.traces.messages.consumer_protocol import assignment
 
 TOPIC = "t"
 POLL_MS = 50

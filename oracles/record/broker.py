@@ -14,10 +14,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from groupcheck.model.engine import OutageError, UserError
-from groupcheck.oracles import process_groups
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import Program
-from groupcheck.oracles.process_groups import became, is_from_outside
+from groupcheck.oracles.processes import process_groups
+from groupcheck.oracles.processes.process_groups import became, is_from_outside
 from groupcheck.oracles.record.processes import Processes
 from groupcheck.oracles.record.settings import HOST, properties
 

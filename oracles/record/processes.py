@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-from groupcheck.oracles import process_groups
+from groupcheck.oracles.processes import process_groups
 
 PATIENCE_S = 5.0  # after SIGTERM, before SIGKILL
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

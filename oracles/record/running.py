@@ -18,9 +18,9 @@ from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
+from groupcheck.oracles.processes.supervisor import temporary_folder
 from groupcheck.oracles.record.broker import RECORDER, Broker
 from groupcheck.oracles.record.processes import Interrupts, Processes
-from groupcheck.oracles.supervisor import temporary_folder
 
 ARCHIVING_S = 120.0
 Say = Callable[[str], None]

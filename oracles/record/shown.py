@@ -15,7 +15,7 @@ from io import RawIOBase
 from pathlib import Path
 from typing import BinaryIO
 
-from groupcheck.oracles.process_groups import tell_group
+from groupcheck.oracles.processes.process_groups import tell_group
 from groupcheck.oracles.record.processes import Processes
 
 ADDRESS = ("KAFKA_BOOTSTRAP_SERVERS", "GROUPCHECK_BOOTSTRAP")

@@ -17,7 +17,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from groupcheck.oracles.process_groups import POLL_S, tell_group
+from groupcheck.oracles.processes.process_groups import POLL_S, tell_group
 from groupcheck.oracles.record.broker import Broker
 from groupcheck.oracles.record.clients import GROUP, Client
 from groupcheck.oracles.record.processes import Processes

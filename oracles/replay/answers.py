@@ -17,11 +17,11 @@ from groupcheck.traces.causes.diagnosis import Diagnosis, Health, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.from_brokers import statements
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.causes.hearing import NOT_JUDGED
 from groupcheck.traces.causes.knowledge import Knowledge
+from groupcheck.traces.causes.scan_log import NOT_JUDGED
 from groupcheck.traces.causes.turn_on import to_turn_on
+from groupcheck.traces.findings.report import RANK, FileReport, GroupReport, worst_of
 from groupcheck.traces.formats import CLIENTS
-from groupcheck.traces.report import RANK, FileReport, GroupReport, worst_of
 
 WORST: tuple[Health, ...] = ("broken", "troubled", "unknown", "calm")
 SETTLED = frozenset(
@@ -74,7 +74,7 @@ def answers(reports: Sequence[FileReport], heard: Evidence, knowledge: Knowledge
         for group in report.groups:
             seen.setdefault(group.group, []).append(Seen(report, group))
             heard.add_all(statements(report, group))
-    found = {e.group: e for e in heard.settled()}
+    found = {e.group: e for e in heard.by_group()}
     names = {**dict.fromkeys(seen), **dict.fromkeys(found)}
     out = [
         _answer(name, found.get(name, GroupEvidence(name)), seen.get(name, []), knowledge)

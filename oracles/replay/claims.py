@@ -18,13 +18,13 @@ from groupcheck.oracles.replay.lives import (
     removal_sentence,
 )
 from groupcheck.oracles.replay.rounds import lasted
-from groupcheck.traces.anomalies import plural
-from groupcheck.traces.causes.diagnosis import Found
+from groupcheck.traces.causes.diagnosis import FoundCause
 from groupcheck.traces.causes.knowledge import Ticket
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.findings.report import FileReport
+from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.reading.source import place_of
-from groupcheck.traces.report import FileReport
-from groupcheck.traces.timestamps import show_time
 
 CALM_SHOWN = 3
 SOFTWARE = {"broker": "the broker", "java": "Kafka's client", "librdkafka": "librdkafka"}
@@ -132,7 +132,7 @@ def told(answer: Answer, reports: Sequence[FileReport]) -> Told:
     d = answer.diagnosis
     said = [text for f in d.candidates for text in (f.decide, f.text) if text]
 
-    def claims(found: Sequence[Found], numbered: bool = False) -> tuple[Claim, ...]:
+    def claims(found: Sequence[FoundCause], numbered: bool = False) -> tuple[Claim, ...]:
         return tuple(_claim(f, numbered and k, reports) for k, f in enumerate(found, 1))
 
     return Told(
@@ -187,7 +187,7 @@ def _tells(a: Answer) -> bool:
     return bool(a.group or d.causes or d.candidates or d.hints)
 
 
-def _claim(found: Found, number: int, reports: Sequence[FileReport]) -> Claim:
+def _claim(found: FoundCause, number: int, reports: Sequence[FileReport]) -> Claim:
     wanted, present = found.cause.settings, found.present
     names = [*wanted, *(name for name in present if name not in wanted)]
     return Claim(
@@ -224,12 +224,12 @@ def _ticket(ticket: Ticket) -> str:
     return ticket.id + (f" ({', '.join(about)})" if about else "")
 
 
-def _quote(said: Said, sentence: str, reports: Sequence[FileReport]) -> Quote:
+def _quote(said: Statement, sentence: str, reports: Sequence[FileReport]) -> Quote:
     place = _place(said, reports)
     return Quote(place, "" if place and said.text.lower() in sentence.lower() else said.text)
 
 
-def _place(said: Said, reports: Sequence[FileReport]) -> str:
+def _place(said: Statement, reports: Sequence[FileReport]) -> str:
     """Where a line stands: with the name of its file, unless there is only one."""
     if not said.line:
         return ""

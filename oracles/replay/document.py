@@ -20,12 +20,12 @@ from groupcheck.oracles.replay.lives import (
     refuted_document,
     removal_document,
 )
-from groupcheck.traces.anomalies import HOUR_MS, busiest, period, unstable_share
-from groupcheck.traces.causes.diagnosis import Found
-from groupcheck.traces.moments import Moment, Round, elapsed
-from groupcheck.traces.report import Anomaly, FileReport, GroupReport
-from groupcheck.traces.timeline import Member, Timeline, client_of
-from groupcheck.traces.timestamps import show_time
+from groupcheck.traces.causes.diagnosis import FoundCause
+from groupcheck.traces.findings.anomalies import HOUR_MS, busiest, period, unstable_share
+from groupcheck.traces.findings.report import Anomaly, FileReport, GroupReport
+from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.story.moments import Moment, Round, elapsed
+from groupcheck.traces.story.timeline import Member, Timeline, client_of
 
 SCHEMA = "groupcheck.replay/2"
 
@@ -97,7 +97,7 @@ def answer_document(a: Answer) -> dict[str, Any]:
     }
 
 
-def cause_document(f: Found) -> dict[str, Any]:
+def cause_document(f: FoundCause) -> dict[str, Any]:
     """`settings`: what the log tells of them now, and what they should be."""
     names = dict.fromkeys([*f.cause.settings, *f.present])
     return {

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from groupcheck.traces.anomalies import plural
-from groupcheck.traces.facts import Epoch, Generation, Join
-from groupcheck.traces.owners import Foreign, TwoOwners
-from groupcheck.traces.report import GroupReport, Requests
+from groupcheck.traces.exchanges.owners import Foreign, TwoOwners
+from groupcheck.traces.exchanges.request_facts import Epoch, Generation, Join
+from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.findings.report import GroupReport, Requests
 
 LATE_JOINS_SHOWN = 3
 

@@ -9,11 +9,11 @@ from typing import Any
 from attrs import asdict
 
 from groupcheck.oracles.replay.harm import harm
-from groupcheck.traces.facts import Rewind
-from groupcheck.traces.findings import Findings, Jump, Window
-from groupcheck.traces.moments import Moment
-from groupcheck.traces.owners import TwoOwners
-from groupcheck.traces.timestamps import show_time
+from groupcheck.traces.exchanges.owners import TwoOwners
+from groupcheck.traces.exchanges.request_facts import Rewind
+from groupcheck.traces.findings.findings import Findings, Jump, Window
+from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.story.moments import Moment
 
 
 def findings_document(found: Findings) -> dict[str, Any]:

@@ -14,16 +14,16 @@ from attrs import Factory, define, evolve, frozen
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.harm import ABSENT
 from groupcheck.oracles.replay.rounds import cut, names
-from groupcheck.traces.causes.diagnosis import Found
-from groupcheck.traces.clients.partitions import Holdings, Span
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.causes.diagnosis import FoundCause
+from groupcheck.traces.clients.partitions import Holdings, HoldingSpan
 from groupcheck.traces.clients.sentences import trouble
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
-from groupcheck.traces.findings import Findings, Window
-from groupcheck.traces.moments import Moment, Round
-from groupcheck.traces.report import GroupReport
-from groupcheck.traces.stays import Stay
-from groupcheck.traces.timeline import Member, client_of
+from groupcheck.traces.exchanges.member_spans import MemberSpan
+from groupcheck.traces.findings.findings import Findings, Window
+from groupcheck.traces.findings.report import GroupReport
+from groupcheck.traces.story.moments import Moment, Round
+from groupcheck.traces.story.timeline import Member, client_of
 
 LANES_SHOWN = 2000
 ITEMS_SHOWN = 20_000
@@ -135,7 +135,7 @@ class Picture:
 
 
 def picture(
-    groups: Sequence[GroupReport], statements: Iterable[Said], found: Sequence[Found]
+    groups: Sequence[GroupReport], statements: Iterable[Statement], found: Sequence[FoundCause]
 ) -> Picture:
     """What logs of brokers (`groups`) and of clients (`statements`) show about one group, with the
     causes that were `found`.
@@ -147,14 +147,14 @@ def picture(
         out.left_out += len(group.timeline.rounds) - len(rounds)
         _rounds(out, rounds, group.timeline.last)
         if group.requests is not None:
-            _stays(out, group.requests.stays.kept, group)
+            _stays(out, group.requests.spans.kept, group)
         _harm(out, group.findings)
     _said(out, statements)
     _causes(out, found, len(groups) == 1)
     return out
 
 
-def _causes(out: Picture, found: Sequence[Found], one_log: bool) -> None:
+def _causes(out: Picture, found: Sequence[FoundCause], one_log: bool) -> None:
     """When each cause was seen. Evidence without a time has that of its line, if there is only one
     log of a broker.
     """
@@ -248,7 +248,7 @@ def _band(out: Picture, start: Moment | None, end: Moment | None, kind: str, tex
         out.bands.append(Item(0, start.time, end.time, kind, text, start.line))
 
 
-def _stays(out: Picture, stays: Sequence[Stay], group: GroupReport) -> None:
+def _stays(out: Picture, stays: Sequence[MemberSpan], group: GroupReport) -> None:
     members, last = group.timeline.members, group.timeline.last
     end = last.time if last and last.time is not None else 0
     # A commit after LeaveGroup has no member id: it is one of the client's last member.
@@ -265,7 +265,7 @@ def _stays(out: Picture, stays: Sequence[Stay], group: GroupReport) -> None:
         out.add(who, stay.since, until, stay.kind, _stay(stay), stay.line)
 
 
-def _stay(stay: Stay) -> str:
+def _stay(stay: MemberSpan) -> str:
     generation = f" in generation {stay.generation}" if (stay.generation or -1) >= 0 else ""
     if stay.kind == "owns":
         more = stay.count - PARTITIONS_NAMED
@@ -279,7 +279,7 @@ def _stay(stay: Stay) -> str:
     return words[stay.kind] + generation
 
 
-def _said(out: Picture, statements: Iterable[Said]) -> None:
+def _said(out: Picture, statements: Iterable[Statement]) -> None:
     """What clients said: ticks, and what they own between two lines about it."""
     holdings: dict[str, Holdings] = {}
     latest = 0
@@ -300,11 +300,11 @@ def _said(out: Picture, statements: Iterable[Said]) -> None:
         kind = "trouble" if s.kind in trouble() else SAID.get(s.kind, "said")
         out.add(who, latest, latest, kind, s.text, s.line)
     for who, mine in holdings.items():
-        for since, until, partitions in _held(mine.settled(latest)):
+        for since, until, partitions in _held(mine.spans_until(latest)):
             out.add(who, since, until, "owns", f"owns {_named(partitions)}", 0)
 
 
-def _held(spans: Sequence[Span]) -> Iterator[tuple[int, int, Set[str]]]:
+def _held(spans: Sequence[HoldingSpan]) -> Iterator[tuple[int, int, Set[str]]]:
     """From when to when a client held which partitions: a stretch ends where they change."""
     changes = []
     for s in spans:

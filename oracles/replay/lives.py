@@ -8,19 +8,19 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from groupcheck.oracles.replay.rounds import lasted
-from groupcheck.traces.anomalies import plural
 from groupcheck.traces.both.removals import Removal
-from groupcheck.traces.causes.diagnosis import Refuted
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.causes.diagnosis import RefutedCause
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.clocks import Process, Skew
 from groupcheck.traces.members.life import Lapse
-from groupcheck.traces.members.members import Followed
-from groupcheck.traces.timestamps import show_time
+from groupcheck.traces.members.members import GroupMembers
 
 SHOWN = 3
 
 
-def followed_sentence(found: Followed) -> str:
+def followed_sentence(found: GroupMembers) -> str:
     """How far the lines of clients fit the model's member; empty if there are none to follow."""
     if not found.members:
         return ""
@@ -37,7 +37,7 @@ def followed_sentence(found: Followed) -> str:
     return whole
 
 
-def lapse_sentences(found: Followed) -> Iterator[str]:
+def lapse_sentences(found: GroupMembers) -> Iterator[str]:
     """Memberships that ended without the member's doing."""
     for lapse in found.lapses[:SHOWN]:
         yield _lapse(lapse)
@@ -71,7 +71,7 @@ def _api(name: str) -> str:
     return "".join(w.capitalize() for w in name.split("_")) if name.isupper() else name or "request"
 
 
-def _between(earlier: Said, later: Said) -> str:
+def _between(earlier: Statement, later: Statement) -> str:
     if earlier.time is None or later.time is None or later.time < earlier.time:
         return ""
     return lasted(later.time - earlier.time)
@@ -89,7 +89,7 @@ _HOW = {
 def removal_sentence(removals: Sequence[Removal]) -> str:
     """How memberships of clients ended by the coordinator's log; empty if it shows no end."""
     told = [
-        f"{r.member} {_HOW[r.how]} ({_named((r.told.log, ''))} line {r.told.line})"
+        f"{r.member} {_HOW[r.how]} ({_named((r.statement.log, ''))} line {r.statement.line})"
         for r in removals[:SHOWN]
     ]
     more = f"; and {len(removals) - SHOWN} more" if len(removals) > SHOWN else ""
@@ -103,7 +103,7 @@ def removal_document(r: Removal) -> dict[str, Any]:
         "generation": r.generation,
         "how": r.how,
         "client_reason": r.reason,
-        "line": _place(r.told),
+        "line": _place(r.statement),
         "learnt": None if r.learnt is None else _place(r.learnt),
     }
 
@@ -126,7 +126,7 @@ def _named(process: Process) -> str:
 
 
 def clock_document(skew: Skew) -> dict[str, Any]:
-    def pair(two: tuple[Said, Said]) -> dict[str, Any]:
+    def pair(two: tuple[Statement, Statement]) -> dict[str, Any]:
         return {"client": _place(two[0]), "broker": _place(two[1])}
 
     return {
@@ -139,7 +139,7 @@ def clock_document(skew: Skew) -> dict[str, Any]:
     }
 
 
-def followed_document(found: Followed) -> dict[str, Any]:
+def followed_document(found: GroupMembers) -> dict[str, Any]:
     return {
         "members": found.members,
         "steps": found.steps,
@@ -167,7 +167,7 @@ def followed_document(found: Followed) -> dict[str, Any]:
     }
 
 
-def refuted_document(r: Refuted) -> dict[str, Any]:
+def refuted_document(r: RefutedCause) -> dict[str, Any]:
     return {
         "kind": r.cause.kind,
         "title": r.cause.title,
@@ -177,7 +177,7 @@ def refuted_document(r: Refuted) -> dict[str, Any]:
     }
 
 
-def _place(said: Said) -> dict[str, Any]:
+def _place(said: Statement) -> dict[str, Any]:
     return {
         "file": said.log,
         "line": said.line,

@@ -23,7 +23,7 @@ from groupcheck.oracles.replay.claims import (
     told,
 )
 from groupcheck.oracles.replay.rounds import COLUMNS, fold_cells, folded
-from groupcheck.traces.report import FileReport
+from groupcheck.traces.findings.report import FileReport
 
 GROUPS_SHOWN = 20
 ROUNDS_SHOWN = 30

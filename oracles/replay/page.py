@@ -33,11 +33,11 @@ from groupcheck.oracles.replay.lanes import picture
 from groupcheck.oracles.replay.rounds import COLUMNS, began, fold_cells, folded
 from groupcheck.oracles.replay.text import MUST_SEE, file_facts, group_facts
 from groupcheck.oracles.show.pages import PAGE, render
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
-from groupcheck.traces.moments import Moment
-from groupcheck.traces.report import FileReport, GroupReport
-from groupcheck.traces.timestamps import show_time
+from groupcheck.traces.findings.report import FileReport, GroupReport
+from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.story.moments import Moment
 
 GROUPS_SHOWN = 200
 PICTURES_SHOWN = 12
@@ -113,7 +113,7 @@ def _sections(
         yield Section(told(answer, reports), f"picture{k + 1}", Markup(text), found.left_out)
 
 
-def _statements(answer: Answer) -> list[Said]:
+def _statements(answer: Answer) -> list[Statement]:
     """What clients said about the group; what brokers' logs show is in their reports."""
     said = answer.evidence.all()
     return [s for s in said if s.library != BROKER] if answer.seen else said

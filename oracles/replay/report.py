@@ -20,22 +20,22 @@ from groupcheck.oracles.replay.answers import answers, judged, worst
 from groupcheck.oracles.replay.document import replay_document, replay_text
 from groupcheck.oracles.show import meter
 from groupcheck.oracles.show.files import written
-from groupcheck.traces.anomalies import plural
 from groupcheck.traces.causes.diagnosis import Health
 from groupcheck.traces.causes.evidence import Evidence
-from groupcheck.traces.causes.hearing import hear
 from groupcheck.traces.causes.knowledge import Knowledge, knowledge_of, shipped_knowledge
-from groupcheck.traces.dumps.log import MARKS as DUMPS
-from groupcheck.traces.event_lines import NEEDLES as EVENTS
-from groupcheck.traces.event_lines import hear_events
+from groupcheck.traces.causes.scan_log import scan_log
+from groupcheck.traces.dumps.dump_log import MARKS as DUMPS
+from groupcheck.traces.event_lines.event_log import NEEDLES as EVENTS
+from groupcheck.traces.event_lines.event_log import hear_events
+from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.findings.report import UNREADABLE, FileReport, unreadable
 from groupcheck.traces.formats import CLIENTS, UNKNOWN_FORMAT
-from groupcheck.traces.group_tables.log import watch
+from groupcheck.traces.group_tables.table_log import watch
 from groupcheck.traces.reading import Source, TraceError
-from groupcheck.traces.reading.finding import found
+from groupcheck.traces.reading.finding import find_logs
 from groupcheck.traces.reading.unpacking import Watch
-from groupcheck.traces.replay import Asked, known_format, replay_log
-from groupcheck.traces.report import UNREADABLE, FileReport, unreadable
-from groupcheck.traces.requests.log import NEEDLES as REQUESTS
+from groupcheck.traces.replay import ReplayOptions, known_format, replay_log
+from groupcheck.traces.requests.request_log import NEEDLES as REQUESTS
 
 
 class Replayed(list[FileReport]):
@@ -144,8 +144,8 @@ def replay(
     if isinstance(paths, str | Path) or not isinstance(paths, Iterable):
         raise UserError(f"{paths!r} is not a list of files", do='as in ["broker.log"]')
     known_format(format)
-    there = found([str(path) for path in paths], watch=watch)
-    asked = Asked(group, format)
+    there = find_logs([str(path) for path in paths], watch=watch)
+    asked = ReplayOptions(group, format)
     evidence = Evidence()
     reports: list[FileReport] = []
     for source in there.sources:
@@ -164,14 +164,14 @@ def replay(
     return Replayed(every, notes, evidence, knowledge)
 
 
-def _of(source: Source, asked: Asked, evidence: Evidence) -> Iterator[FileReport]:
+def _of(source: Source, asked: ReplayOptions, evidence: Evidence) -> Iterator[FileReport]:
     """The reports of one log: of each kind of broker lines that it has, and of its clients. What
     its lines say is added to `evidence`.
     """
-    clients = hear(source, evidence, asked.group, REQUESTS + DUMPS + EVENTS)
+    clients = scan_log(source, evidence, asked.group, REQUESTS + DUMPS + EVENTS)
     events = hear_events(source, evidence, asked.group)
     tables = watch(source, evidence, asked.group)
-    told = evolve(asked, seen=evidence.ledger.listener(source.name))
+    told = evolve(asked, seen=evidence.coordinator_claims.listener(source.name))
     brokers = () if asked.format in CLIENTS else replay_log(source, told)
     others = [r for r in (clients, events, tables) if r is not None]
     yield from (r for r in brokers if r.format != UNKNOWN_FORMAT or not others)

@@ -7,10 +7,10 @@ from statistics import median
 
 from attrs import frozen
 
-from groupcheck.traces.anomalies import seconds
-from groupcheck.traces.moments import Moment, Round, elapsed
-from groupcheck.traces.timeline import client_of
-from groupcheck.traces.timestamps import show_time
+from groupcheck.traces.findings.anomalies import seconds
+from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.story.moments import Moment, Round, elapsed
+from groupcheck.traces.story.timeline import client_of
 
 COLUMNS = ("started", "generation", "why", "took", "size", "held up by")
 NAMES_SHOWN = 3

@@ -22,13 +22,13 @@ from groupcheck.model.engine.verdict import HOLDS
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.files import is_replaced, written
 from groupcheck.oracles.show.pytest_export import literal
-from groupcheck.traces.events import Event
-from groupcheck.traces.exchanges import Exchange
+from groupcheck.traces.exchanges.exchange import Exchange
+from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA, REQUEST_LOG
 from groupcheck.traces.reading import Notes, Source
-from groupcheck.traces.reading.finding import found
-from groupcheck.traces.replay import Asked, replay_file, replay_log
-from groupcheck.traces.report import GroupReport
+from groupcheck.traces.reading.finding import find_logs
+from groupcheck.traces.replay import ReplayOptions, replay_file, replay_log
+from groupcheck.traces.story.events import Event
 
 MOST_LINES = 2_000
 """Of a group: the beginning of a longer schedule is written."""
@@ -86,14 +86,14 @@ def rounds_of(group: GroupReport) -> Rounds:
     )
 
 
-def schedules(source: Source, asked: Asked) -> Iterator[Schedule]:
+def schedules(source: Source, asked: ReplayOptions) -> Iterator[Schedule]:
     """The schedules of the groups in a log that the model explains."""
     of: dict[str | None, set[int]] = {}
 
     def seen(event: Event | Exchange, _: str) -> None:
         of.setdefault(event.group, set()).add(event.line)
 
-    for report in replay_log(source, Asked(asked.group, asked.format, seen)):
+    for report in replay_log(source, ReplayOptions(asked.group, asked.format, seen)):
         if report.format not in FORMATS:
             continue
         shared = of.get(None, set())
@@ -113,9 +113,9 @@ def schedules(source: Source, asked: Asked) -> Iterator[Schedule]:
 
 def test_file(paths: Sequence[str | Path], format: str | None, group: str | None) -> str:
     """The text of the file. Raises `UserError` if no log has a schedule."""
-    asked = Asked(group, format)
+    asked = ReplayOptions(group, format)
     some: list[Schedule] = []
-    for source in found([str(path) for path in paths]).sources:
+    for source in find_logs([str(path) for path in paths]).sources:
         some += schedules(source, asked)
     if not some:
         raise UserError(

@@ -21,7 +21,15 @@ from groupcheck.oracles.replay.facts import facts_lines
 from groupcheck.oracles.replay.harm import finding_facts
 from groupcheck.oracles.replay.rounds import COLUMNS, cut, fold_cells, folded
 from groupcheck.oracles.show.text import COLOUR, NARROW, Stacked, facts_table
-from groupcheck.traces.anomalies import HOUR_MS, busiest, period, plural, seconds, unstable_share
+from groupcheck.traces.findings.anomalies import (
+    HOUR_MS,
+    busiest,
+    period,
+    plural,
+    seconds,
+    unstable_share,
+)
+from groupcheck.traces.findings.report import RANK, Anomaly, FileReport, GroupReport
 from groupcheck.traces.formats import (
     CLIENTS,
     GROUP_TABLES,
@@ -29,10 +37,9 @@ from groupcheck.traces.formats import (
     PACKET_CAPTURE,
     REQUEST_LOG,
 )
-from groupcheck.traces.moments import Round, elapsed
-from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport
-from groupcheck.traces.timeline import Timeline
-from groupcheck.traces.timestamps import show_time
+from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.story.moments import Round, elapsed
+from groupcheck.traces.story.timeline import Timeline
 
 ANSWERS_SHOWN = 5
 LINES_SHOWN = 20

@@ -13,8 +13,8 @@ from typing import Any
 
 from groupcheck.oracles.simulate.parts import Parts
 from groupcheck.oracles.wire.formats import JOIN_GROUP
-from groupcheck.traces.consumer_protocol import SUBSCRIPTION
-from groupcheck.traces.message_bytes import written
+from groupcheck.traces.messages.consumer_protocol import SUBSCRIPTION
+from groupcheck.traces.messages.message_bytes import encode
 
 VERSION, OF_SUBSCRIPTION = 9, 3
 MEMBER = "m" * 46  # CLIENT-UUID, with a client id of nine characters
@@ -29,7 +29,7 @@ def subscription(owned: int, user_data: int = 0) -> bytes:
     """
     claimed = [{"topic": TOPIC, "partitions": list(range(owned))}] if owned else []
     values: dict[str, Any] = {"topics": [TOPIC], "owned": claimed, "user_data": b"u" * user_data}
-    return struct.pack(">h", OF_SUBSCRIPTION) + written(SUBSCRIPTION, OF_SUBSCRIPTION, values)
+    return struct.pack(">h", OF_SUBSCRIPTION) + encode(SUBSCRIPTION, OF_SUBSCRIPTION, values)
 
 
 def worker_state(tasks: int) -> bytes:
@@ -60,7 +60,7 @@ def answer(members: list[dict[str, Any]], protocol: tuple[str, str] = CONSUMERS)
         "members": members,
     }
     head = struct.pack(">i", 0) + b"\0"  # the number of the request, and tagged fields
-    body = head + written(JOIN_GROUP.response, VERSION, values, flexible=True)
+    body = head + encode(JOIN_GROUP.response, VERSION, values, flexible=True)
     return struct.pack(">i", len(body)) + body
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from groupcheck.model.engine import Limits, Spec, UserError
 from groupcheck.model.engine.fast.shards.distribute import WIDEST, distribute
 from groupcheck.model.engine.verdict import Progress, Verdict
+from groupcheck.oracles.processes.supervisor import temporary_folder
 from groupcheck.oracles.spark.executors import Executors
 from groupcheck.oracles.spark.session import OnDemand, checked_master, is_local, needed
-from groupcheck.oracles.supervisor import temporary_folder
 
 
 def explore(

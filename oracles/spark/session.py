@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.processes.supervisor import temporary_folder
 from groupcheck.oracles.spark.shipping import packed_code
-from groupcheck.oracles.supervisor import temporary_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

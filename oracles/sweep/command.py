@@ -34,7 +34,7 @@ from groupcheck.oracles.sweep.reading import read_sweep
 from groupcheck.oracles.sweep.simulation_rows import simulation_row, write_simulations
 from groupcheck.oracles.sweep.simulations import SimulationCell
 from groupcheck.oracles.sweep.words import answer_view, forecast_lines
-from groupcheck.traces.anomalies import plural
+from groupcheck.traces.findings.anomalies import plural
 
 SCHEMA = "groupcheck.sweep/1"
 WORST_FIRST = ("violated", "unknown", "holds")

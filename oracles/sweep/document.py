@@ -16,7 +16,7 @@ from cattrs import BaseValidationError, Converter, ForbiddenExtraKeysError, tran
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.engine.errors import shown
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.quantities import MOST_REPLICATIONS, SIZE
+from groupcheck.oracles.quantities import MOST_REPLICATIONS, bytes_of
 
 Size = NewType("Size", int)
 """Bytes: a number, or a text such as 512M."""
@@ -181,5 +181,5 @@ def _plain(given: Any, kind: type[Any]) -> Any:
 _CONVERTER = Converter(forbid_extra_keys=True)
 for plain in PLAIN:
     _CONVERTER.register_structure_hook(plain, _plain)
-_CONVERTER.register_structure_hook(Size, lambda given, _: SIZE.convert(given, None, None))
+_CONVERTER.register_structure_hook(Size, lambda given, _: bytes_of(given))
 _CONVERTER.register_structure_hook_func(_is_tuple, _many)

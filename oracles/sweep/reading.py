@@ -11,7 +11,7 @@ from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.printable import printable
-from groupcheck.traces.shipped import located
+from groupcheck.traces.sample_files import resolve_sample
 
 LARGEST = 64 << 10  # bytes of a file; the time to read hostile ones grows with the square
 YAML = (".yaml", ".yml")
@@ -27,7 +27,7 @@ def read_sweep(path: Path) -> Any:
     """
     where = printable(str(path))
     try:
-        with located(path).open("rb") as file:
+        with resolve_sample(path).open("rb") as file:
             data = file.read(LARGEST + 1)
         if len(data) > LARGEST:
             raise UserError(

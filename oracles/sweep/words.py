@@ -17,7 +17,7 @@ from groupcheck.oracles.sweep.forecast import Forecast
 from groupcheck.oracles.sweep.simulation_rows import SHOWN as MEASURES_SHOWN
 from groupcheck.oracles.sweep.simulation_rows import amount
 from groupcheck.oracles.sweep.simulations import SimulationCell
-from groupcheck.traces.anomalies import plural
+from groupcheck.traces.findings.anomalies import plural
 
 SHOWN = 60  # cells; of a larger sweep only those that are not as expected
 FORECASTS = 20  # lines

@@ -13,7 +13,7 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite, tell
 from groupcheck.oracles.wire.live import SCHEDULES, Live, live
-from groupcheck.traces.anomalies import plural
+from groupcheck.traces.findings.anomalies import plural
 
 # Options of `conform` that concern rows executed one by one, and their names for the user.
 OF_ROWS = {

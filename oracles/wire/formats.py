@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from groupcheck.traces.captures.apis import APIS as KNOWN
-from groupcheck.traces.message_bytes import Field, Malformed, Reader, written
+from groupcheck.traces.messages.message_bytes import Field, Malformed, Reader, encode
 
 
 @frozen
@@ -139,8 +139,8 @@ def request_bytes(
     """
     flexible = version >= api.flexible
     head = {"key": api.key, "version": version, "number": number, "client": client}
-    body = written(_HEADER, 0, head) + (b"\0" if flexible else b"")
-    body += written(api.request, version, values, flexible)
+    body = encode(_HEADER, 0, head) + (b"\0" if flexible else b"")
+    body += encode(api.request, version, values, flexible)
     return struct.pack(">i", len(body)) + body
 
 
@@ -150,8 +150,8 @@ def response_values(api: Api, version: int, body: bytes) -> dict[str, Any]:
     if reader.flexible:
         reader.tags()
     values = reader.fields(api.response, version)
-    if reader.left():
+    if reader.remaining():
         raise Malformed(
-            f"{reader.left()} bytes too many in an answer to {api.name} version {version}"
+            f"{reader.remaining()} bytes too many in an answer to {api.name} version {version}"
         )
     return values

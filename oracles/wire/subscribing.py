@@ -11,8 +11,8 @@ from groupcheck.model.protocol.classic.group import Core, Seat, Seats
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.takeovers import instance
 from groupcheck.oracles.conform.whole.fitting import listed_by_all
-from groupcheck.traces.consumer_protocol import SUBSCRIPTION
-from groupcheck.traces.message_bytes import written
+from groupcheck.traces.messages.consumer_protocol import SUBSCRIPTION
+from groupcheck.traces.messages.message_bytes import encode
 
 __all__ = ["TOPIC", "instance", "listed", "subscription", "voted"]
 
@@ -27,7 +27,7 @@ def subscription(said: messages.JoinGroup | Seat) -> bytes:
     claimed = [p for p in range(said.owned.bit_length()) if said.owned >> p & 1]
     owned = [{"topic": TOPIC, "partitions": claimed}] if claimed else []
     given = {"topics": [TOPIC], "owned": owned, "generation": said.claimed}
-    return struct.pack(">h", VERSION) + written(SUBSCRIPTION, VERSION, given)
+    return struct.pack(">h", VERSION) + encode(SUBSCRIPTION, VERSION, given)
 
 
 def listed(seats: Seats, scope: Scope) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """`python -m groupcheck` is the command `groupcheck`."""
 
-from groupcheck.oracles.cli import main
+from groupcheck.oracles.command_line.cli import main
 
 if __name__ == "__main__":
     main()

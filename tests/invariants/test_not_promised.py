@@ -10,7 +10,7 @@ import pytest
 from groupcheck import check
 from groupcheck.invariants.registry import for_families
 from groupcheck.model.variants.registry import load, names
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 
 SHOWN: dict[str, tuple[str, dict[str, Any]]] = {
     "one_process_at_work": ("classic", {"members": 2, "faults": {"session_timeout": 1}}),

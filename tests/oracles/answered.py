@@ -7,16 +7,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from groupcheck.oracles.replay.answers import Answer, Seen
-from groupcheck.traces.causes.diagnosis import Diagnosis, Found, Health
+from groupcheck.traces.causes.diagnosis import Diagnosis, FoundCause, Health
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import Cause, Confidence, Sign, Ticket
-from groupcheck.traces.clients.said import Said
-from groupcheck.traces.facts import RequestFacts
-from groupcheck.traces.moments import Moment
-from groupcheck.traces.owners import Owners
-from groupcheck.traces.report import FileReport, GroupReport, Requests
-from groupcheck.traces.stays import Stay, Stays
-from groupcheck.traces.timeline import Member, Timeline
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.exchanges.member_spans import MemberSpan, MemberSpans
+from groupcheck.traces.exchanges.owners import Owners
+from groupcheck.traces.exchanges.request_facts import RequestFacts
+from groupcheck.traces.findings.report import FileReport, GroupReport, Requests
+from groupcheck.traces.story.moments import Moment
+from groupcheck.traces.story.timeline import Member, Timeline
 
 BEGIN = 1_730_000_000_000
 
@@ -28,7 +28,7 @@ def found(
     who: Iterable[str] = ("c1",),
     quoted: Iterable[str] = ("consumer poll timeout has expired",),
     decide: str = "",
-) -> Found:
+) -> FoundCause:
     cause = Cause(
         kind="poll_timeout",
         severity="broken",
@@ -39,10 +39,10 @@ def found(
         settings={"max.poll.interval.ms": "above the longest handling of one batch"},
     )
     lines = tuple(
-        Said(kind="poll_expired", line=k, text=line, time=BEGIN + 10_000 * k)
+        Statement(kind="poll_expired", line=k, text=line, time=BEGIN + 10_000 * k)
         for k, line in enumerate(quoted, 1)
     )
-    return Found(
+    return FoundCause(
         cause=cause,
         sign=Sign(()),
         confidence=confidence,
@@ -63,8 +63,8 @@ def answer(
     group: str = "orders",
     health: Health = "broken",
     *,
-    causes: Iterable[Found] = (),
-    candidates: Iterable[Found] = (),
+    causes: Iterable[FoundCause] = (),
+    candidates: Iterable[FoundCause] = (),
     hints: Iterable[str] = (),
     seen: Iterable[Seen] = (),
 ) -> Answer:
@@ -86,7 +86,7 @@ def busy(members: int, events: int, name: str = "member-{k:04}") -> Seen:
     ids = [name.format(k=k) for k in range(members)]
     end = BEGIN + 100 * events
     stays = [
-        Stay(
+        MemberSpan(
             member=ids[k % members],
             client=ids[k % members],
             kind="owns" if k // members % 2 else "joining",
@@ -117,7 +117,7 @@ def busy(members: int, events: int, name: str = "member-{k:04}") -> Seen:
         assumed_count=0,
         lines=events,
         begins="",
-        requests=Requests(RequestFacts("orders"), Owners("orders"), Stays(stays), events),
+        requests=Requests(RequestFacts("orders"), Owners("orders"), MemberSpans(stays), events),
     )
     return Seen(report([group], lines=events), group)
 

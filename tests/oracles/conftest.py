@@ -29,9 +29,9 @@ from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.mutation import Seeded
 from groupcheck.model.protocol.variant import Variant
-from groupcheck.oracles import listing
 from groupcheck.oracles.check import bugs
-from groupcheck.oracles.documents import documents
+from groupcheck.oracles.command_line import listing
+from groupcheck.oracles.command_line.documents import documents
 from groupcheck.oracles.explain import subject
 
 

@@ -13,10 +13,10 @@ from markupsafe import escape
 from groupcheck.model.mutations import all_mutations, mutation
 from groupcheck.model.mutations.tickets import VERSIONS, versions_of
 from groupcheck.model.protocol.mutation import SEEDED
-from groupcheck.oracles import cli
 from groupcheck.oracles.check import bugs
 from groupcheck.oracles.check.gallery import page
 from groupcheck.oracles.check.score import Killed, Score, broken_by, broken_in_the_end, score
+from groupcheck.oracles.command_line import cli
 
 FEW = ("no_sync_deadline", "stale_claims_assigned")
 EVERY = all_mutations()

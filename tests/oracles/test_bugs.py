@@ -9,8 +9,8 @@ import json
 import pytest
 from attrs import evolve
 
-from groupcheck.oracles import cli
 from groupcheck.oracles.check import bugs
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.show.text import as_plain
 
 pytestmark = pytest.mark.usefixtures("small_world", "reference")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 
 SPEC = """
 import os, sys

@@ -17,7 +17,7 @@ import groupcheck
 from groupcheck.model.engine import Progress
 from groupcheck.model.mutations import all_mutations
 from groupcheck.model.protocol.story import Message
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 
 PROGRAM = Path(sys.executable).with_name("groupcheck")
 

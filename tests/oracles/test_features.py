@@ -7,7 +7,7 @@ import json
 import pytest
 
 from groupcheck import check
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 
 SMALL = ("--members", "1", "--generations", "1")
 

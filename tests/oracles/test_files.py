@@ -15,7 +15,7 @@ import pytest
 from pyarrow.parquet import read_table
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.quantities import OUTPUT
+from groupcheck.oracles.command_line.option_types import OUTPUT
 from groupcheck.oracles.show import files, parquet
 from groupcheck.oracles.show.files import not_read, whole, write
 

@@ -9,8 +9,8 @@ import pytest
 
 import groupcheck
 from groupcheck.model.engine import Spec, array, end, goal, rule
-from groupcheck.oracles import cli
 from groupcheck.oracles.check.run import check
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.show.html import image
 
 Misfits = Callable[..., list[str]]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.printable import as_json, printable
 from groupcheck.oracles.show.pages import render
 

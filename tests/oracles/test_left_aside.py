@@ -21,8 +21,8 @@ from groupcheck.model.engine import (
     step_invariant,
     weak,
 )
-from groupcheck.oracles import cli
 from groupcheck.oracles.check.run import CheckResult
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.pytest_plugin import Checker
 
 NOT_JUDGED = "not judged (--progress)"

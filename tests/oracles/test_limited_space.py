@@ -10,7 +10,7 @@ import pytest
 CODE = """
 import resource, sys
 from groupcheck.model.engine.fast.kernels.compiled import PACKING, Unit, load
-from groupcheck.oracles.cli import run
+from groupcheck.oracles.command_line.cli import run
 
 for unit in (PACKING, Unit(1, True), Unit(2, True)):
     load(unit)  # as it is in a cache that somebody has used

@@ -10,7 +10,7 @@ import pytest
 import groupcheck
 from groupcheck.model.engine import Rule
 from groupcheck.model.variants import registry
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.explain import own
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

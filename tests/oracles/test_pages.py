@@ -16,7 +16,7 @@ from jinja2 import UndefinedError
 
 import groupcheck
 from groupcheck import __version__
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.show.pages import render
 
 ORACLES = Path(__file__).parents[2] / "oracles"

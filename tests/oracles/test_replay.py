@@ -16,7 +16,7 @@ from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.replay.document import replay_document, replay_text
 from groupcheck.oracles.replay.report import Replayed, replay
 from groupcheck.traces.replay import replay_file
@@ -37,7 +37,7 @@ def document(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[in
 def test_a_replay_does_not_load_the_engine_that_searches() -> None:
     code = (
         "import sys\n"
-        "from groupcheck.oracles import cli\n"
+        "from groupcheck.oracles.command_line import cli\n"
         f"assert cli.run(['replay', {str(SCALE)!r}, '--json']) == 0\n"
         "print(*{'numpy', 'llvmlite', 'psutil'} & {*sys.modules}, file=sys.stderr)\n"
     )
@@ -355,5 +355,5 @@ def test_a_log_with_lines_that_were_not_followed_does_not_hold(
         1,
     ) and "1 of its lines" in told.reason
     path.write_text(whole)
-    monkeypatch.setattr("groupcheck.traces.replay.GROUPS_KEPT", 1)
+    monkeypatch.setattr("groupcheck.traces.broker.replay.GROUPS_KEPT", 1)
     assert replay_file(str(path)).verdict == "unknown"

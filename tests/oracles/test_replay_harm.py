@@ -7,20 +7,20 @@ from pathlib import Path
 
 from groupcheck.oracles.replay.harm import finding_facts, harm
 from groupcheck.oracles.replay.lanes import picture
-from groupcheck.traces.facts import Rewind
-from groupcheck.traces.findings import (
+from groupcheck.traces.exchanges.owners import TwoOwners
+from groupcheck.traces.exchanges.request_facts import Rewind
+from groupcheck.traces.findings.findings import (
     Absence,
     Empty,
     Findings,
     Jump,
-    Refused,
+    OpenRebalance,
+    RefusedRequests,
     Restart,
     Setting,
-    Unowned,
-    Unsettled,
+    UnownedPartition,
     Window,
 )
-from groupcheck.traces.owners import TwoOwners
 from groupcheck.traces.replay import replay_file
 
 DATA = Path(__file__).parent.parent / "data"
@@ -39,19 +39,21 @@ def test_time_without_members_counts_unless_they_left_by_choice():
 def test_each_kind_of_harm_has_one_sentence():
     found = Findings(
         unowned=(
-            Unowned("t-1", WINDOW, None, "a", "b"),
-            Unowned("t-0", Window(1000, 1500, 7, open=True), None, "a", ""),
+            UnownedPartition("t-1", WINDOW, None, "a", "b"),
+            UnownedPartition("t-0", Window(1000, 1500, 7, open=True), None, "a", ""),
         ),
         two_owners=(TwoOwners("g", "t-0", "a", "b", 1000, 3500, "HEARTBEAT"),),
         went_back=(Rewind(5, 9, "g", "t-0", "b", 40, 100, "a"),),
         jumped=(Jump("t-1", "a", 900, 100, 6, 10),),
         refusals=(
-            Refused(
+            RefusedRequests(
                 "expired", "OFFSET_COMMIT", 25, "UNKNOWN_MEMBER_ID", 3, Counter(a=3), WINDOW, ""
             ),
-            Refused("full", "JOIN_GROUP", 81, "GROUP_MAX_SIZE_REACHED", 1, Counter(), WINDOW, ""),
+            RefusedRequests(
+                "full", "JOIN_GROUP", 81, "GROUP_MAX_SIZE_REACHED", 1, Counter(), WINDOW, ""
+            ),
         ),
-        unsettled=Unsettled(WINDOW, "join", ("a",)),
+        unsettled=OpenRebalance(WINDOW, "join", ("a",)),
     )
     assert list(harm(found)) == [
         "2 partitions had no owner, t-1 for 3.0 s",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 
 DATA = Path(__file__).parent.parent / "data" / "requests"
 ZOMBIE = DATA / "live-zombie.log.gz"

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.pytest_plugin import Checker
-from groupcheck.traces.broker import steps
+from groupcheck.traces.broker import phase_steps as steps
 
 DATA = Path(__file__).parent.parent / "data"
 LOGS = {

@@ -22,12 +22,12 @@ from groupcheck.oracles.replay.page import page
 from groupcheck.oracles.replay.rounds import fold_cells, folded
 from groupcheck.oracles.replay.text import replay_view
 from groupcheck.oracles.show.text import as_plain
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
-from groupcheck.traces.events import Cause
-from groupcheck.traces.moments import Moment, Round
 from groupcheck.traces.reading import Part
 from groupcheck.traces.replay import replay_file
+from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.moments import Moment, Round
 
 DATA = Path(__file__).parent.parent / "data"
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'\u202e\x00```\n# no heading"
@@ -39,7 +39,7 @@ def rounds(*sizes: int, client: str = "c-1") -> list[Round]:
             Moment(k, BEGIN + 1000 * k),
             k,
             k + 1,
-            Cause.JOIN,
+            RebalanceCause.JOIN,
             joined_at=Moment(k, BEGIN + 1000 * k + 300),
             assigned=Moment(k, BEGIN + 1000 * k + 310 + k),
             outcome="assigned",
@@ -71,7 +71,7 @@ def test_the_text_begins_with_the_answer_and_ends_it_with_the_broker():
 
 
 def test_the_file_of_a_quoted_line_is_named_where_there_are_several():
-    said = [Said(kind="poll_expired", line=k, text="x", log="a.log") for k in (7, 108)]
+    said = [Statement(kind="poll_expired", line=k, text="x", log="a.log") for k in (7, 108)]
     asked = answer(causes=[evolve(found(), evidence=tuple(said))])
     one, other = evolve(report(), path="a.log"), evolve(report(), path="b.log")
     assert "  line 7: x\n" in as_plain(replay_view([one], [asked]))
@@ -238,10 +238,10 @@ def test_a_picture_has_a_lane_for_each_member_and_all_inside_its_time(name: str)
 
 
 def test_lines_of_clients_make_lanes_and_what_they_own():
-    def line(kind: str, at: int | None, partitions: str = "") -> Said:
+    def line(kind: str, at: int | None, partitions: str = "") -> Statement:
         fields = {"partitions": partitions} if partitions else {}
         time = None if at is None else BEGIN + at
-        return Said(kind=kind, line=1, text=kind, time=time, client="c", fields=fields)
+        return Statement(kind=kind, line=1, text=kind, time=time, client="c", fields=fields)
 
     said = [
         line("assigned", 0, "t-0, t-1"),
@@ -266,7 +266,7 @@ def test_lines_of_clients_make_lanes_and_what_they_own():
 
 def test_a_cause_without_times_is_marked_where_its_line_stands():
     view = busy(2, 100)
-    line = Said(kind="died_together", line=2, text="2 members died", library=BROKER)
+    line = Statement(kind="died_together", line=2, text="2 members died", library=BROKER)
     cause = evolve(found("2 members died: cut off."), since=None, until=None, evidence=(line,))
     told = picture([view.group], [], [cause]).document()
     assert told["marks"] == [[1, 100, 100, "cause", "poll() was not called in time", 2]]

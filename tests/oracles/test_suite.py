@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.show.suite import (
     ERROR,
     FAILURE,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.show.text import console
 
 DATA = Path(__file__).parents[1] / "data"

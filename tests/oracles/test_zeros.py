@@ -17,7 +17,7 @@ from groupcheck.model.engine import Limits, UserError, goal, rule
 from groupcheck.model.engine.verdict import EXPLORED
 from groupcheck.model.mutations import all_mutations
 from groupcheck.model.variants import load
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.explain.subject import subject
 from groupcheck.oracles.explain.zeros import command
 from groupcheck.oracles.pytest_plugin import Checker

@@ -25,15 +25,15 @@ from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
 
+from as_events import CASES, as_event
 from attrs import Factory, define, frozen
-from test_event_lines import CASES, as_event
-from test_group_tables import SHAPES
-from test_members import JAVA, recording, tried
+from java_members import JAVA, recording, tried
+from table_shapes import SHAPES
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.replay.report import Replayed, replay
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 
 DATA = Path(__file__).parent.parent / "data"
 MOST_LINES, MOST_MEMORY = 600, 1 << 30

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from groupcheck.traces.findings.report import FileReport
+from groupcheck.traces.lines.sequences import outliers
 from groupcheck.traces.replay import replay_file
-from groupcheck.traces.report import FileReport
-from groupcheck.traces.sequences import outliers
 
 DATA = Path(__file__).parent.parent / "data"
 BROKER = (

@@ -1,6 +1,4 @@
-"""What lines of clients say about generations and member ids: the claims that are held against a
-coordinator's log.
-"""
+"""Claims of clients about generations and member ids, to be held against a coordinator's log."""
 
 from __future__ import annotations
 
@@ -8,9 +6,9 @@ from enum import StrEnum
 
 from attrs import Factory, define, frozen
 
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
-from groupcheck.traces.members.life import named
+from groupcheck.traces.members.life import generation_and_member
 from groupcheck.traces.members.proofs import DOUBTED
 
 MOST_CLAIMS, MOST_CLIENTS, MOST_SILENCES = 100_000, 10_000, 1_000
@@ -20,7 +18,7 @@ Key = tuple[str, str, str]
 
 
 class What(StrEnum):
-    """What a line claims."""
+    """The kind of a claim."""
 
     # The member is in the generation.
     IN = "in"
@@ -34,10 +32,10 @@ class What(StrEnum):
 
 @frozen
 class Claim:
-    """What a line of a client says about one member id."""
+    """A line of a client about one member id."""
 
     what: What
-    said: Said
+    said: Statement
     member: str
     # None if the line does not tell it, and neither do those before it.
     generation: int | None = None
@@ -71,15 +69,15 @@ class Client:
 class Presence:
     """When a client says something, whatever it is."""
 
-    first: Said
-    last: Said
+    first: Statement
+    last: Statement
     # How many statements there are, and the long silences: the lines before and after each.
     count: int = 1
-    silences: list[tuple[Said, Said]] = Factory(list)
+    silences: list[tuple[Statement, Statement]] = Factory(list)
     # The lines are in the order of their times.
     ordered: bool = True
 
-    def hear(self, said: Said) -> None:
+    def hear(self, said: Statement) -> None:
         assert said.time is not None and self.last.time is not None
         self.count += 1
         gap = said.time - self.last.time
@@ -104,11 +102,11 @@ class Claims:
     # Ids that were handed out to a member that joined without one: those of dynamic members.
     dynamic: set[str] = Factory(set)
     # Group -> statements that leave open whether, or how, a membership had ended; with the id.
-    doubted: dict[str, list[tuple[Said, str]]] = Factory(dict)
+    doubted: dict[str, list[tuple[Statement, str]]] = Factory(dict)
     lives: dict[Key, Presence] = Factory(dict)
     _count: int = 0
 
-    def hear(self, said: Said) -> None:
+    def hear(self, said: Statement) -> None:
         """Notes that a client says something at all."""
         if said.time is None or not said.client or said.library == BROKER:
             return
@@ -120,7 +118,7 @@ class Claims:
             return
         life.hear(said)
 
-    def add(self, said: Said, group: str) -> None:
+    def add(self, said: Statement, group: str) -> None:
         """`group`: the one that its writer belongs to."""
         if said.library == BROKER or "epoch" in said.fields or self._count >= MOST_CLAIMS:
             return
@@ -130,13 +128,13 @@ class Claims:
             self._count += 1
             self.groups.setdefault(group, []).append(claim)
 
-    def _doubt(self, said: Said, group: str) -> None:
-        if said.kind in DOUBTED and (numbers := named(said)) is not None:
+    def _doubt(self, said: Statement, group: str) -> None:
+        if said.kind in DOUBTED and (numbers := generation_and_member(said)) is not None:
             self.doubted.setdefault(group, []).append((said, numbers[1]))
         elif said.kind in DOUBTED and said.client and (member := self._client(said).member):
             self.doubted.setdefault(group, []).append((said, member))
 
-    def _claim(self, said: Said) -> Claim | None:
+    def _claim(self, said: Statement) -> Claim | None:
         generation = said.fields.get("generation")
         if said.kind == "id_given" and said.member:
             self.dynamic.add(said.member)
@@ -157,10 +155,10 @@ class Claims:
                 return Claim(What.LEAVES, said, said.member)
         return None
 
-    def _unknown(self, said: Said) -> Claim | None:
+    def _unknown(self, said: Statement) -> Claim | None:
         if said.fields.get("error") != "UNKNOWN_MEMBER_ID" or said.fields.get("ignored"):
             return None
-        numbers = named(said)
+        numbers = generation_and_member(said)
         if numbers is not None:
             return Claim(What.UNKNOWN, said, numbers[1], numbers[0])
         known = self._client(said)
@@ -169,7 +167,7 @@ class Claims:
             return None
         return Claim(What.UNKNOWN, said, known.member, generation)
 
-    def _client(self, said: Said) -> Client:
+    def _client(self, said: Statement) -> Client:
         return self.clients.setdefault((said.log, said.process, said.client), Client())
 
     def alone(self, claim: Claim) -> bool:

@@ -23,9 +23,16 @@ from collections.abc import Iterator, Sequence
 from attrs import Factory, define, frozen
 
 from groupcheck.traces.both.clients import Claim, Claims, What
-from groupcheck.traces.both.ledger import Book, Generation, Ledger, Life, Membership, Told
-from groupcheck.traces.clients.said import Said
-from groupcheck.traces.members.clocks import Misplaced, Skew, Skews, by_process, ms_before
+from groupcheck.traces.both.coordinator_claims import (
+    CoordinatorClaims,
+    CoordinatorLife,
+    CoordinatorLine,
+    GenerationClaims,
+    GroupClaims,
+    Membership,
+)
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.members.clocks import MisplacedLine, Skew, Skews, by_process, ms_before
 from groupcheck.traces.members.impossible import Impossible
 
 MOST_TOLD = 50
@@ -36,38 +43,38 @@ class Against:
     """A client's claim and the coordinator's line that it contradicts."""
 
     claim: Claim
-    told: Told
+    line: CoordinatorLine
     # Why both cannot be true.
     why: str
     # Lines that say the same as the coordinator's, and as the client's.
-    with_told: int
+    with_line: int
     with_claim: int
 
     @property
     def impossible(self) -> Impossible:
-        ours, theirs = self.claim.said, self.told.said
-        if self.with_claim > self.with_told:
+        ours, theirs = self.claim.said, self.line.said
+        if self.with_claim > self.with_line:
             return Impossible(theirs, ours, self.why)
         return Impossible(ours, theirs, self.why)
 
 
 @define
 class _Group:
-    """One group: its book, and the claims of its clients."""
+    """One group: the coordinator's claims, and the claims of its clients."""
 
-    book: Book
+    known: GroupClaims
     claims: list[Claim]
     dynamic: set[str]
     skews: Skews
     # Member id -> the claims that it is in a generation.
     within: dict[str, list[Claim]] = Factory(dict)
 
-    def found(self) -> Iterator[Against]:
+    def contradictions(self) -> Iterator[Against]:
         for claim in self.claims:
             if claim.what in (What.IN, What.LEADS):
                 self.within.setdefault(claim.member, []).append(claim)
         for claim in self.claims:
-            known = self.book.members.get(claim.member)
+            known = self.known.members.get(claim.member)
             if known is None:
                 continue
             if claim.what == What.UNKNOWN:
@@ -76,8 +83,8 @@ class _Group:
                 yield from self._in_generation(claim, known, claim.generation)
 
     def _in_generation(self, claim: Claim, known: Membership, number: int) -> Iterator[Against]:
-        generation = self.book.generations.get(number)
-        if generation is not None and self.book.sure(number):
+        generation = self.known.generations.get(number)
+        if generation is not None and self.known.sure(number):
             against = (
                 self._empty(claim, generation)
                 or self._gone(claim, known, generation)
@@ -89,7 +96,7 @@ class _Group:
                 return
         yield from self._ahead(claim, known, number)
 
-    def _empty(self, claim: Claim, generation: Generation) -> Against | None:
+    def _empty(self, claim: Claim, generation: GenerationClaims) -> Against | None:
         if generation.empty is None:
             return None
         some = [c for c in self.claims if c.generation == generation.number]
@@ -101,7 +108,9 @@ class _Group:
         led = generation.led is not None and generation.led.life == generation.empty.life
         return Against(claim, generation.empty, why, 2 - led, ours + led)
 
-    def _gone(self, claim: Claim, known: Membership, generation: Generation) -> Against | None:
+    def _gone(
+        self, claim: Claim, known: Membership, generation: GenerationClaims
+    ) -> Against | None:
         """The id had been removed when the generation began."""
         began, ended = generation.begun, known.ended
         if began is None or ended is None or not ended.before(began):
@@ -114,17 +123,19 @@ class _Group:
         ours = self._later(known, ended) + len(known.again)
         return Against(claim, ended, why, endings, ours)
 
-    def _later(self, known: Membership, ended: Told) -> int:
+    def _later(self, known: Membership, ended: CoordinatorLine) -> int:
         """How many lines show the id in generations that began after its end."""
         numbers = {
             g.number
-            for g in self.book.generations.values()
+            for g in self.known.generations.values()
             if g.begun is not None and ended.before(g.begun)
         }
         some = [c for c in self.within.get(known.member, []) if c.generation in numbers]
         return len({(c.said.log, c.said.line) for c in some})
 
-    def _unborn(self, claim: Claim, known: Membership, generation: Generation) -> Against | None:
+    def _unborn(
+        self, claim: Claim, known: Membership, generation: GenerationClaims
+    ) -> Against | None:
         """The id was made after the generation had begun. A static member is given its new id in a
         generation that goes on.
         """
@@ -139,9 +150,9 @@ class _Group:
         )
         return Against(claim, created, why, 2, 1)
 
-    def _leader(self, claim: Claim, generation: Generation) -> Against | None:
-        told, leader = generation.led, claim.leader
-        if told is None or not leader or leader == generation.leader:
+    def _leader(self, claim: Claim, generation: GenerationClaims) -> Against | None:
+        line, leader = generation.led, claim.leader
+        if line is None or not leader or leader == generation.leader:
             return None
         if not {leader, generation.leader} <= self.dynamic:
             return None  # the id of a static member may change within a generation
@@ -153,17 +164,17 @@ class _Group:
             f" {generation.leader} by the coordinator's"
         )
         for number in (generation.number - 1, generation.number + 1):
-            beside = self.book.generations.get(number)  # a leader that stays leads on
-            if beside is not None and beside.led is not None and beside.led.life == told.life:
+            beside = self.known.generations.get(number)  # a leader that stays leads on
+            if beside is not None and beside.led is not None and beside.led.life == line.life:
                 ours += beside.leader == leader
                 theirs += beside.leader == generation.leader
-        return Against(claim, told, why, 1 + theirs, ours)
+        return Against(claim, line, why, 1 + theirs, ours)
 
     def _ahead(self, claim: Claim, known: Membership, number: int) -> Iterator[Against]:
         """The coordinator was in an earlier generation later on."""
         if known.shown is None:
             return
-        last = self.book.last.get(known.shown.life)
+        last = self.known.last.get(known.shown.life)
         if last is None or last[0] >= number or not self._within(claim.said, known.shown.life):
             return
         if ms_before(self.skews, claim.said, last[1].said) > 0:
@@ -187,11 +198,11 @@ class _Group:
             )
             yield Against(claim, shown, why, 2, 1)
 
-    def _within(self, ours: Said, life: Life) -> bool:
+    def _within(self, ours: Statement, life: CoordinatorLife) -> bool:
         """Had this life of the group begun before the client's line? Else another coordinator may
         have answered.
         """
-        skew, first = self.skews.get((ours.log, ours.process)), self.book.first.get(life)
+        skew, first = self.skews.get((ours.log, ours.process)), self.known.first.get(life)
         if skew is None or first is None or ours.time is None or first.said.time is None:
             return False
         return first.said.time < ours.time - skew.at_most
@@ -208,29 +219,30 @@ _HOW = {
 
 def contradictions(
     group: str,
-    ledger: Ledger,
+    coordinator: CoordinatorClaims,
     claims: Claims,
     skews: Sequence[Skew],
-    misplaced: Sequence[Misplaced],
+    misplaced: Sequence[MisplacedLine],
 ) -> list[Impossible]:
     """The lines of one group that cannot be true; of each line one."""
-    if group not in ledger.books or group not in claims.groups:
+    if group not in coordinator.groups or group not in claims.groups:
         return []
     early = [
         _by_clocks(m)
         for m in misplaced
-        if m.said.group == group and ledger.books[group].sure(m.said.fields.get("generation", 0))
+        if m.said.group == group
+        and coordinator.groups[group].sure(m.said.fields.get("generation", 0))
     ]
-    book = ledger.books[group]
+    known = coordinator.groups[group]
     dynamic = claims.dynamic | {
-        m.member for m in book.members.values() if m.created is not None and m.instance is None
+        m.member for m in known.members.values() if m.created is not None and m.instance is None
     }
     some = [c for c in claims.groups[group] if claims.alone(c)]
-    found = [a.impossible for a in _Group(book, some, dynamic, by_process(skews)).found()]
+    found = [a.impossible for a in _Group(known, some, dynamic, by_process(skews)).contradictions()]
     told = {(i.said.log, i.said.line): i for i in (*early, *found)}
     return list(told.values())[:MOST_TOLD]
 
 
-def _by_clocks(m: Misplaced) -> Impossible:
+def _by_clocks(m: MisplacedLine) -> Impossible:
     text = f"by both clocks, the client has this answer {m.by} ms before the coordinator gave it"
     return Impossible(m.said, m.against, text)

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import define, evolve, frozen
 
 from groupcheck.traces.both.clients import Claim, Claims, Key, Presence, What
-from groupcheck.traces.both.ledger import Book, Ledger, Membership
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.both.coordinator_claims import CoordinatorClaims, GroupClaims, Membership
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.lines.timestamps import show_span
 from groupcheck.traces.members.clocks import Skew, Skews, by_process, ms_before
 from groupcheck.traces.members.proofs import Proof
-from groupcheck.traces.timestamps import show_span
 
 SURE_MS = 1_000
 """A line that is older by more was printed before the member was removed."""
@@ -35,55 +35,57 @@ class Removal:
     # left, expired, not_rejoined, not_synced or replaced.
     how: str
     # The coordinator's line.
-    told: Said
+    statement: Statement
     # The line where the client learns of it; None if it shows none.
-    learnt: Said | None
+    learnt: Statement | None
     # The reason that the client gave in LeaveGroup.
     reason: str | None = None
 
 
 @frozen
-class Decided:
-    """What the coordinator's log decides about one group's members."""
+class Decisions:
+    """The facts that the coordinator's log decides about one group's members."""
 
     removals: tuple[Removal, ...] = ()
     proofs: tuple[Proof, ...] = ()
     # Facts for causes.
-    facts: tuple[Said, ...] = ()
+    facts: tuple[Statement, ...] = ()
 
 
-def decided(group: str, ledger: Ledger, claims: Claims, skews: Sequence[Skew]) -> Decided:
+def decide(
+    group: str, coordinator: CoordinatorClaims, claims: Claims, skews: Sequence[Skew]
+) -> Decisions:
     """All that follows for one group."""
-    book = ledger.books.get(group)
-    if book is None:
-        return Decided()
+    known = coordinator.groups.get(group)
+    if known is None:
+        return Decisions()
     some = [c for c in claims.groups.get(group, []) if claims.alone(c)]
-    found = _Ends(book, some, claims.lives, by_process(skews))
+    found = _Ends(known, some, claims.lives, by_process(skews))
     removals = tuple(found.removals())
     proofs = [p for s, member in claims.doubted.get(group, []) for p in found.proofs(s, member)]
     proofs += [p for r in removals for p in found.lives_on(r)]
-    return Decided(removals, tuple(proofs), tuple(f for r in removals for f in found.facts(r)))
+    return Decisions(removals, tuple(proofs), tuple(f for r in removals for f in found.facts(r)))
 
 
 @define
 class _Ends:
     """One group."""
 
-    book: Book
+    known: GroupClaims
     claims: list[Claim]
     lives: Mapping[Key, Presence]
     skews: Skews
 
     def _ended(self, member: str) -> Membership | None:
         """The membership, if the log tells without doubt how it ended."""
-        known = self.book.members.get(member)
+        known = self.known.members.get(member)
         sure = known is not None and known.ended and len(known.hows) == 1 and not known.again
         return known if sure else None
 
     def removals(self) -> Iterator[Removal]:
         """Each end of a membership in which a client's log shows the member."""
         last: dict[tuple[Key, str], Claim] = {}
-        learnt: dict[tuple[Key, str], Said] = {}
+        learnt: dict[tuple[Key, str], Statement] = {}
         for claim in self.claims:
             key = (claim.key, claim.member)
             if claim.what == What.IN:
@@ -104,8 +106,8 @@ class _Ends:
                 known.client_reason,
             )
 
-    def proofs(self, said: Said, member: str) -> Iterator[Proof]:
-        """What the end of the membership rules out as the cause of a statement."""
+    def proofs(self, said: Statement, member: str) -> Iterator[Proof]:
+        """The causes of a statement that the end of the membership rules out."""
         known = self._ended(member)
         if known is None or known.ended is None:
             return
@@ -125,25 +127,28 @@ class _Ends:
         if r.how != "expired" or r.learnt is None:
             return
         text = f"{r.client or r.member} went on, and learnt later that it had been removed"
-        for told in self.book.members[r.member].endings:
-            yield Proof("process_ended", evolve(told.said, kind="broker_expired"), r.learnt, text)
+        for line in self.known.members[r.member].endings:
+            yield Proof("process_ended", evolve(line.said, kind="broker_expired"), r.learnt, text)
 
-    def facts(self, r: Removal) -> Iterator[Said]:
-        """What the client did when the coordinator removed it."""
+    def facts(self, r: Removal) -> Iterator[Statement]:
+        """Facts about the client at the time when the coordinator removed it."""
         lives = [(k, x) for k, x in self.lives.items() if k[2] == r.client and x.ordered]
         skews = [(x, s) for k, x in lives if (s := self.skews.get(k[:2])) is not None]
-        if r.how != "expired" or len(skews) != 1 or r.told.time is None:
+        if r.how != "expired" or len(skews) != 1 or r.statement.time is None:
             return
         ((life, skew),) = skews
-        if skew.broker[0] != r.told.log:
+        if skew.broker[0] != r.statement.log:
             return
         for before, after in life.silences:
             assert before.time is not None and after.time is not None
             inside = (
-                before.time < r.told.time + skew.at_least
-                and r.told.time + skew.at_most < after.time
+                before.time < r.statement.time + skew.at_least
+                and r.statement.time + skew.at_most < after.time
             )
             gap = after.time - before.time
             if inside and r.learnt is not None and life.would_say(gap) >= LEAST_SAID:
-                fields = {"gap": gap, "removed": show_span(r.told.time + skew.ahead - before.time)}
+                fields = {
+                    "gap": gap,
+                    "removed": show_span(r.statement.time + skew.ahead - before.time),
+                }
                 yield evolve(after, kind="silent_at_removal", client=r.client, fields=fields)

@@ -1,4 +1,4 @@
-"""What a log tells about a group's members, and what it leaves open.
+"""Knowledge about a group's members, as far as a log tells, and its open ends.
 
 There are ids that are certainly members, ids that were handed out and may have joined without a
 line that says so, and members whose ids the log has not shown. The last two are counted by
@@ -28,7 +28,7 @@ class Misfit:
 
 @define
 class Belief:
-    """What is known about the members. An upper bound of `inf` stands for any number."""
+    """Knowledge about the members. An upper bound of `inf` stands for any number."""
 
     # Members: id -> is its JoinGroup certainly parked in the running round?
     inside: dict[str, bool] = Factory(dict)

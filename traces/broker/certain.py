@@ -12,9 +12,9 @@ from collections.abc import Set
 
 from attrs import Factory, define
 
-from groupcheck.traces.events import (
+from groupcheck.traces.lines.sequences import TEXT_CHARS, Growing, Key, Wrong
+from groupcheck.traces.story.events import (
     AssignmentReceived,
-    Cause,
     Converted,
     CoordinatorStarted,
     CoordinatorStopped,
@@ -30,11 +30,11 @@ from groupcheck.traces.events import (
     NotRejoined,
     NotSynced,
     OtherProtocol,
+    RebalanceCause,
     RebalanceStarted,
     Stabilized,
     StaticReplaced,
 )
-from groupcheck.traces.sequences import TEXT_CHARS, Growing, Key, Wrong
 
 MEMBERS_KEPT = 20_000
 LEADERS_KEPT = 200
@@ -56,8 +56,13 @@ _ANEW = (
     GroupUnloaded,
     GroupsDeleted,
 )
-_WENT = (Cause.LEAVE, Cause.SESSION_EXPIRED, Cause.SYNC_TIMEOUT)
-_THERE = (Cause.JOIN, Cause.LEADER_REJOIN, Cause.METADATA_CHANGE, Cause.MEMBER_REJOIN)
+_WENT = (RebalanceCause.LEAVE, RebalanceCause.SESSION_EXPIRED, RebalanceCause.SYNC_TIMEOUT)
+_THERE = (
+    RebalanceCause.JOIN,
+    RebalanceCause.LEADER_REJOIN,
+    RebalanceCause.METADATA_CHANGE,
+    RebalanceCause.MEMBER_REJOIN,
+)
 
 
 @define
@@ -70,7 +75,7 @@ class _Gone:
 
 
 @define
-class Certain:
+class CertainLines:
     """The facts of one group that hold over any gap."""
 
     generations: Growing = Factory(lambda: Growing("generation"))
@@ -151,7 +156,7 @@ class Certain:
         self.generations.add(key, line, text, time)
 
     def begin_anew(self) -> None:
-        """What was known of the group is void."""
+        """Forgets everything that was certain about the group."""
         self._settle()
 
     def finish(self, refused: Set[int]) -> list[Wrong]:

@@ -15,8 +15,8 @@ from heapq import heappop, heappush
 from attrs import frozen
 
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.traces.broker import steps
-from groupcheck.traces.events import (
+from groupcheck.traces.broker import phase_steps as steps
+from groupcheck.traces.story.events import (
     AssignmentReceived,
     EmptyAssignment,
     Event,

@@ -15,8 +15,8 @@ from typing import Any
 from attrs import field, frozen
 
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.traces.events import Cause, Event, Reason, Timeouts
-from groupcheck.traces.template import Template, compile_template
+from groupcheck.traces.lines.template import Template, compile_template
+from groupcheck.traces.story.events import Event, Reason, RebalanceCause, Timeouts
 
 Version = tuple[int, int]
 """A minor release: (2, 8), (0, 11)."""
@@ -31,7 +31,7 @@ def version(text: str) -> Version:
 
 
 @frozen
-class Row:
+class GrammarRow:
     """A sentence and what it means."""
 
     event: type[Event]
@@ -107,7 +107,7 @@ def convert(kinds: Mapping[str, str], found: Mapping[str, str]) -> dict[str, Any
     }  # fmt: skip
 
 
-def build(row: Row, found: Mapping[str, str], place: Mapping[str, Any]) -> Event:
+def build(row: GrammarRow, found: Mapping[str, str], place: Mapping[str, Any]) -> Event:
     """The event of a matched row; `place`: line, time, broker."""
     values = convert(row.template.kinds, found)
     if "session" in values:
@@ -115,10 +115,10 @@ def build(row: Row, found: Mapping[str, str], place: Mapping[str, Any]) -> Event
     return row.event(**{**place, **row.fixed, **values})
 
 
-def rows(source: str, entries: Iterable[tuple[Any, ...]]) -> tuple[Row, ...]:
+def rows(source: str, entries: Iterable[tuple[Any, ...]]) -> tuple[GrammarRow, ...]:
     """Rows from (event, since, until, sentence[, fixed fields])."""
     return tuple(
-        Row(
+        GrammarRow(
             event,
             compile_template(sentence),
             version(since),
@@ -136,13 +136,13 @@ _OPENING = re.compile(r"[^ =]*")
 class Table:
     """Rows found by the first word of their sentence, in the order in which they were given."""
 
-    def __init__(self, given: Iterable[Row]) -> None:
+    def __init__(self, given: Iterable[GrammarRow]) -> None:
         self.rows = tuple(given)
-        self._by_word: dict[str, list[Row]] = {}
+        self._by_word: dict[str, list[GrammarRow]] = {}
         for row in self.rows:
             self._by_word.setdefault(_first_word(row.template.opening), []).append(row)
 
-    def find(self, sentence: str) -> tuple[Row, dict[str, str]] | None:
+    def find(self, sentence: str) -> tuple[GrammarRow, dict[str, str]] | None:
         """The first row that the whole sentence fits, with the text of its fields."""
         for row in self._by_word.get(_first_word(sentence), ()):
             if sentence.startswith(row.template.opening):
@@ -158,88 +158,88 @@ def _first_word(text: str) -> str:
 
 _REASONS = [
     (
-        Cause.JOIN,
+        RebalanceCause.JOIN,
         (
             "Adding new member {member} with group instance id {instance:option}; client reason:"
             " {client}"
         ),
     ),
-    (Cause.JOIN, "Adding new member {member} with group instance id {instance:option}"),
-    (Cause.JOIN, "Adding new member {member} with group instanceid {instance:option}"),
-    (Cause.JOIN, "Adding new member {member}"),
+    (RebalanceCause.JOIN, "Adding new member {member} with group instance id {instance:option}"),
+    (RebalanceCause.JOIN, "Adding new member {member} with group instanceid {instance:option}"),
+    (RebalanceCause.JOIN, "Adding new member {member}"),
     (
-        Cause.LEADER_REJOIN,
+        RebalanceCause.LEADER_REJOIN,
         "Leader {member} re-joining group during {phase:state}; client reason: {client}",
     ),
-    (Cause.LEADER_REJOIN, "Leader {member} re-joining group during {phase:state}"),
-    (Cause.LEADER_REJOIN, "leader {member} re-joining group during {phase:state}"),
+    (RebalanceCause.LEADER_REJOIN, "Leader {member} re-joining group during {phase:state}"),
+    (RebalanceCause.LEADER_REJOIN, "leader {member} re-joining group during {phase:state}"),
     (
-        Cause.METADATA_CHANGE,
+        RebalanceCause.METADATA_CHANGE,
         "Updating metadata for member {member} during {phase:state}; client reason: {client}",
     ),
-    (Cause.METADATA_CHANGE, "Updating metadata for member {member} during {phase:state}"),
+    (RebalanceCause.METADATA_CHANGE, "Updating metadata for member {member} during {phase:state}"),
     (
-        Cause.STATIC_REPLACED,
+        RebalanceCause.STATIC_REPLACED,
         (
             "Updating metadata for static member {member} with instance id {instance:option};"
             " client reason: {client}"
         ),
     ),
     (
-        Cause.STATIC_REPLACED,
+        RebalanceCause.STATIC_REPLACED,
         "Updating metadata for static member {member} with instance id {instance:option}",
     ),
-    (Cause.METADATA_CHANGE, "Updating metadata for member {member}"),
+    (RebalanceCause.METADATA_CHANGE, "Updating metadata for member {member}"),
     (
-        Cause.MEMBER_REJOIN,
+        RebalanceCause.MEMBER_REJOIN,
         "Member {member} joining group during {phase:state}; client reason: {client}",
     ),
-    (Cause.MEMBER_REJOIN, "Member {member} joining group during {phase:state}"),
+    (RebalanceCause.MEMBER_REJOIN, "Member {member} joining group during {phase:state}"),
     (
-        Cause.MEMBER_REJOIN,
+        RebalanceCause.MEMBER_REJOIN,
         "Member {member} is joining group during {phase:state}; client reason: {client}",
     ),
     (
-        Cause.PROTOCOL_CHANGE,
+        RebalanceCause.PROTOCOL_CHANGE,
         (
             "Group's selectedProtocol will change because static member {member} with instance id"
             " {instance:option} joined with change of protocol; client reason: {client}"
         ),
     ),
     (
-        Cause.PROTOCOL_CHANGE,
+        RebalanceCause.PROTOCOL_CHANGE,
         (
             "Group's selectedProtocol will change because static member {member} with instance id"
             " {instance:option} joined with change of protocol"
         ),
     ),
-    (Cause.SESSION_EXPIRED, "removing member {member} on heartbeat expiration."),
-    (Cause.SESSION_EXPIRED, "removing member {member} on heartbeat expiration"),
-    (Cause.LEAVE, "Removing member {member} on LeaveGroup; client reason: {client}"),
-    (Cause.LEAVE, "Removing member {member} on LeaveGroup"),
-    (Cause.LEAVE, "removing member {member} on LeaveGroup"),
-    (Cause.LEAVE, "removing member  on LeaveGroup"),
-    (Cause.LEAVE, "explicit `LeaveGroup` request for () members."),
-    (Cause.LEAVE, "explicit `LeaveGroup` request for ({members:ids}) members."),
-    (Cause.SYNC_TIMEOUT, "Removing {members:ids} on pending sync request expiration"),
+    (RebalanceCause.SESSION_EXPIRED, "removing member {member} on heartbeat expiration."),
+    (RebalanceCause.SESSION_EXPIRED, "removing member {member} on heartbeat expiration"),
+    (RebalanceCause.LEAVE, "Removing member {member} on LeaveGroup; client reason: {client}"),
+    (RebalanceCause.LEAVE, "Removing member {member} on LeaveGroup"),
+    (RebalanceCause.LEAVE, "removing member {member} on LeaveGroup"),
+    (RebalanceCause.LEAVE, "removing member  on LeaveGroup"),
+    (RebalanceCause.LEAVE, "explicit `LeaveGroup` request for () members."),
+    (RebalanceCause.LEAVE, "explicit `LeaveGroup` request for ({members:ids}) members."),
+    (RebalanceCause.SYNC_TIMEOUT, "Removing {members:ids} on pending sync request expiration"),
     (
-        Cause.APPEND_FAILED,
+        RebalanceCause.APPEND_FAILED,
         "Error {client} when storing group assignment during SyncGroup (member: {member}).",
     ),
     (
-        Cause.APPEND_FAILED,
+        RebalanceCause.APPEND_FAILED,
         "Error {client} when storing group assignment during SyncGroup (member: {member})",
     ),
     (
-        Cause.APPEND_FAILED,
+        RebalanceCause.APPEND_FAILED,
         "Error when storing group assignment during SyncGroup (member: {member})",
     ),
     (
-        Cause.APPEND_FAILED,
+        RebalanceCause.APPEND_FAILED,
         "error when storing group assignment during SyncGroup (member: {member})",
     ),
-    (Cause.OVER_CAPACITY, "Freshly-loaded group {_rest}"),
-    (Cause.DOWNGRADE, "Downgrade group {_rest}"),
+    (RebalanceCause.OVER_CAPACITY, "Freshly-loaded group {_rest}"),
+    (RebalanceCause.DOWNGRADE, "Downgrade group {_rest}"),
 ]
 _REASON_TABLE = [(cause, compile_template(sentence)) for cause, sentence in _REASONS]
 
@@ -263,4 +263,4 @@ def parse_reason(text: str) -> Reason:
                 values.get("phase"),
                 values.get("client"),
             )
-    return Reason(text, Cause.NOT_TOLD)
+    return Reason(text, RebalanceCause.NOT_TOLD)

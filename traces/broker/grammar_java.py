@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from groupcheck.traces.broker.grammar import Table, rows
 from groupcheck.traces.broker.grammar_other import OTHER
-from groupcheck.traces.events import (
+from groupcheck.traces.story.events import (
     AppendFailed,
     AssignmentReceived,
     CoordinatorStarted,

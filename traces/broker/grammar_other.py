@@ -8,7 +8,7 @@ protocols share have an empty protocol.
 from __future__ import annotations
 
 from groupcheck.traces.broker.grammar import rows
-from groupcheck.traces.events import (
+from groupcheck.traces.story.events import (
     Converted,
     GroupLoaded,
     GroupUnloaded,

@@ -5,7 +5,7 @@ GroupMetadataManager, GroupMetadata.
 from __future__ import annotations
 
 from groupcheck.traces.broker.grammar import Table, rows
-from groupcheck.traces.events import (
+from groupcheck.traces.story.events import (
     AppendFailed,
     AssignmentReceived,
     CoordinatorStarted,

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.traces.broker import steps
+from groupcheck.traces.broker import phase_steps as steps
 from groupcheck.traces.broker.belief import Misfit
-from groupcheck.traces.broker.worlds import IN_A_GENERATION, GroupWorlds
-from groupcheck.traces.events import (
+from groupcheck.traces.broker.group_worlds import IN_A_GENERATION, GroupWorlds
+from groupcheck.traces.story.events import (
     Event,
     GroupDied,
     GroupLoaded,

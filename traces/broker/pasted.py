@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from groupcheck.traces.envelope import Sentence, coordinator_sentence
-from groupcheck.traces.marks import typed, without_bold, without_html
-from groupcheck.traces.timestamps import parse_time
+from groupcheck.traces.lines.envelope import CoordinatorSentence, coordinator_sentence
+from groupcheck.traces.lines.marks import plain_typography, without_bold, without_html
+from groupcheck.traces.lines.timestamps import parse_time
 
 BEGINNINGS = (
     "Preparing to rebalance group ",
@@ -42,8 +42,8 @@ _AFTER = " \t|\"'*_,;>"
 _MOST_COLUMNS = 8
 
 
-def readings(line: str) -> Iterator[Sentence]:
-    """What the line may say, from the reading that takes least of it for wrapping on."""
+def readings(line: str) -> Iterator[CoordinatorSentence]:
+    """The possible readings of the line, from the one that takes least of it for wrapping on."""
     line = _unmarked(line)
     as_it_is = coordinator_sentence(line)
     if as_it_is is not None:
@@ -61,7 +61,7 @@ def readings(line: str) -> Iterator[Sentence]:
             before = clean[: bare.start()]
             time = parse_time(before[-200:])
             for java in (False, True):
-                sentence = Sentence(clean[bare.start() :].strip(), time, None, java)
+                sentence = CoordinatorSentence(clean[bare.start() :].strip(), time, None, java)
                 yield sentence
                 yield from _shorter(sentence)
 
@@ -75,10 +75,10 @@ def _clean(line: str) -> str:
     """The line without other marks of Markdown, which may also be part of a name."""
     if "\\" in line:
         line = _ESCAPE.sub(r"\1", line)
-    return _EMPHASIS.sub("", typed(line))
+    return _EMPHASIS.sub("", plain_typography(line))
 
 
-def _shorter(sentence: Sentence) -> Iterator[Sentence]:
+def _shorter(sentence: CoordinatorSentence) -> Iterator[CoordinatorSentence]:
     """The sentence without its logger and what follows it, or without the last columns."""
     text = sentence.text
     logger = _LOGGER.search(text)

@@ -11,17 +11,17 @@ from math import inf
 from typing import Any
 
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.traces.broker import steps
+from groupcheck.traces.broker import phase_steps as steps
 from groupcheck.traces.broker.belief import GOING, Misfit
-from groupcheck.traces.broker.worlds import IN_A_GENERATION, GroupWorlds, starts_in
-from groupcheck.traces.events import (
+from groupcheck.traces.broker.group_worlds import IN_A_GENERATION, GroupWorlds, starts_in
+from groupcheck.traces.story.events import (
     AppendFailed,
     AssignmentReceived,
-    Cause,
     EmptyAssignment,
     Event,
     GroupEmptied,
     Reason,
+    RebalanceCause,
     RebalanceStarted,
     RoundOpen,
     RoundStuck,
@@ -33,8 +33,8 @@ def rebalance_started(g: GroupWorlds, event: RebalanceStarted) -> Misfit | None:
     """prepareRebalance: the group was in a state in which the reason can arise, and now waits for
     its members to join.
     """
-    reason = event.reason or Reason("", Cause.NOT_TOLD)
-    if reason.cause == Cause.DOWNGRADE:
+    reason = event.reason or Reason("", RebalanceCause.NOT_TOLD)
+    if reason.cause == RebalanceCause.DOWNGRADE:
         g.forget(loaded=True)
     reset = _maybe_recreated(g, event)
     phases = starts_in(event)
@@ -49,11 +49,11 @@ def rebalance_started(g: GroupWorlds, event: RebalanceStarted) -> Misfit | None:
     g.owed, g.debt, g.departed = "", False, {}
     g.belief.new_round()
     if reason.cause in (
-        Cause.JOIN,
-        Cause.LEADER_REJOIN,
-        Cause.METADATA_CHANGE,
-        Cause.STATIC_REPLACED,
-        Cause.PROTOCOL_CHANGE,
+        RebalanceCause.JOIN,
+        RebalanceCause.LEADER_REJOIN,
+        RebalanceCause.METADATA_CHANGE,
+        RebalanceCause.STATIC_REPLACED,
+        RebalanceCause.PROTOCOL_CHANGE,
     ):
         for id in reason.members:
             g.belief.park(id)
@@ -84,18 +84,22 @@ def _caused_by(g: GroupWorlds, reason: Reason) -> Misfit | None:
 
 def _member_of_reason(g: GroupWorlds, reason: Reason, id: str) -> Misfit | None:
     belief = g.belief
-    if reason.cause == Cause.JOIN:
+    if reason.cause == RebalanceCause.JOIN:
         if belief.inside.get(id):
             return None
         return belief.join(id, instance=reason.instance, known_ids=g.printing.ids)
-    if reason.cause in (Cause.LEAVE, Cause.SESSION_EXPIRED, Cause.SYNC_TIMEOUT):
+    if reason.cause in (
+        RebalanceCause.LEAVE,
+        RebalanceCause.SESSION_EXPIRED,
+        RebalanceCause.SYNC_TIMEOUT,
+    ):
         if id in g.departed:  # a line before has said it already
             return None
-        if reason.cause == Cause.LEAVE:
+        if reason.cause == RebalanceCause.LEAVE:
             g.confirm = {id: None}
         return belief.remove(id)
     why = belief.must_be_member(id)
-    if why is None and reason.cause == Cause.LEADER_REJOIN:
+    if why is None and reason.cause == RebalanceCause.LEADER_REJOIN:
         if belief.leader not in (None, id) and belief.leader in belief.dynamic:
             return Misfit(f"{id} is called the leader, but {belief.leader} is", GOING)
         belief.leader = id

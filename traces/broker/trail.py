@@ -12,13 +12,17 @@ from attrs import Factory, define, evolve
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, name_of
-from groupcheck.traces.anomalies import find_anomalies
 from groupcheck.traces.broker.belief import Belief
-from groupcheck.traces.broker.certain import Certain
-from groupcheck.traces.broker.follow import Follower, Refusal
+from groupcheck.traces.broker.broker_log import Broker
+from groupcheck.traces.broker.certain import CertainLines
+from groupcheck.traces.broker.follow_lines import LineFollower, Refusal
 from groupcheck.traces.broker.gaps import SENTENCES
-from groupcheck.traces.broker.log import Broker
-from groupcheck.traces.events import (
+from groupcheck.traces.findings.anomalies import find_anomalies
+from groupcheck.traces.findings.findings import Findings, RefusedRequests, Window
+from groupcheck.traces.findings.report import Anomaly, GroupReport, UnexplainedLine
+from groupcheck.traces.findings.user_impact import findings_of
+from groupcheck.traces.lines.sequences import Wrong
+from groupcheck.traces.story.events import (
     AssignmentReceived,
     Converted,
     CoordinatorStarted,
@@ -33,12 +37,8 @@ from groupcheck.traces.events import (
     RebalanceStarted,
     Stabilized,
 )
-from groupcheck.traces.findings import Findings, Refused, Window
-from groupcheck.traces.harm import findings_of
-from groupcheck.traces.moments import Moment, elapsed, moment
-from groupcheck.traces.report import Anomaly, GroupReport, Unexplained
-from groupcheck.traces.sequences import Wrong
-from groupcheck.traces.timeline import Timeline
+from groupcheck.traces.story.moments import Moment, elapsed, moment
+from groupcheck.traces.story.timeline import Timeline
 
 UNEXPLAINED_KEPT = 200
 NOTES_KEPT = 200
@@ -68,13 +68,13 @@ class Trail:
 
     group: str
     broker: int | None
-    follower: Follower = Factory(Follower)
-    certain: Certain = Factory(Certain)
+    follower: LineFollower = Factory(LineFollower)
+    certain: CertainLines = Factory(CertainLines)
     # Lines that contradict themselves.
     impossible: list[Wrong] = Factory(list)
     timeline: Timeline = Factory(Timeline)
     # The first lines that no world explains.
-    unexplained: list[Unexplained] = Factory(list)
+    unexplained: list[UnexplainedLine] = Factory(list)
     # Kinds of lines that would explain it -> how many lines are not explained.
     refused: Counter[tuple[str, ...]] = Factory(Counter)
     anomalies: list[Anomaly] = Factory(list)
@@ -96,7 +96,7 @@ class Trail:
     # Why the generation may begin again; empty if it may not.
     reset: str = ""
     generation: int | None = None
-    # What the first line leaves open.
+    # How the log begins for the group, and what that leaves open.
     begins: str = ""
     room: Room = Factory(Room)
     # From when to when the coordinator was away, and since when it is.
@@ -192,7 +192,7 @@ class Trail:
             self.impossible.append(Wrong(event.line, text[:TEXT_CHARS], refusal.why))
         if not self.unexplained or (len(self.unexplained) < UNEXPLAINED_KEPT and self.room.take()):
             self.unexplained.append(
-                Unexplained(
+                UnexplainedLine(
                     event.line,
                     text[:TEXT_CHARS],
                     refusal.why,
@@ -304,8 +304,8 @@ class Trail:
         found = findings_of(self.timeline, away=tuple(self.away), waits_for=waiting)
         return evolve(found, refusals=self._refusals())
 
-    def _refusals(self) -> tuple[Refused, ...]:
-        """What lines tell of refused requests: those of twins."""
+    def _refusals(self) -> tuple[RefusedRequests, ...]:
+        """The refused requests that lines tell of: those of twins."""
         fenced = [a for a in self.anomalies if a.kind == "fenced"]
         if not fenced:
             return ()
@@ -313,11 +313,13 @@ class Trail:
         name = name_of(FENCED_INSTANCE_ID).partition(" ")[2]
         text = " ".join(fenced[0].evidence)
         return (
-            Refused("twin", "", FENCED_INSTANCE_ID, name, len(fenced), Counter(), window, text),
+            RefusedRequests(
+                "twin", "", FENCED_INSTANCE_ID, name, len(fenced), Counter(), window, text
+            ),
         )
 
     def _verdict(
-        self, doubts: str, unexplained: list[Unexplained], count: int, assumed: int
+        self, doubts: str, unexplained: list[UnexplainedLine], count: int, assumed: int
     ) -> tuple[Kind, str]:
         if unexplained:
             first = unexplained[0]
@@ -367,11 +369,11 @@ def _awaited(belief: Belief, event: Stabilized) -> tuple[str, ...]:
     return belief.not_parked() or ()
 
 
-def _named(wrong: list[Wrong], refused: tuple[Unexplained, ...]) -> tuple[Unexplained, ...]:
+def _named(wrong: list[Wrong], refused: tuple[UnexplainedLine, ...]) -> tuple[UnexplainedLine, ...]:
     """The impossible lines, each once, and the lines that were filtered out."""
     possible = {u.line: u.possible for u in refused}
     named = {
-        w.line: Unexplained(
+        w.line: UnexplainedLine(
             w.line, w.text, w.why, possible.get(w.line, "other lines"), False, certain=True
         )
         for w in wrong
@@ -384,11 +386,11 @@ def _filtered(lost: tuple[str, ...], kinds: Set[str]) -> bool:
     return bool(lost) and not any(kind in kinds for kind in lost)
 
 
-def _of_refusals(unexplained: tuple[Unexplained, ...]) -> Iterator[Anomaly]:
+def _of_refusals(unexplained: tuple[UnexplainedLine, ...]) -> Iterator[Anomaly]:
     """An anomaly for each line that is not explained, and one for each kind of lines that was
     filtered out.
     """
-    filtered: dict[str, list[Unexplained]] = {}
+    filtered: dict[str, list[UnexplainedLine]] = {}
     for u in unexplained:
         if u.assumed:
             for kind in dict.fromkeys(u.lost):
@@ -410,7 +412,7 @@ def _of_refusals(unexplained: tuple[Unexplained, ...]) -> Iterator[Anomaly]:
 
 
 def _beginning(event: Event) -> str:
-    """What the first line leaves open."""
+    """How the log begins for the group, and what that leaves open."""
     if isinstance(event, GroupLoaded):
         return "the log shows the group being loaded"
     phase = getattr(event, "phase", None)

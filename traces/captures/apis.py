@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from groupcheck.traces.message_bytes import Field
+from groupcheck.traces.messages.message_bytes import Field
 
 
 @frozen

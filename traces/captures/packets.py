@@ -31,7 +31,7 @@ _BITE = 1 << 16
 
 
 class Stream(Protocol):
-    """What can be read."""
+    """A stream that can be read."""
 
     def read(self, size: int, /) -> bytes: ...
 

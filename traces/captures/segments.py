@@ -76,7 +76,7 @@ class Fragments:
     def take(
         self, time: float, key: tuple[bytes, ...], at: int, more: bool, part: bytes
     ) -> bytes | None:
-        """What the whole packet carries if this was its last missing fragment."""
+        """The payload of the whole packet if this was its last missing fragment."""
         known = self._open.pop(key, None)
         if known is None or time - known.first > _WAIT_MS:
             known = _Parts(time)
@@ -200,7 +200,7 @@ def _of_tcp(
     )
 
 
-def shown(end: End) -> str:
+def end_text(end: End) -> str:
     """`127.0.0.1:9092`, `[::1]:9092`."""
     address, port = end
     if len(address) == 4:

@@ -33,7 +33,7 @@ class Frame:
 
 
 @define
-class Ordered:
+class SegmentOrder:
     """Puts the segments of one direction in order."""
 
     # The sequence number that comes next; None before the first segment.
@@ -42,7 +42,7 @@ class Ordered:
     _waiting: dict[int, Segment] = Factory(dict)
     _bytes: int = 0
 
-    def held(self) -> int:
+    def buffered_bytes(self) -> int:
         """How many bytes wait."""
         return self._bytes
 
@@ -73,7 +73,7 @@ class Ordered:
             yield from self.all()
 
     def all(self) -> Iterator[tuple[int, Segment | None]]:
-        """What waits, with the holes before it."""
+        """The waiting segments, with the holes before each."""
         after = self.next or 0
         for at in sorted(self._waiting, key=lambda seq: _distance(after, seq)):
             lost = _distance(self.next or 0, at)
@@ -130,7 +130,7 @@ class Frames:
     # The length of the frame that is gathered.
     _size: int = 0
 
-    def held(self) -> int:
+    def buffered_bytes(self) -> int:
         """How many bytes of a frame are gathered."""
         return len(self._buffer)
 

@@ -17,16 +17,16 @@ from uuid import UUID
 
 from attrs import Factory, define, frozen
 
-from groupcheck.traces.captures.connections import Answered, Connections
 from groupcheck.traces.captures.packets import Damage, Stream, packets
 from groupcheck.traces.captures.segments import LINKS, Fragments, segment
+from groupcheck.traces.captures.tcp_connections import CapturedConnections, DecodedExchange
 
 USE_LOG = "use the broker's request log (kafka.request.logger at DEBUG)"
 
 
 @frozen
-class Captured:
-    """What is to be known about the lines of a capture."""
+class CaptureSummary:
+    """Remarks on the lines of a capture as a whole."""
 
     # How many exchanges there are.
     exchanges: int
@@ -50,7 +50,7 @@ class CaptureText:
     # When the first packet was captured.
     _first: float = 0.0
     _damage: Damage = Factory(Damage)
-    _connections: Connections = Factory(Connections)
+    _connections: CapturedConnections = Factory(CapturedConnections)
     _fragments: Fragments = Factory(Fragments)
     # Link type -> how many packets have it and cannot be read.
     _unread: Counter[int] = Factory(Counter)
@@ -77,11 +77,11 @@ class CaptureText:
                     yield from map(self._line, self._connections.take(found))
         yield from map(self._line, self._connections.rest())
 
-    def _line(self, a: Answered) -> bytes:
+    def _line(self, a: DecodedExchange) -> bytes:
         self.exchanges += 1
         return line(a)
 
-    def told(self) -> Captured:
+    def summary(self) -> CaptureSummary:
         """To be asked when all lines have been read."""
         tally, why = self._connections.tally, self._damage.why
         files = f" in {len(self.streams)} files" if len(self.streams) > 1 else ""
@@ -104,10 +104,10 @@ class CaptureText:
         doubt = "the capture does not show every request" if any(doubts) else ""
         notes = tuple(text for text, so in told.items() if so)
         within = self._first if tally.began < tally.connections else None
-        return Captured(self.exchanges, notes, doubt, tally.encrypted, within)
+        return CaptureSummary(self.exchanges, notes, doubt, tally.encrypted, within)
 
 
-def line(a: Answered) -> bytes:
+def line(a: DecodedExchange) -> bytes:
     """An exchange as a line of the request log (RequestConvertToJson)."""
     total = max(a.answered - a.asked, 0.0)
     record = {

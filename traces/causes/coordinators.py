@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.clients.said import Said, fact, ms_between
+from groupcheck.traces.clients.statement import Statement, fact, ms_between
 
 AT_WORK = ("joined", "synced", "assigned", "heartbeat", "committed")
 GIVEN_UP_MS = 30_000
@@ -25,7 +25,7 @@ _ADDRESS = re.compile(
 _ID = re.compile(r"\bid(?:=|: ?)(\d{1,10})")
 
 
-def node_of(said: Said) -> int | None:
+def node_of(said: Statement) -> int | None:
     """The number of the node that a line names; below 0 for an address of bootstrap.servers."""
     node = said.fields.get("node")
     if isinstance(node, int):
@@ -34,7 +34,7 @@ def node_of(said: Said) -> int | None:
     return int(match["id"]) if match else None
 
 
-def node_shown(said: Said) -> str | None:
+def node_text(said: Statement) -> str | None:
     """The node with its address, as the line tells it."""
     if address := said.fields.get("address"):
         return str(address)
@@ -45,7 +45,7 @@ def node_shown(said: Said) -> str | None:
     return (match["address"] or match["id"]) if match else str(node).split(" (id")[0]
 
 
-def address_named(said: Said) -> str | None:
+def coordinator_address(said: Statement) -> str | None:
     """The address of the coordinator that the line names, as host:port."""
     found = _ADDRESS.search(str(said.fields.get("coordinator", "")))
     if found is None:
@@ -53,7 +53,7 @@ def address_named(said: Said) -> str | None:
     return found["address"] or f"{found['host']}:{found['port']}"
 
 
-def number_named(said: Said) -> int | None:
+def coordinator_number(said: Statement) -> int | None:
     """The broker's number of the coordinator that the line names."""
     broker = said.fields.get("broker")
     if isinstance(broker, int):
@@ -63,23 +63,23 @@ def number_named(said: Said) -> int | None:
     return _NUMBERED - number if number is not None and number >= _FIRST else number
 
 
-def coordinator_named(said: Said) -> str | None:
+def coordinator_text(said: Statement) -> str | None:
     """The coordinator that the line names, by its address and its number."""
-    address, number = address_named(said), number_named(said)
+    address, number = coordinator_address(said), coordinator_number(said)
     if address is None or number is None or number < 0:
         return address or (f"broker {number}" if number is not None else None)
     return f"{address} (broker {number})"
 
 
-def given_up(group: GroupEvidence) -> Iterator[Said]:
+def given_up(group: GroupEvidence) -> Iterator[Statement]:
     """Coordinators that are found and given up again and again by the same member, without a join.
     A broker that restarts shows that, too, but then the member joins in the end.
     """
     for some in group.of_each_process(
         "coordinator_found", "coordinator_lost", "disconnected", *AT_WORK
     ):
-        found: Said | None = None
-        lost: list[tuple[Said, Said]] = []
+        found: Statement | None = None
+        lost: list[tuple[Statement, Statement]] = []
         for said in some:
             if said.kind == "coordinator_found":
                 found = said
@@ -97,18 +97,18 @@ def given_up(group: GroupEvidence) -> Iterator[Said]:
                 repeats=len(lost),
                 span=ms_between(lost[0][1], last),
                 reason=max(reasons, key=reasons.count) if reasons else None,
-                coordinator=coordinator_named(before) or coordinator_named(last),
+                coordinator=coordinator_text(before) or coordinator_text(last),
             )
 
 
-def _gives_up(found: Said, said: Said) -> bool:
+def _gives_up(found: Statement, said: Statement) -> bool:
     soon = (ms_between(found, said) or 0) <= GIVEN_UP_MS
     if said.kind == "disconnected":
         return soon and (node_of(said) or 0) >= _FIRST
     return soon
 
 
-def unreached(group: GroupEvidence) -> Iterator[Said]:
+def unreached(group: GroupEvidence) -> Iterator[Statement]:
     """Members that were told their coordinator, and whose connections fail or end: those to it
     (`same`: yes), or those to others (no). Without `same`, the lines do not tell where they lead.
     """
@@ -134,32 +134,32 @@ def unreached(group: GroupEvidence) -> Iterator[Said]:
         yield fact(
             shown[-1],
             "coordinator_unreached",
-            coordinator=coordinator_named(now),
+            coordinator=coordinator_text(now),
             told=len(found),
-            node=node_shown(shown[-1]),
+            node=node_text(shown[-1]),
             same=same,
             repeats=len(shown),
         )
 
 
-def _fails(said: Said) -> bool:
+def _fails(said: Statement) -> bool:
     return "failed" in said.fields
 
 
-def _all_elsewhere(ended: list[Said], found: Said) -> list[Said]:
+def _all_elsewhere(ended: list[Statement], found: Statement) -> list[Statement]:
     """The attempts to connect that failed, if none leads to the coordinator."""
     failed = [s for s in ended if s.fields.get("reason") == "could not connect" or _fails(s)]
     return failed if all(_leads_to(s, found) is False for s in ended) else []
 
 
-def _leads_to(said: Said, found: Said) -> bool | None:
+def _leads_to(said: Statement, found: Statement) -> bool | None:
     """Does the connection lead to the coordinator that was found? None if the lines do not tell."""
-    node, number = node_of(said), number_named(found)
+    node, number = node_of(said), coordinator_number(found)
     if said.fields.get("of") == "coordinator" or (node is not None and node >= _FIRST):
         return True
     if node is not None and node >= 0 and number is not None:
         return node == number
-    here, there = _host(node_shown(said)), _host(address_named(found))
+    here, there = _host(node_text(said)), _host(coordinator_address(found))
     return here == there if here and there else None
 
 

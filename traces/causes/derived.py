@@ -15,14 +15,14 @@ from itertools import pairwise
 from typing import Any
 
 from groupcheck.traces.causes import derived_connections
+from groupcheck.traces.causes.closed_connections import ENDS
 from groupcheck.traces.causes.coordinators import COORDINATORS
-from groupcheck.traces.causes.derived_connections import CLOSE
-from groupcheck.traces.causes.ends import ENDS
+from groupcheck.traces.causes.derived_connections import CLOSE_SHARE
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.causes.joins import JOINS
 from groupcheck.traces.causes.pauses import PAUSES
-from groupcheck.traces.causes.reach import REACH
-from groupcheck.traces.clients.said import MOST_MS, Said, fact, ms_between
+from groupcheck.traces.causes.slow_joins import JOINS
+from groupcheck.traces.causes.unreachable import REACH
+from groupcheck.traces.clients.statement import MOST_MS, Statement, fact, ms_between
 
 RUBY_MS = 30_000
 """session_timeout of ruby-kafka by default."""
@@ -59,18 +59,18 @@ _LOSSES = {
 _ROUND_ENDS = ("joined", "synced", "assigned")
 
 
-def derived(group: GroupEvidence) -> list[Said]:
+def derive(group: GroupEvidence) -> list[Statement]:
     """All facts that follow from the statements about the group."""
     return [said for find in _FACTS for said in find(group)]
 
 
 def known_period(ms: float) -> str:
     """The setting whose usual value is as long; empty if there is none."""
-    near = [at for at in KNOWN_PERIODS if abs(ms - at) <= CLOSE * at / 2]
+    near = [at for at in KNOWN_PERIODS if abs(ms - at) <= CLOSE_SHARE * at / 2]
     return KNOWN_PERIODS[near[0]] if near else ""
 
 
-def poll_returns(group: GroupEvidence) -> Iterator[Said]:
+def poll_returns(group: GroupEvidence) -> Iterator[Statement]:
     """Whether members whose poll timed out came back."""
     if "poll_expired" not in group.tallies:
         return
@@ -89,7 +89,7 @@ def poll_returns(group: GroupEvidence) -> Iterator[Said]:
                 yield fact(said, "poll_never_returned", silent=rest, limit=limit)
 
 
-def _rest(times: list[int], said: Said) -> int:
+def _rest(times: list[int], said: Statement) -> int:
     """How long the log goes on after the statement, by the same clock."""
     if said.time is None:
         return 0
@@ -97,19 +97,19 @@ def _rest(times: list[int], said: Said) -> int:
     return times[last - 1] - said.time if last else 0
 
 
-def _by_application(expired: Said, later: Said) -> bool:
+def _by_application(expired: Statement, later: Statement) -> bool:
     """A line that needs a call of the application; what the library does at once does not."""
     after = ms_between(expired, later)
     return later.kind not in _BACKGROUND and (after is None or after > 1_000)
 
 
-def _expired_again(first: Said, later: Said) -> bool:
+def _expired_again(first: Statement, later: Statement) -> bool:
     """Several lines may tell of one time-out; a second time-out needs a poll in between."""
     return later.kind == "poll_expired" and (ms_between(first, later) or 0) > 1_000
 
 
-def changed_topics(group: GroupEvidence) -> Iterator[Said]:
-    """What a client sees of its topics, if it is not at its start or its end."""
+def changed_topics(group: GroupEvidence) -> Iterator[Statement]:
+    """Changes of its topics that a client sees, if it is not at its start or its end."""
     for some in group.of_each_process("subscription_changed", "partitions_changed", "closed"):
         for at, said in enumerate(some):
             before, topics = said.fields.get("before"), said.fields.get("topics")
@@ -123,15 +123,15 @@ def changed_topics(group: GroupEvidence) -> Iterator[Said]:
                     yield fact(said, "topics_vanished", before=before, topics=topics)
 
 
-def together(group: GroupEvidence) -> Iterator[Said]:
+def together(group: GroupEvidence) -> Iterator[Statement]:
     """Several clients of one process that failed alike within two seconds."""
     for kind in ("session_timed_out", "poll_expired", "disconnected", "member_unknown"):
         timed = [
             s for s in group.all(kind) if s.time is not None and s.who and s.library != "broker"
         ]
         timed.sort(key=lambda s: (s.process, s.time or 0))
-        best: list[Said] = []
-        window: list[Said] = []
+        best: list[Statement] = []
+        window: list[Statement] = []
         for said in timed:
             window = [
                 s
@@ -150,15 +150,15 @@ def together(group: GroupEvidence) -> Iterator[Said]:
             )
 
 
-def callbacks(group: GroupEvidence) -> Iterator[Said]:
+def callbacks(group: GroupEvidence) -> Iterator[Statement]:
     """Members that began to revoke and did not join, although their heartbeats learnt of the
     rebalance again and again.
     """
     if "revoked" not in group.tallies:
         return
     for some in group.of_each_process():
-        begun: Said | None = None
-        heard: list[Said] = []
+        begun: Statement | None = None
+        heard: list[Statement] = []
         for said in some:
             step = said.fields.get("step")
             if said.kind == "revoked" and step == "waiting":
@@ -181,7 +181,7 @@ def callbacks(group: GroupEvidence) -> Iterator[Said]:
             )
 
 
-def cycles(group: GroupEvidence) -> Iterator[Said]:
+def cycles(group: GroupEvidence) -> Iterator[Statement]:
     """Something that the same member says with an even period."""
     for kind in ("poll_expired", "session_timed_out", "member_unknown", "request_timed_out",
                  "instance_fenced", "subscription_changed", "disconnected"):  # fmt: skip
@@ -192,7 +192,7 @@ def cycles(group: GroupEvidence) -> Iterator[Said]:
             if len(gaps) < 2:
                 continue
             middle = sorted(gaps)[len(gaps) // 2]
-            if all(abs(gap - middle) <= CLOSE * middle for gap in gaps):
+            if all(abs(gap - middle) <= CLOSE_SHARE * middle for gap in gaps):
                 near = known_period(middle)
                 yield fact(
                     some[0],
@@ -204,11 +204,11 @@ def cycles(group: GroupEvidence) -> Iterator[Said]:
                 )
 
 
-def twins(group: GroupEvidence) -> Iterator[Said]:
+def twins(group: GroupEvidence) -> Iterator[Statement]:
     """Instance ids that are refused or fenced for so long, or by so many, that a restart does not
     explain it.
     """
-    by_instance: dict[str, list[Said]] = {}
+    by_instance: dict[str, list[Statement]] = {}
     for said in group.all("instance_fenced", "instance_in_use"):
         by_instance.setdefault(said.instance, []).append(said)
     for some in by_instance.values():
@@ -218,9 +218,9 @@ def twins(group: GroupEvidence) -> Iterator[Said]:
             yield fact(some[-1], "twins_stay", span=span, repeats=len(some), clients=len(clients))
 
 
-def equal_pairs(group: GroupEvidence) -> Iterator[Said]:
+def equal_pairs(group: GroupEvidence) -> Iterator[Statement]:
     """The same two offsets of Connect's config topic, told again and again."""
-    often: dict[tuple[Any, ...], list[Said]] = {}
+    often: dict[tuple[Any, ...], list[Statement]] = {}
     for said in group.all("config_behind"):
         pair = tuple(v for v in said.fields.values() if isinstance(v, int))
         often.setdefault((group.writer(said), *pair), []).append(said)
@@ -229,7 +229,7 @@ def equal_pairs(group: GroupEvidence) -> Iterator[Said]:
             yield fact(some[-1], "config_stays_behind", repeats=len(some), **some[0].fields)
 
 
-def commits_in_rounds(group: GroupEvidence) -> Iterator[Said]:
+def commits_in_rounds(group: GroupEvidence) -> Iterator[Statement]:
     """Commits that were refused after the member had heard of a rebalance and before it had its
     share, although it had not lost its membership.
     """
@@ -253,7 +253,7 @@ def commits_in_rounds(group: GroupEvidence) -> Iterator[Said]:
                 yield fact(said, "commit_in_round", **said.fields)
 
 
-def heartbeat_gaps(group: GroupEvidence) -> Iterator[Said]:
+def heartbeat_gaps(group: GroupEvidence) -> Iterator[Statement]:
     """A silence between heartbeats that is far longer than usual, and ends with a refusal. `quiet`:
     the member said nothing else either, although it usually says much.
     """
@@ -277,7 +277,7 @@ def heartbeat_gaps(group: GroupEvidence) -> Iterator[Said]:
                 yield fact(b, "heartbeat_gap", gap=gap, usual=middle, quiet=1 if quiet else None)
 
 
-def _quiet(every: list[Said], begin: Said, end: Said) -> bool:
+def _quiet(every: list[Statement], begin: Statement, end: Statement) -> bool:
     """Did the member say nothing between the two lines, although at its usual rate it would have
     said at least three things besides heartbeats?
     """
@@ -290,12 +290,12 @@ def _quiet(every: list[Said], begin: Said, end: Said) -> bool:
     return not said and len(others) * gap / max(whole, 1) >= 3
 
 
-def starved_heartbeats(group: GroupEvidence) -> Iterator[Said]:
+def starved_heartbeats(group: GroupEvidence) -> Iterator[Statement]:
     """Silences of a client that sends its heartbeats between two records, from the thread that
     handles them: the next line comes later than a session usually lasts, and is no heartbeat.
     """
     for some in group.of_each_process():
-        last: Said | None = None
+        last: Statement | None = None
         for before, said in pairwise(some):
             last = before if before.kind == "heartbeat" else last
             gap = ms_between(before, said) or 0
@@ -304,7 +304,7 @@ def starved_heartbeats(group: GroupEvidence) -> Iterator[Said]:
                 yield fact(said, "heartbeat_starved", gap=ms_between(last, said))
 
 
-def join_loops(group: GroupEvidence) -> Iterator[Said]:
+def join_loops(group: GroupEvidence) -> Iterator[Statement]:
     """Members that join ten times a minute or more often."""
     for some in group.of_each_process("joining"):
         span = ms_between(some[0], some[-1])
@@ -313,9 +313,9 @@ def join_loops(group: GroupEvidence) -> Iterator[Said]:
             yield fact(some[-1], "join_loop", per_minute=min(rate, 60_000), repeats=len(some))
 
 
-def offsets_missing_again(group: GroupEvidence) -> Iterator[Said]:
+def offsets_missing_again(group: GroupEvidence) -> Iterator[Statement]:
     """Partitions that have no committed offset although they were read before."""
-    often: dict[str, list[Said]] = {}
+    often: dict[str, list[Statement]] = {}
     for said in group.all("offset_missing"):
         partition = str(said.fields.get("partition") or said.fields.get("partitions") or "")
         if partition:
@@ -327,8 +327,8 @@ def offsets_missing_again(group: GroupEvidence) -> Iterator[Said]:
             yield fact(some[-1], "offset_missing_again", partition=partition, repeats=len(some))
 
 
-def expiries(group: GroupEvidence) -> Iterator[Said]:
-    """What followed the expiry of a member, as the coordinator tells it."""
+def expiries(group: GroupEvidence) -> Iterator[Statement]:
+    """The events after the expiry of a member, as the coordinator tells them."""
     some = group.all("broker_expired", "broker_joined", "broker_empty", "broker_dead")
     for at, said in enumerate(some):
         if said.kind != "broker_expired":
@@ -347,7 +347,7 @@ def expiries(group: GroupEvidence) -> Iterator[Said]:
             yield fact(said, "gone_for_good")
 
 
-def settings_clash(group: GroupEvidence) -> Iterator[Said]:
+def settings_clash(group: GroupEvidence) -> Iterator[Statement]:
     """A session timeout that leaves no room for three heartbeats."""
     session, heartbeat = "setting_session__timeout__ms", "setting_heartbeat__interval__ms"
     for some in group.of_each_process():
@@ -364,14 +364,14 @@ def settings_clash(group: GroupEvidence) -> Iterator[Said]:
                 break
 
 
-def nameless_groups(group: GroupEvidence) -> Iterator[Said]:
+def nameless_groups(group: GroupEvidence) -> Iterator[Statement]:
     """A refusal whose line ends where the group's name should stand."""
     for said in group.all("not_authorized"):
         if said.text.rstrip(" \"'`*").endswith("access group:"):
             yield fact(said, "acl_name_empty")
 
 
-_FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
+_FACTS: tuple[Callable[[GroupEvidence], Iterable[Statement]], ...] = (
     poll_returns,
     together,
     callbacks,

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 
 from groupcheck.traces.causes.coordinators import (
     AT_WORK,
-    address_named,
-    coordinator_named,
+    coordinator_address,
+    coordinator_text,
 )
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.clients.said import Said, fact, ms_between
+from groupcheck.traces.clients.statement import Statement, fact, ms_between
 from groupcheck.traces.clients.who import SARAMA
 
 LONG_MS = 60_000
@@ -23,11 +23,11 @@ NEAR_MS, NEAR_LINES = 60_000, 3
 """A lost connection belongs to a session that times out within so many ms; without times, within so
 many lines.
 """
-CLOSE = 0.1
+CLOSE_SHARE = 0.1
 """Two durations are equal if they differ by less than this part."""
 
 
-def lost_connections(group: GroupEvidence) -> Iterator[Said]:
+def lost_connections(group: GroupEvidence) -> Iterator[Statement]:
     """Connections that ended shortly before a session timed out."""
     for some in group.of_each_process("disconnected", "session_timed_out"):
         for at, said in enumerate(some):
@@ -42,12 +42,12 @@ def lost_connections(group: GroupEvidence) -> Iterator[Said]:
                     yield fact(other, "connection_lost", reason=other.fields.get("reason"))
 
 
-def missing_coordinators(group: GroupEvidence) -> Iterator[Said]:
+def missing_coordinators(group: GroupEvidence) -> Iterator[Statement]:
     """Members that were told that there is no coordinator, and were told none for a minute or for
     the rest of the log.
     """
     for some in group.of_each_process("coordinator_unavailable", "coordinator_found", *AT_WORK):
-        asked: list[Said] = []
+        asked: list[Statement] = []
         for said in (*some, None):
             if said is not None and said.kind == "coordinator_unavailable":
                 asked.append(said)
@@ -60,15 +60,15 @@ def missing_coordinators(group: GroupEvidence) -> Iterator[Said]:
             asked = []
 
 
-def away_coordinators(group: GroupEvidence) -> Iterator[Said]:
+def away_coordinators(group: GroupEvidence) -> Iterator[Statement]:
     """Members that lost their coordinator and failed to connect until they found one again, or the
     log ends.
     """
     for some in group.of_each_process(
         "coordinator_lost", "coordinator_found", "disconnected", "joined", "closed"
     ):
-        gone: Said | None = None
-        failed: list[Said] = []
+        gone: Statement | None = None
+        failed: list[Statement] = []
         for said in (*some, None):
             if said is not None and said.kind == "disconnected":
                 failed += [said] if gone is not None else []
@@ -81,7 +81,7 @@ def away_coordinators(group: GroupEvidence) -> Iterator[Said]:
                 gone, failed = None, []
 
 
-def cut_waits(group: GroupEvidence) -> Iterator[Said]:
+def cut_waits(group: GroupEvidence) -> Iterator[Statement]:
     """Requests to join whose connection ended before the answer came, how long that took, and
     whether the client itself gave up.
     """
@@ -101,12 +101,12 @@ _OTHER_REQUESTS = ("request_sent", "request_answered")
 """They may be about another request than JoinGroup."""
 
 
-def _cuts(some: Iterable[Said]) -> Iterator[tuple[Said, int]]:
-    """What one member says about the end of a connection, and how long JoinGroup had waited. If an
+def _cuts(some: Iterable[Statement]) -> Iterator[tuple[Statement, int]]:
+    """A member's lines about the end of a connection, and how long JoinGroup had waited. If an
     answer follows, it was another connection.
     """
-    sent: Said | None = None
-    cut: tuple[Said, int] | None = None
+    sent: Statement | None = None
+    cut: tuple[Statement, int] | None = None
     for said in some:
         if said.kind in _OTHER_REQUESTS and "Join" not in str(said.fields.get("api", "")):
             continue
@@ -122,12 +122,12 @@ def _cuts(some: Iterable[Said]) -> Iterator[tuple[Said, int]]:
         yield cut
 
 
-def _least(said: Said) -> int:
+def _least(said: Statement) -> int:
     """How long JoinGroup must have waited at least. While it joins, sarama sends nothing else."""
     return 900 if said.library == SARAMA and said.kind == "request_timed_out" else 5_000
 
 
-def _gave_up(said: Said) -> bool:
+def _gave_up(said: Statement) -> bool:
     """Did the client itself end the wait?"""
     reason = str(said.fields.get("reason", "")).lower()
     return said.kind == "request_timed_out" or "timeout" in reason or "timed out" in reason
@@ -139,11 +139,11 @@ def _idle_limit(ms: int, others: list[int]) -> str | None:
         return "connections.max.idle.ms of the broker (600000)"
     if 230_000 <= ms <= 360_000:
         return "the idle limit of a proxy or firewall"
-    alike = [after for after in others if abs(after - ms) <= CLOSE * ms / 2]
+    alike = [after for after in others if abs(after - ms) <= CLOSE_SHARE * ms / 2]
     return "an idle limit, as it took equally long each time" if len(alike) >= 2 else None
 
 
-def searches(group: GroupEvidence) -> Iterator[Said]:
+def searches(group: GroupEvidence) -> Iterator[Statement]:
     """Members that ask for the coordinator again and again and are never told one."""
     for some in group.of_each_process(
         "coordinator_query", "coordinator_found", "coordinator_unavailable", "joined"
@@ -159,13 +159,13 @@ def searches(group: GroupEvidence) -> Iterator[Said]:
             )
 
 
-def changed_coordinators(group: GroupEvidence) -> Iterator[Said]:
+def changed_coordinators(group: GroupEvidence) -> Iterator[Statement]:
     """Members that were told that their broker is not the coordinator, and then found another."""
     for some in group.of_each_process("not_coordinator", "coordinator_found", "coordinator_lost"):
         known: str | None = None
-        refused: Said | None = None
+        refused: Statement | None = None
         for said in some:
-            named = address_named(said)
+            named = coordinator_address(said)
             if said.kind == "not_coordinator":
                 refused = refused or said
             elif said.kind == "coordinator_lost":
@@ -177,24 +177,24 @@ def changed_coordinators(group: GroupEvidence) -> Iterator[Said]:
                 refused, known = None, named
 
 
-def denying_coordinators(group: GroupEvidence) -> Iterator[Said]:
+def denying_coordinators(group: GroupEvidence) -> Iterator[Statement]:
     """Members that are told the same coordinator again after that one had refused the group, and
     that do not get to work any more.
     """
     for some in group.of_each_process("not_coordinator", "coordinator_found", *AT_WORK):
-        found: Said | None = None
+        found: Statement | None = None
         refused, same = 0, 0
         for said in some:
             if said.kind == "not_coordinator":
                 refused += found is not None
             elif said.kind != "coordinator_found" or (
-                found and coordinator_named(found) != coordinator_named(said)
+                found and coordinator_text(found) != coordinator_text(said)
             ):
                 found, refused, same = None, 0, 0
             else:
                 found, same = said, refused
-        if found is not None and same and coordinator_named(found):
-            yield fact(found, "coordinator_denies", broker=coordinator_named(found), repeats=same)
+        if found is not None and same and coordinator_text(found):
+            yield fact(found, "coordinator_denies", broker=coordinator_text(found), repeats=same)
 
 
 FINDERS = (

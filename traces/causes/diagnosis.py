@@ -19,23 +19,25 @@ from groupcheck.traces.causes.knowledge import (
     Severity,
     Sign,
     Ticket,
-    compiled,
+    compiled_template,
 )
-from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import trouble
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.proofs import Proof
-from groupcheck.traces.timestamps import show_time
 
 Health = Literal["calm", "troubled", "broken", "unknown"]
 AT_WORK = ("synced", "assigned", "committed", "broker_stable")
 """Statements that show a group, or a member, at work."""
 FEW, EPISODE_MS = 2, 10_000
 BEFORE_MS, AFTER_MS = 10_000, 60_000
-"""What follows from a cause that lasts: silence begins with the last heartbeat before it, and
+"""Consequences of a cause that lasts: silence begins with the last heartbeat before it, and
 sessions expire a session timeout after it (45 s, if nobody configures another).
 """
-"""What happens more often than that does not end; lines of one time lie closer together."""
+"""A kind of event that is more frequent than that does not end; lines of one time lie closer
+together.
+"""
 QUOTED = 6
 NAMED = 3
 MOST_CHARS = 200
@@ -43,7 +45,7 @@ MOST_CHARS = 200
 
 
 @frozen
-class Found:
+class FoundCause:
     """A cause that the evidence shows."""
 
     cause: Cause
@@ -60,7 +62,7 @@ class Found:
     # Setting -> its value as the log tells it; only those that it tells.
     present: Mapping[str, str]
     # The statements that show it, in order; at most `QUOTED` of each kind.
-    evidence: tuple[Said, ...]
+    evidence: tuple[Statement, ...]
     # What it did to the group here: a group that broke down once and works again is troubled.
     severity: Severity
     # Who is concerned, most often first.
@@ -71,15 +73,15 @@ class Found:
 
 
 @frozen
-class Refuted:
+class RefutedCause:
     """A cause that signs show and a member's own lines rule out."""
 
     cause: Cause
     # One sentence.
     text: str
     # The line that rules it out, and the statements that looked like it.
-    by: Said
-    evidence: tuple[Said, ...]
+    by: Statement
+    evidence: tuple[Statement, ...]
 
 
 @frozen
@@ -89,15 +91,15 @@ class Diagnosis:
     group: str
     health: Health
     # The causes that are certain or likely, the most telling first.
-    causes: tuple[Found, ...]
+    causes: tuple[FoundCause, ...]
     # Causes that are possible, each with what would decide.
-    candidates: tuple[Found, ...]
+    candidates: tuple[FoundCause, ...]
     # What is only a consequence of these causes.
-    consequences: tuple[Found, ...]
+    consequences: tuple[FoundCause, ...]
     # What would tell the cause of trouble that is not explained.
     hints: tuple[str, ...]
     # Causes that are ruled out, although their signs are there.
-    refuted: tuple[Refuted, ...] = ()
+    refuted: tuple[RefutedCause, ...] = ()
 
 
 def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
@@ -135,7 +137,7 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     )
 
 
-def _is_meanwhile(found: Found, other: Found) -> bool:
+def _is_meanwhile(found: FoundCause, other: FoundCause) -> bool:
     """Did all that shows a cause happen while another one that explains it lasted, or soon after?
     What has no time may have happened at any.
     """
@@ -148,14 +150,14 @@ def _is_meanwhile(found: Found, other: Found) -> bool:
     return other.since - BEFORE_MS <= found.since and ended <= over + AFTER_MS
 
 
-def _ended(found: Found) -> int | None:
+def _ended(found: FoundCause) -> int | None:
     """When the last of what shows a cause was over, in ms; None without times."""
     lasted = [(s.time, s.fields.get("lasted")) for s in found.evidence if s.time is not None]
     ends = [time + ms for time, ms in lasted if isinstance(ms, int)]
     return max(ends if found.until is None else [*ends, found.until], default=None)
 
 
-def _follows(said: Said, causes: Iterable[Found]) -> bool:
+def _follows(said: Statement, causes: Iterable[FoundCause]) -> bool:
     """Does a cause explain the statement? What it follows from stands before it."""
     for f in causes:
         first = f.evidence[0]
@@ -173,7 +175,7 @@ def _over(evidence: GroupEvidence) -> set[str]:
     return {str(s.fields.get("of")) for s in evidence.all("recovered")}
 
 
-def _rank(found: Found) -> tuple[int, int, str]:
+def _rank(found: FoundCause) -> tuple[int, int, str]:
     cause = found.cause
     return (
         CONFIDENCES.index(found.confidence),
@@ -182,7 +184,9 @@ def _rank(found: Found) -> tuple[int, int, str]:
     )
 
 
-def _health(causes: Sequence[Found], candidates: Sequence[Found], questions: bool) -> Health:
+def _health(
+    causes: Sequence[FoundCause], candidates: Sequence[FoundCause], questions: bool
+) -> Health:
     """The worst that is known. A candidate shows that there is trouble, not how much."""
     worst: Severity = max((f.severity for f in causes), key=SEVERITIES.index, default="calm")
     if worst != "calm":
@@ -192,20 +196,20 @@ def _health(causes: Sequence[Found], candidates: Sequence[Found], questions: boo
     return "unknown" if questions else "calm"
 
 
-def _troubling(found: Found) -> bool:
+def _troubling(found: FoundCause) -> bool:
     return any(said.kind in trouble() for said in found.evidence)
 
 
-def _found(cause: Cause, evidence: GroupEvidence) -> Found | None:
+def _found(cause: Cause, evidence: GroupEvidence) -> FoundCause | None:
     """The cause with its evidence, by the sign that is most sure."""
     refuted = {place(p.about) for p in _against(cause, evidence)}
     for sign in sorted(cause.signs, key=lambda s: CONFIDENCES.index(s.confidence)):
         tickets = sign.tickets if sign.confidence == "possible" else ()
-        if tickets and not evidence.versions.judged(tickets):
+        if tickets and not evidence.versions.of_these_versions(tickets):
             continue  # the versions that run here do not have the fault
         shown = _shown(sign, evidence, refuted)
         if shown:
-            return _told(cause, sign, sorted(shown, key=lambda s: s.line), evidence)
+            return _found_cause(cause, sign, sorted(shown, key=lambda s: s.line), evidence)
     return None
 
 
@@ -214,7 +218,7 @@ def _against(cause: Cause, evidence: GroupEvidence) -> list[Proof]:
     return [p for p in evidence.followed.proofs if p.refutes in cause.requires]
 
 
-def _refuted(cause: Cause, evidence: GroupEvidence) -> Refuted | None:
+def _refuted(cause: Cause, evidence: GroupEvidence) -> RefutedCause | None:
     """The cause, if nothing but what is ruled out speaks for it."""
     against = _against(cause, evidence)
     if not against or _found(cause, evidence) is not None:
@@ -226,10 +230,12 @@ def _refuted(cause: Cause, evidence: GroupEvidence) -> Refuted | None:
         return None
     about = {place(p.about): p.about for p in hits}
     text = f"It is not: {cause.title}. {hits[0].text}."
-    return Refuted(cause, text, hits[0].by, tuple(about.values())[:QUOTED])
+    return RefutedCause(cause, text, hits[0].by, tuple(about.values())[:QUOTED])
 
 
-def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEvidence) -> Found:
+def _found_cause(
+    cause: Cause, sign: Sign, shown: Sequence[Statement], evidence: GroupEvidence
+) -> FoundCause:
     who = _writers(shown)
     times = [s.time for s in shown if s.time is not None]
     since, until = min(times, default=None), max(times, default=None)
@@ -254,18 +260,18 @@ def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEviden
     text = _written(sign.text or cause.text, values)
     if sign.confidence == "possible" and not sign.text:
         text = f"This may be: {cause.title}. {decide and f'To decide: {decide}.'}".strip()
-    quoted: list[Said] = []
+    quoted: list[Statement] = []
     for kind in dict.fromkeys(s.kind for s in shown):
         quoted += [s for s in shown if s.kind == kind][:QUOTED]
     quoted = list({s.line: s for s in quoted}.values())
-    return Found(
+    return FoundCause(
         cause,
         sign,
         sign.confidence,
         text,
         _written(sign.action or cause.action, values),
         decide,
-        evidence.versions.judged((*sign.tickets, *cause.tickets)),
+        evidence.versions.of_these_versions((*sign.tickets, *cause.tickets)),
         {
             **{k: v for k, v in _settings(printed).items() if k in cause.settings},
             **_settings(fields),
@@ -278,7 +284,7 @@ def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEviden
     )
 
 
-def _severity(cause: Cause, shown: Sequence[Said], evidence: GroupEvidence) -> Severity:
+def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence) -> Severity:
     """That of the cause; one step less if it happened once or twice, and the group works since."""
     last = shown[-1]
     if cause.severity != "broken" or _episodes(shown) > FEW:
@@ -289,20 +295,20 @@ def _severity(cause: Cause, shown: Sequence[Said], evidence: GroupEvidence) -> S
     return "troubled" if at_work and not again else cause.severity
 
 
-def _episodes(shown: Sequence[Said]) -> int:
+def _episodes(shown: Sequence[Statement]) -> int:
     """How many times it happened: one time may take several lines."""
     kind = shown[0].kind
     times = [s.time for s in shown if s.kind == kind and s.time is not None]
     return 1 + sum(b - a > EPISODE_MS for a, b in pairwise(times))
 
 
-def _after(last: Said, said: Said) -> bool:
+def _after(last: Statement, said: Statement) -> bool:
     if last.time is not None and said.time is not None:
         return said.time > last.time
     return said.log == last.log and said.line > last.line
 
 
-def _concerns(broken: Said, said: Said) -> bool:
+def _concerns(broken: Statement, said: Statement) -> bool:
     """Does a member at work show that what was broken works again? A coordinator's line does."""
     return said.library == BROKER or not broken.who or said.who == broken.who
 
@@ -321,7 +327,7 @@ def _printed_settings(evidence: GroupEvidence, who: Sequence[str]) -> dict[str, 
     out: dict[str, Any] = {}
     for kind in ("request_sent", "started", "setting"):
         tally = evidence.tallies.get(kind)
-        for said in tally.kept() if tally else ():
+        for said in tally.statements() if tally else ():
             if not who or not said.who or said.who in who:
                 some = {k: _short(v) for k, v in said.fields.items() if k.startswith("setting_")}
                 out |= some
@@ -338,7 +344,7 @@ def _settings(fields: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _shown(sign: Sign, evidence: GroupEvidence, refuted: Places) -> list[Said]:
+def _shown(sign: Sign, evidence: GroupEvidence, refuted: Places) -> list[Statement]:
     """The statements that meet the sign; empty if it is not met. Those that are `refuted` do not
     count.
     """
@@ -353,7 +359,7 @@ def _shown(sign: Sign, evidence: GroupEvidence, refuted: Places) -> list[Said]:
     return _once(said for some in met for said in some)
 
 
-def _shown_of_one(sign: Sign, evidence: GroupEvidence, refuted: Places) -> list[Said]:
+def _shown_of_one(sign: Sign, evidence: GroupEvidence, refuted: Places) -> list[Statement]:
     """Those of all members each of which meets the sign alone."""
     met = [evidence.by_writer(need, refuted) for need in sign.needs]
     against = [evidence.by_writer(need) for need in sign.without]
@@ -365,11 +371,11 @@ def _shown_of_one(sign: Sign, evidence: GroupEvidence, refuted: Places) -> list[
     return _once(said for who in members for some in met for said in some[who])
 
 
-def _once(shown: Iterable[Said]) -> list[Said]:
+def _once(shown: Iterable[Statement]) -> list[Statement]:
     return list({id(said): said for said in shown}.values())
 
 
-def _writers(shown: Iterable[Said]) -> list[str]:
+def _writers(shown: Iterable[Statement]) -> list[str]:
     often: dict[str, int] = {}
     for said in shown:
         if said.who:
@@ -385,7 +391,7 @@ def _named(who: Sequence[str]) -> str:
 def _written(template: str, values: Mapping[str, Any]) -> str:
     """Raises `UserError` if a template of a user's own file fails."""
     try:
-        text = " ".join(compiled(template).render(values).split())
+        text = " ".join(compiled_template(template).render(values).split())
     except Exception as e:
         raise UserError(f"the text of a cause cannot be written: {e}", where=template) from None
     return "A" + text[1:] if text.startswith("a member") else text

@@ -1,22 +1,21 @@
-"""What all logs together say about each group, kept in bounded memory."""
+"""The evidence about each group in all logs together, kept in bounded memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.both.clients import TELLING, Claims
 from groupcheck.traces.both.contradictions import contradictions
-from groupcheck.traces.both.ledger import Ledger
-from groupcheck.traces.both.removals import decided
-from groupcheck.traces.causes.derived import derived
-from groupcheck.traces.causes.from_members import statements
+from groupcheck.traces.both.coordinator_claims import CoordinatorClaims
+from groupcheck.traces.both.removals import decide
+from groupcheck.traces.causes.derived import derive
 from groupcheck.traces.causes.group_evidence import MOST_WRITERS, GroupEvidence
 from groupcheck.traces.causes.versions import Versions
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.members.clocks import Clocks
-from groupcheck.traces.members.members import Members
+from groupcheck.traces.members.members import GroupMembers, Members
 
 MOST_GROUPS = 10_000
 NO_GROUP = ""
@@ -36,12 +35,12 @@ class Evidence:
     # How far the clocks of clients and brokers are apart.
     clocks: Clocks = Factory(Clocks)
     # What coordinators and clients say about generations and member ids.
-    ledger: Ledger = Factory(Ledger)
+    coordinator_claims: CoordinatorClaims = Factory(CoordinatorClaims)
     claims: Claims = Factory(Claims)
     # Who -> the group that this writer named last.
     _of: dict[str, str] = Factory(dict)
 
-    def add(self, said: Said) -> None:
+    def add(self, said: Statement) -> None:
         group = said.group or self._of.get(said.who, NO_GROUP)
         if said.group and said.who and len(self._of) < MOST_WRITERS:
             self._of[said.who] = said.group
@@ -59,28 +58,28 @@ class Evidence:
         self.clocks.add(said, group)
         self.versions.add(said)
 
-    def add_all(self, statements: Iterable[Said]) -> None:
+    def add_all(self, statements: Iterable[Statement]) -> None:
         for said in statements:
             self.add(said)
 
-    def settled(self) -> list[GroupEvidence]:
+    def by_group(self) -> list[GroupEvidence]:
         """The evidence of each group, when all has been read, with the facts that follow from
         several statements.
         """
         groups = self._of_groups()
         followed = self.members.of_groups()
-        skews, misplaced = self.clocks.settled()
+        skews, misplaced = self.clocks.skews_and_misplaced()
         for group in groups:
             group.followed = followed.get(group.group, group.followed)
-            by_broker = decided(group.group, self.ledger, self.claims, skews)
+            by_broker = decide(group.group, self.coordinator_claims, self.claims, skews)
             group.removals = by_broker.removals
             group.followed = group.followed.beside(
-                contradictions(group.group, self.ledger, self.claims, skews, misplaced),
+                contradictions(group.group, self.coordinator_claims, self.claims, skews, misplaced),
                 by_broker.proofs,
             )
             group.correct_times(skews)
             group.versions = self.versions
-            facts = (*derived(group), *statements(group.followed), *by_broker.facts)
+            facts = (*derive(group), *_of_members(group.followed), *by_broker.facts)
             for said in facts:
                 group.add(said)
         return groups
@@ -94,10 +93,24 @@ class Evidence:
             return [*named, nameless]
         (only,) = named
         whole = GroupEvidence(only.group)
-        statements = [s for g in (nameless, only) for t in g.tallies.values() for s in t.kept()]
+        statements = [
+            s for g in (nameless, only) for t in g.tallies.values() for s in t.statements()
+        ]
         for said in sorted(statements, key=lambda s: s.line):
             whole.add(said)
         for kind, tally in whole.tallies.items():
             parts = [g.tallies[kind] for g in (nameless, only) if kind in g.tallies]
             tally.count = sum(part.count for part in parts)
         return [whole]
+
+
+def _of_members(followed: GroupMembers) -> Iterator[Statement]:
+    """The findings about members, as statements like those of lines."""
+    for early in followed.early:
+        fields = {"after": early.after, "limit": early.limit}
+        yield evolve(early.lapse.learnt, kind="removed_early", fields=fields)
+    for one in followed.impossible:
+        place = f"line {one.said.line}" + (f" of {one.said.log}" if one.said.log else "")
+        told = {"place": place, "told": one.text}
+        yield evolve(one.said, kind="impossible_line", fields=told)
+        yield evolve(one.against, kind="impossible_line", fields=told)

@@ -1,5 +1,5 @@
-"""What the replay of a broker's log found about a group, as statements like those of clients, so
-that one base of causes serves all logs.
+"""Findings of the replay of a broker's log, as statements like those of clients, so that one base
+of causes serves all logs.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import kinds
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
-from groupcheck.traces.findings import HEARTBEAT, SESSION, Findings
+from groupcheck.traces.findings.findings import HEARTBEAT, SESSION, Findings
+from groupcheck.traces.findings.report import FileReport, GroupReport
 from groupcheck.traces.formats import PACKET_CAPTURE, REQUEST_LOG
-from groupcheck.traces.report import FileReport, GroupReport
 
 KINDS = {"generation_reset": "group_reset", "fenced": "instance_fenced"}
 """An anomaly -> the statement, where their names differ."""
@@ -36,7 +36,7 @@ MOST = 50
 """Of each kind of statement."""
 
 
-def statements(report: FileReport, group: GroupReport) -> Iterator[Said]:
+def statements(report: FileReport, group: GroupReport) -> Iterator[Statement]:
     """Everything that was found about the group and that a cause may ask for."""
     say = _Speaker(report.path, group.group)
     for found in group.anomalies:
@@ -66,8 +66,8 @@ class _Speaker:
         time: int | None = None,
         who: str = "",
         **fields: Any,
-    ) -> Said:
-        return Said(
+    ) -> Statement:
+        return Statement(
             kind=kind,
             line=line,
             text=text,
@@ -80,7 +80,7 @@ class _Speaker:
         )
 
 
-def _refusals(say: _Speaker, found: Findings) -> Iterator[Said]:
+def _refusals(say: _Speaker, found: Findings) -> Iterator[Statement]:
     for refused in found.refusals:
         kind = REFUSED.get(refused.what)
         if kind is not None:
@@ -90,7 +90,7 @@ def _refusals(say: _Speaker, found: Findings) -> Iterator[Said]:
                 yield say(kind, refused.window.line, text, since, who, error=refused.name)
 
 
-def _members(say: _Speaker, found: Findings, requests: bool) -> Iterator[Said]:
+def _members(say: _Speaker, found: Findings, requests: bool) -> Iterator[Statement]:
     """Who was away, and why members left. A broker's own lines say themselves who expired."""
     for reason in found.reasons:
         if reason.kind == "poll_timeout":
@@ -107,7 +107,7 @@ def _members(say: _Speaker, found: Findings, requests: bool) -> Iterator[Said]:
             yield say("broker_expired", window.line, text, window.since, who)
 
 
-def _settings(say: _Speaker, found: Findings) -> Iterator[Said]:
+def _settings(say: _Speaker, found: Findings) -> Iterator[Statement]:
     for setting in found.settings[:MOST]:
         value: dict[str, Any] = {f"setting_{setting.name.replace('.', '__')}": setting.value_ms}
         value |= {"measured": "yes"} if setting.measured else {}

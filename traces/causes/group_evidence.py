@@ -1,4 +1,4 @@
-"""What is said about one group, kept in bounded memory, and which statements meet a need."""
+"""The statements about one group, kept in bounded memory, and which of them meet a need."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from attrs import Factory, define, evolve
 from groupcheck.traces.both.removals import Removal
 from groupcheck.traces.causes.knowledge import Need
 from groupcheck.traces.causes.versions import Versions
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON, KAFKAJS
 from groupcheck.traces.members.clocks import Skew
-from groupcheck.traces.members.members import Followed
-from groupcheck.traces.timeline import client_of
+from groupcheck.traces.members.members import GroupMembers
+from groupcheck.traces.story.timeline import client_of
 
 KEPT = 500
 """Of each kind: so many of the first and of the last statements are kept."""
@@ -26,18 +26,18 @@ _BOUND = re.compile(r"(?P<sign><=?|>=?)(?P<limit>-?\d+(?:\.\d+)?)\Z")
 
 
 @define
-class Tally:
+class StatementTally:
     """The statements of one kind about one group."""
 
     count: int = 0
-    first: list[Said] = Factory(list)
-    last: deque[Said] = Factory(lambda: deque(maxlen=KEPT))
+    first: list[Statement] = Factory(list)
+    last: deque[Statement] = Factory(lambda: deque(maxlen=KEPT))
 
-    def add(self, said: Said) -> None:
+    def add(self, said: Statement) -> None:
         self.count += 1
         (self.first if len(self.first) < KEPT else self.last).append(said)
 
-    def kept(self) -> Iterator[Said]:
+    def statements(self) -> Iterator[Statement]:
         """Those that were kept, in order."""
         yield from self.first
         yield from self.last
@@ -45,30 +45,30 @@ class Tally:
 
 @define
 class GroupEvidence:
-    """What is said about one group."""
+    """The statements about one group."""
 
     # Its name; empty for statements that name no group.
     group: str
-    tallies: dict[str, Tally] = Factory(dict)
+    tallies: dict[str, StatementTally] = Factory(dict)
     libraries: Counter[str] = Factory(Counter)
     # Log -> the writer of its lines without a name; None if not yet known.
     _nameless: dict[str, str] | None = None
     # What each process said, as far as it was kept, in order; None after an addition.
-    _each: list[list[Said]] | None = None
+    _each: list[list[Statement]] | None = None
     # Which versions all logs tell.
     versions: Versions = Factory(Versions)
     # By how much the clocks of its clients differ from those of its brokers.
     skews: tuple[Skew, ...] = ()
     # What its members did, by the model of a member.
-    followed: Followed = Factory(Followed)
+    followed: GroupMembers = Factory(GroupMembers)
     # How memberships ended, by the coordinator's log.
     removals: tuple[Removal, ...] = ()
 
-    def add(self, said: Said) -> None:
+    def add(self, said: Statement) -> None:
         self._nameless = self._each = None
         tally = self.tallies.get(said.kind)
         if tally is None:
-            tally = self.tallies[said.kind] = Tally()
+            tally = self.tallies[said.kind] = StatementTally()
         tally.add(said)
         if said.library:
             self.libraries[said.library] += 1
@@ -77,13 +77,13 @@ class GroupEvidence:
         """Gives all statements the times of one clock, that of a broker, as far as it is known how
         the others differ from it.
         """
-        processes = {(s.log, s.process) for t in self.tallies.values() for s in t.kept()}
+        processes = {(s.log, s.process) for t in self.tallies.values() for s in t.statements()}
         self.skews = tuple(s for s in skews if s.process in processes)
         ahead = {s.process: s.ahead for s in reversed(self.skews) if s.differs}
         if not ahead:
             return
 
-        def by_broker(said: Said) -> Said:
+        def by_broker(said: Statement) -> Statement:
             ms = ahead.get((said.log, said.process))
             return said if ms is None or said.time is None else evolve(said, time=said.time - ms)
 
@@ -92,12 +92,12 @@ class GroupEvidence:
             tally.first = [by_broker(s) for s in tally.first]
             tally.last = deque(map(by_broker, tally.last), maxlen=KEPT)
 
-    def all(self, *some: str) -> list[Said]:
+    def all(self, *some: str) -> list[Statement]:
         """The statements of these kinds that were kept, in order; all kinds if none is given."""
         tallies = [t for kind, t in self.tallies.items() if not some or kind in some]
-        return sorted((s for t in tallies for s in t.kept()), key=lambda s: s.line)
+        return sorted((s for t in tallies for s in t.statements()), key=lambda s: s.line)
 
-    def matching(self, need: Need, refuted: Places = frozenset()) -> list[Said]:
+    def matching(self, need: Need, refuted: Places = frozenset()) -> list[Statement]:
         """The statements that meet the need, in order; none if there are fewer than it asks. Those
         that are `refuted` do not count.
         """
@@ -105,19 +105,19 @@ class GroupEvidence:
         enough = len(found) >= need.at_least and len({s.who for s in found}) >= need.members
         return found if enough else []
 
-    def by_writer(self, need: Need, refuted: Places = frozenset()) -> dict[str, list[Said]]:
+    def by_writer(self, need: Need, refuted: Places = frozenset()) -> dict[str, list[Statement]]:
         """The statements that meet the need, of each writer that made enough of them."""
-        out: dict[str, list[Said]] = {}
+        out: dict[str, list[Statement]] = {}
         for said in self._fitting(need, refuted):
             out.setdefault(self.writer(said), []).append(said)
         return {who: some for who, some in out.items() if len(some) >= need.at_least}
 
-    def of_each_process(self, *some: str) -> list[list[Said]]:
+    def of_each_process(self, *some: str) -> list[list[Statement]]:
         """The statements of these kinds that were kept, in order, by who said them, each process by
         itself: one that comes back under its name has another log or process.
         """
         if self._each is None:
-            out: dict[tuple[str, str, str], list[Said]] = {}
+            out: dict[tuple[str, str, str], list[Statement]] = {}
             for said in self.all():
                 out.setdefault((self.writer(said), said.log, said.process), []).append(said)
             self._each = list(out.values())
@@ -125,7 +125,7 @@ class GroupEvidence:
             return self._each
         return [kept for each in self._each if (kept := [s for s in each if s.kind in some])]
 
-    def writer(self, said: Said) -> str:
+    def writer(self, said: Statement) -> str:
         """Who said it. A line without a name belongs to the only writer of its log that has one; if
         there is none, or several, to somebody who is named after the log.
         """
@@ -134,26 +134,26 @@ class GroupEvidence:
         if self._nameless is None:
             named: dict[str, set[str]] = {}
             for some in self.tallies.values():
-                for one in some.kept():
+                for one in some.statements():
                     named.setdefault(one.log, set()).update({_same(one)} - {""})
             self._nameless = {
                 log: next(iter(names)) if len(names) == 1 else log for log, names in named.items()
             }
         return self._nameless.get(said.log, "")
 
-    def _fitting(self, need: Need, refuted: Places) -> list[Said]:
+    def _fitting(self, need: Need, refuted: Places) -> list[Statement]:
         tally = self.tallies.get(need.kind)
         if tally is None:
             return []
-        return [s for s in tally.kept() if _fit(s, need) and place(s) not in refuted]
+        return [s for s in tally.statements() if _fit(s, need) and place(s) not in refuted]
 
 
-def place(said: Said) -> tuple[str, int, str]:
+def place(said: Statement) -> tuple[str, int, str]:
     """Log, line and kind of a statement."""
     return said.log, said.line, said.kind
 
 
-def _same(said: Said) -> str:
+def _same(said: Statement) -> str:
     """A name that stays the same when a member gets a new id. Python's libraries name themselves by
     this id alone, and KafkaJS does so in some of its lines.
     """
@@ -161,7 +161,7 @@ def _same(said: Said) -> str:
     return client_of(said.who) if by_id else said.who
 
 
-def _fit(said: Said, need: Need) -> bool:
+def _fit(said: Statement, need: Need) -> bool:
     return all(_fits(said.fields.get(k), values) for k, values in need.where.items())
 
 

@@ -35,9 +35,9 @@ from jinja2 import ChainableUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.traces.causes.ranges import known_range
+from groupcheck.traces.causes.version_ranges import is_range
 from groupcheck.traces.clients.sentences import kinds
-from groupcheck.traces.timestamps import show_span
+from groupcheck.traces.lines.timestamps import show_span
 
 Severity = Literal["calm", "troubled", "broken"]
 Confidence = Literal["certain", "likely", "possible"]
@@ -81,7 +81,7 @@ class Ticket:
 
 @frozen
 class Sign:
-    """What shows the cause: all of `needs`, and nothing of `without`."""
+    """A sign of the cause: all of `needs`, and nothing of `without`."""
 
     needs: tuple[Need, ...]
     without: tuple[Need, ...] = ()
@@ -144,7 +144,7 @@ class Knowledge:
 
     causes: Mapping[str, Cause]
 
-    def extended(self, more: Iterable[Cause]) -> Knowledge:
+    def with_causes(self, more: Iterable[Cause]) -> Knowledge:
         """With more causes; one of the same kind replaces the one that is there."""
         return Knowledge({**self.causes, **{cause.kind: cause for cause in more}})
 
@@ -156,7 +156,7 @@ TEMPLATES.filters["span"] = lambda value: (
 
 
 @cache
-def compiled(template: str) -> Template:
+def compiled_template(template: str) -> Template:
     """The template of a text, compiled once."""
     return TEMPLATES.from_string(template)
 
@@ -214,7 +214,7 @@ def knowledge_of(path: Path) -> Knowledge:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as e:
         raise UserError(f"cannot be read: {e}", where=str(path)) from None
-    return shipped_knowledge().extended(read_causes(text, str(path)))
+    return shipped_knowledge().with_causes(read_causes(text, str(path)))
 
 
 def read_causes(text: str, where: str) -> list[Cause]:
@@ -251,7 +251,7 @@ def _checked(cause: Cause, where: str) -> None:
                 where=where,
             )
     for ticket in (*cause.tickets, *(t for sign in cause.signs for t in sign.tickets)):
-        if not all(map(known_range, ticket.ranges)) or bool(ticket.ranges) != bool(ticket.software):
+        if not all(map(is_range, ticket.ranges)) or bool(ticket.ranges) != bool(ticket.software):
             raise UserError(
                 f"the ticket {ticket.id!r} of {cause.kind!r} has no software, or no ranges",
                 where=where,

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.clients.said import Said, fact, ms_between
+from groupcheck.traces.clients.statement import Statement, fact, ms_between
 
 LONG_MS = 5_000
 """A shorter pause ends no session that anybody sets."""
 SOON_MS, SOON_LINES = 60_000, 20
-"""What a pause costs shows within so many ms; without times, within so many lines."""
+"""The cost of a pause shows within so many ms; without times, within so many lines."""
 _COSTS = (
     "poll_expired",
     "session_timed_out",
@@ -25,7 +25,7 @@ _PART = re.compile(r"(?P<number>\d{1,9})(?P<unit>ms|[hms])")
 _UNITS = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 
 
-def long_pauses(group: GroupEvidence) -> Iterator[Said]:
+def long_pauses(group: GroupEvidence) -> Iterator[Statement]:
     """Pauses of a log after which its group is in trouble."""
     costs = group.all(*_COSTS)
     for said in group.all("process_stalled"):
@@ -34,7 +34,7 @@ def long_pauses(group: GroupEvidence) -> Iterator[Said]:
             yield fact(said, "long_pause", lasted=ms, what=said.fields.get("what"))
 
 
-def _lasted(said: Said) -> int:
+def _lasted(said: Statement) -> int:
     """How long the process stood still, in ms."""
     told = said.fields.get("lasted")
     if isinstance(told, int | float):
@@ -46,7 +46,7 @@ def _lasted(said: Said) -> int:
     return sum(int(part["number"]) * _UNITS[part["unit"]] for part in parts)
 
 
-def _follows(pause: Said, cost: Said) -> bool:
+def _follows(pause: Statement, cost: Statement) -> bool:
     if pause.log != cost.log:
         return False
     ms = ms_between(pause, cost)

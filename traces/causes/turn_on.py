@@ -1,4 +1,4 @@
-"""What to turn on so that the next log tells the cause."""
+"""Advice on what to turn on so that the next log tells the cause."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def by_library() -> Mapping[str, str]:
 
 
 def to_turn_on(evidence: GroupEvidence) -> str:
-    """What would tell more about the group, for the library that wrote most of its lines, or for a
-    broker.
+    """The setting that would tell more about the group, for the library that wrote most of its
+    lines, or for a broker.
     """
     wrote = [name for name, _ in evidence.libraries.most_common()]
     known = by_library()

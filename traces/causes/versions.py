@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.causes.knowledge import Ticket
-from groupcheck.traces.causes.ranges import affected, numbers
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.causes.version_ranges import in_ranges, numbers
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER, JAVA, LIBRDKAFKA
 
 MOST_LOGS, MOST_VERSIONS = 10_000, 20
@@ -20,19 +20,19 @@ _NUMBERS = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){1,3})")
 
 @define
 class Versions:
-    """What the logs tell of the versions of Kafka's clients, of librdkafka and of brokers."""
+    """The versions of Kafka's clients, of librdkafka and of brokers that the logs tell."""
 
     # Log -> the versions that its lines tell, each with the library that prints it.
-    _told: dict[str, set[tuple[str, str]]] = Factory(dict)
+    _versions: dict[str, set[tuple[str, str]]] = Factory(dict)
     # Logs that have lines of a coordinator: Kafka's own version there is the broker's.
     _brokers: set[str] = Factory(set)
     # Logs that have lines of Java clients about groups.
     _clients: set[str] = Factory(set)
 
-    def add(self, said: Said) -> None:
-        if len(self._told) >= MOST_LOGS and said.log not in self._told:
+    def add(self, said: Statement) -> None:
+        if len(self._versions) >= MOST_LOGS and said.log not in self._versions:
             return
-        some = self._told.setdefault(said.log, set())
+        some = self._versions.setdefault(said.log, set())
         if said.library == BROKER:
             self._brokers.add(said.log)
         elif said.library == JAVA and said.client:
@@ -48,7 +48,7 @@ class Versions:
         brokers and of clients does not tell whose its version is.
         """
         out: set[str] = set()
-        for log, told in self._told.items():
+        for log, told in self._versions.items():
             for library, version in told:
                 whose = library
                 if library == JAVA and log in self._brokers:
@@ -57,12 +57,12 @@ class Versions:
                     out.add(version)
         return out
 
-    def judged(self, tickets: Iterable[Ticket]) -> tuple[Ticket, ...]:
+    def of_these_versions(self, tickets: Iterable[Ticket]) -> tuple[Ticket, ...]:
         """The tickets that may concern what runs here, each with the versions that it affects."""
         out = []
         for ticket in tickets:
             told = self.of(ticket.software) if ticket.ranges else set()
-            here = [v for v in sorted(told, key=numbers) if affected(v, ticket.ranges)]
+            here = [v for v in sorted(told, key=numbers) if in_ranges(v, ticket.ranges)]
             if not told or here:
                 out.append(evolve(ticket, here=tuple(here)))
         return tuple(out)

@@ -33,7 +33,7 @@ class KnownError:
     # How libraries put it in words.
     texts: tuple[str, ...] = Factory(tuple)
 
-    def printed(self, name: str) -> Iterator[str]:
+    def every_text(self, name: str) -> Iterator[str]:
         """Every way to print this error, whose name is `name`."""
         for each in (name, *self.aliases):
             if each.startswith("_"):
@@ -59,7 +59,7 @@ _NUMBERED = re.compile(
 )
 
 
-def numbered(line: str, shape: bytes, of_kafka: bool) -> tuple[tuple[int, int, str], ...]:
+def error_numbers(line: str, shape: bytes, of_kafka: bool) -> tuple[tuple[int, int, str], ...]:
     """Where a line of this shape shows an error by its number, as (begin, end, name). `of_kafka`: a
     library of Kafka wrote it. Any program may end with a small error code.
     """

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 
 from attrs import Factory, define, evolve
 
-from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.shapes import by_shape, shape_of
-from groupcheck.traces.marks import typed, without_bold, without_html
-from groupcheck.traces.timestamps import from_number, parse_time
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.lines.marks import plain_typography, without_bold, without_html
+from groupcheck.traces.lines.timestamps import from_number, parse_time
 
 _COLOUR = re.compile(r"(?:\x1b|\^\[)\[[0-9;]{0,20}[A-Za-z]")
 _ESCAPED = re.compile(r"\\([nrt\"/])")
@@ -37,7 +37,7 @@ def plain(line: str) -> str:
     line = without_html(line, " ")
     if "\\" in line:
         line = _ESCAPED.sub(lambda m: '"' if m[1] == '"' else "/" if m[1] == "/" else " ", line)
-    return " ".join(without_bold(typed(line), " ").split())
+    return " ".join(without_bold(plain_typography(line), " ").split())
 
 
 def process_of(line: str) -> str:
@@ -121,9 +121,9 @@ class PrettyRecord:
     _depth: int = 0
     _lines: int = 0
     _time: int | None = None
-    _said: list[Said] = Factory(list)
+    _said: list[Statement] = Factory(list)
 
-    def takes(self, line: str, said: Iterable[Said]) -> bool:
+    def takes(self, line: str, said: Iterable[Statement]) -> bool:
         """Adds a line with what it says. False: it is the last one."""
         self._said += said
         self._lines += 1
@@ -133,8 +133,8 @@ class PrettyRecord:
             self._time = time_in_json(text)
         return self._depth > 0 and self._lines < MOST_LINES
 
-    def statements(self) -> Iterator[Said]:
-        """What its lines say, with the time of the record."""
+    def statements(self) -> Iterator[Statement]:
+        """The statements of its lines, with the time of the record."""
         for said in self._said:
             yield said if self._time is None else evolve(said, time=self._time)
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from attrs import Factory, define, frozen
 
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 
 _TOPIC = r"[A-Za-z0-9._-]{1,249}"
 _PYTHON = re.compile(rf"topic=u?['\"]?({_TOPIC})['\"]?, partition=(\d{{1,9}})")
@@ -35,7 +35,7 @@ End = Literal["revoked", "lost", "end of log"]
 
 
 @frozen
-class Span:
+class HoldingSpan:
     """One client held one partition."""
 
     # topic-number
@@ -64,8 +64,8 @@ class _Held:
 
 @define
 class Holdings:
-    """What one client holds, by its statements of the kinds `assigned`, `revoked` and `lost`,
-    and by what kafka-consumer-groups.sh shows (`owns`).
+    """The partitions that one client holds, by its statements of the kinds `assigned`, `revoked`
+    and `lost`, and by what kafka-consumer-groups.sh shows (`owns`).
 
     A field `whole` says that a statement names all that the client has, or gives up; otherwise the
     partitions are added or taken away. A field `step` tells what the client is about to do: a
@@ -74,9 +74,9 @@ class Holdings:
     """
 
     now: dict[str, _Held] = Factory(dict)
-    spans: list[Span] = Factory(list)
+    spans: list[HoldingSpan] = Factory(list)
 
-    def add(self, said: Said) -> None:
+    def add(self, said: Statement) -> None:
         if said.fields.get("state") in _LOST:
             self._give_up([*self.now], said.time, "lost", announced=True)
         step = said.fields.get("step", "callback")
@@ -88,7 +88,7 @@ class Holdings:
             how: End = "lost" if said.kind == "lost" else "revoked"
             self._give_up(gone, said.time, how, announced=step == "announced")
 
-    def _assign(self, said: Said, announced: bool) -> None:
+    def _assign(self, said: Statement, announced: bool) -> None:
         named = list(_named(said))
         if said.fields.get("whole"):
             others = [p for p in self.now if p not in named]
@@ -113,20 +113,20 @@ class Holdings:
 
     def _end(self, partition: str) -> None:
         held = self.now.pop(partition)
-        self.spans.append(Span(partition, held.since, held.until, held.how))
+        self.spans.append(HoldingSpan(partition, held.since, held.until, held.how))
 
-    def settled(self, time: int | None) -> list[Span]:
+    def spans_until(self, time: int | None) -> list[HoldingSpan]:
         """All spans in the order of their ends, when the log ends at `time`."""
         return [
             *self.spans,
             *(
-                Span(p, h.since, time if h.how == "end of log" else h.until, h.how)
+                HoldingSpan(p, h.since, time if h.how == "end of log" else h.until, h.how)
                 for p, h in self.now.items()
             ),
         ]
 
 
-def _named(said: Said) -> Iterator[str]:
+def _named(said: Statement) -> Iterator[str]:
     if "topic" in said.fields and "partition" in said.fields:
         yield f"{said.fields['topic']}-{said.fields['partition']}"
     yield from partitions_of(str(said.fields.get("partitions", "")))

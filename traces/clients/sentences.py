@@ -28,9 +28,9 @@ from typing import Any
 
 from attrs import Factory, evolve, field, frozen
 
-from groupcheck.traces.clients.errors import errors, numbered
-from groupcheck.traces.clients.shapes import LONGEST, remember, shape_of, shown
-from groupcheck.traces.template import Spans, Template, compile_template
+from groupcheck.traces.clients.errors import error_numbers, errors
+from groupcheck.traces.clients.shapes import LONGEST, remember, shape_of, shape_text
+from groupcheck.traces.lines.template import Spans, Template, compile_template
 
 MOST_MET = 10_000
 WORD = re.compile(r"[A-Za-z][A-Za-z]{2,}")
@@ -163,13 +163,13 @@ class Sentences:
     def _places(self, line: str, library: str) -> list[_Place]:
         """Where the sentences stand, which is the same in all lines of a shape."""
         shape = shape_of(line)
-        numbers = numbered(line, shape, bool(library))
+        numbers = error_numbers(line, shape, bool(library))
         key = shape, library, numbers
         places = self._known.get(key)
         if places is None:
             candidates = self._candidates(line)
             exact = any(s.has_digits and shape_of(s.template.longest) in shape for s in candidates)
-            text = line if exact else shown(shape)
+            text = line if exact else shape_text(shape)
             places = _best(_all_places(text, library, candidates, numbers), text)
             if len(shape) <= LONGEST and not exact:
                 remember(self._known, key, places)
@@ -267,7 +267,7 @@ def read_table(text: str, file: str) -> list[Sentence]:
     return out
 
 
-def filed(sentences: Iterable[Sentence]) -> Sentences:
+def file_sentences(sentences: Iterable[Sentence]) -> Sentences:
     """Files each sentence under the word of its text that fewest others have."""
     some = list(sentences)
     words = {id(s): _words(s.template.text) for s in some}
@@ -299,27 +299,27 @@ def _words(text: str) -> set[str]:
 @cache
 def all_sentences() -> Sentences:
     """Those that ship with the package, and all texts of errors."""
-    return filed([*shipped(), *texts_of_errors()])
+    return file_sentences([*shipped_sentences(), *texts_of_errors()])
 
 
 def texts_of_errors() -> list[Sentence]:
-    """What libraries print for each of Kafka's errors."""
+    """The texts that libraries print for each of Kafka's errors."""
     return [
         evolve(error_sentence(name), template=compile_template(text, whole=False))
         for name, error in errors().items()
-        for text in dict.fromkeys(error.printed(name))
+        for text in dict.fromkeys(error.every_text(name))
     ]
 
 
 @cache
 def error_sentence(name: str) -> Sentence:
-    """What a line says that holds the error of this name."""
+    """The sentence of a line that holds the error of this name."""
     kind = errors()[name].kind
     return Sentence(kind, (), compile_template(name, whole=False), "", {"error": name}, name)
 
 
 @cache
-def shipped() -> tuple[Sentence, ...]:
+def shipped_sentences() -> tuple[Sentence, ...]:
     """The sentences of all files, in the order of their names."""
     folder = files("groupcheck.traces.clients") / "sentences"
     return tuple(
@@ -331,7 +331,7 @@ def shipped() -> tuple[Sentence, ...]:
 
 
 @frozen
-class Kind:
+class StatementKind:
     """A kind of statement."""
 
     meaning: str
@@ -342,10 +342,10 @@ class Kind:
 
 
 @cache
-def kinds() -> Mapping[str, Kind]:
+def kinds() -> Mapping[str, StatementKind]:
     """Every kind of statement."""
     text = (files("groupcheck.traces.clients") / "sentences" / KINDS_FILE).read_text("utf-8")
-    return {name: Kind(**about) for name, about in tomllib.loads(text).items()}
+    return {name: StatementKind(**about) for name, about in tomllib.loads(text).items()}
 
 
 @cache

@@ -19,7 +19,7 @@ _HEX_ZEROS = bytes.maketrans(b"123456789abcdef", b"000000000000000")
 _IDS = (b"00000000-0000-0000-0000-000000000000", b"0000000000000000")
 """A UUID, and the beginning of the id of a trace, with zeros for all hexadecimal digits."""
 _LETTERS = {some: some.replace(b"0", b"a") for some in _IDS}
-"""What stands for them in a shape: letters, as no number may be read there."""
+"""The character that stands for them in a shape: letters, as no number may be read there."""
 K = TypeVar("K")
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ def shape_of(text: str) -> bytes:
     return shape
 
 
-def shown(shape: bytes) -> str:
+def shape_text(shape: bytes) -> str:
     """The shape as text."""
     return shape.decode("utf-8", "surrogatepass")
 
@@ -54,7 +54,7 @@ def by_shape(read: Callable[[str], T]) -> Callable[[bytes], T]:
     def of(shape: bytes) -> T:
         found = known.get(shape)
         if found is None:
-            found = read(shown(shape))
+            found = read(shape_text(shape))
             if len(shape) <= LONGEST:
                 remember(known, shape, found)
         return found

@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from groupcheck.traces.clients.shapes import LONGEST, by_shape, shape_of, shown
+from groupcheck.traces.clients.shapes import LONGEST, by_shape, shape_of, shape_text
 
 NAMES = ("group", "client", "member", "instance")
 _KEYS = frozenset(NAMES)
@@ -21,7 +21,7 @@ _KEYS = frozenset(NAMES)
 
 @frozen
 class Names:
-    """What a line tells about its writer; empty where it does not."""
+    """The writer of a line, as far as the line tells; else empty."""
 
     library: str = ""
     group: str = ""
@@ -124,11 +124,11 @@ _PATTERNS = (_JAVA_PREFIX, _LIBRDKAFKA_LINE, _HANDLE, _HEARTBEAT_THREAD, _STREAM
 
 
 def names(line: str) -> Names:
-    """What the line tells about its writer."""
+    """The names of its writer that the line tells."""
     shape = shape_of(line)
     if len(shape) > LONGEST:
         return _found(line)
-    text = shown(shape)
+    text = shape_text(shape)
     for a, b in _named(shape):
         text = text[:a] + line[a:b] + text[b:]
     return _names(text)
@@ -224,7 +224,7 @@ def shown_name(text: str) -> str:
     return wrapped[1] if wrapped else "" if text in _NONE else text
 
 
-def told(fields: Mapping[str, Any], about: Names) -> Names:
+def with_names(fields: Mapping[str, Any], about: Names) -> Names:
     """`about`, with the names among the fields of a sentence. Java's prefix is surer than they."""
     if _KEYS.isdisjoint(fields):
         return about

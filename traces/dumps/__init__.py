@@ -1,1 +1,1 @@
-"""What the coordinator stored in `__consumer_offsets`, as Kafka's tools print it."""
+"""Records that the coordinator stored in `__consumer_offsets`, as Kafka's tools print them."""

@@ -6,26 +6,26 @@ from typing import Any
 
 from attrs import Factory, define
 
-from groupcheck.traces.anomalies import plural
-from groupcheck.traces.dumps.records import Generation, Removed, StoredMember
+from groupcheck.traces.dumps.records import GenerationRecord, StoredMember, Tombstone
 from groupcheck.traces.dumps.shares import Shares
-from groupcheck.traces.events import (
+from groupcheck.traces.exchanges.member_spans import MemberSpans
+from groupcheck.traces.exchanges.owners import FOUND_KEPT, Overlap, Owners
+from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.findings.report import Anomaly
+from groupcheck.traces.story.events import (
     AssignmentReceived,
-    Cause,
     GroupEmptied,
     MemberAdded,
     MemberGone,
     Reason,
+    RebalanceCause,
     RebalanceStarted,
     Stabilized,
     StaticReplaced,
     Timeouts,
 )
-from groupcheck.traces.moments import NOT_SHOWN
-from groupcheck.traces.owners import FOUND_KEPT, Overlap, Owners
-from groupcheck.traces.report import Anomaly
-from groupcheck.traces.stays import Stays
-from groupcheck.traces.timeline import Timeline
+from groupcheck.traces.story.moments import NOT_SHOWN
+from groupcheck.traces.story.timeline import Timeline
 
 OWN_ASSIGNORS = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky", "uniform"})
 """Assignors that give a partition to one member; others may give it to several on purpose."""
@@ -38,18 +38,18 @@ class ClassicStory:
 
     group: str
     timeline: Timeline
-    stays: Stays
+    spans: MemberSpans
     owners: Owners
     # Id -> the member, of the last generation that was stored.
     members: dict[str, StoredMember] = Factory(dict)
     found: list[Anomaly] = Factory(list)
-    _shares: Shares = Factory(lambda self: Shares(self.stays), takes_self=True)
+    _shares: Shares = Factory(lambda self: Shares(self.spans), takes_self=True)
     # The last generation, and how often records may have been missing when it was read.
     _last: tuple[int, int] | None = None
     # The time of the last record, where nothing else tells the order.
     _latest: int = 0
 
-    def observe(self, r: Generation, cuts: int) -> None:
+    def observe(self, r: GenerationRecord, cuts: int) -> None:
         if r.at is None and r.time is not None:
             if r.time < self._latest:
                 return  # it is there twice, or out of order
@@ -72,7 +72,7 @@ class ClassicStory:
         self._shares.now(r, r.generation, {m.id: m.partitions or frozenset() for m in r.members})
         self._twice(r)
 
-    def _compare(self, r: Generation, last: int) -> None:
+    def _compare(self, r: GenerationRecord, last: int) -> None:
         """With the last generation that was stored; no record is missing between the two."""
         if r.generation < last:
             self._note(
@@ -91,26 +91,26 @@ class ClassicStory:
                 " assignment",
             )
 
-    def removed(self, r: Removed) -> None:
+    def removed(self, r: Tombstone) -> None:
         """The group is gone; a new one of its name begins at 0."""
         self._gone(r, [*self.members])
         self.members, self._last = {}, None
         self._shares.now(r, 0, {})
 
-    def _round(self, r: Generation, now: dict[str, StoredMember], first: bool) -> None:
+    def _round(self, r: GenerationRecord, now: dict[str, StoredMember], first: bool) -> None:
         """A new generation: who came, who went, who leads."""
         came = [id for id in now if id not in self.members]
         went = [id for id in self.members if id not in now]
         place: dict[str, Any] = {"line": r.line, "group": r.group}
         self._gone(r, went)
         if first:
-            why = Reason("", Cause.NOT_SEEN)
+            why = Reason("", RebalanceCause.NOT_SEEN)
         elif came:
-            why = Reason(f"{plural(len(came), 'member')} joined", Cause.JOIN, tuple(came))
+            why = Reason(f"{plural(len(came), 'member')} joined", RebalanceCause.JOIN, tuple(came))
         elif went:
-            why = Reason(f"{plural(len(went), 'member')} went", Cause.GONE, tuple(went))
+            why = Reason(f"{plural(len(went), 'member')} went", RebalanceCause.GONE, tuple(went))
         else:
-            why = Reason("the same members", Cause.NOT_TOLD)
+            why = Reason("the same members", RebalanceCause.NOT_TOLD)
         for id in came:
             instance = now[id].instance
             self.timeline.observe(
@@ -129,7 +129,7 @@ class ClassicStory:
             self.timeline.observe(GroupEmptied(**place, time=r.time, generation=r.generation))
         round.held_up_by, round.waited_for = (), NOT_SHOWN
 
-    def _assigned(self, r: Generation, place: dict[str, Any]) -> None:
+    def _assigned(self, r: GenerationRecord, place: dict[str, Any]) -> None:
         """The record is written when the assignment has arrived; the join phase ended before."""
         since, size = r.since, len(r.members)
         joined_at = since if since is not None and since <= (r.time or since) else r.time
@@ -143,11 +143,11 @@ class ClassicStory:
             )
         )
 
-    def _gone(self, r: Generation | Removed, ids: list[str]) -> None:
+    def _gone(self, r: GenerationRecord | Tombstone, ids: list[str]) -> None:
         for id in ids:
             self.timeline.observe(MemberGone(line=r.line, time=r.time, group=r.group, member=id))
 
-    def _replaced(self, r: Generation, now: dict[str, StoredMember]) -> None:
+    def _replaced(self, r: GenerationRecord, now: dict[str, StoredMember]) -> None:
         """The same generation again: a static member came back under a new id."""
         old = {m.instance: m.id for m in self.members.values() if m.instance}
         for m in now.values():
@@ -164,7 +164,7 @@ class ClassicStory:
                     )
                 )
 
-    def _twice(self, r: Generation) -> None:
+    def _twice(self, r: GenerationRecord) -> None:
         if r.protocol not in OWN_ASSIGNORS:
             return
         given: dict[str, str] = {}
@@ -175,6 +175,6 @@ class ClassicStory:
                     twice = Overlap(r.line, r.generation, partition, (other, m.id))
                     self.owners.overlaps.append(twice)
 
-    def _note(self, kind: str, r: Generation, text: str) -> None:
+    def _note(self, kind: str, r: GenerationRecord, text: str) -> None:
         if len(self.found) < SHOWN:
             self.found.append(Anomaly(kind, r.line, text))

@@ -1,6 +1,4 @@
-"""What was committed, and what became of it: offsets that went back, that ran ahead, and that were
-removed.
-"""
+"""Committed offsets: those that went back, that ran ahead, and that were removed."""
 
 from __future__ import annotations
 
@@ -9,12 +7,17 @@ from collections.abc import Iterator
 
 from attrs import Factory, define
 
-from groupcheck.traces.anomalies import plural
 from groupcheck.traces.dumps.records import Commit
-from groupcheck.traces.facts import PARTITIONS_KEPT, REWINDS_KEPT, RequestFacts, Rewind
-from groupcheck.traces.findings import FOUND_KEPT, Jump
-from groupcheck.traces.paces import Paces
-from groupcheck.traces.report import Anomaly
+from groupcheck.traces.exchanges.request_facts import (
+    PARTITIONS_KEPT,
+    REWINDS_KEPT,
+    RequestFacts,
+    Rewind,
+)
+from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.findings.commit_rate import CommitRates
+from groupcheck.traces.findings.findings import FOUND_KEPT, Jump
+from groupcheck.traces.findings.report import Anomaly
 
 SHOWN = 20
 
@@ -43,7 +46,7 @@ class Commits:
     _removed: Counter[str] = Factory(Counter)
     _removed_at: int = 0
     _stored: dict[str, _Stored] = Factory(dict)
-    _paces: Paces = Factory(Paces)
+    _paces: CommitRates = Factory(CommitRates)
 
     def observe(self, c: Commit, cuts: int, empty: bool) -> None:
         """Takes a commit. `cuts`: how often records may have been missing so far; `empty`: the
@@ -74,7 +77,7 @@ class Commits:
         if len(kept) < REWINDS_KEPT:
             kept.append(back)
 
-    def found(self) -> Iterator[Anomaly]:
+    def anomalies(self) -> Iterator[Anomaly]:
         for back in self.facts.rewinds[:SHOWN]:
             text = (
                 f"the committed offset of {back.partition} went back from {back.was} to"

@@ -6,11 +6,17 @@ from __future__ import annotations
 
 from attrs import Factory, define
 
-from groupcheck.traces.dumps.records import Epoch, Given, Joined, Record, Removed
+from groupcheck.traces.dumps.records import (
+    AssignmentRecord,
+    EpochRecord,
+    MemberRecord,
+    Record,
+    Tombstone,
+)
 from groupcheck.traces.dumps.shares import Shares
-from groupcheck.traces.events import OtherProtocol
-from groupcheck.traces.stays import Stays
-from groupcheck.traces.timeline import Timeline
+from groupcheck.traces.exchanges.member_spans import MemberSpans
+from groupcheck.traces.story.events import OtherProtocol
+from groupcheck.traces.story.timeline import Timeline
 
 MEMBERS_KEPT = 20_000
 
@@ -21,30 +27,30 @@ class ModernStory:
 
     group: str
     timeline: Timeline
-    stays: Stays
+    spans: MemberSpans
     members: dict[str, None] = Factory(dict)
-    _shares: Shares = Factory(lambda self: Shares(self.stays), takes_self=True)
+    _shares: Shares = Factory(lambda self: Shares(self.spans), takes_self=True)
     _highest: int = 0
 
     def observe(self, r: Record) -> None:
-        if isinstance(r, Joined):
+        if isinstance(r, MemberRecord):
             self._joined(r)
-        elif isinstance(r, Epoch):
+        elif isinstance(r, EpochRecord):
             self._epoch(r)
-        elif isinstance(r, Given):
-            self._shares.given(r, r.epoch or 0, r.member, r.partitions)
+        elif isinstance(r, AssignmentRecord):
+            self._shares.own(r, r.epoch or 0, r.member, r.partitions)
             if r.epoch is not None and r.epoch > 0:
                 self.members.setdefault(r.member)  # it joined before the dump begins
                 self._tell(r, r.protocol, "assignment", r.member, r.epoch, r.stable)
 
-    def removed(self, r: Removed) -> None:
+    def removed(self, r: Tombstone) -> None:
         """The group is gone."""
         for id in [*self.members]:
             self._tell(r, r.protocol, "gone", id)
         self.members, self._highest = {}, 0
         self._shares.now(r, 0, {})
 
-    def _joined(self, r: Joined) -> None:
+    def _joined(self, r: MemberRecord) -> None:
         if r.about is None:
             if r.member in self.members:
                 del self.members[r.member]
@@ -57,7 +63,7 @@ class ModernStory:
             self._tell(r, r.protocol, "joined", r.member)
             self.timeline.members[r.member].instance = r.about.instance
 
-    def _epoch(self, r: Epoch) -> None:
+    def _epoch(self, r: EpochRecord) -> None:
         if r.target:
             self._tell(r, r.protocol, "target", epoch=r.epoch)
         elif r.epoch > self._highest:

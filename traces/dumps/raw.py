@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from groupcheck.traces.consumer_protocol import assignment
-from groupcheck.traces.dumps.values import Fields, NotUnderstood
-from groupcheck.traces.message_bytes import Field, Malformed, Reader
+from groupcheck.traces.dumps.record_values import Fields, RecordNotUnderstood
+from groupcheck.traces.messages.consumer_protocol import assignment
+from groupcheck.traces.messages.message_bytes import Field, Malformed, Reader
 
 _TEXT, _MAYBE = "string", "nullable_string"
 _KEYS = {
@@ -47,20 +47,22 @@ _NEWEST, _FLEXIBLE = 4, 4
 _KEY_SIZE = re.compile(r"\bkey[sS]ize: (\d{1,9})\b")
 _VALUE_SIZE = re.compile(r"\b(?:value|payload)[sS]ize: (-?\d{1,9})\b")
 _UNKNOWN = "\ufffd?"
-"""What stands for bytes that cannot be shown; a console without UTF-8 prints question marks."""
+"""The character that stands for bytes that cannot be shown; a console without UTF-8 prints question
+marks.
+"""
 _TRIED = (0x80, 0xFF)
 
 
 def fields_of(line: str, key: str, value: str) -> tuple[Fields, Fields | None]:
-    """Key and value as the decoder would print them. Raises `NotUnderstood` if they are not known,
-    `Malformed` if they are none.
+    """Key and value as the decoder would print them. Raises `RecordNotUnderstood` if they are not
+    known, `Malformed` if they are none.
     """
     key_size, value_size = _KEY_SIZE.search(line), _VALUE_SIZE.search(line)
     if key_size is None or value_size is None:
-        raise NotUnderstood("its sizes are not printed")
+        raise RecordNotUnderstood("its sizes are not printed")
     keys = [_key(raw) for raw in _candidates(key, int(key_size[1]))]
     if keys[0] != keys[1]:
-        raise NotUnderstood("some bytes of its key were lost when it was printed")
+        raise RecordNotUnderstood("some bytes of its key were lost when it was printed")
     kind = keys[0]["version"]
     if int(value_size[1]) < 0:
         return keys[0], None
@@ -71,7 +73,7 @@ def fields_of(line: str, key: str, value: str) -> tuple[Fields, Fields | None]:
                 member.pop(name, None)
                 same.pop(name, None)
     if one != other:
-        raise NotUnderstood("some bytes of its value were lost when it was printed")
+        raise RecordNotUnderstood("some bytes of its value were lost when it was printed")
     return keys[0], {"data": one}
 
 
@@ -82,7 +84,7 @@ def _candidates(text: str, size: int) -> list[bytes]:
         for byte in _TRIED
     ]
     if len(found[0]) != size:
-        raise NotUnderstood("some bytes were lost when it was printed")
+        raise RecordNotUnderstood("some bytes were lost when it was printed")
     return found
 
 
@@ -90,7 +92,9 @@ def _key(raw: bytes) -> Fields:
     reader = Reader(raw)
     kind = reader.number("int16")
     if kind not in _KEYS:
-        raise NotUnderstood(f"a key of type {kind} is read only if --offsets-decoder printed it")
+        raise RecordNotUnderstood(
+            f"a key of type {kind} is read only if --offsets-decoder printed it"
+        )
     return {"version": kind, "data": reader.fields(_KEYS[kind], 0)}
 
 

@@ -15,7 +15,7 @@ Partitions = frozenset[str]
 
 @frozen(kw_only=True)
 class Record:
-    """What every record has."""
+    """The fields of every record."""
 
     line: int
     # Milliseconds since 1970; None if the tool does not print it.
@@ -52,7 +52,7 @@ class StoredMember:
 
 
 @frozen(kw_only=True)
-class Generation(Record):
+class GenerationRecord(Record):
     """A classic group: written when a leader's assignment arrives, when the group becomes empty,
     and when a static member comes back under a new id.
     """
@@ -68,7 +68,7 @@ class Generation(Record):
 
 
 @frozen(kw_only=True)
-class Removed(Record):
+class Tombstone(Record):
     """The group's record is removed: it was deleted, has expired, or changed its protocol."""
 
     # classic, consumer, share or streams.
@@ -76,7 +76,7 @@ class Removed(Record):
 
 
 @frozen(kw_only=True)
-class Epoch(Record):
+class EpochRecord(Record):
     """A new epoch of a group of another protocol, or of its target assignment."""
 
     protocol: str
@@ -85,8 +85,8 @@ class Epoch(Record):
 
 
 @frozen(kw_only=True)
-class Joined(Record):
-    """What a member of a group of another protocol says about itself."""
+class MemberRecord(Record):
+    """The data that a member of a group of another protocol gives about itself."""
 
     protocol: str
     member: str
@@ -95,8 +95,8 @@ class Joined(Record):
 
 
 @frozen(kw_only=True)
-class Given(Record):
-    """What a member of a group of another protocol has now."""
+class AssignmentRecord(Record):
+    """The assignment of a member of a group of another protocol."""
 
     protocol: str
     member: str
@@ -108,5 +108,5 @@ class Given(Record):
 
 
 @frozen(kw_only=True)
-class Ignored(Record):
+class OtherRecord(Record):
     """A record that tells nothing about members or offsets (subscribed topics, target shares)."""

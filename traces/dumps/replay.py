@@ -13,21 +13,27 @@ from attrs import Factory, define, evolve
 
 from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED, Kind
 from groupcheck.traces import formats
-from groupcheck.traces.anomalies import find_anomalies, plural
 from groupcheck.traces.dumps.classic import ClassicStory
 from groupcheck.traces.dumps.commits import Commits
-from groupcheck.traces.dumps.log import DumpLog
+from groupcheck.traces.dumps.dump_log import DumpLog
 from groupcheck.traces.dumps.modern import ModernStory
-from groupcheck.traces.dumps.records import Commit, Generation, Record, Removed
-from groupcheck.traces.facts import RequestFacts
-from groupcheck.traces.findings import Findings
-from groupcheck.traces.harm import findings_of
-from groupcheck.traces.moments import Moment
-from groupcheck.traces.owners import Overlap, Owners
+from groupcheck.traces.dumps.records import Commit, GenerationRecord, Record, Tombstone
+from groupcheck.traces.exchanges.member_spans import MemberSpans
+from groupcheck.traces.exchanges.owners import Overlap, Owners
+from groupcheck.traces.exchanges.request_facts import RequestFacts
+from groupcheck.traces.findings.anomalies import find_anomalies, plural
+from groupcheck.traces.findings.findings import Findings
+from groupcheck.traces.findings.report import (
+    Anomaly,
+    FileReport,
+    GroupReport,
+    Requests,
+    file_report,
+)
+from groupcheck.traces.findings.user_impact import findings_of
 from groupcheck.traces.reading import ALTERED
-from groupcheck.traces.report import Anomaly, FileReport, GroupReport, Requests, file_report
-from groupcheck.traces.stays import Stays
-from groupcheck.traces.timeline import Timeline
+from groupcheck.traces.story.moments import Moment
+from groupcheck.traces.story.timeline import Timeline
 
 GROUPS_KEPT = 2000
 SHOWN = 20
@@ -40,16 +46,16 @@ class DumpTrail:
 
     group: str
     timeline: Timeline = Factory(Timeline)
-    stays: Stays = Factory(Stays)
+    spans: MemberSpans = Factory(MemberSpans)
     owners: Owners = Factory(lambda self: Owners(self.group), takes_self=True)
     facts: RequestFacts = Factory(lambda self: RequestFacts(self.group), takes_self=True)
     commits: Commits = Factory(lambda self: Commits(self.facts), takes_self=True)
     classic: ClassicStory = Factory(
-        lambda self: ClassicStory(self.group, self.timeline, self.stays, self.owners),
+        lambda self: ClassicStory(self.group, self.timeline, self.spans, self.owners),
         takes_self=True,
     )
     modern: ModernStory = Factory(
-        lambda self: ModernStory(self.group, self.timeline, self.stays), takes_self=True
+        lambda self: ModernStory(self.group, self.timeline, self.spans), takes_self=True
     )
     # How many records each protocol wrote.
     protocols: Counter[str] = Factory(Counter)
@@ -60,16 +66,16 @@ class DumpTrail:
         """Takes a record; `cuts`: how often records may have been missing so far."""
         self.lines += 1
         last, first = self.timeline.last, self.timeline.first
-        protocol = getattr(r, "protocol", "") if not isinstance(r, Generation) else "classic"
+        protocol = getattr(r, "protocol", "") if not isinstance(r, GenerationRecord) else "classic"
         if protocol:
             self.protocols[protocol] += 1
         if isinstance(r, Commit):
             # A console consumer prints commits and groups in different runs.
             empty = r.at is None or not (self.classic.members or self.modern.members)
             self.commits.observe(r, cuts, empty)
-        elif isinstance(r, Generation):
+        elif isinstance(r, GenerationRecord):
             self.classic.observe(r, cuts)
-        elif isinstance(r, Removed):
+        elif isinstance(r, Tombstone):
             self._removed(r)
         else:
             self.modern.observe(r)
@@ -79,7 +85,7 @@ class DumpTrail:
             times.append(r.time)
         self.timeline.last = Moment(r.line, max(times, default=None))
 
-    def _removed(self, r: Removed) -> None:
+    def _removed(self, r: Tombstone) -> None:
         story = self.classic if r.protocol == "classic" else self.modern
         story.removed(r)
         if len(self.deleted) < SHOWN:
@@ -90,7 +96,7 @@ class DumpTrail:
 
     def report(self, doubts: str) -> GroupReport:
         verdict, reason = self._verdict(doubts)
-        requests = Requests(self.facts, self.owners, self.stays, 0)
+        requests = Requests(self.facts, self.owners, self.spans, 0)
         return GroupReport(
             group=self.group,
             coordinator=None,
@@ -133,7 +139,7 @@ class DumpTrail:
             yield _twice(twice)
         yield from self.deleted
         yield from self.classic.found
-        yield from self.commits.found()
+        yield from self.commits.anomalies()
 
 
 def _twice(twice: Overlap) -> Anomaly:

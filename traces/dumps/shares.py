@@ -1,4 +1,4 @@
-"""What members own, as stretches of time for a picture of the group."""
+"""The partitions of members, as stretches of time for a picture of the group."""
 
 from __future__ import annotations
 
@@ -7,28 +7,33 @@ from collections.abc import Mapping
 from attrs import Factory, define
 
 from groupcheck.traces.dumps.records import Partitions, Record
-from groupcheck.traces.owners import MEMBERS_KEPT
-from groupcheck.traces.stays import PARTITIONS_KEPT, STAYS_KEPT, Stay, Stays
-from groupcheck.traces.timeline import client_of
+from groupcheck.traces.exchanges.member_spans import (
+    PARTITIONS_KEPT,
+    SPANS_KEPT,
+    MemberSpan,
+    MemberSpans,
+)
+from groupcheck.traces.exchanges.owners import MEMBERS_KEPT
+from groupcheck.traces.story.timeline import client_of
 
 
 @define
 class Shares:
     """One group's shares. Without times there is no picture."""
 
-    stays: Stays
+    spans: MemberSpans
     # Member -> what it owns now.
-    _owns: dict[str, Stay] = Factory(dict)
+    _owns: dict[str, MemberSpan] = Factory(dict)
 
     def now(self, r: Record, generation: int, shares: Mapping[str, Partitions]) -> None:
         """From this record on, these members own these partitions, and no others own any."""
         for id in [*self._owns]:
             if id not in shares:
-                self.given(r, generation, id, frozenset())
+                self.own(r, generation, id, frozenset())
         for id, partitions in shares.items():
-            self.given(r, generation, id, partitions)
+            self.own(r, generation, id, partitions)
 
-    def given(self, r: Record, generation: int, id: str, partitions: Partitions) -> None:
+    def own(self, r: Record, generation: int, id: str, partitions: Partitions) -> None:
         """From this record on, a member owns these partitions."""
         if r.time is None:
             return
@@ -38,10 +43,10 @@ class Shares:
         if not partitions or len(self._owns) >= MEMBERS_KEPT:
             return
         some = tuple(sorted(partitions)[:PARTITIONS_KEPT])
-        stay = Stay(id, client_of(id), "owns", r.time, None, r.line, generation)
+        stay = MemberSpan(id, client_of(id), "owns", r.time, None, r.line, generation)
         stay.count, stay.partitions = len(partitions), some
         self._owns[id] = stay
-        if len(self.stays.kept) < STAYS_KEPT:
-            self.stays.kept.append(stay)
+        if len(self.spans.kept) < SPANS_KEPT:
+            self.spans.kept.append(stay)
         else:
-            self.stays.dropped += 1
+            self.spans.dropped += 1

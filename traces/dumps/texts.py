@@ -11,13 +11,19 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from groupcheck.traces.dumps.records import Commit, Generation, Record, Removed, StoredMember
-from groupcheck.traces.dumps.values import (
+from groupcheck.traces.dumps.record_values import (
     MEMBERS_READ,
     PARTITIONS_READ,
     Fields,
-    NotUnderstood,
+    RecordNotUnderstood,
     whole,
+)
+from groupcheck.traces.dumps.records import (
+    Commit,
+    GenerationRecord,
+    Record,
+    StoredMember,
+    Tombstone,
 )
 
 _SHARE = re.compile(
@@ -39,7 +45,7 @@ _MEMBER = re.compile(
     r"[^()]*? sessionTimeoutMs=(?P<session>\d{1,10}), rebalanceTimeoutMs=(?P<rebalance>\d{1,10})"
 )
 DELETED = ("<DELETE>", "<NULL>", "NULL", "null", "")
-"""What stands in place of the value of a tombstone."""
+"""The text in place of the value of a tombstone."""
 
 
 def commit(place: Fields, key: str, value: str) -> Record | None:
@@ -54,12 +60,12 @@ def commit(place: Fields, key: str, value: str) -> Record | None:
     else:
         return None
     if not group or not topic or not _digits(number):
-        raise NotUnderstood("the key is damaged")
+        raise RecordNotUnderstood("the key is damaged")
     offset = None
     if value not in DELETED:
         told = value.removeprefix("offset=").partition(",")[0].partition(":")[0]
         if not _digits(told.removeprefix("-")):
-            raise NotUnderstood("the offset is damaged")
+            raise RecordNotUnderstood("the offset is damaged")
         offset = int(told)
     return Commit(**place, group=group, topic=topic, number=int(number), offset=offset)
 
@@ -79,13 +85,13 @@ def generation(place: Fields, group: str, value: Any) -> Record:
     None for a tombstone.
     """
     if value is None:
-        return Removed(**place, group=group)
+        return Tombstone(**place, group=group)
     if not isinstance(value, dict):
-        raise NotUnderstood("the group is not an object")
+        raise RecordNotUnderstood("the group is not an object")
     told = value.get("assignment") or ""
     protocol = value.get("protocol") or ""
     if not isinstance(told, str) or not isinstance(protocol, str):
-        raise NotUnderstood("the assignment is not text")
+        raise RecordNotUnderstood("the assignment is not text")
     members = []
     for share in _SHARE.finditer(told):
         some = share["some"]
@@ -98,7 +104,7 @@ def generation(place: Fields, group: str, value: Any) -> Record:
         )
         if len(members) >= MEMBERS_READ:
             break
-    return Generation(
+    return GenerationRecord(
         **place,
         group=group,
         generation=whole(value, "generationId"),
@@ -107,7 +113,7 @@ def generation(place: Fields, group: str, value: Any) -> Record:
     )
 
 
-def formatted(place: Fields, line: str) -> Record | None:
+def formatter_record(place: Fields, line: str) -> Record | None:
     """A line of a console consumer with a formatter: `[g,t,0]::OffsetAndMetadata(offset=5, ...)` or
     `g::GroupMetadata(groupId=g, generation=1, ...)`; None if it is none.
     """
@@ -116,7 +122,7 @@ def formatted(place: Fields, line: str) -> Record | None:
     if found is not None:
         told = _OFFSET.match(found["value"])
         if told is None and found["value"] not in DELETED:
-            raise NotUnderstood("the offset is damaged")
+            raise RecordNotUnderstood("the offset is damaged")
         at = _COMMIT_TIME.search(found["value"])
         return Commit(
             **place | {"time": int(at["time"]) if at else None},
@@ -127,18 +133,18 @@ def formatted(place: Fields, line: str) -> Record | None:
         )
     group, _, value = text.rpartition("::")
     if group and value in ("NULL", "null"):
-        return Removed(**place, group=group)
+        return Tombstone(**place, group=group)
     found = _GROUP.match(text)
     if found is None:
         return None
     state = _STATE.search(found["body"])
     if state is None:
-        raise NotUnderstood("the group is damaged")
+        raise RecordNotUnderstood("the group is damaged")
     members = tuple(
         StoredMember(m["id"], m["instance"], int(m["session"]), int(m["rebalance"]))
         for m in _MEMBER.finditer(found["body"], state.end())
     )
-    return Generation(
+    return GenerationRecord(
         **place,
         group=found["group"],
         generation=int(state["generation"]),

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.traces.clients.frames import plain
-from groupcheck.traces.group_tables.tables import MOST_CHARS, Head, Row, head_at
-from groupcheck.traces.timestamps import Clock, parse_time
+from groupcheck.traces.group_tables.tables import MOST_CHARS, Head, TableRow, head_at
+from groupcheck.traces.lines.timestamps import Clock, parse_time
 
 MOST_ROWS = 20_000
 """Of one output; more are left out, and the output counts as cut."""
@@ -49,7 +49,7 @@ NEEDLES = tuple(
 
 @frozen
 class Output:
-    """What the command printed about one group at one time."""
+    """The output of the command about one group at one time."""
 
     # Empty if neither the table nor the command names it.
     group: str
@@ -60,7 +60,7 @@ class Output:
     # The line with which it begins, and its text.
     line: int
     text: str
-    rows: tuple[Row, ...] = ()
+    rows: tuple[TableRow, ...] = ()
     # Empty, Stable, PreparingRebalance, ..., or `rebalancing`, as far as it is told.
     state: str = ""
     # Some of its rows are missing.
@@ -79,7 +79,7 @@ class Outputs:
     understood: int = 0
     clock: Clock = Factory(Clock)
     _head: Head | None = None
-    _rows: list[Row] = Factory(list)
+    _rows: list[TableRow] = Factory(list)
     _cut: bool = False
     _begin: tuple[int, str] = (0, "")
     # Time of the table that is being read.
@@ -164,7 +164,7 @@ class Outputs:
             if time is not None:
                 late = _AFTERNOON.search(text[:300])
                 half_day = 43_200_000 if late and int(late[1]) < 12 and "," not in text else 0
-                return self.clock.settled(time + half_day)
+                return self.clock.with_date(time + half_day)
         return None
 
     def _table(self) -> Iterator[Output]:
@@ -174,7 +174,7 @@ class Outputs:
         cut, self._cut = self._cut, False
         if head is None:
             return
-        by_group: dict[str, list[Row]] = {}
+        by_group: dict[str, list[TableRow]] = {}
         for row in rows:
             by_group.setdefault(row.name("group"), []).append(row)
         for name, some in by_group.items():
@@ -194,6 +194,6 @@ class Outputs:
         return next(iter(self._said)) if len(self._said) == 1 else self._asked
 
     def _alone(self) -> Iterator[Output]:
-        """What was said about groups that no table followed."""
+        """The statements about groups that no table followed."""
         said, self._said = self._said, {}
         yield from said.values()

@@ -7,13 +7,14 @@ from attrs import define
 from groupcheck.traces.group_tables.outputs import Output
 
 LONG_MS = 60_000
-"""What lasts so long is no passing state: a commit or a round of a healthy group takes less."""
+"""A state that lasts so long is no passing one: a commit or a round of a healthy group takes less.
+"""
 MANY = 5
 """So many outputs in a row show the same, where no line tells their times."""
 
 
 @define
-class Span:
+class OutputSpan:
     """Something that each of some outputs in a row shows."""
 
     # The line that shows it first, and its time in ms.
@@ -24,7 +25,7 @@ class Span:
     outputs: int = 1
 
     @classmethod
-    def begun(cls, output: Output, line: int = 0, text: str = "") -> Span:
+    def start(cls, output: Output, line: int = 0, text: str = "") -> OutputSpan:
         """It shows in this output, in the given line of it."""
         return cls(line or output.line, text or output.text, output.time, output.time)
 
@@ -34,7 +35,7 @@ class Span:
         self.until = output.time
 
     @property
-    def held(self) -> int | None:
+    def lasted_ms(self) -> int | None:
         """How long, in ms; None if the times are not known."""
         if self.since is None or self.until is None or self.outputs < 2:
             return None
@@ -43,4 +44,4 @@ class Span:
     @property
     def sure(self) -> bool:
         """It lasted, and is not only what one moment shows."""
-        return self.held >= LONG_MS if self.held is not None else self.outputs >= MANY
+        return self.lasted_ms >= LONG_MS if self.lasted_ms is not None else self.outputs >= MANY

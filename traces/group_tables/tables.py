@@ -100,7 +100,7 @@ _KINDS: tuple[tuple[str, frozenset[str]], ...] = (
 
 
 @frozen
-class Row:
+class TableRow:
     """One row of a table. A column that the table does not have is None, as is `-`."""
 
     # The number of the line, from 1, and its text.
@@ -153,8 +153,8 @@ class Head:
     # The columns are divided by commas, as in 0.9.
     commas: bool
 
-    def row(self, number: int, line: str) -> Row | None:
-        """What the line tells as a row of the table; None if it is none."""
+    def row(self, number: int, line: str) -> TableRow | None:
+        """The line as a row of the table; None if it is none."""
         text = line[:MOST_CHARS]
         for _ in range(self.before):
             text = text.lstrip().partition(" ")[2]
@@ -180,7 +180,7 @@ class Head:
         values = {k: v for k, v in cells.items() if v not in ("-", "", "unknown", "Unknown")}
         if values.get("member") == "none":  # 0.9
             del values["member"]
-        return Row(number, line.strip()[:MOST_CHARS], values, columns)
+        return TableRow(number, line.strip()[:MOST_CHARS], values, columns)
 
 
 def _parted(cells: dict[str, str]) -> dict[str, str]:
@@ -202,7 +202,7 @@ def _parted(cells: dict[str, str]) -> dict[str, str]:
 
 @lru_cache(maxsize=256)
 def _shape(fields: tuple[str, ...]) -> re.Pattern[str]:
-    """What a row looks like. Columns behind the numbers may be cut off."""
+    """A pattern of a row. Columns behind the numbers may be cut off."""
     out = ""
     closing = 0
     for k, name in enumerate(fields):

@@ -1,4 +1,4 @@
-"""What the outputs about one group show, one after the other: a follower keeps what has to be
+"""Followers of the outputs about one group, one after the other: each keeps what has to be
 compared, and says what follows from it as statements like those of clients.
 
 Offsets are those of `--describe` (and `--offsets`); `members.py` has `--members` and `--state`.
@@ -13,10 +13,10 @@ from typing import Any
 
 from attrs import Factory, define
 
-from groupcheck.traces.clients.said import TEXT_CHARS, Said
+from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
 from groupcheck.traces.group_tables.outputs import EMPTY, REBALANCING, Output
-from groupcheck.traces.group_tables.spans import Span
-from groupcheck.traces.group_tables.tables import Row
+from groupcheck.traces.group_tables.spans import OutputSpan
+from groupcheck.traces.group_tables.tables import TableRow
 
 LIBRARY = "kafka-consumer-groups"
 FEW = 3
@@ -40,7 +40,7 @@ class Speaker:
     """Makes statements about one group, a bounded number of each kind."""
 
     group: str
-    out: list[Said] = Factory(list)
+    out: list[Statement] = Factory(list)
     _said: Counter[str] = Factory(Counter)
 
     def __call__(
@@ -49,14 +49,14 @@ class Speaker:
         line: int,
         text: str,
         time: int | None,
-        row: Row | None = None,
+        row: TableRow | None = None,
         **fields: Any,
     ) -> None:
         self._said[kind] += 1
         if self._said[kind] > MOST_SAID:
             return
         self.out.append(
-            Said(
+            Statement(
                 kind=kind,
                 line=line,
                 text=text[:TEXT_CHARS],
@@ -69,7 +69,7 @@ class Speaker:
             )
         )
 
-    def of(self, kind: str, span: Span, row: Row | None = None, **fields: Any) -> None:
+    def of(self, kind: str, span: OutputSpan, row: TableRow | None = None, **fields: Any) -> None:
         """A statement about something that lasted."""
         self(
             kind,
@@ -77,7 +77,7 @@ class Speaker:
             span.text,
             span.since,
             row,
-            held=span.held,
+            held=span.lasted_ms,
             outputs=span.outputs,
             lasting=1 if span.sure else 0,
             **fields,
@@ -88,8 +88,8 @@ class Speaker:
 class Track:
     """One partition while its committed offset stands still."""
 
-    stands: Span
-    row: Row
+    stands: OutputSpan
+    row: TableRow
     # The number of the output in which it began.
     since: int
     # The end of the log then, and now.
@@ -105,13 +105,13 @@ class Offsets:
     # How many outputs with offsets there were.
     count: int = 0
     _last: Output | None = None
-    _rows: Mapping[str, Row] = Factory(dict)
+    _rows: Mapping[str, TableRow] = Factory(dict)
     _tracks: dict[str, Track] = Factory(dict)
     # Partition -> since when nobody owns it, although others of its topic have owners.
-    _unowned: dict[str, tuple[Span, Row]] = Factory(dict)
+    _unowned: dict[str, tuple[OutputSpan, TableRow]] = Factory(dict)
     # Partition -> since when its owner has committed nothing, and the end of the log then.
-    _uncommitted: dict[str, tuple[Span, Row, int]] = Factory(dict)
-    _empty: tuple[Span, int, bool] | None = None
+    _uncommitted: dict[str, tuple[OutputSpan, TableRow, int]] = Factory(dict)
+    _empty: tuple[OutputSpan, int, bool] | None = None
     # Member -> the last output in which one of its offsets had advanced.
     _advanced: dict[str, int] = Factory(dict)
     # Those that stood still for long: (member, scope) -> tracks.
@@ -135,7 +135,7 @@ class Offsets:
         self._keep(output, rows)
         self._last, self._rows, self.reset = output, rows, False
 
-    def _follows(self, last: Output, output: Output, rows: Mapping[str, Row]) -> bool:
+    def _follows(self, last: Output, output: Output, rows: Mapping[str, TableRow]) -> bool:
         """Is it the same group, later? Ends of several topics that went back are another cluster's;
         times that run backwards are outputs in another order.
         """
@@ -144,7 +144,7 @@ class Offsets:
         back = {row.name("topic") for p, row in rows.items() if self._end_went_back(p, row)}
         return len(back) < 2
 
-    def _end_went_back(self, partition: str, row: Row) -> bool:
+    def _end_went_back(self, partition: str, row: TableRow) -> bool:
         before = self._rows.get(partition)
         end, was = row.number("end"), before.number("end") if before else None
         return end is not None and was is not None and end < was
@@ -156,7 +156,7 @@ class Offsets:
 
     # --- between two outputs
 
-    def _compare(self, output: Output, rows: Mapping[str, Row]) -> None:
+    def _compare(self, output: Output, rows: Mapping[str, TableRow]) -> None:
         assert self._last is not None
         for partition, row in rows.items():
             before = self._rows.get(partition)
@@ -174,7 +174,7 @@ class Offsets:
                 self._advanced[row.name("member")] = self.count
                 self._moved_empty |= not row.name("member") and not before.name("member")
 
-    def _went_back(self, output: Output, partition: str, row: Row, before: Row) -> None:
+    def _went_back(self, output: Output, partition: str, row: TableRow, before: TableRow) -> None:
         now, was = row.number("committed"), before.number("committed")
         assert self._last is not None and now is not None and was is not None
         told = f"the committed offset of {partition} went back from {was:,} to {now:,}"
@@ -186,11 +186,11 @@ class Offsets:
 
     # --- one output
 
-    def _moment(self, output: Output, rows: Mapping[str, Row]) -> None:
-        """What shows in this output alone."""
+    def _moment(self, output: Output, rows: Mapping[str, TableRow]) -> None:
+        """Says what shows in this output alone."""
         owned, lag = 0, 0
         held: dict[str, list[str]] = {}
-        first: dict[str, Row] = {}
+        first: dict[str, TableRow] = {}
         for partition, row in rows.items():
             committed, end = row.number("committed"), row.number("end")
             lag += max(row.number("lag") or 0, 0)
@@ -214,8 +214,8 @@ class Offsets:
                 partitions=", ".join(sorted(partitions)[:1000]), whole=True,
             )  # fmt: skip
 
-    def _keep(self, output: Output, rows: Mapping[str, Row]) -> None:
-        """What has to be compared with the next output."""
+    def _keep(self, output: Output, rows: Mapping[str, TableRow]) -> None:
+        """Keeps what has to be compared with the next output."""
         told = all("member" in row.columns for row in output.rows)
         members = any(row.name("member") for row in output.rows)
         in_round = output.state in IN_ROUND
@@ -240,7 +240,7 @@ class Offsets:
             if track is not None:
                 self._stood_still(partition, self._tracks.pop(partition))
             if member and committed is not None and end is not None and not in_round:
-                span = Span.begun(output, row.line, row.text)
+                span = OutputSpan.start(output, row.line, row.text)
                 self._tracks[partition] = Track(span, row, self.count, end, end)
         if members and not in_round:
             numbers = [
@@ -252,7 +252,7 @@ class Offsets:
             if len(self._lags) < 10_000:
                 self._lags.append((output.time, done, ends, len(numbers)))
 
-    def _keep_empty(self, output: Output, rows: Mapping[str, Row], empty: bool) -> None:
+    def _keep_empty(self, output: Output, rows: Mapping[str, TableRow], empty: bool) -> None:
         empty = empty or output.state == EMPTY
         if not empty or not rows:
             self._settle_empty() if rows else None
@@ -260,18 +260,18 @@ class Offsets:
         lag = sum(max(row.number("lag") or 0, 0) for row in rows.values())
         sure = output.state == EMPTY
         if self._empty is None:
-            self._empty = (Span.begun(output), lag, sure)
+            self._empty = (OutputSpan.start(output), lag, sure)
         else:
             span, begun, was = self._empty
             span.goes_on(output)
             self._empty = (span, begun, was or sure)
 
-    def _keep_uncommitted(self, output: Output, partition: str, row: Row, owned: bool) -> None:
+    def _keep_uncommitted(self, output: Output, partition: str, row: TableRow, owned: bool) -> None:
         end = row.number("end") or 0
         if not owned or "committed" not in row.columns or row.number("committed") is not None:
             self._uncommitted.pop(partition, None)
         elif partition not in self._uncommitted:
-            self._uncommitted[partition] = (Span.begun(output, row.line, row.text), row, end)
+            self._uncommitted[partition] = (OutputSpan.start(output, row.line, row.text), row, end)
         else:
             self._uncommitted[partition][0].goes_on(output)
 
@@ -296,7 +296,7 @@ class Offsets:
         self._tracks.clear()
         for (_, scope), tracks in self._stood.items():
             longest = max(
-                tracks, key=lambda t: (t.stands.sure, t.stands.held or 0, t.stands.outputs)
+                tracks, key=lambda t: (t.stands.sure, t.stands.lasted_ms or 0, t.stands.outputs)
             )
             self.say.of(
                 "stands_still",
@@ -379,11 +379,13 @@ class Offsets:
             self.say("lag_rests", *at, lag=lag)
 
 
-def _kept(kept: dict[str, tuple[Span, Row]], name: str, output: Output, so: bool, row: Row) -> None:
+def _kept(
+    kept: dict[str, tuple[OutputSpan, TableRow]], name: str, output: Output, so: bool, row: TableRow
+) -> None:
     """Goes on with the span of this name if it is `so`, begins it, or ends it."""
     if not so:
         kept.pop(name, None)
     elif name in kept:
         kept[name][0].goes_on(output)
     else:
-        kept[name] = (Span.begun(output, row.line, row.text), row)
+        kept[name] = (OutputSpan.start(output, row.line, row.text), row)

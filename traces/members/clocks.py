@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from attrs import Factory, define, frozen
 
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
 
 MOST_PROCESSES, MOST_LINES, MOST_PAIRS = 1_000, 50_000, 2_000
@@ -37,8 +37,8 @@ class Skew:
     # How many pairs of lines show it.
     pairs: int
     # The lines that bound it: (client, broker) from below and from above.
-    below: tuple[Said, Said]
-    above: tuple[Said, Said]
+    below: tuple[Statement, Statement]
+    above: tuple[Statement, Statement]
 
     @property
     def ahead(self) -> int:
@@ -62,7 +62,7 @@ def by_process(skews: Iterable[Skew]) -> Skews:
     return found
 
 
-def ms_before(skews: Skews, ours: Said, theirs: Said) -> int:
+def ms_before(skews: Skews, ours: Statement, theirs: Statement) -> int:
     """How long a client's line is older than a broker's, at least; 0 if it may be younger. A time
     in whole seconds may be up to a second later.
     """
@@ -77,11 +77,11 @@ def ms_before(skews: Skews, ours: Said, theirs: Said) -> int:
 class _Pair:
     """A line of a client and one of a broker of which one must be the later one."""
 
-    client: Said
-    broker: Said
+    client: Statement
+    broker: Statement
     client_later: bool
     # The client's line that names the generation or id: the same one, or the answer that follows.
-    names: Said
+    names: Statement
 
     @property
     def ms(self) -> int:
@@ -96,11 +96,11 @@ class _Pair:
 
 
 @frozen
-class Misplaced:
+class MisplacedLine:
     """A client's line that tells of an answer before, by both clocks, the broker gave it."""
 
-    said: Said
-    against: Said
+    said: Statement
+    against: Statement
     # By how much, in ms, at least.
     by: int
 
@@ -120,7 +120,7 @@ class _Bounds:
         lines = (below.client, below.broker), (above.client, above.broker)
         return Skew(ours, broker, below.ms, above.ms, len(self.pairs), *lines)
 
-    def misplaced(self) -> tuple[_Bounds, Misplaced] | None:
+    def misplaced(self) -> tuple[_Bounds, MisplacedLine] | None:
         """The pairs without those of one line that contradicts all others, and this line; None if
         there is no such line: the clock was set, or the lines are of two clusters. Lines before and
         after it must agree with each other.
@@ -142,17 +142,17 @@ class _Bounds:
         by = skew.at_least - one.ms
         if not one.client_later or by < LEAST_MISPLACED_MS:
             return None  # JoinGroup may be answered with a generation that had begun before
-        return rest, Misplaced(said, one.broker, by)
+        return rest, MisplacedLine(said, one.broker, by)
 
 
 @define
 class _Events:
-    """What the lines of brokers tell, by what identifies it; None for what is told twice."""
+    """The lines of brokers by what identifies them; None for what two lines tell."""
 
-    lines: dict[tuple[str, ...], Said | None] = Factory(dict)
+    lines: dict[tuple[str, ...], Statement | None] = Factory(dict)
     members: set[str] = Factory(set)
 
-    def add(self, said: Said, *key: str) -> None:
+    def add(self, said: Statement, *key: str) -> None:
         if len(self.lines) < MOST_LINES:
             self.lines[key] = None if key in self.lines else said
 
@@ -169,11 +169,11 @@ class Clocks:
     _events: _Events = Factory(_Events)
     # The client's lines, each with the event that it must follow (True) or precede, the member, and
     # the line that names both.
-    _lines: list[tuple[Said, bool, tuple[str, ...], str, Said]] = Factory(list)
+    _lines: list[tuple[Statement, bool, tuple[str, ...], str, Statement]] = Factory(list)
     # (log, process, client) -> the line of its last JoinGroup.
-    _joining: dict[tuple[str, str, str], Said] = Factory(dict)
+    _joining: dict[tuple[str, str, str], Statement] = Factory(dict)
 
-    def add(self, said: Said, group: str) -> None:
+    def add(self, said: Statement, group: str) -> None:
         """`group`: the one that its writer belongs to."""
         if said.time is None:
             return
@@ -182,7 +182,7 @@ class Clocks:
         elif len(self._lines) < MOST_LINES and said.client:
             self._of_client(said, group)
 
-    def _of_broker(self, said: Said, group: str) -> None:
+    def _of_broker(self, said: Statement, group: str) -> None:
         generation, member = str(said.fields.get("generation", "")), said.member.split(" ")[0]
         if member:
             self._events.members.add(member)
@@ -195,7 +195,7 @@ class Clocks:
         elif said.kind == "broker_left" and "LeaveGroup" in said.text:
             self._events.add(said, _LEFT, group, member)
 
-    def _of_client(self, said: Said, group: str) -> None:
+    def _of_client(self, said: Statement, group: str) -> None:
         key = (said.log, said.process, said.client)
         generation = str(said.fields.get("generation", ""))
         if said.kind == "joining" and any(words in said.text for words in _SENDS_JOIN):
@@ -213,21 +213,21 @@ class Clocks:
         elif said.kind == "leading" and "Finished assignment for group at" in said.text:
             self._line(said, False, "", _ASSIGNED, group, generation)
 
-    def _begun(self, key: tuple[str, str, str], answer: Said, *event: str) -> None:
+    def _begun(self, key: tuple[str, str, str], answer: Statement, *event: str) -> None:
         joining = self._joining.pop(key, None)
         if joining is not None:
             self._lines.append((joining, False, event, answer.member, answer))
 
-    def _line(self, said: Said, later: bool, member: str, *event: str) -> None:
+    def _line(self, said: Statement, later: bool, member: str, *event: str) -> None:
         self._lines.append((said, later, event, member, said))
 
     def skews(self) -> list[Skew]:
         """The differences that are bounded on both sides, when all logs have been read, the most
         exact first.
         """
-        return self.settled()[0]
+        return self.skews_and_misplaced()[0]
 
-    def settled(self) -> tuple[list[Skew], list[Misplaced]]:
+    def skews_and_misplaced(self) -> tuple[list[Skew], list[MisplacedLine]]:
         """`skews`, and the lines that no difference explains."""
         bounds: dict[tuple[Process, Process], _Bounds] = {}
         for said, later, event, member, names in self._lines:
@@ -242,7 +242,7 @@ class Clocks:
             of = bounds.setdefault((ours, _process(other)), _Bounds())
             of.pairs.append(_Pair(said, other, later, names))
         found: list[Skew] = []
-        misplaced: list[Misplaced] = []
+        misplaced: list[MisplacedLine] = []
         for (ours, broker), of in bounds.items():
             skew = of.skew(ours, broker)
             if skew is None and (one := of.misplaced()) is not None:
@@ -254,12 +254,12 @@ class Clocks:
         return sorted(found, key=lambda s: s.at_most - s.at_least), misplaced
 
 
-def _unit(said: Said) -> int:
+def _unit(said: Statement) -> int:
     """A line tells its time in whole units of so many ms, cut off."""
     return 1 if (said.time or 0) % 1_000 else 1_000
 
 
-def _process(said: Said) -> Process:
+def _process(said: Statement) -> Process:
     return said.log, said.process
 
 

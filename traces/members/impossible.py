@@ -1,5 +1,5 @@
-"""What no client does, whatever lines are missing: statements about one member id that contradict
-each other.
+"""Impossible lines, whatever lines are missing: statements about one member id that contradict each
+other.
 
 A member id is handed out once. The generation of a group grows as long as it has members. So a
 member id never joins an earlier generation than before, and never a generation at all after its
@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from attrs import Factory, define, frozen
 
-from groupcheck.traces.clients.said import Said
-from groupcheck.traces.members.life import named
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.members.life import generation_and_member
 
 MOST_IDS, MOST_TOLD = 20_000, 50
 _JOINS = ("joined", "synced")
@@ -27,22 +27,22 @@ CLASSIC = {"aiokafka", "kafka-python", "kafkajs", "librdkafka"}
 class Impossible:
     """A line that no client prints, with the line that it contradicts."""
 
-    said: Said
-    against: Said
+    said: Statement
+    against: Statement
     text: str
 
 
 @define
 class _Id:
-    """What is known of one member id."""
+    """The facts about one member id."""
 
     # The highest generation that a new coordinator knows, too, and the line that shows it: those of
     # which the member has its share; before the first of them, all that it joined.
     generation: int = -1
-    shown: Said | None = None
+    shown: Statement | None = None
     synced: bool = False
     # The line that ends it.
-    ended: Said | None = None
+    ended: Statement | None = None
     # (kind, generation) of all that was said of it.
     told: set[tuple[str, int]] = Factory(set)
     # The last contradiction. If the next line is one, too, older lines were copied.
@@ -59,9 +59,9 @@ class Contradictions:
     # (log, process, client) -> the member and the generation that it joined last.
     _last: dict[tuple[str, str, str], tuple[int, str]] = Factory(dict)
 
-    def add(self, said: Said) -> None:
+    def add(self, said: Statement) -> None:
         """Adds a statement of a client of the classic protocol."""
-        numbers = named(said)
+        numbers = generation_and_member(said)
         generation = said.fields.get("generation")
         if numbers is None and said.library in CLASSIC and said.member:
             numbers = (generation, said.member) if isinstance(generation, int) else None
@@ -77,7 +77,7 @@ class Contradictions:
         elif said.kind in ("left", "poll_expired") and said.member and _LEAVES in said.text:
             self._end(said.member, said)
 
-    def settled(self) -> list[Impossible]:
+    def impossible_lines(self) -> list[Impossible]:
         """The lines that are certain when all logs have been read."""
         last = (known.doubtful for known in self._ids.values())
         return [*self.found, *(d for d in last if d is not None)][:MOST_TOLD]
@@ -87,11 +87,11 @@ class Contradictions:
             return _Id()
         return self._ids.setdefault(member, _Id())
 
-    def _end(self, member: str, said: Said) -> None:
+    def _end(self, member: str, said: Statement) -> None:
         known = self._of(member)
         known.ended = known.ended or said
 
-    def _joined(self, said: Said, generation: int, member: str) -> None:
+    def _joined(self, said: Statement, generation: int, member: str) -> None:
         known = self._of(member)
         new = (said.kind, generation) not in known.told
         known.told.add((said.kind, generation))
@@ -112,14 +112,14 @@ class Contradictions:
 _LEAVES = "sending LeaveGroup request"
 
 
-def _unknown(said: Said) -> bool:
+def _unknown(said: Statement) -> bool:
     """The coordinator does not know the id of this request, and the client gives it up."""
     refused = said.fields.get("error") == "UNKNOWN_MEMBER_ID" and not said.fields.get("ignored")
     heartbeat = said.kind == "member_unknown" and "Attempt to heartbeat with Gen" in said.text
     return refused and heartbeat
 
 
-def _contradiction(said: Said, generation: int, known: _Id) -> Impossible | None:
+def _contradiction(said: Statement, generation: int, known: _Id) -> Impossible | None:
     if (
         known.ended is not None
         and _after(known.ended, said)
@@ -144,7 +144,7 @@ def _contradiction(said: Said, generation: int, known: _Id) -> Impossible | None
     return None
 
 
-def _under_way(generation: int, known: _Id, ended: Said) -> bool:
+def _under_way(generation: int, known: _Id, ended: Statement) -> bool:
     """May this be the answer to a request that was sent before the member left? A consumer that is
     closed leaves also while it waits for a round; when it is late with poll(), it can only wait for
     SyncGroup.
@@ -153,7 +153,7 @@ def _under_way(generation: int, known: _Id, ended: Said) -> bool:
     return ended.kind != "member_unknown" and 0 <= more <= (ended.kind == "left")
 
 
-def _after(earlier: Said, later: Said) -> bool:
+def _after(earlier: Statement, later: Statement) -> bool:
     """Is `later` later by its place and by its time? Times in whole seconds must differ."""
     if earlier.time is None or later.time is None or earlier.log != later.log:
         return False

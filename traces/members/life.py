@@ -22,8 +22,8 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.traces.clients.partitions import partitions_of
-from groupcheck.traces.clients.said import Said
-from groupcheck.traces.members import worlds as w
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.members import member_worlds as w
 
 MOST = 200
 """Of each kind of finding about one member."""
@@ -48,17 +48,17 @@ class Lapse:
     generation: int
     # The line with which the last round of the member began: it was sent before the coordinator
     # counted its session anew.
-    begun: Said
+    begun: Statement
     # The line that shows the membership last, and the one where the member learns of its end.
-    sure: Said
-    learnt: Said
+    sure: Statement
+    learnt: Statement
     # The request that was refused, as the line names it.
     api: str
     # The partitions that the member held until `given_up`; empty if the log does not tell.
     partitions: tuple[str, ...] = ()
-    given_up: Said | None = None
+    given_up: Statement | None = None
     # The next generation that it joined, and the line.
-    again: Said | None = None
+    again: Statement | None = None
     next_generation: int | None = None
 
     @property
@@ -68,29 +68,29 @@ class Lapse:
 
 
 @define
-class Life:
+class MemberLife:
     """One member. Statements are added in the order of the log."""
 
     client: str
     worlds: w.Worlds = field(factory=w.every_world)
     tells: w.Tells = w.Tells.ROUNDS
     # The line of its last JoinGroup, and of the one that brought it into the generation.
-    asked: Said | None = None
-    begun: Said | None = None
+    asked: Statement | None = None
+    begun: Statement | None = None
     # The generation that it joined last, its id, and the line that shows both last.
     generation: int | None = None
     member: str = ""
-    sure: Said | None = None
+    sure: Statement | None = None
     # The ids that it had before: one that comes back shows a second process of the same name.
     _former: set[str] = Factory(set)
     shared: bool = False
     # Statements that were followed, and those that no world explains.
     followed: int = 0
-    gaps: list[Said] = Factory(list)
+    gaps: list[Statement] = Factory(list)
     lapses: list[Lapse] = Factory(list)
     _last: tuple[int, str] = (0, "")
 
-    def add(self, said: Said) -> None:
+    def add(self, said: Statement) -> None:
         if "Request joining group due to" in said.text:
             self.tells = w.Tells.RESETS
         steps = self._steps(said)
@@ -103,7 +103,7 @@ class Life:
             self.followed += 1
             self._follow(said, steps)
 
-    def _steps(self, said: Said) -> tuple[w.Step, ...]:
+    def _steps(self, said: Statement) -> tuple[w.Step, ...]:
         """The steps of the model's member that the statement may tell of."""
         if said.kind == "joining" and "(Re-)joining group" in said.text:
             return (w.joins,)
@@ -119,7 +119,7 @@ class Life:
             return _resets(said)
         return ()
 
-    def _follow(self, said: Said, steps: tuple[w.Step, ...]) -> None:
+    def _follow(self, said: Statement, steps: tuple[w.Step, ...]) -> None:
         if said.kind == "synced":
             self.tells = max(self.tells, w.Tells.ANSWERS)
         before = w.apart_from_lines(self.worlds, self.tells)
@@ -135,7 +135,7 @@ class Life:
             self.asked = said
         self._number(said)
 
-    def _fitting(self, said: Said, before: w.Worlds) -> w.Worlds:
+    def _fitting(self, said: Statement, before: w.Worlds) -> w.Worlds:
         """Those of the worlds in which the member has the numbers that the line names."""
         generation, member = said.fields.get("generation"), said.member
         if self.tells == w.Tells.ROUNDS or not member or not self.member:
@@ -150,7 +150,7 @@ class Life:
             return frozenset(x for x in before if x.keeps_id == (member == self.member))
         return before
 
-    def _number(self, said: Said) -> None:
+    def _number(self, said: Statement) -> None:
         generation = said.fields.get("generation")
         if said.kind in ("joined", "synced") and isinstance(generation, int):
             if self.lapses and self.lapses[-1].again is None and said.kind == "joined":
@@ -170,15 +170,15 @@ class Life:
         self.generation = self.sure = self.begun = self.asked = None
         self.member = ""
 
-    def _note_gap(self, said: Said) -> None:
+    def _note_gap(self, said: Statement) -> None:
         self.sure = self.begun = self.asked = None
         if len(self.gaps) < MOST:
             self.gaps.append(said)
 
-    def _note_lapse(self, said: Said, before: w.Worlds) -> None:
+    def _note_lapse(self, said: Statement, before: w.Worlds) -> None:
         """The coordinator had removed the member: it was in a generation in every world."""
         error = str(said.fields.get("error", ""))
-        certain = named(said) == (self.generation, self.member) or all(
+        certain = generation_and_member(said) == (self.generation, self.member) or all(
             x.client.generation != NO_GENERATION for x in before
         )
         generation, begun, sure = self.generation, self.begun, self.sure
@@ -199,12 +199,12 @@ class Life:
             )
         self.sure = None
 
-    def _note_return(self, said: Said, generation: int) -> None:
+    def _note_return(self, said: Statement, generation: int) -> None:
         lapse = self.lapses[-1]
         if said.member != lapse.member or not said.member:
             self.lapses[-1] = evolve(lapse, again=said, next_generation=generation)
 
-    def _gives_up(self, said: Said) -> None:
+    def _gives_up(self, said: Statement) -> None:
         """The callback for partitions that are lost runs."""
         callback = said.fields.get("step", "callback") == "callback"
         if callback and self.lapses and self.lapses[-1].given_up is None:
@@ -215,7 +215,7 @@ class Life:
 _NAMED = re.compile(r"generationId=(\d{1,10}), memberId='([^']{1,400})'")
 
 
-def named(said: Said) -> tuple[int, str] | None:
+def generation_and_member(said: Statement) -> tuple[int, str] | None:
     """The generation and the member id of the request that the statement is about, if its line
     names both.
     """
@@ -223,7 +223,7 @@ def named(said: Said) -> tuple[int, str] | None:
     return (int(found[1]), found[2]) if found else None
 
 
-def _refused(said: Said, tells: w.Tells) -> bool:
+def _refused(said: Statement, tells: w.Tells) -> bool:
     """Versions that do not print the reset show it by the refused heartbeat or commit."""
     heartbeat = said.kind in ("member_unknown", "generation_old", "instance_fenced")
     commit = said.kind == "commit_refused" and "OffsetCommit failed with Generation" in said.text
@@ -231,7 +231,7 @@ def _refused(said: Said, tells: w.Tells) -> bool:
     return tells < w.Tells.RESETS and told
 
 
-def _resets(said: Said) -> tuple[w.Step, ...]:
+def _resets(said: Statement) -> tuple[w.Step, ...]:
     request = _APIS.get(str(said.fields.get("api", "")).upper())
     error = str(said.fields.get("error", ""))
     if request is not None and error in w.ERRORS:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from attrs import Factory, define, evolve, frozen
 
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import JAVA, LIBRDKAFKA
 from groupcheck.traces.members.impossible import CLASSIC, Contradictions, Impossible
-from groupcheck.traces.members.life import Lapse, Life
+from groupcheck.traces.members.life import Lapse, MemberLife
 from groupcheck.traces.members.native import NativeLife
 from groupcheck.traces.members.proofs import Early, Proof, Proofs
 
@@ -17,15 +17,15 @@ MOST_MEMBERS = 10_000
 
 
 @frozen
-class Followed:
-    """What the members of one group did, as far as logs of their clients show."""
+class GroupMembers:
+    """The members of one group, as far as logs of their clients show."""
 
     # Members whose lives were followed, and statements that are steps of the model's member.
     members: int = 0
     steps: int = 0
     # Lines that no world explains, because lines before them are missing or two processes write
     # under one name.
-    gaps: tuple[Said, ...] = ()
+    gaps: tuple[Statement, ...] = ()
     # Clients with one name that are two processes.
     shared: tuple[str, ...] = ()
     lapses: tuple[Lapse, ...] = ()
@@ -33,7 +33,7 @@ class Followed:
     early: tuple[Early, ...] = ()
     impossible: tuple[Impossible, ...] = ()
 
-    def beside(self, more: Iterable[Impossible], proofs: Iterable[Proof]) -> Followed:
+    def beside(self, more: Iterable[Impossible], proofs: Iterable[Proof]) -> GroupMembers:
         """With more proofs, and more lines that cannot be true. Each line counts once, and what
         only such a line speaks against may be true.
         """
@@ -47,7 +47,7 @@ class Followed:
 @define
 class _Member:
     group: str
-    life: Life
+    life: MemberLife
     # The life of a member of librdkafka; None for every other library.
     native: NativeLife | None = None
     proofs: Proofs = Factory(Proofs)
@@ -63,7 +63,7 @@ class Members:
     # (log, process) of clients that speak another protocol than the classic one.
     _others: set[tuple[str, str]] = Factory(set)
 
-    def add(self, said: Said, group: str) -> None:
+    def add(self, said: Statement, group: str) -> None:
         """`group`: the one that its writer belongs to."""
         if said.library != JAVA and said.library not in CLASSIC:
             return
@@ -78,7 +78,7 @@ class Members:
             if len(self._each) >= MOST_MEMBERS:
                 return
             native = NativeLife(said.client) if said.library == LIBRDKAFKA else None
-            member = self._each[key] = _Member(group, Life(said.client), native)
+            member = self._each[key] = _Member(group, MemberLife(said.client), native)
         member.group = group or member.group
         member.proofs.add(said)
         if said.library == JAVA:
@@ -86,26 +86,26 @@ class Members:
         elif member.native is not None:
             member.native.add(said)
 
-    def of_groups(self) -> dict[str, Followed]:
-        """What is known when all logs have been read, by group."""
+    def of_groups(self) -> dict[str, GroupMembers]:
+        """The members by group, when all logs have been read."""
         groups: dict[str, list[_Member]] = {}
         for key, member in self._each.items():
             if key[:2] not in self._others:
                 groups.setdefault(member.group, []).append(member)
         told: dict[str, list[Impossible]] = {}
-        for one in self._impossible.settled():
+        for one in self._impossible.impossible_lines():
             told.setdefault(one.said.group, []).append(one)
         return {
-            group: _followed(groups.get(group, []), told.get(group, []))
+            group: _group_members(groups.get(group, []), told.get(group, []))
             for group in dict.fromkeys([*groups, *told])
         }
 
 
-def _followed(members: list[_Member], impossible: list[Impossible]) -> Followed:
+def _group_members(members: list[_Member], impossible: list[Impossible]) -> GroupMembers:
     alone = [m for m in members if not m.life.shared]
     lives = [m.life for m in members if m.life.followed]
     native = [m.native for m in members if m.native is not None and not m.native.shared]
-    return Followed(
+    return GroupMembers(
         members=len(lives),
         steps=sum(life.followed - len(life.gaps) for life in lives),
         gaps=tuple(said for life in lives for said in life.gaps),
@@ -114,7 +114,7 @@ def _followed(members: list[_Member], impossible: list[Impossible]) -> Followed:
             *(lapse for m in alone for lapse in m.life.lapses),
             *(lapse for life in native for lapse in life.lapses),
         ),
-        proofs=tuple(proof for m in alone for proof in m.proofs.found(m.life.lapses)),
+        proofs=tuple(proof for m in alone for proof in m.proofs.proofs_of(m.life.lapses)),
         early=tuple(early for m in alone for early in m.proofs.early(m.life.lapses)),
         impossible=tuple(impossible),
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.clients.partitions import Holdings
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.members.life import MOST, Lapse
 
 _OWN_DOING = {
@@ -30,15 +30,15 @@ class NativeLife:
     # The generation that it is in, its id, and the line that shows both last.
     generation: int | None = None
     member: str = ""
-    begun: Said | None = None
-    sure: Said | None = None
+    begun: Statement | None = None
+    sure: Statement | None = None
     # Two processes have the name.
     shared: bool = False
     lapses: list[Lapse] = Factory(list)
     holdings: Holdings = Factory(Holdings)
     _former: set[str] = Factory(set)
 
-    def add(self, said: Said) -> None:
+    def add(self, said: Statement) -> None:
         if said.kind == "id_given":
             self.shared = self.shared or self.generation is not None
         elif said.kind == "joined":
@@ -53,7 +53,7 @@ class NativeLife:
             self._gives_up(said)
         self.holdings.add(said)
 
-    def _joins(self, said: Said) -> None:
+    def _joins(self, said: Statement) -> None:
         generation = said.fields.get("generation")
         if not isinstance(generation, int) or not said.member:
             return
@@ -65,7 +65,7 @@ class NativeLife:
         self.generation, self.member = generation, said.member
         self.begun = self.sure = said
 
-    def _note_lapse(self, said: Said) -> None:
+    def _note_lapse(self, said: Statement) -> None:
         generation, begun, sure = self.generation, self.begun, self.sure
         assert generation is not None and begun is not None and sure is not None
         api = next((api for api in _APIS if api.lower() in said.text.lower()), "")
@@ -76,7 +76,7 @@ class NativeLife:
             )
         self.generation = None
 
-    def _gives_up(self, said: Said) -> None:
+    def _gives_up(self, said: Statement) -> None:
         if self.lapses and self.lapses[-1].given_up is None and self.lapses[-1].again is None:
             self.lapses[-1] = evolve(self.lapses[-1], given_up=said)
         self.generation = None

@@ -1,5 +1,5 @@
-"""What the life of a member rules out: the line that proves it, and the statements about which it
-does so.
+"""Proofs that the life of a member rules out a cause: the line that proves it, and the statements
+about which it does so.
 
 A proof names a prerequisite that several causes share (`requires` in causes/knowledge):
 
@@ -22,9 +22,9 @@ from collections.abc import Iterable, Iterator
 from attrs import Factory, define, frozen
 
 from groupcheck.traces.clients.frames import continues
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.lines.timestamps import show_span
 from groupcheck.traces.members.life import Lapse
-from groupcheck.traces.timestamps import show_span
 
 MOST_OPEN, MOST_PROOFS = 100, 500
 AT_ONCE_MS = 100
@@ -40,9 +40,9 @@ class Proof:
 
     refutes: str
     # The statement that such causes cannot explain.
-    about: Said
+    about: Statement
     # The line that proves it.
-    by: Said
+    by: Statement
     text: str
 
 
@@ -58,21 +58,21 @@ class Early:
 
 @define
 class Proofs:
-    """What is proved about one member. Statements are added in the order of its log."""
+    """The proofs about one member. Statements are added in the order of its log."""
 
     kept: list[Proof] = Factory(list)
     # The last refusals, and those since the member was last shown in a generation.
-    _refusals: deque[Said] = Factory(lambda: deque(maxlen=MOST_PROOFS))
-    _open: deque[Said] = Factory(lambda: deque(maxlen=MOST_OPEN))
+    _refusals: deque[Statement] = Factory(lambda: deque(maxlen=MOST_PROOFS))
+    _open: deque[Statement] = Factory(lambda: deque(maxlen=MOST_OPEN))
     # The line that showed it last in a generation.
-    _shown: Said | None = None
+    _shown: Statement | None = None
     # The lines are in the order of their times; the last time.
     _ordered: bool = True
     _last: int = 0
     # Milliseconds; None if the log does not tell it.
     _session: int | None = None
 
-    def add(self, said: Said) -> None:
+    def add(self, said: Statement) -> None:
         if said.time is not None:
             self._ordered = self._ordered and said.time >= self._last
             self._last = said.time
@@ -88,7 +88,7 @@ class Proofs:
             self._open.append(said)
             self._refusals.append(said)
 
-    def _stayed(self, before: Said, said: Said) -> None:
+    def _stayed(self, before: Statement, said: Statement) -> None:
         for refused in self._open:
             ms = _between(refused, said)
             if ms and _between(before, refused) and len(self.kept) < MOST_PROOFS:
@@ -106,7 +106,7 @@ class Proofs:
             if self._session is not None and ms is not None and ms < self._session:
                 yield Early(lapse, ms, self._session)
 
-    def found(self, lapses: Iterable[Lapse]) -> Iterator[Proof]:
+    def proofs_of(self, lapses: Iterable[Lapse]) -> Iterator[Proof]:
         """All proofs when the log has been read. `lapses`: those of the member's life. A line of a
         stack trace has the time of the one before it, as long as lines are in order.
         """
@@ -123,7 +123,7 @@ class Proofs:
                     yield Proof("session_over", refused, lapse.begun, text)
 
 
-def _between(earlier: Said, later: Said) -> int | None:
+def _between(earlier: Statement, later: Statement) -> int | None:
     """From one line to the other; None if a time is missing or they are not in order."""
     if earlier.time is None or later.time is None or earlier.line > later.line:
         return None

@@ -17,7 +17,7 @@ from typing import IO
 from groupcheck.traces.captures.packets import is_capture
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, NoText, TraceError
 from groupcheck.traces.reading.source import HURT, Piece, Shelf, why
-from groupcheck.traces.reading.unpacking import SNIFF, open_file, refuse_binary, unpacked
+from groupcheck.traces.reading.unpacking import SNIFF, open_file, refuse_binary, unpack
 
 MOST_MEMBERS = 10_000
 MOST_HEADERS = 1 << 20  # of a member of a tar archive, together, in bytes
@@ -27,7 +27,7 @@ _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
 
 def kind_of(piece: Piece) -> str:
     """`zip`, `tar`, or empty for what is no archive. Raises `TraceError` if it cannot be read."""
-    with unpacked(open_file(piece.path, piece.name)) as stream:
+    with unpack(open_file(piece.path, piece.name)) as stream:
         return _kind(_peeked(stream, piece.name))
 
 
@@ -49,7 +49,7 @@ def members(piece: Piece, kind: str, shelf: Shelf) -> Iterator[Piece | TraceErro
     one that is empty, hidden or binary. The last one may say why the archive is not read further.
     """
     try:
-        with unpacked(open_file(piece.path, piece.name)) as stream:
+        with unpack(open_file(piece.path, piece.name)) as stream:
             if kind == "tar":
                 yield from _of_tar(stream, piece, shelf)
             elif stream.seekable():
@@ -141,7 +141,7 @@ def _refuse_many(count: int, piece: Piece) -> None:
 
 def _kept(piece: Piece, member: str, content: IO[bytes], shelf: Shelf) -> Piece | TraceError:
     name = f"{piece.name}/{member}"
-    if hidden(member):
+    if is_hidden(member):
         return NoText("is hidden", where=name)
     stream = _Peekable(content)
     try:
@@ -162,7 +162,7 @@ class _Peekable(io.BufferedReader):
         super().__init__(content, SNIFF)  # type: ignore[arg-type]
 
 
-def hidden(path: str) -> bool:
+def is_hidden(path: str) -> bool:
     """Does a path lead to a hidden file, or to what macOS adds to archives?"""
     parts = path.replace("\\", "/").split("/")
     return any((p[:1] == "." and p not in (".", "..")) or p == "__MACOSX" for p in parts)

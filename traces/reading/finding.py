@@ -13,9 +13,9 @@ from typing import cast
 
 from attrs import Factory, define, evolve
 
-from groupcheck.traces.reading.archives import MOST_MEMBERS, hidden, kind_of, members
+from groupcheck.traces.reading.archives import MOST_MEMBERS, is_hidden, kind_of, members
 from groupcheck.traces.reading.lines import NoText, TraceError
-from groupcheck.traces.reading.rotation import captures_of, joined
+from groupcheck.traces.reading.rotation import captures_of, join_rotated
 from groupcheck.traces.reading.source import (
     Piece,
     Readable,
@@ -33,8 +33,8 @@ DEEPEST = 2
 
 
 @define
-class Found:
-    """What is to be read, and what is not."""
+class LogsFound:
+    """The logs to read, and the files that cannot be read."""
 
     # The logs in the order of the arguments, rotated files joined.
     sources: list[Source] = Factory(list)
@@ -54,7 +54,7 @@ class _Search:
     pieces: list[Piece] = Factory(list)
     # Those of the pieces that hold packets.
     packets: list[Piece] = Factory(list)
-    found: Found = Factory(Found)
+    found: LogsFound = Factory(LogsFound)
     # Why files of a folder or an archive were passed over, and how many.
     passed: Counter[str] = Factory(Counter)
     inside: set[str] = Factory(set)
@@ -154,9 +154,9 @@ def _files(folder: Path, passed: Counter[str]) -> Iterator[Path]:
         passed["folders without the right to read them"] += 1
 
     for place, folders, files in os.walk(folder, onerror=locked):
-        folders[:] = sorted(name for name in folders if not hidden(name))
+        folders[:] = sorted(name for name in folders if not is_hidden(name))
         for name in sorted(files):
-            if hidden(name):
+            if is_hidden(name):
                 passed["hidden"] += 1
             elif Path(place, name).is_file():
                 yield Path(place, name)
@@ -164,7 +164,9 @@ def _files(folder: Path, passed: Counter[str]) -> Iterator[Path]:
                 passed["not a file"] += 1
 
 
-def found(paths: Sequence[str], stdin: Readable | None = None, watch: Watch | None = None) -> Found:
+def find_logs(
+    paths: Sequence[str], stdin: Readable | None = None, watch: Watch | None = None
+) -> LogsFound:
     """The logs that `paths` name; `watch` is told how far they have been read. Raises `TraceError`
     if none of them can be read.
     """
@@ -179,7 +181,7 @@ def found(paths: Sequence[str], stdin: Readable | None = None, watch: Watch | No
         if there.refused:
             raise there.refused[0][1]
         raise TraceError("no file to read", where=", ".join(paths), do="give a log")
-    there.sources = joined(search.pieces, search.shelf)
+    there.sources = join_rotated(search.pieces, search.shelf)
     there.unnamed = {
         s.name for s in there.sources if all(p.name in search.inside for p in s.pieces)
     }

@@ -56,7 +56,7 @@ class Part:
 
 @define
 class Notes:
-    """What was special about a log while it was read."""
+    """Remarks on a log, made while it is read."""
 
     # How many lines it has, how many were cut, and how many are not valid UTF-8.
     lines: int = 0

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 
 from attrs import define, evolve, frozen
 
-from groupcheck.traces.envelope import unwrap
+from groupcheck.traces.lines.envelope import unwrap
+from groupcheck.traces.lines.timestamps import FIRST_DATED, parse_time
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, JITTER_MS, TraceError
 from groupcheck.traces.reading.source import Piece, Shelf
-from groupcheck.traces.timestamps import FIRST_DATED, parse_time
 
 MOST_JUDGED, MOST_REVERSED = 1 << 20, 64 << 20
 """Up to this size, the time of every line is looked at, beyond it the time of every block; up to

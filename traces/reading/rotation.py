@@ -20,7 +20,7 @@ from groupcheck.traces.captures.packets import span
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, JITTER_MS, TraceError
 from groupcheck.traces.reading.order import in_order, time_of
 from groupcheck.traces.reading.source import Piece, Shelf, Source
-from groupcheck.traces.reading.unpacking import open_file, unpacked
+from groupcheck.traces.reading.unpacking import open_file, unpack
 
 _PACKING = re.compile(r"\.(?:gz|bz2|xz|zst|zstd|Z)\Z", re.IGNORECASE)
 _DATE = r"(?:19|20)\d\d[-_.]?[01]\d(?:[-_.]?[0-3]\d(?:[-_.T]?[0-2]\d(?:[-_.:]?\d\d){0,2})?)?"
@@ -67,13 +67,13 @@ class _Dated:
         return (0, numbers if dated else [-n for n in numbers])
 
 
-def joined(pieces: Sequence[Piece], shelf: Shelf) -> list[Source]:
+def join_rotated(pieces: Sequence[Piece], shelf: Shelf) -> list[Source]:
     """The logs that the files are, in the order of the first file of each."""
     names = {_PACKING.sub("", p.name) for p in pieces}
     families: dict[str, list[_Dated]] = {}
     remarks: dict[str, list[str]] = {}
     for piece in pieces:
-        stem, suffix = (piece.name, "") if piece.captured else _taken_apart(piece.name, names)
+        stem, suffix = (piece.name, "") if piece.capture else _taken_apart(piece.name, names)
         stretches, remark = in_order(piece, shelf)
         families.setdefault(stem, []).extend(_Dated(one, stem, suffix) for one in stretches)
         if remark:
@@ -114,7 +114,7 @@ def captures_of(files: Sequence[Piece]) -> Iterator[list[Piece]]:
 
 def _span(piece: Piece) -> tuple[float, float]:
     try:
-        with unpacked(open_file(piece.path, piece.name)) as stream:
+        with unpack(open_file(piece.path, piece.name)) as stream:
             return span(stream)
     except DAMAGE:
         return float("inf"), float("inf")  # reading it says what is wrong

@@ -17,9 +17,9 @@ from typing import Any, BinaryIO, Protocol
 from attrs import evolve, field, frozen
 
 from groupcheck.traces.captures.packets import is_capture
-from groupcheck.traces.captures.text import USE_LOG, Captured, CaptureText
+from groupcheck.traces.captures.text import USE_LOG, CaptureSummary, CaptureText
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, Notes, Part, TraceError, read_lines
-from groupcheck.traces.reading.unpacking import SNIFF, Watch, open_file, open_log, unpacked
+from groupcheck.traces.reading.unpacking import SNIFF, Watch, open_file, open_log, unpack
 
 MOST_KEPT = 4 << 30
 HURT = (
@@ -30,11 +30,11 @@ HURT = (
     RuntimeError,
     ValueError,
 )
-"""What reading a damaged archive raises."""
+"""The errors that reading a damaged archive raises."""
 
 
 class Readable(Protocol):
-    """What can be copied."""
+    """A stream of bytes that can be copied."""
 
     def read1(self, size: int, /) -> bytes: ...
 
@@ -54,7 +54,7 @@ class Piece:
     # Why the copy of a member of an archive is not whole; empty if it is.
     torn: str = ""
     # Of a packet capture, whose exchanges are its lines.
-    captured: Captured | None = None
+    capture: CaptureSummary | None = None
     # The temporary folder of `path`, which is deleted with the last piece that holds it.
     held: object = field(default=None, eq=False, repr=False)
     # Is told how far the file has been read, each time that it is.
@@ -94,7 +94,7 @@ class _Lines(io.RawIOBase):
         return size
 
     def _cut(self, block: bytes) -> bytes:
-        """What of the next block belongs to the lines."""
+        """The part of the next block that belongs to the lines."""
         count = block.count(b"\n")
         if count < self._left_out:
             self._left_out -= count
@@ -138,15 +138,13 @@ class Source:
     @property
     def notes(self) -> tuple[str, ...]:
         """Everything that was noticed about the pieces before they were read as lines."""
-        captured = (
-            note for piece in self.pieces if piece.captured for note in piece.captured.notes
-        )
+        captured = (note for piece in self.pieces if piece.capture for note in piece.capture.notes)
         return (*self.remarks, *dict.fromkeys(captured))
 
     @property
-    def captured(self) -> Captured | None:
-        """What is to be known about the packet capture that it is; None if it is text."""
-        return next((piece.captured for piece in self.pieces if piece.captured), None)
+    def capture(self) -> CaptureSummary | None:
+        """The summary of the packet capture that it is; None if it is text."""
+        return next((piece.capture for piece in self.pieces if piece.capture), None)
 
     def lines(
         self, notes: Notes, needles: tuple[bytes, ...] = (), without: tuple[bytes, ...] = ()
@@ -229,7 +227,7 @@ class Shelf:
 
 
 def why(e: Exception) -> str:
-    """What an error says of itself."""
+    """The error's own text."""
     return e.strerror if isinstance(e, OSError) and e.strerror else str(e) or type(e).__name__
 
 
@@ -254,7 +252,7 @@ def piece_of(path: str, shelf: Shelf | None = None) -> Piece:
 
 def holds_packets(piece: Piece) -> bool:
     """Is it a packet capture? Raises `TraceError` if it cannot be opened."""
-    with unpacked(open_file(piece.path, piece.name)) as stream:
+    with unpack(open_file(piece.path, piece.name)) as stream:
         try:
             return is_capture(stream.peek(SNIFF))
         except DAMAGE:
@@ -267,10 +265,10 @@ def as_text(files: Sequence[Piece], shelf: Shelf | None = None) -> Piece:
     """
     first = files[0]
     with ExitStack() as opened:
-        streams = [opened.enter_context(unpacked(open_file(p.path, p.name))) for p in files]
+        streams = [opened.enter_context(unpack(open_file(p.path, p.name))) for p in files]
         text = CaptureText(streams)
         kept = (shelf or Shelf()).keep(first.name, text)
-    captured = text.told()
+    captured = text.summary()
     if captured.encrypted and not captured.exchanges:
         raise TraceError(
             "is a packet capture of encrypted connections (TLS), which cannot be read",
@@ -285,4 +283,4 @@ def as_text(files: Sequence[Piece], shelf: Shelf | None = None) -> Piece:
             do="capture whole packets on the broker's port (tcpdump -s 0 -w FILE port 9092)",
         )
     torn = next((p.torn for p in files if p.torn), kept.torn)
-    return evolve(kept, torn=torn, captured=captured)
+    return evolve(kept, torn=torn, capture=captured)

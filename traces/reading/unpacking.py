@@ -22,7 +22,7 @@ from typing import Any
 import zstandard
 
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, Beyond, NoText, TraceError
-from groupcheck.traces.shipped import located
+from groupcheck.traces.sample_files import resolve_sample
 
 _GZIP = b"\x1f\x8b"
 _GZIP_BITS = 31
@@ -48,7 +48,7 @@ Watch = Callable[[str, int, int], None]
 """Is told how far a file has been read: its name, bytes read and bytes in all."""
 
 
-class _Watched(io.FileIO):
+class _WatchedFile(io.FileIO):
     """A file that tells how far it has been read."""
 
     def __init__(self, path: Path, name: str, watch: Watch) -> None:
@@ -64,10 +64,10 @@ class _Watched(io.FileIO):
 def open_file(path: str, name: str, watch: Watch | None = None) -> io.BufferedReader:
     """Opens `path` as it is; errors call it `name`. Raises `TraceError` if that is not possible."""
     try:
-        file = located(path)
+        file = resolve_sample(path)
         if file.is_dir():
             raise TraceError("is a directory", where=name, do="give log files")
-        return io.BufferedReader(_Watched(file, name, watch)) if watch else file.open("rb")
+        return io.BufferedReader(_WatchedFile(file, name, watch)) if watch else file.open("rb")
     except OSError as e:
         raise TraceError(f"cannot be read: {e.strerror or e}", where=name) from None
     except ValueError as e:
@@ -77,7 +77,7 @@ def open_file(path: str, name: str, watch: Watch | None = None) -> io.BufferedRe
 def open_log(path: str, name: str | None = None, watch: Watch | None = None) -> io.BufferedReader:
     """Opens the text of `path`, unpacked. Raises `TraceError` if that is not possible."""
     name = path if name is None else name
-    stream = unpacked(open_file(path, name, watch))
+    stream = unpack(open_file(path, name, watch))
     try:
         refuse_binary(stream, name)
     except BaseException:
@@ -86,16 +86,16 @@ def open_log(path: str, name: str | None = None, watch: Watch | None = None) -> 
     return stream
 
 
-def unpacked(raw: io.BufferedReader) -> io.BufferedReader:
-    """What an opened file holds: its own bytes, or what they unpack to."""
+def unpack(raw: io.BufferedReader) -> io.BufferedReader:
+    """The content of an opened file: its own bytes, or those that they unpack to."""
     head = raw.peek(SNIFF)  # nothing is taken back: a pipe cannot seek
     for magic, pieces in _KINDS.items():
         if head.startswith(magic):
-            return io.BufferedReader(_Unpacked(raw, pieces(raw)), BLOCK)
+            return io.BufferedReader(_UnpackingReader(raw, pieces(raw)), BLOCK)
     return raw
 
 
-class _Unpacked(io.RawIOBase):
+class _UnpackingReader(io.RawIOBase):
     """A packed file's content. Reading raises an error where the file is damaged, or has unpacked
     to more than any log has, and again at every further attempt.
     """
@@ -171,8 +171,8 @@ def _gzip(raw: io.BufferedReader) -> Iterator[bytes]:
 
 
 def _until_damage(member: Any, packed: bytes) -> bytes:
-    """What unpacks before the damage in `packed`; zlib drops it if it meets the damage in the same
-    call.
+    """The bytes before the damage in `packed`, unpacked; zlib drops them if it meets the damage in
+    the same call.
     """
     pieces = []
     try:
@@ -184,7 +184,7 @@ def _until_damage(member: Any, packed: bytes) -> bytes:
 
 
 def _padded(raw: io.BufferedReader, packed: bytes) -> bytes:
-    """What follows a member without the padding: enough bytes for the shortest member, if there are
+    """The bytes behind a member, without the padding: enough for the shortest member, if there are
     as many.
     """
     while len(packed := packed.lstrip(b"\0")) < _SHORTEST_GZIP and (more := raw.read1(BLOCK)):
@@ -272,7 +272,9 @@ _KINDS: dict[bytes, Callable[[io.BufferedReader], Iterator[bytes]]] = {
 
 _PRINTED_BYTES = (b"Dumping ", b"Starting offset: ", b"Log starting offset: ", b"baseOffset: ",
                   b"| offset: ")  # fmt: skip
-"""What kafka-dump-log.sh begins with, which may print the bytes of records as they are."""
+"""The beginning of the output of kafka-dump-log.sh, which may print the bytes of records as they
+are.
+"""
 
 
 def refuse_binary(stream: io.BufferedReader, name: str) -> None:
@@ -286,7 +288,7 @@ def refuse_binary(stream: io.BufferedReader, name: str) -> None:
     for magic, (what, do) in _NO_TEXT.items():
         if head.startswith(magic):
             raise TraceError(f"is {what}", where=name, do=do)
-    if any(head.startswith(magic) for magic in _KINDS) and stream.raw.__class__ is _Unpacked:
+    if any(head.startswith(magic) for magic in _KINDS) and stream.raw.__class__ is _UnpackingReader:
         raise TraceError("is packed twice", where=name, do="unpack it first")
     if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return

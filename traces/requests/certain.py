@@ -21,7 +21,7 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.traces.exchanges import (
+from groupcheck.traces.exchanges.exchange import (
     CommitExchange,
     Exchange,
     HeartbeatExchange,
@@ -29,9 +29,9 @@ from groupcheck.traces.exchanges import (
     LeaveExchange,
     SyncExchange,
 )
+from groupcheck.traces.lines.sequences import Growing, Wrong
+from groupcheck.traces.requests.group_rules import AWAY, LATENESS_MS, SLACK_MS
 from groupcheck.traces.requests.words import exchange_text
-from groupcheck.traces.requests.worlds import AWAY, LATENESS_MS, SLACK_MS
-from groupcheck.traces.sequences import Growing, Wrong
 
 MEMBERS_KEPT = 20_000
 GENERATIONS_KEPT = 64
@@ -53,7 +53,7 @@ class _Gone:
 
 @define
 class _Generation:
-    """What answers tell about one generation."""
+    """The facts about one generation that answers tell."""
 
     # Leader -> the lines that name it, with their text.
     leaders: dict[str, list[tuple[int, str]]] = Factory(dict)
@@ -96,7 +96,7 @@ def _eased(steps: list[_Step]) -> None:
 
 
 @define
-class Certain:
+class CertainAnswers:
     """The facts of one group that hold over any gap. Exchanges come in the order in which the
     broker began to handle them.
     """
@@ -151,16 +151,16 @@ class Certain:
 
     def _joined(self, e: JoinExchange) -> None:
         if e.code != NONE:
-            self._meet(e.told or e.member, e.given)
+            self._meet(e.response_member or e.member, e.given)
             return
         self._parked.append(e)
         text = exchange_text(e)
-        new = self._all_new({e.told, e.leader, *(id for id, _ in e.members)})
+        new = self._all_new({e.response_member, e.leader, *(id for id, _ in e.members)})
         if new and (e.to_generation == 1 or e.to_generation <= self._highest):
             self._begin_anew()  # the group may have been deleted and made again
-        self._meet(e.told, e.began)
+        self._meet(e.response_member, e.began)
         self._shown = max(self._shown, e.given)
-        self._given_ids[e.told] += 1
+        self._given_ids[e.response_member] += 1
         self._step(_Step(e.given + SLACK_MS, e.to_generation, e.line, text, new))
         twice = [i for i, n in Counter(i for _, i in e.static).items() if n > 1]
         if twice:
@@ -169,15 +169,15 @@ class Certain:
         if self.static:
             return
         g = self._generation(e.to_generation)
-        if e.members and e.told != e.leader:
+        if e.members and e.response_member != e.leader:
             self._refuse(e.line, text, "only the leader is told who the members are")
         lines = g.leaders.setdefault(e.leader, [])
         if len(lines) < 50:
             lines.append((e.line, text))
         self._highest = max(self._highest, e.to_generation)
-        if e.leader == e.told and e.members and not g.named_at:
+        if e.leader == e.response_member and e.members and not g.named_at:
             g.members, g.named_at = frozenset(id for id, _ in e.members), e.line
-            if e.told not in g.members:
+            if e.response_member not in g.members:
                 self._refuse(e.line, text, "the leader is not among the members that it is told")
             older = e.to_generation < self._highest
             for id in [id for id in self._given_ids if id not in g.members and not older]:

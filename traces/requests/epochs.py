@@ -13,8 +13,7 @@ from typing import Any
 from attrs import Factory, define
 
 from groupcheck.model.protocol.codes import NONE, UNKNOWN_MEMBER_ID
-from groupcheck.traces.events import OtherProtocol
-from groupcheck.traces.exchanges import (
+from groupcheck.traces.exchanges.exchange import (
     EpochExchange,
     Exchange,
     HeartbeatExchange,
@@ -22,6 +21,7 @@ from groupcheck.traces.exchanges import (
     LeaveExchange,
     SyncExchange,
 )
+from groupcheck.traces.story.events import OtherProtocol
 
 MEMBERS_KEPT = 20_000
 FENCED_MEMBER_EPOCH = 110
@@ -38,44 +38,44 @@ class EpochTrail:
     tell: Callable[[OtherProtocol], None]
     protocol: str = "consumer"
     # Member -> the epoch that it was told last.
-    _told: dict[str, int] = Factory(dict)
+    _epochs: dict[str, int] = Factory(dict)
     _highest: int = 0
 
     def observe(self, e: Exchange) -> None:
-        for what, member, epoch in self._said(e):
+        for what, member, epoch in self._news(e):
             self._event(e, what, member, epoch)
 
-    def _said(self, e: Exchange) -> Iterator[tuple[str, str, int | None]]:
-        """What an exchange tells: event, member and epoch."""
+    def _news(self, e: Exchange) -> Iterator[tuple[str, str, int | None]]:
+        """The news in an exchange: event, member and epoch."""
         if isinstance(e, LeaveExchange):
             for leaver in e.leavers:
-                if leaver.code == NONE and self._told.pop(leaver.member, None) is not None:
+                if leaver.code == NONE and self._epochs.pop(leaver.member, None) is not None:
                     yield "left", leaver.member, None
             return
-        member = e.told if isinstance(e, JoinExchange) else e.member
-        if e.code in _FENCED and self._told.pop(member, None) is not None:
+        member = e.response_member if isinstance(e, JoinExchange) else e.member
+        if e.code in _FENCED and self._epochs.pop(member, None) is not None:
             yield "fenced", member, None
         if e.code != NONE or not member:
             return
         if isinstance(e, EpochExchange) and e.epoch in (LEAVES, AWAY):
-            self._told.pop(member, None)
+            self._epochs.pop(member, None)
             yield "left" if e.epoch == LEAVES else "away", member, None
         elif isinstance(e, EpochExchange):
             yield from self._reached(member, e.to_epoch)
         elif isinstance(e, JoinExchange):
             yield from self._reached(member, e.to_generation)
-        elif isinstance(e, SyncExchange | HeartbeatExchange) and member in self._told:
+        elif isinstance(e, SyncExchange | HeartbeatExchange) and member in self._epochs:
             yield from self._reached(member, e.generation)
 
     def _reached(self, member: str, epoch: int | None) -> Iterator[tuple[str, str, int | None]]:
         if epoch is None or epoch <= 0:
             return
-        known = self._told.get(member)
+        known = self._epochs.get(member)
         if known is None:
-            if len(self._told) >= MEMBERS_KEPT:
+            if len(self._epochs) >= MEMBERS_KEPT:
                 return
             yield "joined", member, None
-        self._told[member] = epoch
+        self._epochs[member] = epoch
         if epoch > self._highest:
             self._highest = epoch
             yield "epoch", "", epoch

@@ -16,7 +16,7 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.traces.exchanges import (
+from groupcheck.traces.exchanges.exchange import (
     CommitExchange,
     Exchange,
     HeartbeatExchange,
@@ -112,7 +112,7 @@ class Holes:
                 gone = [e.instance]
         if len(self._left) < CONNECTIONS_KEPT:
             self._left |= {self._id_of[instance] for instance in gone if instance in self._id_of}
-        id = e.told if isinstance(e, JoinExchange) else e.member
+        id = e.response_member if isinstance(e, JoinExchange) else e.member
         known = e.instance is not None and id and e.code in (NONE, REBALANCE_IN_PROGRESS)
         if known and e.instance is not None and len(self._id_of) < CONNECTIONS_KEPT:
             self._id_of[e.instance] = id
@@ -135,9 +135,9 @@ class Holes:
             del self._rounds[next(iter(self._rounds))]
         round = self._rounds.setdefault(e.to_generation, _Round(e.given))
         round.completed = min(round.completed, e.given)
-        round.joined.add(e.told)
-        self._asked[e.told] = e.session_ms
-        if e.leader == e.told and e.members:
+        round.joined.add(e.response_member)
+        self._asked[e.response_member] = e.session_ms
+        if e.leader == e.response_member and e.members:
             round.members |= {id for id, _ in e.members}
             self._vanished(e, round.members)
 

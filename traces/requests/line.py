@@ -14,8 +14,7 @@ import binascii
 from collections.abc import Callable
 from typing import Any
 
-from groupcheck.traces.envelope import unwrap
-from groupcheck.traces.exchanges import (
+from groupcheck.traces.exchanges.exchange import (
     FROM_OUTSIDE,
     CommitExchange,
     EpochExchange,
@@ -27,8 +26,9 @@ from groupcheck.traces.exchanges import (
     Leaver,
     SyncExchange,
 )
-from groupcheck.traces.requests.pasted import decoded
-from groupcheck.traces.timestamps import parse_time
+from groupcheck.traces.lines.envelope import unwrap
+from groupcheck.traces.lines.timestamps import parse_time
+from groupcheck.traces.requests.pasted import decode_pasted
 
 MARK = "Completed request:"
 _LONGEST_MS = 1e9
@@ -37,13 +37,13 @@ _LARGEST = 1 << 63
 Fields = dict[str, Any]
 
 
-class NotUnderstood(ValueError):
+class RequestNotUnderstood(ValueError):
     """A line of the request log that does not have the form that its API prescribes."""
 
 
 def exchanges(number: int, line: str) -> tuple[Exchange, ...] | None:
     """The exchange of a line (several for an OffsetFetch of several groups); None if it concerns no
-    group. Raises `NotUnderstood`.
+    group. Raises `RequestNotUnderstood`.
     """
     at, wrapped = line.find(MARK), None
     if at < 0 or '\\"requestHeader' in line:
@@ -53,14 +53,14 @@ def exchanges(number: int, line: str) -> tuple[Exchange, ...] | None:
         if at < 0:
             return None
     try:
-        at, record = decoded(line, MARK)
+        at, record = decode_pasted(line, MARK)
     except (ValueError, RecursionError):
         start = line[at : at + 400]
         if any(f'"requestApiKeyName":"{name}"' in start for name in _READERS):
-            raise NotUnderstood("the JSON is damaged or cut") from None
+            raise RequestNotUnderstood("the JSON is damaged or cut") from None
         if "requestApiKeyName" in start:
             return None
-        raise NotUnderstood("not JSON (a line of Kafka before 2.8?)") from None
+        raise RequestNotUnderstood("not JSON (a line of Kafka before 2.8?)") from None
     header = _part(record, "requestHeader")
     api = header.get("requestApiKeyName")
     reader = _READERS.get(api) if isinstance(api, str) else None
@@ -69,13 +69,13 @@ def exchanges(number: int, line: str) -> tuple[Exchange, ...] | None:
     time = parse_time(line[:at])
     time = wrapped if time is None else time
     if time is None:
-        raise NotUnderstood("the line has no time")
+        raise RequestNotUnderstood("the line has no time")
     shared = _shared(number, record, header, time) | {"api": api, "size": len(line)}
     return reader(shared, _part(record, "request"), _part(record, "response"))
 
 
 def _shared(number: int, record: Fields, header: Fields, time: int) -> Fields:
-    """What all exchanges have. Parts of the time that are missing count as 0."""
+    """The fields of all exchanges. Parts of the time that are missing count as 0."""
     total = _ms(record, "totalTimeMs")
     waited, sending = (
         _ms(record, "requestQueueTimeMs"),
@@ -104,14 +104,14 @@ def _shared(number: int, record: Fields, header: Fields, time: int) -> Fields:
 def _part(record: Any, name: str) -> Fields:
     value = record.get(name) if isinstance(record, dict) else None
     if not isinstance(value, dict):
-        raise NotUnderstood(f"{name} is missing")
+        raise RequestNotUnderstood(f"{name} is missing")
     return value
 
 
 def _int(fields: Fields, name: str, default: int | None = None) -> int:
     value = fields.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _LARGEST:
-        raise NotUnderstood(f"{name} is not a number")
+        raise RequestNotUnderstood(f"{name} is not a number")
     return value
 
 
@@ -123,7 +123,7 @@ def _ms(fields: Fields, name: str) -> float:
     value = fields.get(name, 0.0)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 <= value <= _LONGEST_MS:
-        raise NotUnderstood(f"{name} is not a time")
+        raise RequestNotUnderstood(f"{name} is not a time")
     return float(value)
 
 
@@ -132,7 +132,7 @@ def _text(fields: Fields, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise NotUnderstood(f"{name} is not text")
+        raise RequestNotUnderstood(f"{name} is not text")
     return value
 
 
@@ -143,7 +143,7 @@ def _maybe_text(fields: Fields, name: str) -> str | None:
 def _maybe_truth(fields: Fields, name: str) -> bool | None:
     value = fields.get(name)
     if value is not None and not isinstance(value, bool):
-        raise NotUnderstood(f"{name} is neither true nor false")
+        raise RequestNotUnderstood(f"{name} is neither true nor false")
     return value
 
 
@@ -152,7 +152,7 @@ def _list(fields: Fields, name: str) -> list[Fields]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise NotUnderstood(f"{name} is not a list")
+        raise RequestNotUnderstood(f"{name} is not a list")
     return value
 
 
@@ -160,7 +160,7 @@ def _bytes(fields: Fields, name: str) -> bytes:
     try:
         return base64.b64decode(_text(fields, name), validate=True)
     except (binascii.Error, ValueError):
-        raise NotUnderstood(f"{name} is not base64") from None
+        raise RequestNotUnderstood(f"{name} is not base64") from None
 
 
 def _topic(fields: Fields) -> str:
@@ -197,7 +197,7 @@ def _join(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, 
             to_generation=_int(response, "generationId", FROM_OUTSIDE),
             chosen=_maybe_text(response, "protocolName"),
             leader=_text(response, "leader"),
-            told=_text(response, "memberId"),
+            response_member=_text(response, "memberId"),
             members=tuple((_text(m, "memberId"), _bytes(m, "metadata")) for m in members),
             static=tuple(
                 (_text(m, "memberId"), instance)

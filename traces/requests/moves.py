@@ -1,5 +1,5 @@
-"""What the coordinator of a group may have done by itself before a moment of its request log: which
-timers may have fired, which appends may have ended.
+"""Steps that the coordinator of a group may have taken by itself before a moment of its request
+log: which timers may have fired, which appends may have ended.
 
 There are three degrees of assumptions, each tried only if the one before it explains nothing: steps
 that the answer just given shows; waits that ended unseen; and a broker that stood still, or
@@ -20,10 +20,8 @@ from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
-from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange
-from groupcheck.traces.requests.seats import keys_of
-from groupcheck.traces.requests.world import World
-from groupcheck.traces.requests.worlds import (
+from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
+from groupcheck.traces.requests.group_rules import (
     GONE,
     LATENESS_MS,
     PATIENT_MS,
@@ -31,6 +29,8 @@ from groupcheck.traces.requests.worlds import (
     Judged,
     Rules,
 )
+from groupcheck.traces.requests.member_indexes import keys_of
+from groupcheck.traces.requests.world import GroupWorld
 
 MOST_WORLDS = 2000
 NEW_MEMBER_MS = 300_000.0
@@ -60,13 +60,13 @@ class Moves:
     blind: bool = False
 
     def closure(
-        self, worlds: Iterable[World], now: float, e: Exchange, degree: Degree
-    ) -> list[World]:
+        self, worlds: Iterable[GroupWorld], now: float, e: Exchange, degree: Degree
+    ) -> list[GroupWorld]:
         """The worlds after all that may have happened by `now`. `e`: what the log shows next.
         Raises `Lost` if there are too many.
         """
         self.rules.lateness = PATIENT_MS if degree == Degree.ANYTHING else LATENESS_MS
-        found: dict[World, World] = {}
+        found: dict[GroupWorld, GroupWorld] = {}
         stack = [new for w in worlds if (new := put(found, self._caught_up(w, now))) is not None]
         while stack:
             w = stack.pop()
@@ -78,7 +78,7 @@ class Moves:
                 raise Lost(f"more than {MOST_WORLDS:,} possibilities fit")
         return [w for w in found.values() if all(until >= now for _, until in w.waiting)]
 
-    def _caught_up(self, w: World, now: float) -> World:
+    def _caught_up(self, w: GroupWorld, now: float) -> GroupWorld:
         """Handles waiting JoinGroups now: while a round collects them and no answer is about to be
         given, it makes no difference when one more is handled.
         """
@@ -106,7 +106,7 @@ class Moves:
                 k += 1
         return w
 
-    def _next(self, w: World, now: float, e: Exchange, degree: Degree) -> Iterator[World]:
+    def _next(self, w: GroupWorld, now: float, e: Exchange, degree: Degree) -> Iterator[GroupWorld]:
         rules, memory = self.rules, w.memory
         for k, (request, _) in enumerate(w.waiting):
             waiting = rules.open[request]
@@ -138,11 +138,13 @@ class Moves:
             for i in (memory.members | memory.pending) - memory.joining - memory.syncing:
                 yield from rules.unseen_join(w, i, now, e)
 
-    def _shortest(self, w: World) -> float:
+    def _shortest(self, w: GroupWorld) -> float:
         """The rebalance timeout: the shortest of all members'."""
         return min((self.rules.life(w, i).rebalance_ms for i in w.memory.members), default=0.0)
 
-    def _expiries(self, w: World, now: float, e: Exchange, degree: Degree) -> Iterator[World]:
+    def _expiries(
+        self, w: GroupWorld, now: float, e: Exchange, degree: Degree
+    ) -> Iterator[GroupWorld]:
         """Sessions that have ended. That a member is gone shows in its own requests, in the
         heartbeats of others, and when a round can go on.
         """
@@ -169,24 +171,24 @@ class Moves:
             if self._parked_since(w, i) + NEW_MEMBER_MS <= now + SLACK_MS:
                 yield from self.rules.fire(w, timers.new_member_timeout.name, i, now, e)
 
-    def _parked_since(self, w: World, index: int) -> float:
+    def _parked_since(self, w: GroupWorld, index: int) -> float:
         """Since when the JoinGroup of a new member waits. (Its id may never be told.)"""
         request = dict(w.parked).get(index)
         began = self.rules.open[request].began if request is not None else float("inf")
         return min(began, self.rules.life(w, index).parked_since)
 
     def _own(
-        self, over: list[tuple[float, int]], w: World, now: float, e: Exchange
+        self, over: list[tuple[float, int]], w: GroupWorld, now: float, e: Exchange
     ) -> list[tuple[float, int]]:
         """The sessions of members that learn of it from the request at hand, or from one that still
         waits.
         """
         told = [e, *(self.rules.open[r] for r, _ in w.waiting)]
-        seating = self.rules.seating
-        gone = {key for x in told if _tells(x) for key in keys_of(seating, x)}
-        return [x for x in over if seating.at(x[1]) in gone]
+        indexes = self.rules.indexes
+        gone = {key for x in told if _tells(x) for key in keys_of(indexes, x)}
+        return [x for x in over if indexes.at(x[1]) in gone]
 
-    def _fail_over(self, w: World, now: float) -> Iterator[World]:
+    def _fail_over(self, w: GroupWorld, now: float) -> Iterator[GroupWorld]:
         sent_away = any(self.rules.open[r].code in GONE for _, r in w.parked)
         if not sent_away and not w.reloaded < self.rules.interrupted <= now + SLACK_MS:
             return
@@ -196,7 +198,7 @@ class Moves:
         yield from self.rules.fail_over(w, now)
 
 
-def answered_within(rules: Rules, w: World, until: float) -> bool:
+def answered_within(rules: Rules, w: GroupWorld, until: float) -> bool:
     """Is a waiting request answered by then?"""
     return any(rules.open[r].given <= until for _, r in w.parked)
 
@@ -213,7 +215,7 @@ def _tells(e: Exchange) -> bool:
     )
 
 
-def put(found: dict[World, World], w: World) -> World | None:
+def put(found: dict[GroupWorld, GroupWorld], w: GroupWorld) -> GroupWorld | None:
     """Adds a world. Two equal worlds become one that allows what either allows. Returns the world
     that is new in `found`, None if none is.
     """

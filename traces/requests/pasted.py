@@ -8,12 +8,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from groupcheck.traces.marks import typed, without_bold, without_html
+from groupcheck.traces.lines.marks import plain_typography, without_bold, without_html
 
 _DECODE = json.JSONDecoder().raw_decode
 
 
-def decoded(line: str, mark: str) -> tuple[int, Any]:
+def decode_pasted(line: str, mark: str) -> tuple[int, Any]:
     """(where the mark stands, what follows it). Raises `ValueError` or `RecursionError` if no
     reading of the line has JSON there.
     """
@@ -40,4 +40,4 @@ def _readings(line: str) -> Iterator[str]:
     if '\\"' in line:
         yield line.replace('\\"', '"')
     if not line.isascii() or "**" in line:
-        yield without_bold(typed(line))
+        yield without_bold(plain_typography(line))

@@ -21,36 +21,36 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
 )
 from groupcheck.traces import formats
-from groupcheck.traces.anomalies import find_anomalies, plural, seconds
-from groupcheck.traces.events import OtherProtocol, Stabilized, Timeouts
-from groupcheck.traces.exchanges import EpochExchange, Exchange, JoinExchange
-from groupcheck.traces.facts import RequestFacts
-from groupcheck.traces.findings import FOUND_KEPT, Findings
-from groupcheck.traces.harm import findings_of
-from groupcheck.traces.moments import Moment, elapsed
-from groupcheck.traces.owners import Owners, Zombie
-from groupcheck.traces.reading import ALTERED
-from groupcheck.traces.report import (
+from groupcheck.traces.exchanges.exchange import EpochExchange, Exchange, JoinExchange
+from groupcheck.traces.exchanges.member_spans import MemberSpans
+from groupcheck.traces.exchanges.owners import Owners, Zombie
+from groupcheck.traces.exchanges.request_facts import RequestFacts
+from groupcheck.traces.findings.anomalies import find_anomalies, plural, seconds
+from groupcheck.traces.findings.findings import FOUND_KEPT, Findings
+from groupcheck.traces.findings.report import (
     Anomaly,
     FileReport,
     GroupReport,
     Requests,
-    Unexplained,
+    UnexplainedLine,
     file_report,
 )
-from groupcheck.traces.requests.certain import Certain
-from groupcheck.traces.requests.connections import Connections, depends_on_removals
+from groupcheck.traces.findings.user_impact import findings_of
+from groupcheck.traces.reading import ALTERED
+from groupcheck.traces.requests.certain import CertainAnswers
 from groupcheck.traces.requests.epochs import EpochTrail
-from groupcheck.traces.requests.follow import Follower
-from groupcheck.traces.requests.harm import RequestHarm
+from groupcheck.traces.requests.every_connection import LoggedConnections, depends_on_removals
+from groupcheck.traces.requests.follow_requests import RequestFollower
+from groupcheck.traces.requests.group_rules import AWAY, Judged
 from groupcheck.traces.requests.holes import Holes
-from groupcheck.traces.requests.log import RequestLog
+from groupcheck.traces.requests.request_impact import RequestImpact
+from groupcheck.traces.requests.request_log import RequestLog
 from groupcheck.traces.requests.story import Entry
 from groupcheck.traces.requests.view import SEEN, View, visible
-from groupcheck.traces.requests.words import Refused, exchange_text, why_not
-from groupcheck.traces.requests.worlds import AWAY, Judged
-from groupcheck.traces.stays import Stays
-from groupcheck.traces.timeline import Timeline
+from groupcheck.traces.requests.words import RefusedAnswer, exchange_text, why_not
+from groupcheck.traces.story.events import OtherProtocol, Stabilized, Timeouts
+from groupcheck.traces.story.moments import Moment, elapsed
+from groupcheck.traces.story.timeline import Timeline
 
 FOLLOWED = frozenset({"classic", "cooperative", "static"})
 """Kinds of groups whose coordinator is followed. A cooperative group is like any other to it:
@@ -75,17 +75,17 @@ class RequestTrail:
     facts: RequestFacts = Factory(lambda self: RequestFacts(self.group), takes_self=True)
     owners: Owners = Factory(lambda self: Owners(self.group), takes_self=True)
     timeline: Timeline = Factory(Timeline)
-    stays: Stays = Factory(Stays)
+    spans: MemberSpans = Factory(MemberSpans)
     # The first answers that no world gives, with their exchanges, and how many there are.
-    unexplained: list[Unexplained] = Factory(list)
+    unexplained: list[UnexplainedLine] = Factory(list)
     refused: int = 0
-    refused_of: list[Refused] = Factory(list)
-    certain: Certain = Factory(Certain)
+    refused_of: list[RefusedAnswer] = Factory(list)
+    certain: CertainAnswers = Factory(CertainAnswers)
     holes: Holes = Factory(Holes)
     # The connections of the whole log, which are looked up where they matter.
-    connections: Callable[[], Connections] = Connections
+    connections: Callable[[], LoggedConnections] = LoggedConnections
     view: View = Factory(View)
-    harm: RequestHarm = Factory(RequestHarm)
+    harm: RequestImpact = Factory(RequestImpact)
     # Protocols other than the classic eager one -> how many exchanges show them.
     protocols: Counter[str] = Factory(Counter)
     # The first and the last answer that the coordinator is not here, and how many there are.
@@ -98,7 +98,9 @@ class RequestTrail:
     lines: int = 0
     # Of a KIP-848 group.
     epochs: EpochTrail | None = None
-    follower: Follower = Factory(lambda self: Follower(self.tell, self.refuse), takes_self=True)
+    follower: RequestFollower = Factory(
+        lambda self: RequestFollower(self.tell, self.refuse), takes_self=True
+    )
 
     def observe(self, e: Exchange) -> None:
         self.lines += 1
@@ -108,7 +110,7 @@ class RequestTrail:
         self.timeline.last = Moment(e.line, max(e.answered, (known and known.time) or 0))
         self.facts.observe(e)
         self.owners.observe(e)
-        self.stays.observe(e)
+        self.spans.observe(e)
         self._kind(e)
         self._sign(e)
         self.holes.observe(e)
@@ -143,7 +145,9 @@ class RequestTrail:
     def _sign(self, e: Exchange) -> None:
         """Notes that somebody uses the id, and its session timeout."""
         if isinstance(e, JoinExchange):
-            self.timeline.timeouts(e.told or e.member, Timeouts(e.session_ms, e.rebalance_ms))
+            self.timeline.timeouts(
+                e.response_member or e.member, Timeouts(e.session_ms, e.rebalance_ms)
+            )
         elif e.member and e.code in (NONE, REBALANCE_IN_PROGRESS):
             self.timeline.sign(e.member, round(e.began))
 
@@ -182,14 +186,14 @@ class RequestTrail:
         self.timeline.observe(event)
         self.timeline.first, self.timeline.last = first, last
 
-    def refuse(self, refused: Refused) -> None:
+    def refuse(self, refused: RefusedAnswer) -> None:
         """An answer that no world gives."""
         self.refused += 1
         if len(self.unexplained) < UNEXPLAINED_KEPT:
             e = refused.e
             self.refused_of.append(refused)
             self.unexplained.append(
-                Unexplained(
+                UnexplainedLine(
                     e.line,
                     exchange_text(e)[:500],
                     why_not(refused)[:500],
@@ -210,7 +214,7 @@ class RequestTrail:
         first_refused = self.refused_of[0].e.given if self.refused_of else None
         lacks = self.view.lacks(bool(followed), first_refused)
         if lacks and not certain:
-            self.timeline = self.view.told(self.timeline)
+            self.timeline = self.view.member_timeline(self.timeline)
             self.owners = Owners(self.group, overlaps=self.owners.overlaps)
         verdict, reason = self._verdict(doubts, lacks)
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
@@ -222,7 +226,7 @@ class RequestTrail:
         )
         unexplained = tuple(self.unexplained) if followed else ()
         judged = self.follower.judged if followed else 0
-        requests = Requests(self.facts, self.owners, self.stays, judged)
+        requests = Requests(self.facts, self.owners, self.spans, judged)
         return GroupReport(
             group=self.group,
             coordinator=None,
@@ -248,7 +252,7 @@ class RequestTrail:
             two_owners=tuple(self.owners.two_owners),
             went_back=tuple(self.facts.rewinds),
         )
-        return self.harm.added_to(found, self.stays, self.owners, self.timeline)
+        return self.harm.added_to(found, self.spans, self.owners, self.timeline)
 
     def _hole(self, k: int) -> str:
         """Why missing lines may explain an answer that does not fit; empty if they cannot."""
@@ -268,7 +272,7 @@ class RequestTrail:
             return
         known = {u.line: evolve(u, certain=True) for u in self.unexplained}
         self.unexplained = [
-            known.get(w.line, Unexplained(w.line, w.text, w.why, "", False, certain=True))
+            known.get(w.line, UnexplainedLine(w.line, w.text, w.why, "", False, certain=True))
             for w in wrong
         ]
         self.refused = len(wrong)
@@ -438,7 +442,7 @@ def replay_requests(
             if len(trails) >= GROUPS_KEPT:
                 too_many += 1
                 continue
-            view = View(log.source.captured)
+            view = View(log.source.capture)
             trails[e.group] = RequestTrail(e.group, view=view, connections=connections)
         trails[e.group].observe(e)
     nothing = (
@@ -450,7 +454,7 @@ def replay_requests(
     doubts = _doubts(log)
     return file_report(
         log,
-        formats.PACKET_CAPTURE if log.source.captured else formats.REQUEST_LOG,
+        formats.PACKET_CAPTURE if log.source.capture else formats.REQUEST_LOG,
         tuple(trails[name].report(doubts) for name in sorted(trails)),
         nothing=nothing,
         too_many=too_many,
@@ -459,11 +463,11 @@ def replay_requests(
 
 
 def _doubts(log: RequestLog) -> str:
-    """What makes the file as a whole doubtful; empty if nothing does."""
+    """Reasons to doubt the file as a whole; empty if there is none."""
     if log.notes.altered:
         return ALTERED
-    if log.source.captured and log.source.captured.doubt:
-        return log.source.captured.doubt
+    if log.source.capture and log.source.capture.doubt:
+        return log.source.capture.doubt
     if log.strange:
         return f"{log.strange} lines of the request log were not understood"
     if log.late:

@@ -1,4 +1,4 @@
-"""What happens to a group in one world, told with the events of the coordinator's own log, so that
+"""The story of a group in one world, told with the events of the coordinator's own log, so that
 both kinds of logs have one timeline.
 
 Worlds share the beginning of their stories; only what all of them tell is passed on.
@@ -14,10 +14,12 @@ from attrs import frozen
 from groupcheck.model.protocol.classic import coordinator, failover, timers
 from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.traces.events import (
+from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange
+from groupcheck.traces.requests.coordinator_steps import Memory, Outcome
+from groupcheck.traces.requests.member_indexes import Ids, Instance, MemberIndexes, id_at
+from groupcheck.traces.story.events import (
     AppendFailed,
     AssignmentReceived,
-    Cause,
     Event,
     GroupEmptied,
     GroupLoaded,
@@ -28,14 +30,11 @@ from groupcheck.traces.events import (
     NotRejoined,
     NotSynced,
     Reason,
+    RebalanceCause,
     RebalanceStarted,
     Stabilized,
     StaticReplaced,
 )
-from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange
-from groupcheck.traces.requests.ids import Ids, id_at
-from groupcheck.traces.requests.seats import Instance, Seating
-from groupcheck.traces.requests.steps import Memory, Outcome
 
 
 @frozen
@@ -81,12 +80,12 @@ class Step:
     e: Exchange | None
     # The member that it concerns; empty if there is none.
     who: str
-    seating: Seating
+    indexes: MemberIndexes
 
     def was(self, index: int) -> str:
         """The member that had that index before it; the instance if its id is not known."""
-        id = id_at(self.before, self.ids, index, self.seating)
-        key = self.seating.at(index)
+        id = id_at(self.before, self.ids, index, self.indexes)
+        key = self.indexes.at(index)
         return id or (key.name if isinstance(key, Instance) else "")
 
     def were(self, indexes: Iterable[int]) -> tuple[str, ...]:
@@ -103,7 +102,7 @@ class Step:
         joins = self.rule == coordinator.join_group.name
         if self.e is None or not joins or self.label not in _TAKEN:
             return None
-        return self.seating.index(self.seating.key("", self.e.instance))
+        return self.indexes.index(self.indexes.key("", self.e.instance))
 
     @property
     def rule(self) -> str:
@@ -114,18 +113,18 @@ class Step:
         return self.outcome.rules[0].partition(":")[2]
 
     @property
-    def cause(self) -> Cause:
+    def cause(self) -> RebalanceCause:
         """Why a round begins with this step, if one does."""
         if self.label == "replaced_and_restarted":
             stable = self.before.phase == Phase.STABLE
-            return Cause.PROTOCOL_CHANGE if stable else Cause.STATIC_REPLACED
+            return RebalanceCause.PROTOCOL_CHANGE if stable else RebalanceCause.STATIC_REPLACED
         if self.rule == coordinator.join_group.name and self.label == "restarted":
             return (
-                Cause.LEADER_REJOIN
+                RebalanceCause.LEADER_REJOIN
                 if self.who == self.leader and self.before.phase == Phase.STABLE
-                else Cause.METADATA_CHANGE
+                else RebalanceCause.METADATA_CHANGE
             )
-        return _CAUSES.get(self.rule, Cause.NOT_TOLD)
+        return _CAUSES.get(self.rule, RebalanceCause.NOT_TOLD)
 
     @property
     def client_reason(self) -> str | None:
@@ -133,7 +132,7 @@ class Step:
         if self.rule == coordinator.join_group.name and isinstance(self.e, JoinExchange):
             return self.e.reason or None
         if self.rule == coordinator.leave_group.name and isinstance(self.e, LeaveExchange):
-            key = self.seating.key
+            key = self.indexes.key
             mine = (x for x in self.e.leavers if key(x.member, x.instance) == key(self.who, None))
             return next((x.reason for x in mine), None)
         return None
@@ -141,7 +140,7 @@ class Step:
     @property
     def instance(self) -> str | None:
         """The instance id of the member that it concerns."""
-        key = self.seating.key(self.who, None)
+        key = self.indexes.key(self.who, None)
         return key.name if isinstance(key, Instance) else None
 
     @property
@@ -149,40 +148,43 @@ class Step:
         """The id that a static member has again, because its takeover could not be written."""
         after = self.outcome.after
         index = next(i for i in self.before.taking if after.id(i) != self.before.id(i))
-        return id_at(after, self.ids, index, self.seating)
+        return id_at(after, self.ids, index, self.indexes)
 
     @property
     def words(self) -> str:
         """Why a round begins with it, in words."""
-        if self.cause == Cause.SYNC_TIMEOUT and self.before.members <= self.outcome.after.members:
+        if (
+            self.cause == RebalanceCause.SYNC_TIMEOUT
+            and self.before.members <= self.outcome.after.members
+        ):
             return "the old id of a static member had not sent SyncGroup in time"
         return _WORDS[self.cause]
 
 
 _TAKEN = ("replaced", "replaced_and_parked", "replaced_and_restarted")
 _CAUSES = {
-    coordinator.join_group.name: Cause.JOIN,
-    coordinator.leave_group.name: Cause.LEAVE,
-    timers.session_timeout.name: Cause.SESSION_EXPIRED,
-    timers.new_member_timeout.name: Cause.SESSION_EXPIRED,
-    timers.sync_timeout.name: Cause.SYNC_TIMEOUT,
-    timers.append_failed.name: Cause.APPEND_FAILED,
+    coordinator.join_group.name: RebalanceCause.JOIN,
+    coordinator.leave_group.name: RebalanceCause.LEAVE,
+    timers.session_timeout.name: RebalanceCause.SESSION_EXPIRED,
+    timers.new_member_timeout.name: RebalanceCause.SESSION_EXPIRED,
+    timers.sync_timeout.name: RebalanceCause.SYNC_TIMEOUT,
+    timers.append_failed.name: RebalanceCause.APPEND_FAILED,
 }
 _WORDS = {
-    Cause.JOIN: "a new member joined",
-    Cause.LEAVE: "a member left",
-    Cause.SESSION_EXPIRED: "a member's session ended",
-    Cause.SYNC_TIMEOUT: "members had not sent SyncGroup in time",
-    Cause.LEADER_REJOIN: "the leader joined again",
-    Cause.METADATA_CHANGE: "a member joined again with another subscription",
-    Cause.APPEND_FAILED: "the assignment could not be written",
-    Cause.STATIC_REPLACED: "a static member came back before the assignment was there",
-    Cause.PROTOCOL_CHANGE: "a static member came back with other assignors",
-    Cause.NOT_TOLD: "",
+    RebalanceCause.JOIN: "a new member joined",
+    RebalanceCause.LEAVE: "a member left",
+    RebalanceCause.SESSION_EXPIRED: "a member's session ended",
+    RebalanceCause.SYNC_TIMEOUT: "members had not sent SyncGroup in time",
+    RebalanceCause.LEADER_REJOIN: "the leader joined again",
+    RebalanceCause.METADATA_CHANGE: "a member joined again with another subscription",
+    RebalanceCause.APPEND_FAILED: "the assignment could not be written",
+    RebalanceCause.STATIC_REPLACED: "a static member came back before the assignment was there",
+    RebalanceCause.PROTOCOL_CHANGE: "a static member came back with other assignors",
+    RebalanceCause.NOT_TOLD: "",
 }
 
 
-def told_of(story: Story | None, step: Step) -> Story | None:
+def story_after(story: Story | None, step: Step) -> Story | None:
     """The story with what one step adds; the same story if it adds nothing."""
     entries = tuple(_entries(step))
     return Story(story, entries, 1 + (story.length if story else 0)) if entries else story
@@ -238,7 +240,10 @@ def _of_members(step: Step, gone: tuple[str, ...], place: Mapping[str, Any]) -> 
     phase, who, pending = step.before.phase, step.who, step.label == "pending"
     taker = step.taker
     if taker is not None:
-        old, new = step.was(taker), step.e.told if isinstance(step.e, JoinExchange) else ""
+        old, new = (
+            step.was(taker),
+            step.e.response_member if isinstance(step.e, JoinExchange) else "",
+        )
         instance = step.instance or ""
         yield StaticReplaced(**place, instance=instance, old=old, new=new or None, phase=phase)
     elif step.rule == takeover.takeover_failed.name:

@@ -1,6 +1,7 @@
-"""What a log shows of a group: perhaps not all of its members, as a packet capture that was taken
-on a client's host, or the lines of one client that somebody picked out of a request log. Then the
-coordinator cannot be followed, and the group's timeline is what members were told.
+"""The view of a group that a log gives: perhaps not all of its members are in it, as in a packet
+capture that was taken on a client's host, or in the lines of one client that somebody picked out of
+a request log. Then the coordinator cannot be followed, and the group's timeline is what members
+were told.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ from typing import Any
 from attrs import Factory, define, evolve, field
 
 from groupcheck.model.protocol.codes import NONE
-from groupcheck.traces.captures.text import Captured
-from groupcheck.traces.events import (
+from groupcheck.traces.captures.text import CaptureSummary
+from groupcheck.traces.exchanges.exchange import Exchange, JoinExchange, LeaveExchange, SyncExchange
+from groupcheck.traces.findings.findings import Findings
+from groupcheck.traces.story.events import (
     AssignmentReceived,
-    Cause,
     MemberLeft,
     Reason,
+    RebalanceCause,
     RebalanceStarted,
     Stabilized,
 )
-from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange, SyncExchange
-from groupcheck.traces.findings import Findings
-from groupcheck.traces.moments import NOT_SHOWN
-from groupcheck.traces.timeline import Timeline
+from groupcheck.traces.story.moments import NOT_SHOWN
+from groupcheck.traces.story.timeline import Timeline
 
 MEMBERS_KEPT = 20_000
 SEEN = frozenset({"rebalance_storm", "bouncing_members"})
@@ -36,7 +37,7 @@ class View:
     """One group's, filled by `observe`."""
 
     # None: the log is the broker's own, which shows every member unless lines were taken out.
-    captured: Captured | None = None
+    capture: CaptureSummary | None = None
     timeline: Timeline = Factory(Timeline)
     # Members that answers name, and the moment by which each must have sent a request.
     _named: dict[str, float] = field(factory=dict)
@@ -48,7 +49,7 @@ class View:
         if len(self._asked) < MEMBERS_KEPT:
             self._asked.setdefault(e.member, e.began)
             if isinstance(e, JoinExchange):
-                self._asked.setdefault(e.told, e.began)
+                self._asked.setdefault(e.response_member, e.began)
         place: dict[str, Any] = {"line": e.line, "time": round(e.given), "group": e.group}
         if isinstance(e, JoinExchange) and e.code == NONE:
             self._joined(e, place)
@@ -73,7 +74,7 @@ class View:
             return
         self._highest = e.to_generation
         began = place | {"time": round(e.began)}
-        reason = Reason("", Cause.NOT_TOLD)
+        reason = Reason("", RebalanceCause.NOT_TOLD)
         self.timeline.observe(
             RebalanceStarted(**began, generation=e.to_generation - 1, reason=reason)
         )
@@ -83,8 +84,8 @@ class View:
         last = self.timeline.rounds[-1]
         last.held_up_by, last.waited_for = (), NOT_SHOWN
 
-    def told(self, timeline: Timeline) -> Timeline:
-        """What members were told, with the times and settings of the whole log."""
+    def member_timeline(self, timeline: Timeline) -> Timeline:
+        """The timeline of what members were told, with the times and settings of the whole log."""
         self.timeline.first, self.timeline.last = timeline.first, timeline.last
         self.timeline.asked = timeline.asked
         return self.timeline
@@ -93,18 +94,18 @@ class View:
         """Why the group cannot be followed, in words; empty if it can. `followed`: the model
         explains every answer; `first_refused`: when one was given that it does not explain.
         """
-        if self.captured is None and followed:
+        if self.capture is None and followed:
             return ""
         unseen = self._unseen()
         others = "1 other member" if unseen == 1 else f"{unseen:,} other members"
-        if self.captured is None:
+        if self.capture is None:
             whole = "give the whole request log of the group's coordinator"
             return f"the log lacks requests of {others}; {whole}" if unseen else ""
         if unseen:
             return f"the capture does not show the requests of {others}"
-        if self.captured.doubt:
-            return self.captured.doubt
-        begins = self.captured.within
+        if self.capture.doubt:
+            return self.capture.doubt
+        begins = self.capture.within
         if begins is not None and first_refused is not None and first_refused < begins + EARLY_MS:
             return "the capture begins within connections: what was sent before is not shown"
         return ""
@@ -117,7 +118,7 @@ class View:
 
 
 def visible(found: Findings) -> Findings:
-    """What can be said of the members that the log shows: who was silent or away, and which
+    """The findings that hold for the members that the log shows: who was silent or away, and which
     partitions had no owner, is known of all members only.
     """
     standing = tuple(s for s in found.standing if s.why == "parked")

@@ -14,7 +14,7 @@ from groupcheck.model.protocol.codes import (
     UNKNOWN_MEMBER_ID,
     name_of,
 )
-from groupcheck.traces.exchanges import (
+from groupcheck.traces.exchanges.exchange import (
     CommitExchange,
     Exchange,
     HeartbeatExchange,
@@ -22,13 +22,13 @@ from groupcheck.traces.exchanges import (
     LeaveExchange,
     SyncExchange,
 )
-from groupcheck.traces.requests.worlds import Judged
+from groupcheck.traces.requests.group_rules import Judged
 
 _FENCED = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
 
 
 @define
-class Refused:
+class RefusedAnswer:
     """An answer that no world gives."""
 
     e: Judged
@@ -44,7 +44,7 @@ class Refused:
     given_before: bool = False
 
 
-def asked(e: Exchange) -> str:
+def request_text(e: Exchange) -> str:
     """`HEARTBEAT of a-5e59… in generation 2`."""
     who = e.member or _without_id(e)
     generation = (
@@ -61,7 +61,7 @@ def _without_id(e: Exchange) -> str:
     return f"the static member {e.instance} without an id (client {e.client})"
 
 
-def answered(e: Exchange) -> str:
+def answer_text(e: Exchange) -> str:
     """`0 NONE, generation 3, leader a-5e59…`."""
     code = (
         next((x.code for x in e.leavers if x.code), e.code)
@@ -77,10 +77,10 @@ def answered(e: Exchange) -> str:
 
 def exchange_text(e: Exchange) -> str:
     """The exchange in one line, for evidence."""
-    return f"{asked(e)}, version {e.version}, on {e.connection}: answered {answered(e)}"
+    return f"{request_text(e)}, version {e.version}, on {e.connection}: answered {answer_text(e)}"
 
 
-def why_not(refused: Refused) -> str:
+def why_not(refused: RefusedAnswer) -> str:
     """Why the answer cannot be, with the promise that it breaks where it breaks one."""
     e = refused.e
     allowed = [code for code in refused.allowed if code is not None]
@@ -95,10 +95,12 @@ def why_not(refused: Refused) -> str:
     else:
         instead = ", with contents that do not fit"
     broken = promise(refused)
-    return f"{asked(e)} was answered {answered(e)}{instead}" + (f" ({broken})" if broken else "")
+    return f"{request_text(e)} was answered {answer_text(e)}{instead}" + (
+        f" ({broken})" if broken else ""
+    )
 
 
-def promise(refused: Refused) -> str:
+def promise(refused: RefusedAnswer) -> str:
     """The invariant of the model that the answer breaks; empty if it breaks none."""
     e, allowed = refused.e, refused.allowed - {None}
     if allowed == {FENCED_INSTANCE_ID}:

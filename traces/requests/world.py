@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from attrs import evolve, field, frozen
 
-from groupcheck.traces.requests.ids import Ids, id_at
-from groupcheck.traces.requests.seats import Seating
-from groupcheck.traces.requests.steps import UNKNOWN_ID, Memory
+from groupcheck.traces.requests.coordinator_steps import UNKNOWN_ID, Memory
+from groupcheck.traces.requests.member_indexes import Ids, MemberIndexes, id_at
 from groupcheck.traces.requests.story import Story
 
 
@@ -31,7 +30,7 @@ class Plan:
 
 
 @frozen(cache_hash=True)
-class World:
+class GroupWorld:
     """A memory of the model's coordinator, and what the log adds to it. A request is given by the
     number of its line.
     """
@@ -63,7 +62,7 @@ class World:
             r == request for r, _ in self.waiting
         )
 
-    def told(self) -> str:
+    def text(self) -> str:
         generation = "" if self.base is None else f" in generation {self.base}"
         return (
             f"{self.memory.phase}{generation} with {len(self.memory.members)} members,"
@@ -74,6 +73,6 @@ class World:
         """The model's number of a static member's id."""
         return next((n for i, n, id in self.ids if i == index and id == member), UNKNOWN_ID)
 
-    def id(self, index: int, seating: Seating) -> str:
+    def id(self, index: int, indexes: MemberIndexes) -> str:
         """The member id that an index has now; empty if that is not known."""
-        return id_at(self.memory, self.ids, index, seating)
+        return id_at(self.memory, self.ids, index, indexes)

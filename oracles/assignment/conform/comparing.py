@@ -20,7 +20,7 @@ from groupcheck.oracles.assignment.validity import named
 from groupcheck.oracles.kafka.assignors import NotSolved, Problem, solve
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.own_build import OwnBuild, build_shown
-from groupcheck.oracles.tallied import Tallied
+from groupcheck.oracles.show.tally import Tallied
 
 SCHEMA = "groupcheck.conform-assignors/1"
 RANDOM = 10_000

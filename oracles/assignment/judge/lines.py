@@ -25,7 +25,7 @@ from groupcheck.oracles.assignment.judge.sequence import judge_sequence, sequenc
 from groupcheck.oracles.assignment.reading import LARGEST, parsed
 from groupcheck.oracles.printable import as_json, printable
 from groupcheck.oracles.show.json_schemas import document
-from groupcheck.traces.shipped import located
+from groupcheck.traces.sample_files import resolve_sample
 
 SCHEMA = "groupcheck.assign-line/1"
 UNREADABLE: Final = "unreadable"
@@ -50,7 +50,7 @@ def _opened(path: Path) -> Any:
     if str(path) == "-":
         return nullcontext(sys.stdin.buffer)
     try:
-        return located(path).open("rb")
+        return resolve_sample(path).open("rb")
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", where=printable(str(path))) from None
 

@@ -21,7 +21,7 @@ from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
-from groupcheck.traces.anomalies import plural
+from groupcheck.traces.findings.anomalies import plural
 
 SHOWN = 3  # differences that the report tells in full
 KNOWN = ("members", "schedules", "seed", "mutation", "max_differences")

@@ -9,8 +9,8 @@ import re
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.replay.what_if.outside import Outside
-from groupcheck.traces.report import GroupReport
-from groupcheck.traces.timeline import client_of
+from groupcheck.traces.findings.report import GroupReport
+from groupcheck.traces.story.timeline import client_of
 
 CONSUMERS = ("classic", "cooperative", "static")
 """Protocols of `GroupReport` that are those of classic consumer groups."""

@@ -33,9 +33,9 @@ from groupcheck.oracles.replay.what_if.settings import (
 from groupcheck.oracles.simulate import Assumptions, intervals, with_settings
 from groupcheck.oracles.simulate.compare import checked_replications, checked_seed
 from groupcheck.oracles.simulate.intervals import Interval
-from groupcheck.traces.events import Cause
-from groupcheck.traces.moments import Round
-from groupcheck.traces.report import GroupReport
+from groupcheck.traces.findings.report import GroupReport
+from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.moments import Round
 
 ENOUGH = 0.75
 """In this share of the replications at least, the baseline must have a rebalance of the log."""
@@ -421,7 +421,7 @@ def _counted(
 
 
 def _follows(events: Outside, r: Round) -> bool:
-    return bool(events.cooperative) and r.cause in (*FOLLOWS, Cause.NOT_TOLD)
+    return bool(events.cooperative) and r.cause in (*FOLLOWS, RebalanceCause.NOT_TOLD)
 
 
 def _rounds(runs: Sequence[Run]) -> tuple[int, ...]:

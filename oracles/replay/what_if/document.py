@@ -18,9 +18,9 @@ from groupcheck.oracles.replay.what_if.settings import PROTOCOL, Estimate
 from groupcheck.oracles.simulate.document import assumptions, number
 from groupcheck.oracles.simulate.document import interval as interval_document
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
-from groupcheck.traces.anomalies import plural
-from groupcheck.traces.moments import elapsed
-from groupcheck.traces.timestamps import show_time
+from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.story.moments import elapsed
 
 SCHEMA = "groupcheck.what-if/1"
 

@@ -28,18 +28,18 @@ from attrs import Factory, define, frozen
 
 from groupcheck.oracles.replay.what_if.returns import with_returns
 from groupcheck.oracles.replay.what_if.settings import is_cooperative
-from groupcheck.traces.events import Cause
-from groupcheck.traces.findings import Findings
-from groupcheck.traces.moments import Moment, Round, elapsed
-from groupcheck.traces.report import GroupReport
-from groupcheck.traces.timeline import Member, client_of
+from groupcheck.traces.findings.findings import Findings
+from groupcheck.traces.findings.report import GroupReport
+from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.moments import Moment, Round, elapsed
+from groupcheck.traces.story.timeline import Member, client_of
 
 SUCCESSION_MS = 300_000
 POLL_TIMEOUT = "poll timeout"
 AWAY = ("left", "expired", "not_rejoined", "not_synced", "replaced", "gone")
 SILENT = ("expired", "not_rejoined", "not_synced")
 LASTING = ("stall", "pause")
-FOLLOWS = (Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN)
+FOLLOWS = (RebalanceCause.LEADER_REJOIN, RebalanceCause.MEMBER_REJOIN)
 
 
 @define
@@ -124,7 +124,7 @@ def outside(report: GroupReport, settings: Mapping[str, float]) -> Outside:
 
 def _partitions(report: GroupReport) -> int:
     owned: dict[int | None, int] = {}
-    for stay in report.requests.stays.kept if report.requests else ():
+    for stay in report.requests.spans.kept if report.requests else ():
         if stay.kind == "owns":
             owned[stay.generation] = owned.get(stay.generation, 0) + stay.count
     return max(owned.values(), default=0)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import evolve
 
-from groupcheck.traces.timeline import Member, client_of
+from groupcheck.traces.story.timeline import Member, client_of
 
 
 def with_returns(members: Iterable[Member]) -> list[Member]:

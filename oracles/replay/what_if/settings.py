@@ -13,11 +13,11 @@ from attrs import Factory, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.replay.what_if.change import each_valid
-from groupcheck.traces.events import Cause
-from groupcheck.traces.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION
-from groupcheck.traces.moments import Round, elapsed
-from groupcheck.traces.report import GroupReport
-from groupcheck.traces.timeline import client_of
+from groupcheck.traces.findings.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION
+from groupcheck.traces.findings.report import GroupReport
+from groupcheck.traces.story.events import RebalanceCause
+from groupcheck.traces.story.moments import Round, elapsed
+from groupcheck.traces.story.timeline import client_of
 
 NAMES = {
     SESSION: "session_timeout_ms",
@@ -33,7 +33,11 @@ MEASURED = {
     INITIAL_DELAY: "the join phase of the empty group, which members that join make longer",
 }
 """What measured settings are estimated from."""
-BY_ITSELF = (Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN, Cause.METADATA_CHANGE)
+BY_ITSELF = (
+    RebalanceCause.LEADER_REJOIN,
+    RebalanceCause.MEMBER_REJOIN,
+    RebalanceCause.METADATA_CHANGE,
+)
 LEAST_WAITS = 3
 DEFAULT_SESSION_MS = 45_000.0
 DEFAULT_HEARTBEAT_MS = 3_000.0

@@ -11,9 +11,9 @@ from rich.text import Text
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.what_if.answer import Row, Stood, WhatIf, interval
 from groupcheck.oracles.replay.what_if.document import sentences, told
-from groupcheck.traces.moments import elapsed
-from groupcheck.traces.timeline import client_of
-from groupcheck.traces.timestamps import show_time
+from groupcheck.traces.lines.timestamps import show_time
+from groupcheck.traces.story.moments import elapsed
+from groupcheck.traces.story.timeline import client_of
 
 MOST_ROWS = 60
 MOST_PROCESSES = 30

@@ -12,7 +12,7 @@ from groupcheck.oracles.simulate.assumptions import with_settings
 from groupcheck.oracles.simulate.document import figure, spread
 from groupcheck.oracles.simulate.uses import plots, tables
 from groupcheck.oracles.simulate.uses.curves import Answered, answered, question
-from groupcheck.traces.anomalies import plural
+from groupcheck.traces.findings.anomalies import plural
 
 
 def run(

@@ -22,7 +22,7 @@ from groupcheck.oracles.simulate.uses.plots import (
     table,
     text,
 )
-from groupcheck.traces.anomalies import plural
+from groupcheck.traces.findings.anomalies import plural
 
 COLUMNS = {
     "variant": "string",

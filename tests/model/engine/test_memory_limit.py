@@ -13,13 +13,13 @@ from groupcheck.model.engine.fast import explore, forked, memory
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.memory import MIB, RESERVE, Watch, foreseen, hash_growth, widening
 from groupcheck.model.engine.fast.search import Search
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 
 SPEC = small_group(2, 2, 4, 2, 1)
 CHILD = """
 import re, sys
 from pathlib import Path
-from groupcheck.oracles.cli import run
+from groupcheck.oracles.command_line.cli import run
 code = run(sys.argv[1:])
 status = Path("/proc/self/status").read_text()
 print(code, re.search(r"VmHWM:\\s+(\\d+)", status)[1], file=sys.stderr)

@@ -16,7 +16,7 @@ from groupcheck.model.engine.fast.shards.addresses import shown, told
 from groupcheck.model.engine.fast.shards.distribute import distribute
 from groupcheck.model.engine.fast.shards.filesystem import filesystem_of, plainly
 from groupcheck.model.engine.fast.shards.store import Store
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 
 SPEC = small_group(2, 2, 2, 1, 1)
 URI = "s3://AKIAKEY:sEcr3t%2Fx@bucket/runs/one?endpoint_override=host:9000&token=t0kenvalue"

@@ -22,7 +22,7 @@ def driver(archive: Path, logs: Path) -> Iterator[subprocess.Popen[str]]:
     script = (
         "import sys;"
         " from groupcheck.oracles.archive import pipeline; pipeline.WAVE_PACKS = 3;"
-        " from groupcheck.oracles.cli import main; main()"
+        " from groupcheck.oracles.command_line.cli import main; main()"
     )
     command = [
         sys.executable,

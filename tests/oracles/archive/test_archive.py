@@ -18,7 +18,6 @@ import reference
 from archived import compared, in_process, table, tables
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli
 from groupcheck.oracles.archive import parts, task
 from groupcheck.oracles.archive.command import progress_line
 from groupcheck.oracles.archive.finding import dealt
@@ -26,9 +25,10 @@ from groupcheck.oracles.archive.pipeline import Outcome, Progress, update
 from groupcheck.oracles.archive.place import HIDDEN, Place
 from groupcheck.oracles.archive.tables import TABLES, schema
 from groupcheck.oracles.archive.task import Done, Pack, Source
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.spark.job import JobError
 from groupcheck.traces import reading
-from groupcheck.traces.replay import Asked
+from groupcheck.traces.replay import ReplayOptions
 
 ROOT = Path(__file__).parents[3]
 LINE = (
@@ -256,7 +256,7 @@ def test_a_mistake_in_the_middle_of_a_replay_spoils_only_its_own_row(
         log(tmp_path / f"{k}.log", f"g{k}", 3)
     sound = task.replay_log
 
-    def broken(source: reading.Source, asked: Asked) -> object:
+    def broken(source: reading.Source, asked: ReplayOptions) -> object:
         reports = sound(source, asked)
         if source.name.endswith("2.log"):
             raise ZeroDivisionError("what nobody thought of")

@@ -17,10 +17,10 @@ import pytest
 from archive_jobs import family, logs, unfinished, wait_for
 from archived import compared, table, tables
 
-from groupcheck.oracles import cli
 from groupcheck.oracles.archive.on_spark import replay_on
 from groupcheck.oracles.archive.pipeline import update
 from groupcheck.oracles.archive.tables import TABLES
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.spark.session import OnDemand
 
 ROOT = Path(__file__).parents[3]

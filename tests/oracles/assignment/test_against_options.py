@@ -15,7 +15,7 @@ from groupcheck.model.assignors import range_, round_robin, sticky
 from groupcheck.oracles.assignment.against.baseline import Known
 from groupcheck.oracles.assignment.against.libraries import callables
 from groupcheck.oracles.assignment.against.searches import Search, findings
-from groupcheck.oracles.cli import run
+from groupcheck.oracles.command_line.cli import run
 
 MODULE = """
 from groupcheck.model.assignors import range_

@@ -21,7 +21,7 @@ from groupcheck.oracles.assignment.against.command import library_of, told
 from groupcheck.oracles.assignment.against.libraries import callables, programs
 from groupcheck.oracles.assignment.against.offered import Library, Offered, assigned
 from groupcheck.oracles.assignment.against.searches import findings
-from groupcheck.oracles.cli import run
+from groupcheck.oracles.command_line.cli import run
 
 EXAMPLES = 30
 PAIR = Group({"t": 2}, [Member("A", ["t"]), Member("B", ["t"], {"t": [0]}, 1)])

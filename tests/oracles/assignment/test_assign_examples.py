@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.oracles import cli
 from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES
+from groupcheck.oracles.command_line import cli
 
 DATA = Path(__file__).parents[2] / "data" / "assign"
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "assignment.md").read_text("utf-8")

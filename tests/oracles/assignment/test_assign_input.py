@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
-from groupcheck.oracles import cli
 from groupcheck.oracles.assignment import reading
+from groupcheck.oracles.command_line import cli
 
 FINE = {
     "topics": {"t": 2},

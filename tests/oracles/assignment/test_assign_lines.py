@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.oracles import cli
 from groupcheck.oracles.assignment.judge import lines
 from groupcheck.oracles.assignment.judge.lines import judged_line
+from groupcheck.oracles.command_line import cli
 
 DATA = Path(__file__).parents[2] / "data" / "assign"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 
 DATA = Path(__file__).parents[2] / "data" / "assign"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from groupcheck.oracles import cli
 from groupcheck.oracles.assignment.judge.judging import judge
 from groupcheck.oracles.assignment.judge.question import question
 from groupcheck.oracles.assignment.judge.sequence import judge_sequence, sequence
+from groupcheck.oracles.command_line import cli
 
 DATA = Path(__file__).parents[2] / "data" / "assign"
 

@@ -16,7 +16,6 @@ from scipy import optimize
 from scipy.optimize import milp
 
 from groupcheck.model.assignors.group import every_partition, subscribed_sizes
-from groupcheck.oracles import cli
 from groupcheck.oracles.assignment.handover import claimants
 from groupcheck.oracles.assignment.judge.judging import holds
 from groupcheck.oracles.assignment.judge.question import question
@@ -25,6 +24,7 @@ from groupcheck.oracles.assignment.solve import by_z3 as z3_side
 from groupcheck.oracles.assignment.solve import solving
 from groupcheck.oracles.assignment.solve.by_z3 import by_z3
 from groupcheck.oracles.assignment.solve.highs import Planned, plan
+from groupcheck.oracles.command_line import cli
 
 DATA = Path(__file__).parents[2] / "data" / "assign"
 PROMISED = [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 
 DATA = Path(__file__).parents[2] / "data" / "assign"
 NOBODY = "is given to nobody, though C1, C2 could have it"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.oracles import cli
 from groupcheck.oracles.assignment.constraints import KINDS
 from groupcheck.oracles.assignment.promises import ASSIGNORS
+from groupcheck.oracles.command_line import cli
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "assignment.md"
 ALL = ["orders", "stock"]

@@ -135,7 +135,7 @@ def test_a_failure_of_the_contract_shows_the_traceback():
 
 
 def test_against_prints_the_traceback_and_has_it_in_its_document(tmp_path, monkeypatch, capsys):
-    from groupcheck.oracles.cli import run
+    from groupcheck.oracles.command_line.cli import run
 
     (tmp_path / "breaks_here.py").write_text("def mine(group):\n    return {}['missing']\n")
     monkeypatch.syspath_prepend(tmp_path)

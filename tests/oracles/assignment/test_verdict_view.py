@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 
 EVIL = "e\x1b[31m"
 

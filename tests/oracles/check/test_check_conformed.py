@@ -13,7 +13,7 @@ from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats
 from groupcheck.model.variants import load
 from groupcheck.oracles.check import run as check_run
 from groupcheck.oracles.check.conformed import ids_known, rests
-from groupcheck.oracles.cli import run
+from groupcheck.oracles.command_line.cli import run
 from groupcheck.oracles.explain import subject
 from groupcheck.oracles.explain.answer import Conformed
 

@@ -11,7 +11,6 @@ from itertools import islice
 import pytest
 
 from groupcheck.model.assignors import Group, Member, NoAssignment, range_, sticky
-from groupcheck.oracles import cli
 from groupcheck.oracles.assignment import handed_over
 from groupcheck.oracles.assignment.conform import command as assignors_command
 from groupcheck.oracles.assignment.conform.comparing import (
@@ -27,6 +26,7 @@ from groupcheck.oracles.assignment.conform.findings import Asked
 from groupcheck.oracles.assignment.conform.inputs import families, random_groups
 from groupcheck.oracles.assignment.groups import shown, size
 from groupcheck.oracles.assignment.promises import thrown
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.kafka.assignors import ASSIGNORS
 from groupcheck.oracles.kafka.driver import Driver
 

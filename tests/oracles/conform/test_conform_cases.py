@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import attrs
 import pytest
 
-from groupcheck.oracles import cli
 from groupcheck.oracles.assignment.conform.command import assignors_suite
 from groupcheck.oracles.assignment.conform.comparing import AssignorConformance, Tally
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.cases import conform_suite, versions_suite
 from groupcheck.oracles.conform.command import diff_view
 from groupcheck.oracles.conform.conformance import Conformance, VersionDiff, conform

@@ -9,7 +9,7 @@ import json
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.cli import run
+from groupcheck.oracles.command_line.cli import run
 from groupcheck.oracles.conform.command import view
 from groupcheck.oracles.conform.conformance import Conformance, conform
 from groupcheck.oracles.kafka.driver import Driver

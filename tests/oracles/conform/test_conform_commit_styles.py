@@ -19,7 +19,7 @@ from groupcheck.model.protocol.classic.client import Calls, commit_answer, send_
 from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, COMMIT_STYLES, SYNC
 from groupcheck.model.protocol.transform import extended, own, rebuilt
 from groupcheck.model.variants import load, names
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.member.commit_styles import StyledRows, StyleRow
 from groupcheck.oracles.conform.member.every_row import every_row, styles_of
 from groupcheck.oracles.conform.member.moves import Seen

@@ -17,7 +17,7 @@ from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup, LeaveGroup
 from groupcheck.model.protocol.transform import Change, outcomes_changed, rebuilt
 from groupcheck.model.variants import load
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.group_steps import GroupSteps
 from groupcheck.oracles.conform.member.moves import Seen, Standing, setup_of

@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.cli import run
+from groupcheck.oracles.command_line.cli import run
 from groupcheck.oracles.conform.covering import Coverage, coverage_view, covered
 from groupcheck.oracles.kafka.commands import Heartbeat
 from groupcheck.oracles.kafka.coverage.measuring import COUNTED, JACOCO, Line, Method, read

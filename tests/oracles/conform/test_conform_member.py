@@ -23,7 +23,7 @@ from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 from groupcheck.model.protocol.transform import Change, outcomes_changed, rebuilt, rewritten
 from groupcheck.model.protocol.variant import UNWRITTEN
 from groupcheck.model.variants import load, names
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.member.conformance import conform_member
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.moves import Seen, Standing, setup

@@ -7,7 +7,7 @@ import json
 import attrs
 import pytest
 
-from groupcheck.oracles.cli import run
+from groupcheck.oracles.command_line.cli import run
 from groupcheck.oracles.conform.versions_differ import Change, difference
 from groupcheck.oracles.kafka.commands import (
     Fire,

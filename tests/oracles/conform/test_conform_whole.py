@@ -16,7 +16,7 @@ import pytest
 from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.driven import Driven
 from groupcheck.model.variants import load
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.whole import command, conformance
 from groupcheck.oracles.conform.whole.conformance import WholeConformance, conform_whole
 from groupcheck.oracles.conform.whole.fitting import Fitting

@@ -16,7 +16,7 @@ from groupcheck.model.protocol.classic.features.full_offsets.members import fetc
 from groupcheck.model.protocol.classic.offsets import fetch_offset
 from groupcheck.model.protocol.codes import NONE, UNSTABLE_OFFSET_COMMIT
 from groupcheck.model.protocol.transform import own, rebuilt, rewritten
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.keeping_rows import KeepingRows, KeepingSteps
 from groupcheck.oracles.conform.member.moves import Standing, setup_of

@@ -20,7 +20,7 @@ from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.messages import JoinGroup
 from groupcheck.model.protocol.transform import extended, own, rebuilt
 from groupcheck.model.variants import load, names
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform import conformance
 from groupcheck.oracles.conform.modes import LIVE, WHOLE
 from groupcheck.oracles.conform.whole.conformance import conform_whole

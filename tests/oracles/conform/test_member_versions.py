@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.cli import run
+from groupcheck.oracles.command_line.cli import run
 from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing, setup
 from groupcheck.oracles.conform.member.versions_differ import begins, difference
 from groupcheck.oracles.kafka.client import Thrown

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.show import parquet
 
 DOCUMENT = (Path(__file__).parents[3] / "docs/tables.md").read_text("utf-8")

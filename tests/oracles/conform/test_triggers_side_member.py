@@ -14,7 +14,7 @@ import pytest
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.transform import own, rebuilt
 from groupcheck.model.variants import load
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.member.cases import member_suite, member_table
 from groupcheck.oracles.conform.member.changing import Changing
 from groupcheck.oracles.conform.member.commit_styles import StyledRows

@@ -22,7 +22,7 @@ from groupcheck.model.assignors.connect import (
     perform_assignment,
     work,
 )
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.connect import command
 from groupcheck.oracles.connect.comparing import ConnectConformance, compare, played
 from groupcheck.oracles.connect.driver import VERSIONS, Leaders

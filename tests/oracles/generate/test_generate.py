@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli, cli_logs
+from groupcheck.oracles.command_line import cli, cli_logs
 from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.files import Order, Written, generate
 from groupcheck.oracles.generate.lives import BrokerStream, Pool
@@ -135,7 +135,7 @@ def test_a_seed_gives_the_same_bytes_in_any_process_and_another_seed_others(tmp_
         "--gzip",
     ]
     for name, seed, hashes in (("a", "5", "1"), ("b", "5", "2"), ("c", "6", "1")):
-        script = "from groupcheck.oracles.cli import main; main()"
+        script = "from groupcheck.oracles.command_line.cli import main; main()"
         command = [
             sys.executable,
             "-c",

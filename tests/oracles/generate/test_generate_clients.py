@@ -21,13 +21,13 @@ from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.files import Order, generate
 from groupcheck.oracles.generate.run import Owned, Process, Run
 from groupcheck.oracles.generate.template import Filling
-from groupcheck.traces.broker.log import BrokerLog
+from groupcheck.traces.broker.broker_log import BrokerLog
 from groupcheck.traces.causes.diagnosis import diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
-from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.client_log import ClientLog
 from groupcheck.traces.clients.partitions import Holdings
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.reading import source_of
 from groupcheck.traces.replay import replay_file
 
@@ -75,7 +75,7 @@ def logs(run: Run) -> Iterator[tuple[Process, list[str]]]:
     yield from by.items()
 
 
-def said(lines: list[str]) -> list[Said]:
+def said(lines: list[str]) -> list[Statement]:
     return list(ClientLog().statements(enumerate(lines, 1)))
 
 
@@ -84,12 +84,12 @@ def _as_read(owned: Owned) -> tuple[int | None, str]:
     return (None, "end of log") if owned.how == "killed" else (owned.until, owned.how)
 
 
-def causes(statements: list[Said]) -> set[str]:
+def causes(statements: list[Statement]) -> set[str]:
     evidence = Evidence()
     evidence.add_all(statements)
     return {
         f.cause.kind
-        for group in evidence.settled()
+        for group in evidence.by_group()
         for f in diagnose(group, shipped_knowledge()).causes
     }
 
@@ -154,10 +154,10 @@ def test_the_coordinator_s_log_agrees_with_the_members(number: int, tmp_path: Pa
         name = f"{process.number}.{process.life}"
         evidence.add_all(ClientLog(name=name).statements(enumerate(lines, 1)))
     evidence.add_all(ClientLog(name="coordinator").statements(enumerate(told, 1)))
-    listen = evidence.ledger.listener("coordinator")
+    listen = evidence.coordinator_claims.listener("coordinator")
     for event, text in BrokerLog(source_of(str(tmp_path / "coordinator.log"))).events():
         listen(event, text)
-    (group,) = evidence.settled()
+    (group,) = evidence.by_group()
     assert group.followed.impossible == ()
     assert group.skews and all(s.at_least <= 0 <= s.at_most for s in group.skews)
     ends = {(r.client, r.how) for r in group.removals}

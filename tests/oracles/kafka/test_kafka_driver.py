@@ -374,8 +374,8 @@ def test_the_shared_driver_is_one_a_version():
 
 def test_the_command_line_does_not_pay_for_the_driver():
     asked = (
-        "import sys, groupcheck.oracles.cli; print([m for m in sys.modules if 'oracles.kafka'"
-        " in m])"
+        "import sys, groupcheck.oracles.command_line.cli;"
+        " print([m for m in sys.modules if 'oracles.kafka' in m])"
     )
     assert (
         subprocess.run(

@@ -17,7 +17,7 @@ import attrs
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka import own_build as own_build_module
 from groupcheck.oracles.kafka.install import DRIVER

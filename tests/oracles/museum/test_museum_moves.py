@@ -13,10 +13,10 @@ import pytest
 from groupcheck.model.engine import UserError
 from groupcheck.model.mutations import mutation
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, UNKNOWN_MEMBER_ID
-from groupcheck.oracles import cli
 from groupcheck.oracles.check import bugs
 from groupcheck.oracles.check.gallery import page
 from groupcheck.oracles.check.score import score
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.kafka.pins import pinned
 from groupcheck.oracles.museum import symptoms
 from groupcheck.oracles.museum.brokers import BROKERS

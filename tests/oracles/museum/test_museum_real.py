@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.museum.exhibits import exhibits
 from groupcheck.oracles.museum.performing import Performance, perform
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from groupcheck.oracles.record.scenarios import SCENARIOS
 
-COMMAND = [sys.executable, "-c", "import sys; from groupcheck.oracles.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "groupcheck"]
 NORMAL = {"join_restarts", "rolling_deploy", "new_group"}
 ATTEMPTS = 3
 WORK_S, EACH_S = 0.01, 0.5  # so much work, so often

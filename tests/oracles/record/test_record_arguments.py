@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.record import clients, recording, settings
 from groupcheck.oracles.record.scenarios import SCENARIOS
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine import OutageError, UserError
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.record import broker as brokers
 from groupcheck.oracles.record.broker import Broker, free_ports
 from groupcheck.oracles.record.processes import Interrupts, Processes

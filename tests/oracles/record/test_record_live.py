@@ -26,7 +26,7 @@ MARK = "GROUPCHECK_TEST_RECORDING"
 COMMAND = [
     sys.executable,
     "-c",
-    "import sys; from groupcheck.oracles.cli import main; main()",
+    "import sys; from groupcheck.oracles.command_line.cli import main; main()",
     "record",
 ]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.process_groups import group_lives
+from groupcheck.oracles.processes.process_groups import group_lives
 from groupcheck.oracles.record.processes import Interrupts, Processes
 from groupcheck.oracles.record.shown import run_command
 

@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli, cli_advise
+from groupcheck.oracles.command_line import cli, cli_advise
 from groupcheck.oracles.simulate import with_settings
 from groupcheck.oracles.simulate.simulation import simulate
 from groupcheck.oracles.simulate.uses import advice_document, advice_page, advice_week

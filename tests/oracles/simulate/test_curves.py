@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli, cli_curve
+from groupcheck.oracles.command_line import cli, cli_curve
 from groupcheck.oracles.simulate import Setup, compare, simulate, with_settings
 from groupcheck.oracles.simulate.uses import QUESTIONS, answered, plots
 from groupcheck.oracles.simulate.uses.tables import rows

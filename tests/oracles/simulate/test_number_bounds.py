@@ -13,7 +13,7 @@ import click
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.quantities import MOST_REPLICATIONS
 from groupcheck.oracles.simulate import Setup, compare, documented, intervals, simulate
 from groupcheck.oracles.simulate import with_settings as assumed

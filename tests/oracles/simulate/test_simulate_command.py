@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.simulate.view import times
 
 BOTH = ["simulate", "--members", "6", "--compare", "classic,async_server"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.simulate import Setup, compare
 from groupcheck.oracles.simulate.setup import MEASURES
 from groupcheck.oracles.simulate.uses import compared, tables

@@ -15,7 +15,7 @@ from groupcheck.model.engine import UserError, reference, values
 from groupcheck.model.protocol.messages import NO_GENERATION
 from groupcheck.model.variants import load
 from groupcheck.model.variants.registry import names
-from groupcheck.oracles import cli, cli_simulate
+from groupcheck.oracles.command_line import cli, cli_simulate
 from groupcheck.oracles.simulate import (
     SCENARIOS,
     Action,
@@ -32,7 +32,7 @@ from groupcheck.oracles.simulate import (
 from groupcheck.oracles.simulate.drives import undriven
 from groupcheck.oracles.simulate.protocol import heartbeats_go_on, simulated
 from groupcheck.oracles.simulate.running import Group
-from groupcheck.traces.consumer_protocol import subscription
+from groupcheck.traces.messages.consumer_protocol import subscription
 
 SIMULATED = (
     "async_server",

@@ -19,7 +19,7 @@ import pytest
 from pyarrow import parquet
 
 from groupcheck.model.engine import Limits
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.show.parquet import schema
 from groupcheck.oracles.sweep import here, rows
 from groupcheck.oracles.sweep.cells import Question
@@ -238,7 +238,7 @@ def test_ctrl_c_in_the_middle_of_a_search_ends_a_real_run_at_once(tmp_path):
     started = [
         sys.executable,
         "-c",
-        "from groupcheck.oracles.cli import main; main()",
+        "from groupcheck.oracles.command_line.cli import main; main()",
         "sweep",
         str(tmp_path / "sweep.toml"),
         "--out",

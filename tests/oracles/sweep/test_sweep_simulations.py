@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.simulate import Setup, simulate
 from groupcheck.oracles.sweep import here, simulation_rows
 from groupcheck.oracles.sweep.growing import Sweep, grown

@@ -19,7 +19,7 @@ from pyarrow import parquet
 from pyspark import TaskContext, cloudpickle
 from pyspark.sql import SparkSession
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.sweep import on_spark
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.growing import grown

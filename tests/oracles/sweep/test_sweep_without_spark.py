@@ -22,7 +22,7 @@ class Missing:
 
 
 sys.meta_path.insert(0, Missing())
-from groupcheck.oracles.cli import run
+from groupcheck.oracles.command_line.cli import run
 
 code = run(sys.argv[1:])
 assert not [name for name in sys.modules if name.startswith("groupcheck.oracles.spark")]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from written_log import CLOSED, Log
 
-from groupcheck.traces.report import GroupReport
+from groupcheck.traces.findings.report import GroupReport
 
 
 @pytest.fixture

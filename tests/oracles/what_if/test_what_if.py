@@ -12,13 +12,13 @@ import pytest
 from written_log import CLOSED, SLOW, Log, uuid
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.what_if.answer import WhatIf, what_if
 from groupcheck.oracles.replay.what_if.change import VARIANTS, changes
 from groupcheck.oracles.replay.what_if.outside import outside
 from groupcheck.oracles.simulate import with_settings
-from groupcheck.traces.report import GroupReport
+from groupcheck.traces.findings.report import GroupReport
 
 DATA = Path(__file__).parents[2] / "data"
 SETTINGS = {

@@ -14,7 +14,7 @@ from test_what_if import DATA, asked
 from written_log import CLOSED, Log
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.what_if.change import EFFECTIVE, changes
 from groupcheck.oracles.replay.what_if.document import sentences
@@ -22,7 +22,7 @@ from groupcheck.oracles.replay.what_if.schedule import Instant, Scheduled
 from groupcheck.oracles.replay.what_if.served import effects
 from groupcheck.oracles.replay.what_if.stopped import running, stopped_ms
 from groupcheck.oracles.simulate import Course, documented, with_settings
-from groupcheck.traces.report import GroupReport
+from groupcheck.traces.findings.report import GroupReport
 
 
 def compared(said: str, word: str) -> tuple[float, float, float]:

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.what_if.answer import WhatIf, what_if
 from groupcheck.oracles.replay.what_if.change import changes
 from groupcheck.oracles.replay.what_if.document import sentences
 from groupcheck.oracles.replay.what_if.doubts import UNKNOWN_PAUSE, UNKNOWN_SESSION
 from groupcheck.oracles.replay.what_if.settings import is_cooperative, settings_of
-from groupcheck.traces.events import Cause
-from groupcheck.traces.report import GroupReport
+from groupcheck.traces.findings.report import GroupReport
+from groupcheck.traces.story.events import RebalanceCause
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -60,7 +60,7 @@ def test_rebalances_that_members_begin_by_themselves_tell_no_heartbeat_interval(
     (file,) = replay([DATA / "replay/live-static_bounce.log"])
     (group,) = file.groups
     for r in [r for r in group.timeline.rounds if not r.initial][:by_itself]:
-        r.cause = Cause.LEADER_REJOIN
+        r.cause = RebalanceCause.LEADER_REJOIN
     assert ("heartbeat_interval_ms" in settings_of(group).estimated) is known
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from groupcheck.oracles.replay.report import replay
-from groupcheck.traces.report import GroupReport
+from groupcheck.traces.findings.report import GroupReport
 
 BROKER = "[GroupCoordinator id=1 topic=__consumer_offsets partition=3]"
 LOGGER = "(org.apache.kafka.coordinator.group.GroupMetadataManager)"

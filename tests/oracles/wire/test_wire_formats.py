@@ -21,7 +21,7 @@ from groupcheck.oracles.wire.formats import (
     SYNC_GROUP,
     Api,
 )
-from groupcheck.traces.message_bytes import Malformed
+from groupcheck.traces.messages.message_bytes import Malformed
 
 with warnings.catch_warnings():  # it reads its schemas in a way that Python 3.11 calls old
     warnings.simplefilter("ignore", DeprecationWarning)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from groupcheck.oracles import cli
+from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.record.running import running
 from groupcheck.oracles.wire import asking, live
 from groupcheck.oracles.wire.asking import refused

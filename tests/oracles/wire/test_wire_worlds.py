@@ -18,7 +18,7 @@ from groupcheck.oracles.wire.formats import APIS, JOIN_GROUP
 from groupcheck.oracles.wire.sockets import Answered, Closed
 from groupcheck.oracles.wire.subscribing import subscription
 from groupcheck.oracles.wire.worlds import Asked, World, ends, fits
-from groupcheck.traces import consumer_protocol
+from groupcheck.traces.messages import consumer_protocol
 
 
 @pytest.fixture(scope="module")

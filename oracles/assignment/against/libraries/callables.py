@@ -27,7 +27,7 @@ from groupcheck.oracles.assignment.against.naming import reached
 from groupcheck.oracles.assignment.against.offered import Library, Offered, assigned, group_code
 from groupcheck.oracles.assignment.promises import ASSIGNORS
 from groupcheck.oracles.assignment.validity import Assigned
-from groupcheck.oracles.supervisor import tell
+from groupcheck.oracles.processes.supervisor import tell
 
 Function = Callable[[Group], Any]
 CLASSES = {"kafka.coordinator.assignors": kafka_python, "aiokafka.coordinator.assignors": aiokafka}

@@ -36,11 +36,11 @@ from attrs import define
 
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import process_groups
 from groupcheck.oracles.assignment.against.offered import NO_ANSWER, Library, Offered, assigned
 from groupcheck.oracles.assignment.groups import racks_shown
 from groupcheck.oracles.assignment.validity import Assigned
 from groupcheck.oracles.kafka.values import by_topic
+from groupcheck.oracles.processes import process_groups
 
 PATIENCE_S = 4.0
 ENDED = "it ended"

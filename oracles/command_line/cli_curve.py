@@ -1,0 +1,89 @@
+"""The command that answers a question about settings with a curve: `curve`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from groupcheck.oracles.command_line.help_page import Command, examples, names_of
+from groupcheck.oracles.command_line.option_types import (
+    COUNT,
+    NUMBER,
+    OUTPUT,
+    POSITIVE,
+    REPLICATIONS,
+    SETTING,
+)
+
+# As in `simulate.uses`; a test compares them. Importing it would make --help slow.
+CURVES = ("session-ratio", "rolling-restart", "initial-delay", "poll-interval")
+
+
+@click.command(
+    cls=Command,
+    short_help="Answer a question about settings by simulations, as a curve.",
+    epilog=examples(
+        "groupcheck curve session-ratio --plot ratio.svg",
+        "groupcheck curve rolling-restart --members 100 --replications 1",
+        "groupcheck curve poll-interval --set stall_ms=120000 --json",
+    ),
+)
+@click.argument("name", type=click.Choice(CURVES))
+@click.option(
+    "--variant",
+    default="classic",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=names_of("variants"),
+    help="The protocol; rolling-restart compares classic with static_membership instead.",
+)
+@click.option("--members", type=POSITIVE, metavar="N", help="Members. Default: the question's.")
+@click.option(
+    "--partitions", type=POSITIVE, metavar="N", help="Partitions. Default: as many as members."
+)
+@click.option(
+    "--at",
+    "values",
+    type=NUMBER,
+    multiple=True,
+    metavar="X",
+    help="A value of the axis, in place of the question's. Repeatable.",
+)
+@click.option(
+    "--replications",
+    type=REPLICATIONS,
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Runs of each point, with the seeds from --seed on.",
+)
+@click.option(
+    "--seed", type=COUNT, default=0, show_default=True, metavar="N", help="The first seed."
+)
+@click.option(
+    "--set",
+    "settings",
+    type=SETTING,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Change an assumption; see `list assumptions`. Repeatable.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.curve/1)."
+)
+@click.option("--csv", type=OUTPUT, metavar="FILE", help="Write the figures as CSV.")
+@click.option("--parquet", type=OUTPUT, metavar="FILE", help="Write the figures as Parquet.")
+@click.option("--plot", type=OUTPUT, metavar="FILE", help="Write a picture: FILE.png or FILE.svg.")
+@click.option(
+    "--html", type=OUTPUT, metavar="FILE", help="Write one page with picture and figures."
+)
+def curve(**options: Any) -> int:
+    """A curve over one setting, predicted by simulations of the protocol: session-ratio (false
+    expiries over session.timeout.ms / heartbeat.interval.ms), rolling-restart (partitions that move
+    with dynamic and static members), initial-delay (a cold start over
+    group.initial.rebalance.delay.ms), poll-interval (a slow message over max.poll.interval.ms).
+    """
+    from groupcheck.oracles.simulate.uses.command import run
+
+    return run(**options)

@@ -1,0 +1,129 @@
+"""The command that asks what a rebalance costs: `simulate`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from groupcheck.oracles.command_line.cli_scope import with_option
+from groupcheck.oracles.command_line.help_page import Command, examples, names_of
+from groupcheck.oracles.command_line.option_types import (
+    COUNT,
+    OUTPUT,
+    POSITIVE,
+    REPLICATIONS,
+    SECONDS,
+    SETTING,
+)
+
+# As in `simulate.scenarios`; a test compares them. Importing it would make --help slow.
+SCENARIOS = (
+    "scale-out",
+    "scale-in",
+    "crash",
+    "sick-host",
+    "slow-message",
+    "outage",
+    "steady",
+    "rolling-restart",
+    "bounce",
+    "cold-start",
+    "partitions-added",
+)
+
+
+@click.command(
+    cls=Command,
+    short_help="Simulate what a rebalance costs: pauses, lag, requests, side by side.",
+    epilog=examples(
+        "groupcheck simulate --members 300",
+        "groupcheck simulate --compare classic,cooperative,async_server --replications 8",
+        "groupcheck simulate --scenario sick-host --compare classic,async_server --json",
+        "groupcheck simulate --scenario crash --compare classic,cooperative --html crash.html",
+    ),
+)
+@click.argument("variant", required=False, shell_complete=names_of("variants"))
+@with_option
+@click.option(
+    "--compare",
+    "compared",
+    metavar="A,B",
+    help="Several variants side by side, from the same seed; the first is what the others are"
+    " compared with.",
+)
+@click.option(
+    "--scenario",
+    type=click.Choice(SCENARIOS),
+    default="scale-out",
+    show_default=True,
+    help="What happens to the group.",
+)
+@click.option(
+    "--members",
+    type=POSITIVE,
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Members that the group has at most (up to 100,000).",
+)
+@click.option(
+    "--partitions",
+    type=POSITIVE,
+    metavar="N",
+    help="Partitions of its one topic, up to 100,000. Default: as many as members.",
+)
+@click.option(
+    "--replications",
+    type=REPLICATIONS,
+    metavar="N",
+    help="Runs of each variant, with the seeds from --seed on. More than one gives 95 % t"
+    " intervals. Default: 5 with --compare, otherwise 1.",
+)
+@click.option(
+    "--seed", type=COUNT, default=0, show_default=True, metavar="N", help="The first seed."
+)
+@click.option(
+    "--seconds",
+    type=SECONDS,
+    default=1800.0,
+    show_default=True,
+    metavar="S",
+    help="Virtual time after which a run ends, if the group does not rest before.",
+)
+@click.option("--whole", is_flag=True, help="Run for all of --seconds, even if the group rests.")
+@click.option(
+    "--set",
+    "settings",
+    type=SETTING,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Change an assumption; see `list assumptions`. Distributions are written as"
+    " lognormal:MEDIAN,SIGMA, exponential:MEAN, uniform:LEAST,MOST or constant:VALUE. Repeatable.",
+)
+@click.option(
+    "--sensitivity",
+    "moves",
+    is_flag=True,
+    help="How the ratio of the longest pauses of two variants moves with each assumption, over as"
+    " many runs as they are compared with.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.simulate/1)."
+)
+@click.option("--csv", type=OUTPUT, metavar="FILE", help="Write all figures as CSV.")
+@click.option("--parquet", type=OUTPUT, metavar="FILE", help="Write all figures as Parquet.")
+@click.option("--plot", type=OUTPUT, metavar="FILE", help="Write a picture: FILE.png or FILE.svg.")
+@click.option(
+    "--html", type=OUTPUT, metavar="FILE", help="Write one page with picture and figures."
+)
+def simulate(**options: Any) -> int:
+    """What a rebalance costs: how long members pause, what piles up, until when, and with how many
+    requests. VARIANT is classic by default.
+
+    The rules of the model run under a clock, in groups of thousands. How long everything takes is
+    an assumption that you can change; the answer lists all of them.
+    """
+    from groupcheck.oracles.simulate.command import run
+
+    return run(**options)

@@ -1,0 +1,100 @@
+"""Every document that a command prints or reads as JSON, with the type that its JSON Schema is made
+from. docs/generate writes the reference from these schemas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from groupcheck.oracles.archive.archive_types import ArchiveDocument
+from groupcheck.oracles.assignment.against.against_types import AgainstDocument
+from groupcheck.oracles.assignment.conform.conform_assignors_types import ConformAssignorsDocument
+from groupcheck.oracles.assignment.judge.assign_types import (
+    AssignDocument,
+    AssignLineDocument,
+    AssignSequenceDocument,
+)
+from groupcheck.oracles.assignment.prove.prove_types import ProveDocument
+from groupcheck.oracles.check.bugs_types import Bug
+from groupcheck.oracles.command_line.list_types import Entry
+from groupcheck.oracles.conform.conform_diff_types import ConformDiffDocument
+from groupcheck.oracles.conform.conform_types import ConformDocument
+from groupcheck.oracles.connect.conform_connect_types import ConformConnectDocument
+from groupcheck.oracles.generate.generate_types import GenerateDocument
+from groupcheck.oracles.museum.bugs_real_types import BugsRealDocument
+from groupcheck.oracles.record.record_types import RecordDocument
+from groupcheck.oracles.replay.replay_types import ReplayDocument
+from groupcheck.oracles.replay.what_if.what_if_types import WhatIfDocument
+from groupcheck.oracles.show.event_types import EventLine
+from groupcheck.oracles.show.json_schemas import Also, Described, Schema, described
+from groupcheck.oracles.show.verdict_types import PathDocument, VerdictDocument
+from groupcheck.oracles.simulate.simulate_types import SimulateDocument
+from groupcheck.oracles.simulate.uses.advise_types import AdviseDocument
+from groupcheck.oracles.simulate.uses.curve_types import CurveDocument
+from groupcheck.oracles.sweep.sweep_types import SweepDocument
+from groupcheck.oracles.wire.conform_live_types import ConformLiveDocument
+
+
+def _owes(field: str, values: list[str], others: list[str]) -> Schema:
+    """An object whose `field` is one of `values` has the `others`, too."""
+    chosen = {"properties": {field: {"enum": values}}, "required": [field]}
+    return {"if": chosen, "then": {"required": others}}
+
+
+DOCUMENTS: dict[str, Any] = {
+    "groupcheck.advise/1": AdviseDocument,
+    "groupcheck.against/1": AgainstDocument,
+    "groupcheck.archive/1": ArchiveDocument,
+    "groupcheck.assign-line/1": AssignLineDocument,
+    "groupcheck.assign-sequence/1": AssignSequenceDocument,
+    "groupcheck.assign/1": AssignDocument,
+    "groupcheck.bugs-real/1": BugsRealDocument,
+    "groupcheck.bugs": Annotated[
+        list[Bug],
+        "What `groupcheck bugs --json` prints: an array with one object for each known bug.",
+    ],
+    "groupcheck.conform-assignors/1": ConformAssignorsDocument,
+    "groupcheck.conform-connect/1": ConformConnectDocument,
+    "groupcheck.conform-diff/1": ConformDiffDocument,
+    "groupcheck.conform-live/1": ConformLiveDocument,
+    "groupcheck.conform/1": Annotated[
+        ConformDocument,
+        Also(
+            allOf=[
+                _owes("side", ["whole"], ["not_executed", "steps", "fired", "promises", "drawn"]),
+                _owes(
+                    "side",
+                    ["coordinator", "member"],
+                    "toured unrealizable_reasons memories executed_from outcomes unseen excuses"
+                    " commands causes".split(),
+                ),
+            ]
+        ),
+    ],
+    "groupcheck.curve/1": CurveDocument,
+    "groupcheck.event/1": Annotated[
+        EventLine,
+        Also(allOf=[_owes("event", [name], [name]) for name in ("error", "settings")]),
+    ],
+    "groupcheck.generate/1": GenerateDocument,
+    "groupcheck.list": Annotated[
+        list[Annotated[Entry, Also(anyOf=[{"required": ["name"]}, {"required": ["id"]}])]],
+        "What `groupcheck list KIND --json` prints: an array with one object for each entry."
+        " Which fields an entry has depends on the kind.",
+    ],
+    "groupcheck.path/1": PathDocument,
+    "groupcheck.prove/1": ProveDocument,
+    "groupcheck.record/1": RecordDocument,
+    "groupcheck.replay/2": ReplayDocument,
+    "groupcheck.simulate/1": SimulateDocument,
+    "groupcheck.sweep/1": SweepDocument,
+    "groupcheck.verdict/2": VerdictDocument,
+    "groupcheck.what-if/1": WhatIfDocument,
+}
+
+
+def documents() -> Iterator[Described]:
+    """Every document with its schema, in the order of their names."""
+    for title, document in DOCUMENTS.items():
+        yield described(title, document)

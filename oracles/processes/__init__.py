@@ -1,0 +1,1 @@
+"""Processes: the three that the program is, and those that it starts."""

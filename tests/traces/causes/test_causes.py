@@ -1,0 +1,99 @@
+"""Causes are found by their signs, and their consequences are not called causes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from groupcheck.model.engine.errors import UserError
+from groupcheck.traces.causes.diagnosis import Diagnosis, diagnose
+from groupcheck.traces.causes.evidence import Evidence
+from groupcheck.traces.causes.group_evidence import GroupEvidence
+from groupcheck.traces.causes.knowledge import knowledge_of, read_causes, shipped_knowledge
+from groupcheck.traces.causes.turn_on import by_library, to_turn_on
+from groupcheck.traces.clients.client_log import ClientLog
+from groupcheck.traces.clients.statement import Statement
+
+PREFIX = "[Consumer clientId=c-1, groupId=orders]"
+LOST = f"{PREFIX} Lost previously assigned partitions t-0"
+REFUSED = f"{PREFIX} Failing OffsetCommit request since the consumer is not part of an active group"
+MINE = """
+[[cause]]
+kind = "mine"
+severity = "troubled"
+title = "t"
+text = "{{ who }} in {{ group }}"
+action = "a"
+[[cause.signs]]
+needs = [{ kind = "lost", at_least = 2 }]
+"""
+
+
+def diagnosed(*lines: str) -> Diagnosis:
+    evidence = Evidence()
+    evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
+    (group,) = evidence.by_group()
+    return diagnose(group, shipped_knowledge())
+
+
+def test_a_cause_names_who_and_quotes_the_lines() -> None:
+    found = diagnosed(REFUSED, LOST)
+    (cause,) = found.causes
+    assert (found.health, cause.cause.kind, cause.confidence) == (
+        "broken",
+        "poll_timeout",
+        "likely",
+    )
+    assert "c-1" in cause.text
+    assert [s.line for s in cause.evidence] == [1, 2]
+
+
+def test_trouble_without_a_cause_says_what_to_look_for() -> None:
+    found = diagnosed(LOST)
+    assert (found.health, found.causes) == ("troubled", ())
+    assert {f.cause.kind for f in found.candidates} == {"poll_timeout", "session_expired_client"}
+    assert all("To decide:" in f.text for f in found.candidates)
+    assert any("poll timeout has expired" in hint for hint in found.hints)
+
+
+def test_a_file_of_a_user_adds_causes(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(MINE)
+    causes = knowledge_of(tmp_path / "mine.toml").causes
+    assert causes["mine"].signs[0].needs[0].at_least == 2
+    assert "poll_timeout" in causes
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('"lost"', '"nonsense"', "which no sentence says"),
+        ('"troubled"', '"bad"', "severity"),
+        ("{{ group }}", "{{ group", "is no template"),
+        ("[[cause]]", "[[cause", "is not TOML"),
+        ('title = "t"', 'tilte = "t"', "tilte"),
+    ],
+)
+def test_a_mistake_in_a_file_of_causes_is_told(old: str, new: str, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        read_causes(MINE.replace(old, new), "mine.toml")
+
+
+def test_a_text_that_fails_is_told(tmp_path: Path) -> None:
+    broken = MINE.replace("{{ who }} in {{ group }}", "{{ 1 / 0 }}").replace(
+        "at_least = 2", "at_least = 1"
+    )
+    (tmp_path / "mine.toml").write_text(broken)
+    evidence = Evidence()
+    evidence.add_all(ClientLog().statements([(1, LOST)]))
+    with pytest.raises(UserError, match="cannot be written: division by zero"):
+        diagnose(evidence.by_group()[0], knowledge_of(tmp_path / "mine.toml"))
+
+
+@pytest.mark.parametrize("library", by_library())
+def test_a_log_that_cannot_tell_says_what_to_turn_on_in_its_library(library: str) -> None:
+    evidence = GroupEvidence("g")
+    evidence.add(
+        Statement(kind="commit_failed", line=1, text="", library=library.replace("any", ""))
+    )
+    assert to_turn_on(evidence) == by_library()[library]

@@ -1,0 +1,59 @@
+"""Sentences of clients are found in lines, whatever stands around them."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.traces.clients.client_log import ClientLog
+from groupcheck.traces.clients.sentences import all_sentences, kinds, shipped_sentences
+
+EXPIRED = (
+    "[Consumer clientId=c-1, groupId=orders] Member c-1-uuid sending LeaveGroup request to"
+    " coordinator b:9092 (id: 2147483645 rack: null) due to consumer poll timeout has expired."
+)
+FRAMES = {
+    "bare": "{}",
+    "log4j": "[2024-03-01 10:00:00,123] INFO {} (org.apache.kafka.clients.X)",
+    "docker compose": "orders-1  | 10:00:00.123 INFO {}",
+    "JSON": '{{"@timestamp":"2024-03-01T10:00:00.123Z","message":"{}"}}',
+    "markdown": "> **{}**",
+    "HTML": "<p>{}</p>",
+    "colours": "\x1b[32mINFO\x1b[0m {}",
+    "runs of blanks": "   {}   ",
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_a_sentence_is_found_in_a_frame_with_its_names(frame: str) -> None:
+    (said,) = ClientLog().statements([(7, frame.format(EXPIRED))])
+    assert (said.kind, said.line, said.library) == ("poll_expired", 7, "java")
+    assert (said.group, said.client) == ("orders", "c-1")
+
+
+def test_two_sentences_of_one_line_are_both_found() -> None:
+    line = f"{EXPIRED} (Re-)joining group"
+    assert [s.kind for s in ClientLog().statements([(1, line)])] == ["poll_expired", "joining"]
+
+
+def test_every_kind_has_a_meaning() -> None:
+    assert {s.kind for s in shipped_sentences()} <= {*kinds()}
+
+
+def test_every_sentence_is_found_in_its_own_text() -> None:
+    """What fills the fields is arbitrary; another sentence may say the same kind of thing."""
+    examples = {
+        "int": "7",
+        "number": "1.5",
+        "word": "Stable",
+        "token": "abc",
+        "state": "Stable",
+        "partitions": "t-0, t-1",
+    }
+    for sentence in shipped_sentences():
+        text = sentence.template.text
+        for name, kind in sentence.template.kinds.items():
+            for field in (f"{{{name}:{kind}}}", f"{{{name}}}"):
+                text = text.replace(field, examples.get(kind, "some text"))
+        library = sentence.libraries[0] if sentence.libraries else ""
+        found = all_sentences().in_line(text, library)
+        assert sentence.kind in {hit.sentence.kind for hit in found}, text

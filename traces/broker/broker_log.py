@@ -1,0 +1,190 @@
+"""The coordinator's log as events: one parser for both coordinators, all versions, any wrapping.
+
+`BrokerLog` reads one file and keeps the tallies: lines seen and understood, for each broker the
+range of versions that can have printed its lines, timestamps that run backwards, lines that appear
+twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import Factory, define, frozen
+
+from groupcheck.traces.broker.grammar import FIRST, LAST, GrammarRow, Version, build
+from groupcheck.traces.broker.grammar_java import JAVA
+from groupcheck.traces.broker.grammar_scala import SCALA
+from groupcheck.traces.broker.group_worlds import Printing
+from groupcheck.traces.broker.pasted import BEGINNINGS, readings
+from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
+from groupcheck.traces.lines.duplicates import DuplicateFilter, Line
+from groupcheck.traces.lines.envelope import CoordinatorSentence
+from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log
+from groupcheck.traces.story.events import Event, MemberAdded, Noted
+
+MARK = "[GroupCoordinator "
+NEEDLES = (
+    MARK.encode(),
+    b"[GroupMetadataManager ",
+    b"[Group Metadata Manager on",
+    b"MemberMetadata(",
+    b"Group leader [",
+    b"given member.id",
+    b"Static member ",
+    b"Request memberId=",
+    b"is now empty",
+    b"has failed, removing",
+    b"[Group ",
+    *(beginning.encode() for beginning in BEGINNINGS),
+)
+
+
+@define
+class Broker:
+    """The program that wrote the lines of one broker, as far as they tell."""
+
+    # The range of versions that can have printed the lines.
+    since: Version = FIRST
+    until: Version = LAST
+    # The new coordinator wrote the last line.
+    java: bool = False
+    # The log shows the second step of a join.
+    shows_joins: bool = False
+    last_time: int | None = None
+    # The names of the events that its log has.
+    kinds: set[str] = Factory(set)
+    printing: Printing = Factory(Printing)
+
+    def saw(self, row: GrammarRow, event: Event, java: bool) -> None:
+        """Narrows the range of versions by the versions that print this line. A line from outside
+        the range (an upgrade) begins a new range.
+        """
+        self.kinds.add(type(event).__name__)
+        since, until = max(self.since, row.since), min(self.until, row.until)
+        if since > until or java != self.java:
+            since, until = row.since, row.until
+            self.java, self.shows_joins = java, False
+        showed = (
+            self.shows_joins
+            or (isinstance(event, MemberAdded) and not event.fresh)
+            or (java and since >= (4, 0))
+        )
+        if (since, until, showed) == (
+            self.since,
+            self.until,
+            self.shows_joins,
+        ) and self.printing.ids == (java or since >= (3, 0)):
+            return
+        self.since, self.until, self.shows_joins = since, until, showed
+        self.printing = Printing(
+            ids=java or since >= (3, 0),
+            joins=showed,
+            removals=java or since >= (2, 7),
+            late_leaves=not java and until >= (3, 0),
+            silent_deletion=java,
+        )
+
+    @property
+    def versions(self) -> str:
+        """`3.2 to 3.9`, `4.0 or newer`, `before 2.8`."""
+
+        def name(v: Version) -> str:
+            return f"{v[0]}.{v[1]}"
+
+        if self.until == LAST:
+            return f"{name(self.since)} or newer"
+        return (
+            name(self.since)
+            if self.since == self.until
+            else f"{name(self.since)} to {name(self.until)}"
+        )
+
+
+@frozen
+class _Read:
+    """A line that was understood."""
+
+    row: GrammarRow
+    event: Event
+    text: str
+    java: bool
+
+
+def _reading(
+    line: str,
+) -> tuple[CoordinatorSentence | None, tuple[GrammarRow, dict[str, str]] | None]:
+    """(sentence, row of the grammar with the sentence's fields) by the first reading of a line that
+    some version prints; else the line as it is, and None.
+    """
+    first: CoordinatorSentence | None = None
+    for sentence in readings(line):
+        found = (JAVA if sentence.java else SCALA).find(sentence.text)
+        if found is not None:
+            return sentence, found
+        first = first or sentence
+    return first, None
+
+
+@define
+class BrokerLog(Log):
+    """A coordinator's log as a stream of events."""
+
+    # Lines of the old and of the new coordinator.
+    scala_lines: int = 0
+    java_lines: int = 0
+    brokers: dict[int | None, Broker] = Factory(dict)
+    once: DuplicateFilter[_Read] = Factory(DuplicateFilter)
+
+    def events(self) -> Iterator[tuple[Event, str]]:
+        """Every event with the sentence that it was read from. Raises `TraceError` if a file
+        cannot be read.
+        """
+        for read in self.once.of(self._understood()):
+            self._tally(read.row, read.event, read.java)
+            yield read.event, read.text
+
+    def _understood(self) -> Iterator[Line[_Read]]:
+        broker: int | None = None
+        for number, line in self.lines(NEEDLES):
+            sentence, found = _reading(line)
+            if found is None:
+                if sentence is not None and sentence.broker is not None:
+                    self.note_strange(number, sentence.text[:SAMPLE_CHARS])
+                elif MARK in line:
+                    self.note_strange(number, line[line.index(MARK) :][:SAMPLE_CHARS])
+                continue
+            assert sentence is not None
+            row, fields = found
+            broker = sentence.broker if sentence.broker is not None else broker
+            time = self.clock.with_date(sentence.time)
+            event = build(row, fields, {"line": number, "time": time, "broker": broker})
+            self.understood += 1
+            said = (sentence.text, time, sentence.broker, sentence.partition)
+            yield Line(
+                _Read(row, event, sentence.text, sentence.java),
+                said,
+                row.event.__name__,
+                len(sentence.text),
+            )
+
+    def _tally(self, row: GrammarRow, event: Event, java: bool) -> None:
+        if java:
+            self.java_lines += 1
+        else:
+            self.scala_lines += 1
+        broker = self.brokers.get(event.broker)
+        if broker is None:
+            broker = self.brokers[event.broker] = Broker(java=java)
+        if not isinstance(event, Noted):
+            broker.saw(row, event, java)
+        if event.time is not None:
+            if broker.last_time is not None and event.time < broker.last_time - JITTER_MS:
+                self.note_backwards(event.line)
+            broker.last_time = event.time
+
+    @property
+    def format(self) -> str | None:
+        """The coordinator that wrote most of it, None if none did."""
+        if not self.scala_lines and not self.java_lines:
+            return None
+        return BROKER_JAVA if self.java_lines > self.scala_lines else BROKER_SCALA

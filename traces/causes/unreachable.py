@@ -1,0 +1,164 @@
+"""Facts about connections: who could not be reached, and which coordinator is found and given up
+again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from groupcheck.traces.causes.coordinators import AT_WORK, node_of, node_text
+from groupcheck.traces.causes.group_evidence import GroupEvidence
+from groupcheck.traces.clients.statement import Statement, fact, ms_between
+
+START_MS, PAUSE_MS = 1_000, 5_000
+"""A start without a connection is shorter, and so is the time between two complaints about one."""
+
+
+def unreachable(group: GroupEvidence) -> Iterator[Statement]:
+    """Members whose connections fail again and again, and that never reach a coordinator. Do the
+    lines show that some broker answered? Then an address that it handed out is wrong, or one of
+    several brokers is down.
+    """
+    good = ("coordinator_found", *AT_WORK)
+    answered = {"leader_missing", "topic_unknown", "unassigned_topics", "not_authorized"}
+    attempts = ("disconnected", "session_timed_out", *good)
+    for every in group.of_each_process(*attempts, *answered, "started"):
+        some = [s for s in every if s.kind in attempts]
+        lines = {(s.log, s.line) for s in some}
+        if len(lines) < 2 or any(s.kind != "disconnected" for s in some) or _only_ended(some):
+            continue
+        reason = next((r for s in some if (r := s.fields.get("reason"))), None)
+        failed = [s for s in some if _failed(s)]
+        handed_out = [s for s in failed if _was_handed_out(s)]
+        seen = any(s.kind in answered or "cluster" in s.fields for s in every)
+        kind = "never_connected"
+        if handed_out:
+            kind, failed = "address_unreachable", handed_out
+        elif seen and failed:
+            kind = "broker_unreachable"
+        last = (failed or some)[-1]
+        yield fact(
+            last, kind, repeats=_attempts(failed or some), reason=reason, node=node_text(last)
+        )
+
+
+def _only_ended(some: list[Statement]) -> bool:
+    """Do the lines tell only that connections ended, as idle ones do, and of no failed attempt?
+    librdkafka calls both "Broker transport failure".
+    """
+    return all(
+        "down" in s.fields or (s.fields.get("error") == "_TRANSPORT" and not s.fields.get("reason"))
+        for s in some
+    )
+
+
+def _failed(said: Statement) -> bool:
+    return said.fields.get("reason") == "could not connect" or "failed" in said.fields
+
+
+def _was_handed_out(said: Statement) -> bool:
+    """Does a broker hand out the address of this attempt? bootstrap.servers have no numbers."""
+    node = node_of(said)
+    return said.fields.get("of") == "coordinator" or (node is not None and node >= 0)
+
+
+def _attempts(failed: list[Statement]) -> int:
+    """The Java client tells a failed attempt at a bootstrap server in two lines."""
+    second = sum("Bootstrap broker" in s.text for s in failed)
+    return max(second, len(failed) - second)
+
+
+def without_brokers(group: GroupEvidence) -> Iterator[Statement]:
+    """Members that had no connection for longer than a start takes: each consumer says it once or
+    twice before its first connection is up. It goes on to say so each second, so a pause is the
+    time between two lives.
+    """
+    for some in group.of_each_process("no_broker", "coordinator_found", *AT_WORK):
+        waited: list[Statement] = []
+        for said in (*some, None):
+            goes_on = said is not None and said.kind == "no_broker"
+            if said is not None and goes_on and (not waited or _soon(waited[-1], said)):
+                waited.append(said)
+                continue
+            span = ms_between(waited[0], waited[-1]) if waited else None
+            if len(waited) >= 3 and (span is None or span >= START_MS):
+                yield fact(waited[-1], "no_connection", repeats=len(waited), span=span)
+            waited = [said] if said is not None and goes_on else []
+
+
+def _soon(before: Statement, after: Statement) -> bool:
+    ms = ms_between(before, after)
+    return ms is None or ms < PAUSE_MS
+
+
+def unreachable_by_several(group: GroupEvidence) -> Iterator[Statement]:
+    """An address that several clients of a log cannot connect to, each only once in these lines."""
+    others = ("coordinator_found", "session_timed_out", "coordinator_lost", *AT_WORK)
+    if group.all(*others):
+        return
+    each = group.of_each_process("disconnected")
+    single = [some[0] for some in each if len(some) == 1 and _failed(some[0])]
+    by_node: dict[str, list[Statement]] = {}
+    for said in single:
+        by_node.setdefault(node_text(said) or "", []).append(said)
+    for node, some in by_node.items():
+        if node and len(some) >= 3:
+            kind = "address_unreachable" if _was_handed_out(some[-1]) else "never_connected"
+            yield fact(some[-1], kind, repeats=len(some), reason="could not connect", node=node)
+
+
+def single_failures(group: GroupEvidence) -> Iterator[Statement]:
+    """An attempt to connect that failed, in a log that shows nothing else of its member: neither
+    that it works, nor that it tried again.
+    """
+    others = ("coordinator_found", "session_timed_out", "coordinator_lost", *AT_WORK)
+    for some in group.of_each_process("disconnected", *others):
+        failed = [s for s in some if s.fields.get("failed") or _at_start(s)]
+        if len({(s.log, s.line) for s in some}) == 1 and failed:
+            kind = "address_unreachable" if _was_handed_out(failed[0]) else "single_failure"
+            yield fact(failed[0], kind, **{**failed[0].fields, "node": node_text(failed[0])})
+
+
+def _at_start(said: Statement) -> bool:
+    """Could a client not connect to an address of its bootstrap.servers?"""
+    return said.fields.get("reason") == "could not connect" and (node_of(said) or 0) < 0
+
+
+def blocked_closes(group: GroupEvidence) -> Iterator[Statement]:
+    """Consumers that go on waiting for the rebalance callback while they close. A few lines within
+    a moment are normal: the callback runs. One that works again has closed before.
+    """
+    for every in group.of_each_process("close_waits", *AT_WORK):
+        for closing, run in groupby(every, lambda said: said.kind == "close_waits"):
+            some = list(run)
+            span = ms_between(some[0], some[-1])
+            if closing and len(some) >= 4 and (span is None or span >= 5_000):
+                fields = {**some[-1].fields, "repeats": len(some), "span": span}
+                yield fact(some[-1], "close_blocked", **fields)
+
+
+def lonely_commits(group: GroupEvidence) -> Iterator[Statement]:
+    """Commits of librdkafka that were refused with UNKNOWN_MEMBER_ID, where nothing shows that the
+    client subscribes: with assign() it is no member, and may not commit while others are.
+    """
+    alive = (*AT_WORK, "joining", "heartbeat_failed", "rejoin_requested", "lost", "revoked")
+    for some in group.of_each_process("commit_refused", *alive):
+        if all(
+            s.kind == "commit_refused"
+            and s.library == "librdkafka"
+            and s.fields.get("error") == "UNKNOWN_MEMBER_ID"
+            and s.fields.get("join_state", "init") == "init"
+            for s in some
+        ):
+            yield fact(some[-1], "commit_alone")
+
+
+REACH = (
+    unreachable,
+    without_brokers,
+    unreachable_by_several,
+    single_failures,
+    blocked_closes,
+    lonely_commits,
+)

@@ -1,0 +1,274 @@
+"""A client's log as a stream of statements, in the order of its lines."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Set
+
+from attrs import Factory, define, evolve, field, frozen
+
+from groupcheck.traces.clients.frames import (
+    PrettyRecord,
+    begins_record,
+    continues,
+    message_end,
+    plain,
+    process_of,
+    says_nothing,
+    time_in_json,
+)
+from groupcheck.traces.clients.hit_values import fields_of_hit, merge_hits
+from groupcheck.traces.clients.sentences import WORD, Hit, Sentences, all_sentences
+from groupcheck.traces.clients.settings import Dump, dump_at
+from groupcheck.traces.clients.shapes import LONGEST, by_shape, remember, shape_of
+from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
+from groupcheck.traces.clients.who import BROKER, NAMES, NOBODY, Names, names, task_of, with_names
+from groupcheck.traces.lines.timestamps import parse_time
+from groupcheck.traces.reading import SAMPLE_CHARS, SAMPLES
+
+MOST_CHARS = 20_000
+"""Of a line: what stands behind is not looked at."""
+TIME_CHARS, SHAPE_CHARS = 300, 160
+
+_ABOUT_GROUPS = {
+    "group", "Group", "groupId", "rebalance", "rebalancing", "Rebalance", "coordinator",
+    "Coordinator", "heartbeat", "Heartbeat", "partitions", "assignment", "offsets", "commit",
+    "member", "Member", "generation",
+}  # fmt: skip
+"""Words of lines that a client may have written about its group."""
+_SHAPED = re.compile(r"[0-9a-f]{8,}|\d+")
+MOST_SHAPES, LOOKED_BACK = 1_000, 8
+
+
+@frozen
+class _Look:
+    """Properties that all lines of a shape have in common."""
+
+    # Nothing has to be known of them: they are steps that change nothing.
+    idle: bool
+    # The settings of a client follow, or stand in them.
+    settings: bool
+    # They go on with the record of the line before.
+    goes_on: bool
+    # An object of JSON begins in them that is laid out over several lines.
+    opens: bool
+    # They have words of sentences, or of lines about groups.
+    speaks: bool
+    # They are read as they stand.
+    is_plain: bool
+
+
+@define
+class ClientLog:
+    """The statements of one log, and how its lines were understood."""
+
+    sentences: Sentences = Factory(all_sentences)
+    # The name of the log, for its statements.
+    name: str = ""
+    # Lines that hold a statement, and lines of a known library about groups that hold none.
+    understood: int = 0
+    strange: int = 0
+    # The shape of strange lines -> how many there are, and the first one as (number, text).
+    shapes: Counter[str] = Factory(Counter)
+    _first: dict[str, tuple[int, str]] = Factory(dict)
+    # Library -> how many lines show that it wrote them.
+    libraries: Counter[str] = Factory(Counter)
+    _looks: dict[bytes, _Look] = Factory(dict)
+    _dump: Dump | None = None
+    # A sink's task -> the names of its consumer.
+    _tasks: dict[str, Names] = Factory(dict)
+    # Who wrote the record to which the next lines may belong.
+    _head: Names = NOBODY
+    # The last lines, for the time of one that has none of its own.
+    _before: deque[str] = Factory(lambda: deque(maxlen=LOOKED_BACK))
+    # The line before, if it is of a library and says nothing known: number, line, words, library.
+    _cut: tuple[int, str, str, str] | None = None
+    # A line that has none of these says nothing.
+    _words: Set[str] = field(init=False)
+
+    @_words.default
+    def _all_words(self) -> Set[str]:
+        return self.sentences.by_word.keys() | _ABOUT_GROUPS
+
+    @property
+    def samples(self) -> list[tuple[int, str]]:
+        """The first line of each of the most frequent shapes of strange lines."""
+        return [self._first[shape] for shape, _ in self.shapes.most_common(SAMPLES)]
+
+    def statements(self, lines: Iterable[tuple[int, str]]) -> Iterator[Statement]:
+        """The statements of lines, as (number, text)."""
+        record: PrettyRecord | None = None
+        for number, line in lines:
+            if self._dump is not None:
+                if self._dump.takes(plain(line[:MOST_CHARS])):
+                    continue
+                yield from self._settings()
+            look = self._look(line)
+            if look.idle:
+                self.understood += 1
+                continue
+            if look.settings:
+                self._dump = dump_at(number, plain(line[:MOST_CHARS]))
+                self._before.append(line)
+                continue
+            if record is None and look.opens:
+                record = PrettyRecord()
+            if not look.goes_on:
+                self._head = NOBODY
+            said = tuple(self._whole(number, line)) if self._cut else ()
+            if look.speaks and not said:
+                text = line[:MOST_CHARS]
+                said = tuple(self._line(number, line, text if look.is_plain else plain(text)))
+            if record is None:
+                yield from said
+            elif not record.takes(line, said):
+                yield from record.statements()
+                record = None
+            self._before.append(line)
+        yield from self._whole(0, "")
+        yield from self._settings()
+        if record is not None:
+            yield from record.statements()
+
+    def _look(self, line: str) -> _Look:
+        shape = shape_of(line)
+        look = self._looks.get(shape)
+        if look is None:
+            text = line[:MOST_CHARS]
+            speaks = not self._words.isdisjoint(WORD.findall(text))
+            look = _Look(
+                says_nothing(line),
+                "Config values" in line,
+                continues(line),
+                begins_record(line),
+                speaks,
+                speaks and plain(text) == text and "&#" not in text,
+            )
+            if len(shape) <= LONGEST:
+                remember(self._looks, shape, look)
+        return look
+
+    def _line(self, number: int, line: str, text: str) -> Iterator[Statement]:
+        """The statements of a line; `text`: its words, with single blanks between them."""
+        about = self._of_task(text, names(text))
+        if about.client or about.group:
+            self._head = about
+        hits = merge_hits(self.sentences.in_line(text, about.library or self._head.library))
+        if about.library:
+            self.libraries[about.library] += 1
+        if not hits:
+            if (
+                about.library not in ("", BROKER)
+                and message_end(text)
+                and not text.startswith("at ")
+            ):
+                self._cut = number, line, text, about.library
+            return
+        self.understood += 1
+        time, process = time_in_json(line), process_of(line)
+        if time is None:
+            time = self._time_of(text[: hits[0].begin], text)
+        if len(hits) > 1 or not about.library:
+            about = _by_all(hits, about)
+        for hit in hits:
+            mine = with_names(hit.fields, about)
+            if not mine.client and not mine.group:
+                mine = with_names(hit.fields, self._head)
+            yield Statement(
+                kind=hit.sentence.kind,
+                line=number,
+                text=line.strip()[:TEXT_CHARS],
+                time=time,
+                library=mine.library or self._library(hit.sentence.libraries),
+                log=self.name,
+                process=process,
+                group=mine.group,
+                client=mine.client,
+                member=mine.member,
+                instance=mine.instance,
+                fields={k: v for k, v in fields_of_hit(hit).items() if k not in NAMES},
+            )
+
+    def _whole(self, number: int, rest: str) -> Iterator[Statement]:
+        """The statements of the line before this one together with it, if it was broken in two when
+        it was pasted: then a sentence reaches from one into the other.
+        """
+        if self._cut is None:
+            return
+        before, line, text, library = self._cut
+        self._cut = None
+        tail = plain(rest[:MOST_CHARS]) if number == before + 1 and not continues(rest) else ""
+        if tail and parse_time(rest[:TIME_CHARS]) is None:
+            for joint in ("", " "):
+                hits = self.sentences.in_line(text + joint + tail, library)
+                if any(hit.begin < len(text) < hit.end for hit in hits) and not names(tail).library:
+                    yield from self._line(before, line + joint + rest, text + joint + tail)
+                    return
+        self._note_strange(before, text)
+
+    def _of_task(self, text: str, about: Names) -> Names:
+        """The names of a sink's task, which other lines of the same task tell whole."""
+        task = task_of(text)
+        if not task:
+            return about
+        if about.group:
+            self._tasks[task] = about
+        return self._tasks.get(task, about)
+
+    def _settings(self) -> Iterator[Statement]:
+        """The settings of the dump that is over."""
+        dump, self._dump = self._dump, None
+        if dump is not None and dump.values:
+            self.understood += 1
+            yield Statement(
+                kind="setting",
+                line=dump.line,
+                text=dump.head.strip()[:TEXT_CHARS],
+                time=self._time_of(dump.head),
+                library="java",
+                log=self.name,
+                process=process_of(dump.head),
+                group=dump.values.get("group.id", ""),
+                client=dump.values.get("client.id", ""),
+                instance=dump.values.get("group.instance.id", ""),
+                fields=dump.fields(),
+            )
+
+    def _time_of(self, *texts: str) -> int | None:
+        """The time of a line, or of the closest one before it: one record may have several."""
+        for some in (*texts, *reversed(self._before)):
+            time = parse_time(some[:TIME_CHARS])
+            if time is not None:
+                return time
+        return None
+
+    def _note_strange(self, number: int, text: str) -> None:
+        self.strange += 1
+        shape = _shape_shown(shape_of(text))
+        if shape in self.shapes or len(self.shapes) < MOST_SHAPES:
+            self.shapes[shape] += 1
+            self._first.setdefault(shape, (number, text[:SAMPLE_CHARS]))
+
+    def _library(self, some: tuple[str, ...]) -> str:
+        """Which of the libraries that print a sentence wrote it, judged by the lines before."""
+        if len(some) == 1:
+            return some[0]
+        for name, _ in self.libraries.most_common():
+            if not some or name in some:
+                return name
+        return ""
+
+
+@by_shape
+def _shape_shown(text: str) -> str:
+    return _SHAPED.sub("#", text)[:SHAPE_CHARS]
+
+
+def _by_all(hits: list[Hit], about: Names) -> Names:
+    """`about`, with the names and the library that any sentence of the line tells."""
+    wrote = {library for hit in hits for library in hit.sentence.libraries}
+    if not about.library and len(wrote) == 1:
+        about = evolve(about, library=wrote.pop())
+    missing = [key for key in NAMES if not getattr(about, key)]
+    return with_names({k: hit.fields[k] for hit in hits for k in missing if k in hit.fields}, about)

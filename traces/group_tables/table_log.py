@@ -1,0 +1,128 @@
+"""Reads a log for output of kafka-consumer-groups.sh, and adds what it shows to the evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from attrs import Factory, define, evolve
+
+from groupcheck.model.engine.verdict import UNKNOWN
+from groupcheck.traces.causes.evidence import Evidence
+from groupcheck.traces.clients.statement import Statement
+from groupcheck.traces.findings.report import FileReport
+from groupcheck.traces.formats import GROUP_TABLES
+from groupcheck.traces.group_tables.member_tables import States, TableMembers
+from groupcheck.traces.group_tables.outputs import NEEDLES, Output, Outputs
+from groupcheck.traces.group_tables.watched import IN_ROUND, Offsets, Speaker
+from groupcheck.traces.reading import Notes, Source
+
+MOST_GROUPS, MOST_KINDS = 2_000, 100
+NOT_JUDGED = "output of kafka-consumer-groups.sh shows moments; see the causes"
+
+
+@define
+class GroupTables:
+    """All that is known of one group on one cluster."""
+
+    say: Speaker
+    offsets: Offsets
+    members: TableMembers
+    states: States
+
+    @classmethod
+    def of(cls, group: str) -> GroupTables:
+        say = Speaker(group)
+        return cls(say, Offsets(say), TableMembers(say), States(say))
+
+    def add(self, output: Output) -> None:
+        if output.kind == "reset":
+            self.offsets.reset = True
+            return
+        self.states.add(output)
+        if output.kind == "offsets":
+            self.offsets.add(output)
+        if output.kind in ("offsets", "members"):
+            self.members.add(output)
+
+    def settle(self) -> list[Statement]:
+        """All statements, in the order of their lines."""
+        self.offsets.settle()
+        self.members.settle()
+        self.states.settle()
+        return sorted(self.say.out, key=lambda said: said.line)
+
+
+@define
+class Watching:
+    """The groups of one log."""
+
+    only: str | None = None
+    left_out: int = 0
+    groups: dict[tuple[str, str], GroupTables] = Factory(dict)
+    # What lists tell of groups (state and type) -> of how many.
+    listed: Counter[str] = Factory(Counter)
+
+    def read(self, outputs: Outputs, lines: Iterable[tuple[int, str]]) -> list[Statement]:
+        """Everything that the lines, as (number, text), show about groups."""
+        for output in outputs.read(lines):
+            self.add(output)
+        return [said for watched in self.groups.values() for said in watched.settle()]
+
+    def add(self, output: Output) -> None:
+        """Reads one more output."""
+        if self.only is not None and output.group not in ("", self.only):
+            return
+        key = (output.server, output.group)
+        if output.kind == "list":
+            self._listed(output)
+            if output.state not in IN_ROUND and key not in self.groups:
+                return  # perhaps one of hundreds that nobody asks for
+        if key not in self.groups:
+            if len(self.groups) >= MOST_GROUPS:
+                self.left_out += 1
+                return
+            self.groups[key] = GroupTables.of(output.group)
+        self.groups[key].add(output)
+
+    def _listed(self, output: Output) -> None:
+        told = " ".join(filter(None, (output.rows[0].name("type"), output.state))) or "unknown"
+        if told in self.listed or len(self.listed) < MOST_KINDS:
+            self.listed[told] += 1
+
+    def lists(self) -> str:
+        """The content of lists of groups, in words; empty if there are none."""
+        counts = ", ".join(f"{n:,} {told}" for told, n in self.listed.most_common())
+        more = "--describe --group NAME, twice some minutes apart, tells more of a group"
+        return f"listed groups: {counts}; {more}" if counts else ""
+
+
+def watch(source: Source, evidence: Evidence, group: str | None) -> FileReport | None:
+    """Adds what the tables of a log show to `evidence`, and reports about them; None if it has
+    none. `group`: only about this one.
+    """
+    if not source.holds(NEEDLES):
+        return None
+    notes, outputs, watching = Notes(), Outputs(), Watching(group)
+    said = watching.read(outputs, source.lines(notes))
+    if not outputs.understood:
+        return None
+    evidence.add_all(evolve(s, log=source.name) for s in said)
+    lists = watching.lists()
+    left_out = f"{watching.left_out} outputs about more groups than can be followed were left out"
+    return FileReport(
+        path=source.name,
+        format=GROUP_TABLES,
+        verdict=UNKNOWN,
+        reason=NOT_JUDGED if watching.groups or not lists else lists,
+        lines=notes.lines,
+        understood=outputs.understood,
+        foreign=notes.lines - outputs.understood,
+        strange=0,
+        notes=tuple(
+            text
+            for text, so in ((lists, watching.groups), (left_out, watching.left_out))
+            if text and so
+        ),
+        files=tuple(notes.parts),
+    )

@@ -1,0 +1,50 @@
+"""Marks that people, browsers and editors put into a line when they paste it: HTML, bold type,
+typographic quotes.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+_ENTITY = re.compile(r"&(?:quot|lt|gt|amp|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
+_TAG = re.compile(
+    r"</?(?:a|b|i|p|u|em|br|hr|div|pre|code|span|strong|mark|font|td|tr|th|li|tt)"
+    r"(?:\s[^<>]{0,300})?/?>",
+    re.IGNORECASE,
+)
+_TYPOGRAPHIC = str.maketrans(
+    {
+        "\u201c": '"',
+        "\u201d": '"',
+        "\u201e": '"',
+        "\u2018": "'",
+        "\u2019": "'",
+        "\u2013": "-",
+        "\u2014": "-",
+        "\u00a0": " ",
+        "\u202f": " ",
+        "\u2026": "...",
+    }
+)
+
+
+def without_html(line: str, between: str = "") -> str:
+    """The line without tags, and with the characters that entities stand for. `between` stands
+    where a tag stood.
+    """
+    if "<" in line:
+        line = _TAG.sub(between, line)
+    if "&" in line:
+        line = _ENTITY.sub(lambda found: html.unescape(found[0]), line)
+    return line
+
+
+def without_bold(line: str, between: str = "") -> str:
+    """The line without the asterisks of bold type in Markdown."""
+    return line.replace("**", between)
+
+
+def plain_typography(line: str) -> str:
+    """The line with the quotes, dashes and blanks that a keyboard has."""
+    return line if line.isascii() else line.translate(_TYPOGRAPHIC)

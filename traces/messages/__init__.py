@@ -1,0 +1,1 @@
+"""Kafka's binary messages, and those of the consumer protocol inside them."""

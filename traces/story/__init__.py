@@ -1,0 +1,1 @@
+"""The story of a group, whatever log tells it: events, moments, rounds, timeline."""

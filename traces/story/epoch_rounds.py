@@ -1,0 +1,94 @@
+"""The timeline of a KIP-848 group (consumer, share, streams), in which each new group epoch is a
+rebalance.
+
+No model is involved. A rebalance ends when every member has its assignment of that epoch (DEBUG
+lines from 4.0 on). The end is reported only for groups whose beginning the log shows, because other
+groups may have members that no line names.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+
+from groupcheck.traces.story.events import OtherProtocol, RebalanceCause
+from groupcheck.traces.story.moments import Moment, Round, moment
+
+_CAUSES = {
+    "joined": RebalanceCause.JOIN,
+    "rejoined": RebalanceCause.STATIC_REPLACED,
+    "left": RebalanceCause.LEAVE,
+    "away": RebalanceCause.LEAVE,
+    "fenced": RebalanceCause.SESSION_EXPIRED,
+    "gone": RebalanceCause.GONE,
+    "subscription": RebalanceCause.METADATA_CHANGE,
+    "configuration": RebalanceCause.METADATA_CHANGE,
+    "topology": RebalanceCause.METADATA_CHANGE,
+}
+FIRST_EPOCH = 2
+"""The first epoch of a new group is 2 (1 in some versions)."""
+
+
+@define
+class EpochStory:
+    """A group's members and its current epoch."""
+
+    members: dict[str, None] = Factory(dict)
+    # The log shows the group from its beginning.
+    whole: bool = False
+    # The members that have their assignment of the current epoch.
+    reached: set[str] = Factory(set)
+    # Why the next epoch begins: cause, members and text.
+    why: tuple[RebalanceCause, tuple[str, ...], str] = (RebalanceCause.NOT_TOLD, (), "")
+
+    def observe(self, event: OtherProtocol, current: Round | None) -> Round | None:
+        """Takes one event; `current`: the last rebalance. Returns a new one if it begins here."""
+        member = event.member
+        if event.what in _CAUSES and (
+            self.why[0] != RebalanceCause.JOIN or event.what != "subscription"
+        ):
+            reason = (event.detail or "") if event.what == "fenced" else ""
+            self.why = (_CAUSES[event.what], () if member is None else (member,), reason)
+        if member is not None:
+            self._members(event.what, member, event.detail)
+        if event.epoch is None:
+            return None
+        if event.what == "epoch":
+            return self._bumped(event, current)
+        if current is None or current.to_generation != event.epoch:
+            return None
+        if event.what == "target":
+            current.joined_at = moment(event)
+        elif event.what == "assignment" and member is not None and event.detail == "STABLE":
+            self._given(member, moment(event), current)
+        return None
+
+    def _members(self, what: str, member: str, old: str | None) -> None:
+        if what in ("joined", "rejoined", "assignment"):
+            self.members[member] = None
+            if what == "rejoined" and old:
+                self.members.pop(old, None)
+        elif what in ("left", "fenced", "gone"):
+            self.members.pop(member, None)
+
+    def _bumped(self, event: OtherProtocol, current: Round | None) -> Round:
+        assert event.epoch is not None
+        self.whole = self.whole or (current is None and event.epoch <= FIRST_EPOCH)
+        if current is not None and current.outcome == "open":
+            current.outcome = "interrupted"
+        cause, causers, reason = self.why
+        self.why, self.reached = (RebalanceCause.NOT_TOLD, (), ""), set()
+        began = Round(
+            moment(event), event.epoch - 1, event.epoch, cause=cause, causers=causers, reason=reason
+        )
+        if self.whole:
+            began.size = len(self.members)
+            if not self.members:
+                began.outcome, began.waited_for = "emptied", "nobody"
+                began.joined_at = moment(event)
+        return began
+
+    def _given(self, member: str, when: Moment, current: Round) -> None:
+        self.reached.add(member)
+        if self.whole and current.outcome == "open" and self.reached >= set(self.members):
+            current.assigned, current.outcome = when, "assigned"
+            current.held_up_by, current.waited_for = (member,), "was given its part last"

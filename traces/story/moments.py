@@ -1,0 +1,131 @@
+"""Moments of a log, rebalances as the time between them, and who held a rebalance up: for whom its
+members waited, as far as the log tells.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+
+from groupcheck.traces.story.events import (
+    Event,
+    MemberAdded,
+    MemberExpired,
+    MemberLeft,
+    RebalanceCause,
+    RebalanceStarted,
+)
+
+AT_ONCE_MS = 50
+"""Lines this close together are one step of the coordinator, as far as a log can tell."""
+TOGETHER_MS = 3000
+"""Members that expire this close together ended together: they last sent heartbeats at most one
+interval apart (heartbeat.interval.ms, 3 s by default).
+"""
+MOST_CANDIDATES = 5
+NOT_SHOWN = "not shown"
+
+
+@define
+class Moment:
+    line: int
+    time: int | None
+
+
+def moment(event: Event) -> Moment:
+    return Moment(event.line, event.time)
+
+
+def elapsed(a: Moment | None, b: Moment | None) -> int | None:
+    """Milliseconds from a to b; None if one is not known, or the clock went backwards."""
+    if a is None or b is None or a.time is None or b.time is None or b.time < a.time:
+        return None
+    return b.time - a.time
+
+
+@define
+class Round:
+    """One rebalance."""
+
+    started: Moment | None
+    from_generation: int | None
+    to_generation: int | None = None
+    cause: RebalanceCause = RebalanceCause.NOT_SEEN
+    causers: tuple[str, ...] = ()
+    reason: str = ""
+    client_reason: str | None = None
+    # When the join phase ended: Stabilized, or the group is empty.
+    joined_at: Moment | None = None
+    # When the leader's assignment arrived.
+    assigned: Moment | None = None
+    # open, stabilized (no assignment yet), assigned, emptied, interrupted (another round began
+    # before the assignment) or lost.
+    outcome: str = "open"
+    size: int | None = None
+    leader: str | None = None
+    joined: list[str] = Factory(list)
+    # Ids of `joined` that were made for their JoinGroup (no second step of the join).
+    handed_at_once: int = 0
+    left: list[str] = Factory(list)
+    expired: list[str] = Factory(list)
+    not_rejoined: list[str] = Factory(list)
+    # The members that it waited for, as far as the log tells, and what ended the wait, in words.
+    held_up_by: tuple[str, ...] = ()
+    waited_for: str = ""
+    # It began in an Empty group, so the initial delay ran (KIP-134).
+    initial: bool = False
+    # The last event of its join phase so far.
+    last: Event | None = None
+
+    @property
+    def ended(self) -> Moment | None:
+        return self.joined_at if self.outcome == "emptied" else self.assigned
+
+
+@define
+class Burst:
+    """Members that expired together."""
+
+    first: Moment
+    last: Moment
+    # The first of them; `count` says how many there are.
+    members: list[str]
+    count: int = 0
+
+
+def hold_up(round: Round, burst: Burst | None, awaited: tuple[str, ...]) -> None:
+    """Records who held the round up: the last to join, or those who never came. `burst`: the last
+    members that expired; `awaited`: the members that had not visibly joined. A member that is gone
+    because the round began did not hold it up.
+    """
+    last = round.last
+    if isinstance(last, MemberLeft | MemberExpired) and last.member in round.causers:
+        last = None
+    if last is not None and (elapsed(moment(last), round.joined_at) or 0) > AT_ONCE_MS:
+        last = None
+    round.held_up_by, round.waited_for = _held_up(round, last, burst, awaited)
+    round.last = None
+
+
+def _held_up(
+    round: Round, last: Event | None, burst: Burst | None, awaited: tuple[str, ...]
+) -> tuple[tuple[str, ...], str]:
+    match last:
+        case _ if round.not_rejoined:
+            return tuple(round.not_rejoined), "did not rejoin until the rebalance timeout"
+        case MemberExpired():
+            together = set(burst.members) if burst and burst.last.line == last.line else set()
+            since = [id for id in round.expired if id in together and id not in round.causers]
+            gone = tuple(since) or (last.member,)
+            how = "never joined" if last.pending else "gone"
+            return gone, f"{how}, until the session timeout"
+        case MemberLeft():
+            return (last.member,), "left instead of joining"
+        case MemberAdded():
+            return (last.member,), "joined last"
+        case RebalanceStarted() if not awaited:
+            return (), "nobody"
+    if round.initial:
+        return (), "the initial delay"
+    if 0 < len(awaited) <= MOST_CANDIDATES:
+        return awaited, "joined last" if len(awaited) == 1 else "one of them joined last"
+    return (), f"{NOT_SHOWN} (the JoinGroup of a member that the group knew)"
