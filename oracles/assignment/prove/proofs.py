@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from attrs import asdict, frozen
+from attrs import frozen
 
+from groupcheck.oracles.assignment.prove import prove_types
 from groupcheck.oracles.assignment.solvers import solver
+from groupcheck.oracles.show import json_schemas
 
 if TYPE_CHECKING:
     from groupcheck.oracles.assignment.prove.statement import Mutant, Statement
@@ -26,6 +28,7 @@ PATIENCE_MS = 20_000  # for one question to z3
 SMALL = (3, 9, None)
 Progress = Callable[[str], None]
 Values = dict[str, int]
+Answer = Literal["proved", "refuted", "unknown"]
 
 
 @frozen
@@ -45,8 +48,8 @@ class Proof:
     words: str
     source: str
     bound: str
-    # proved, refuted, or unknown (z3 gave up).
-    answer: str
+    # Unknown: z3 gave up.
+    answer: Answer
     # Wall clock of the proof alone, without premises and mutants.
     seconds: float
     # Numbers for which the premises hold. None: they may contradict each other, and the statement
@@ -111,12 +114,29 @@ def prove(statement: Statement) -> Proof:
 def document(proofs: Iterable[Proof]) -> dict[str, Any]:
     """All that `groupcheck assign --prove --json` prints; `seconds` apart, the same every time."""
     every = tuple(proofs)
-    shown = [{**asdict(p), "seconds": round(p.seconds, 3), "stands": p.stands} for p in every]
-    return {
-        "schema": SCHEMA,
-        "verdict": "proved" if all(p.stands for p in every) else "not proved",
-        "statements": shown,
-    }
+    shown = prove_types.ProveDocument(
+        verdict="proved" if all(p.stands for p in every) else "not proved",
+        statements=[_shown(p) for p in every],
+    )
+    return json_schemas.document(SCHEMA, shown)
+
+
+def _shown(proof: Proof) -> prove_types.Statement:
+    return prove_types.Statement(
+        subject=proof.subject,
+        words=proof.words,
+        source=proof.source,
+        bound=proof.bound,
+        answer=proof.answer,
+        seconds=round(proof.seconds, 3),
+        premises=proof.premises,
+        counterexample=proof.counterexample,
+        mutants=[
+            prove_types.Mutant(words=one.words, counterexample=one.counterexample)
+            for one in proof.mutants
+        ],
+        stands=proof.stands,
+    )
 
 
 def exit_code(proofs: Iterable[Proof]) -> int:
@@ -134,7 +154,7 @@ def _terms(statement: Statement, mutant: Mutant | None = None) -> tuple[list[Any
     return statement.premises(variables, parts), statement.claim(variables, parts)
 
 
-def _answer(statement: Statement) -> tuple[str, Values | None]:
+def _answer(statement: Statement) -> tuple[Answer, Values | None]:
     import z3
 
     premises, claim = _terms(statement)
