@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from attrs import asdict, frozen
+from attrs import frozen
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from groupcheck.oracles.conform import conform_types
 from groupcheck.oracles.kafka.coverage.measuring import COUNTED, Line, Method, Sum, read, total
 from groupcheck.oracles.kafka.coverage.reasons import (
     FAMILIES,
@@ -56,34 +57,55 @@ class Coverage:
             return None
         return total(self.methods).branches - self.explained.out_of_reach
 
-    def document(self) -> dict[str, Any]:
+    def shown(self) -> conform_types.Coverage:
         """The field `coverage` of `--json`."""
         why = self.explained
-        return {
-            "kafka": self.kafka,
-            "jvms_lost": self.lost,
-            "total": asdict(total(self.methods)),
-            "branches_within_reach": self.within_reach,
-            "classes": {name: asdict(found) for name, found in self.classes.items()},
-            "methods": [
-                {
-                    "class": m.class_name,
-                    "method": m.name,
-                    "line": m.lines[0].number,
-                    **asdict(total((m,))),
-                    "lines_unexecuted": [line.number for line in m.lines if not line.executed],
-                    "branches_unexecuted": {
-                        str(line.number): line.branches - line.branches_executed
-                        for line in m.lines
-                        if line.branches_executed < line.branches
-                    },
-                }
-                for m in self.methods
-            ],
-            "reasons": [asdict(r) for r in why.reasons] if why else None,
-            "without_reason": list(map(_shown, why.without)) if why else None,
-            "outdated_reasons": list(map(_shown, why.outdated)) if why else None,
-        }
+        return conform_types.Coverage(
+            kafka=self.kafka,
+            jvms_lost=self.lost,
+            total=_sum_shown(total(self.methods)),
+            branches_within_reach=self.within_reach,
+            classes={name: _sum_shown(found) for name, found in self.classes.items()},
+            methods=[_method_shown(m) for m in self.methods],
+            reasons=[_reason_shown(r) for r in why.reasons] if why else None,
+            without_reason=list(map(_shown, why.without)) if why else None,
+            outdated_reasons=list(map(_shown, why.outdated)) if why else None,
+        )
+
+
+def _sum_shown(found: Sum) -> conform_types.BranchTotal:
+    return conform_types.BranchTotal(
+        lines=found.lines,
+        lines_executed=found.lines_executed,
+        branches=found.branches,
+        branches_executed=found.branches_executed,
+    )
+
+
+def _method_shown(m: Method) -> conform_types.Method:
+    return conform_types.Method(
+        class_=m.class_name,
+        method=m.name,
+        line=m.lines[0].number,
+        total=_sum_shown(total((m,))),
+        lines_unexecuted=[line.number for line in m.lines if not line.executed],
+        branches_unexecuted={
+            str(line.number): line.branches - line.branches_executed
+            for line in m.lines
+            if line.branches_executed < line.branches
+        },
+    )
+
+
+def _reason_shown(r: Reason) -> conform_types.Reason:
+    return conform_types.Reason(
+        class_name=r.class_name,
+        method=r.method,
+        line=r.line,
+        branches=r.branches,
+        family=r.family,
+        why=r.why,
+    )
 
 
 def _shown(found: tuple[Place, int]) -> str:

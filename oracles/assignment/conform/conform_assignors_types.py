@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupcheck.oracles.assignment.group_types import Group
 from groupcheck.oracles.show.build_types import Build
-from groupcheck.oracles.show.json_schemas import ABSENT, Also, Amount, Count
+from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
 
 
 @frozen(kw_only=True)
@@ -26,6 +26,9 @@ class Difference:
     kind: Annotated[str, "The kind."]
     inputs: Annotated[Count, "How many inputs show it."]
     input: Annotated[Group, "The smallest input."]
+    answers: Annotated[dict[str, Any], "Side, by its name in `compared` -> its answer."] = field(
+        metadata=BESIDE
+    )
 
 
 @frozen(kw_only=True)
@@ -56,9 +59,7 @@ class Assignor:
     seconds: Annotated[Amount, "Seconds of wall clock."]
     bounds: Annotated[list[Bound], "The families of inputs."]
     differences: Annotated[
-        list[
-            Annotated[Difference, Also(minProperties=5, maxProperties=5, additionalProperties=True)]
-        ],
+        list[Annotated[Difference, Also(minProperties=5, maxProperties=5)]],
         "One object for each kind of difference. The two answers have the names in `compared`.",
     ]
     asked: Annotated[

@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from attrs import frozen
 from cattrs import structure
@@ -27,6 +28,7 @@ FAMILIES = {
 }
 OUT_OF_REACH = ("other", "guard")
 
+Family = Literal["other", "guard", "left"]
 Place = tuple[str, str, int]
 
 
@@ -41,7 +43,7 @@ class Reason:
     # How many branches of the line this reason explains.
     branches: int
     # One of FAMILIES.
-    family: str
+    family: Family
     # What would have to happen, or why it cannot.
     why: str
 

@@ -66,8 +66,8 @@ def test_values_that_no_line_of_a_transcript_shows_are_told(coordinator: Driver)
     later = attrs.evolve(last, memory=attrs.evolve(last.memory, timers=timers))
     other = attrs.evolve(joined, steps=(joined.steps[0], later))
     (old,) = (timer.due_ms for timer in last.memory.timers if timer.key == "join-g")
-    (told,) = Change("", (), joined, other).shown(("1", "2"))["values"]
-    assert told == {
+    (told,) = Change("", (), joined, other).shown(("1", "2")).values
+    assert attrs.asdict(told) == {
         "what": "memory, timers, join-g, due ms",
         "old": str(old),
         "new": str(old + 1),
