@@ -7,20 +7,15 @@ from typing import Annotated
 from attrs import frozen
 
 from groupcheck.oracles.show.json_schemas import Count, Positive
+from groupcheck.oracles.simulate.interval_types import Interval
 
 
 @frozen(kw_only=True)
-class Estimate:
+class Estimate(Interval):
     """Longest pause of any member that the scenario does not stop itself: from the moment at which
     it works on no partition until it works again.
     """
 
-    mean: Annotated[
-        float | None,
-        "The mean over replications; of a ratio the geometric one. Null: it never ended in some.",
-    ]
-    low: Annotated[float | None, "Lower end of the 95 % t interval; null with one replication."]
-    high: Annotated[float | None, "Upper end of it."]
     values: Annotated[
         list[float | None],
         "The figure of each replication, in the order of their seeds; null: it never ended.",
@@ -76,16 +71,9 @@ class Variant:
     came_to_rest: Annotated[Count, "Replications in which the group came to rest."]
 
 
-@frozen(kw_only=True)
-class PairedRatio:
-    """The ratio of paired runs; null: some figure is 0 or never ended."""
-
-    mean: Annotated[
-        float | None,
-        "The mean over replications; of a ratio the geometric one. Null: it never ended in some.",
-    ]
-    low: Annotated[float | None, "Lower end of the 95 % t interval; null with one replication."]
-    high: Annotated[float | None, "Upper end of it."]
+PairedRatio = Annotated[
+    Interval | None, "The ratio of paired runs; null: some figure is 0 or never ended."
+]
 
 
 @frozen(kw_only=True)
@@ -95,7 +83,7 @@ class Ratio:
     measure: Annotated[str, "The figure."]
     variant: Annotated[str, "The first variant, whose figure stands above."]
     over: Annotated[str, "The other variant."]
-    ratio: PairedRatio | None
+    ratio: PairedRatio
 
 
 @frozen(kw_only=True)
@@ -103,7 +91,7 @@ class RatioAtMultiple:
     """One multiple."""
 
     factor: Annotated[float, "The multiple."]
-    ratio: PairedRatio | None
+    ratio: PairedRatio
 
 
 @frozen(kw_only=True)
@@ -126,7 +114,7 @@ class Sensitivity:
     measure: Annotated[str, "The figure."]
     members: Annotated[Positive, "Members of the groups that were asked."]
     replications: Annotated[Positive, "Runs behind each ratio."]
-    ratio: PairedRatio | None
+    ratio: PairedRatio
     deciding: Annotated[
         str | None, "The assumption that moves the ratio most; null: none moves it."
     ]
