@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from attrs import frozen
 
 from groupcheck.oracles.show.json_schemas import Amount, Count, Positive
+from groupcheck.oracles.simulate.interval_types import Interval
 
 
 @frozen(kw_only=True)
@@ -19,8 +20,8 @@ class VerdictCounts:
 
 
 @frozen(kw_only=True)
-class StateForecasts:
-    """Forecasts of states."""
+class ForecastCount:
+    """How many forecasts of a figure came true."""
 
     made: Annotated[Count, "How many were made."]
     checked: Annotated[Count, "How many could be compared with a complete search."]
@@ -31,8 +32,8 @@ class StateForecasts:
 class Forecasts:
     """What became of the forecasts."""
 
-    states: StateForecasts
-    seconds: Annotated[StateForecasts, "Forecasts of seconds."]
+    states: Annotated[ForecastCount, "Forecasts of states."]
+    seconds: Annotated[ForecastCount, "Forecasts of seconds."]
 
 
 @frozen(kw_only=True)
@@ -128,15 +129,6 @@ class Cell:
 
 
 @frozen(kw_only=True)
-class Measure:
-    """A figure."""
-
-    mean: Annotated[float | None, "The mean over replications; null if it never ended in one."]
-    low: Annotated[float | None, "The lower end of its t interval; null without one."]
-    high: Annotated[float | None, "The upper end of its t interval; null without one."]
-
-
-@frozen(kw_only=True)
 class Simulation:
     """A simulation."""
 
@@ -168,7 +160,7 @@ class Simulation:
     task_seconds: Annotated[Amount, "Wall clock of the simulations."]
     broken: Annotated[list[str], "Measures above their bounds."]
     measures: Annotated[
-        dict[str, Measure],
+        dict[str, Interval],
         "The figures by name, as in groupcheck.simulate/1; none if the simulation failed or"
         " reached its limit.",
     ]
@@ -191,10 +183,14 @@ class SweepDocument:
     forecasts: Forecasts
     table: Annotated[str, "The file with the Parquet table."]
     page: Annotated[str, "The file with the page."]
-    cells: Annotated[list[Cell], "One object for each cell, in the order of the file."]
     simulations_table: Annotated[
         str | None, "Where the table of simulations was written; null without simulations."
     ]
+    cells: Annotated[list[Cell], "One object for each cell, in the order of the file."]
     simulations: Annotated[
         list[Simulation], "The cells that are simulations, in the order of the file."
     ]
+
+
+Row = Cell | Simulation
+"""What became of a cell of either kind."""
