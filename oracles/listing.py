@@ -20,9 +20,8 @@ from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import load, names
 from groupcheck.oracles.explain.subject import every_mutation, promises, variant_named
 from groupcheck.oracles.explain.zeros import OPTIONS
-from groupcheck.oracles.printable import printable, sentence
+from groupcheck.oracles.printable import as_text, printable, sentence
 from groupcheck.oracles.record.scenarios import SCENARIOS
-from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.assumptions import Assumptions, documented
 from groupcheck.oracles.simulate.document import assumptions as assumed

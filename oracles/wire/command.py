@@ -9,8 +9,7 @@ from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.conform.shown import settings_shown
-from groupcheck.oracles.printable import printable
-from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.printable import as_text, printable
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite, tell
 from groupcheck.oracles.wire.live import SCHEDULES, Live, live
 from groupcheck.traces.anomalies import plural
