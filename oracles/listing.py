@@ -14,15 +14,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from groupcheck.model.engine.fast.cache import cache_directory
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import load, names
 from groupcheck.oracles.explain.subject import every_mutation, promises, variant_named
 from groupcheck.oracles.explain.zeros import OPTIONS
-from groupcheck.oracles.printable import as_text, printable, sentence
+from groupcheck.oracles.printable import printable, sentence
 from groupcheck.oracles.record.scenarios import SCENARIOS
-from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.assumptions import Assumptions, documented
 from groupcheck.oracles.simulate.document import assumptions as assumed
 from groupcheck.traces.anomaly_kinds import KINDS
@@ -214,24 +212,20 @@ def _statements() -> list[Row]:
 
 
 def _schemas() -> list[Row]:
-    from groupcheck.oracles.documents import documents  # the types of every command: late
+    from groupcheck.oracles.documents import documents, schema_files  # every command's types: late
 
-    folder = cache_directory() / "schemas"
-    folder.mkdir(exist_ok=True)
-    rows = []
-    for one in documents():
-        file = folder / f"{one.name}-{one.version}.json"
-        write(file, as_text(one.schema))
-        rows.append(
-            {
-                "name": one.name,
-                "version": one.version,
-                "schema": one.title,
-                "file": str(file),
-                "doc": one.schema["description"],
-            }
-        )
-    return rows
+    every = list(documents())
+    files = schema_files(every)
+    return [
+        {
+            "name": one.name,
+            "version": one.version,
+            "schema": one.title,
+            **({"file": files[one.name]} if files else {}),
+            "doc": one.schema["description"],
+        }
+        for one in every
+    ]
 
 
 def _samples() -> list[Row]:
