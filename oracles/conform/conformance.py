@@ -36,6 +36,7 @@ from groupcheck.oracles.conform.transcript import model_seen
 from groupcheck.oracles.conform.versions_differ import Change, Changes, VersionTour
 from groupcheck.oracles.explain.subject import subject, variant_named
 from groupcheck.oracles.explain.unknown import one_of
+from groupcheck.oracles.kafka.coverage.coverage_types import Coverage
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.kafka.side_by_side import side_by_side
@@ -157,7 +158,7 @@ class Conformance:
         outcomes = "outcomes that the model allows were" if unseen > 1 else "outcome was"
         return f"{unseen:,} {outcomes} never seen" if unseen else ""
 
-    def document(self, coverage: conform_types.Coverage = ABSENT) -> dict[str, Any]:
+    def document(self, coverage: Coverage = ABSENT) -> dict[str, Any]:
         """All that `--json` prints. `seconds` apart, the same question gives the same document."""
         c, found = self.counts, self.ledger
         unseen, situations = found.unseen, self.situations

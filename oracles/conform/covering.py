@@ -14,14 +14,13 @@ from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from groupcheck.oracles.conform import conform_types
-from groupcheck.oracles.kafka.coverage.measuring import COUNTED, Line, Method, Sum, read, total
+from groupcheck.oracles.kafka.coverage import coverage_types
+from groupcheck.oracles.kafka.coverage.coverage_types import BranchTotal, Place, Reason
+from groupcheck.oracles.kafka.coverage.measuring import COUNTED, Line, Method, read, total
 from groupcheck.oracles.kafka.coverage.reasons import (
     FAMILIES,
     VERSION,
     Explained,
-    Place,
-    Reason,
     explained,
     table,
 )
@@ -43,7 +42,7 @@ class Coverage:
     lost: int = 0
 
     @property
-    def classes(self) -> dict[str, Sum]:
+    def classes(self) -> dict[str, BranchTotal]:
         """The sums of each class."""
         return {name: total(self.of(name)) for name in COUNTED}
 
@@ -57,54 +56,34 @@ class Coverage:
             return None
         return total(self.methods).branches - self.explained.out_of_reach
 
-    def shown(self) -> conform_types.Coverage:
+    def shown(self) -> coverage_types.Coverage:
         """The field `coverage` of `--json`."""
         why = self.explained
-        return conform_types.Coverage(
+        return coverage_types.Coverage(
             kafka=self.kafka,
             jvms_lost=self.lost,
-            total=_sum_shown(total(self.methods)),
+            total=total(self.methods),
             branches_within_reach=self.within_reach,
-            classes={name: _sum_shown(found) for name, found in self.classes.items()},
+            classes=self.classes,
             methods=[_method_shown(m) for m in self.methods],
-            reasons=[_reason_shown(r) for r in why.reasons] if why else None,
+            reasons=list(why.reasons) if why else None,
             without_reason=list(map(_shown, why.without)) if why else None,
             outdated_reasons=list(map(_shown, why.outdated)) if why else None,
         )
 
 
-def _sum_shown(found: Sum) -> conform_types.BranchTotal:
-    return conform_types.BranchTotal(
-        lines=found.lines,
-        lines_executed=found.lines_executed,
-        branches=found.branches,
-        branches_executed=found.branches_executed,
-    )
-
-
-def _method_shown(m: Method) -> conform_types.Method:
-    return conform_types.Method(
+def _method_shown(m: Method) -> coverage_types.Method:
+    return coverage_types.Method(
         class_=m.class_name,
         method=m.name,
         line=m.lines[0].number,
-        total=_sum_shown(total((m,))),
+        total=total((m,)),
         lines_unexecuted=[line.number for line in m.lines if not line.executed],
         branches_unexecuted={
             str(line.number): line.branches - line.branches_executed
             for line in m.lines
             if line.branches_executed < line.branches
         },
-    )
-
-
-def _reason_shown(r: Reason) -> conform_types.Reason:
-    return conform_types.Reason(
-        class_name=r.class_name,
-        method=r.method,
-        line=r.line,
-        branches=r.branches,
-        family=r.family,
-        why=r.why,
     )
 
 
@@ -159,7 +138,7 @@ def _share(executed: int, of: int) -> str:
     return f"{executed}/{of} = {100 * executed // of} %" if of else ""
 
 
-def _shares(sums: Sum) -> tuple[str, str]:
+def _shares(sums: BranchTotal) -> tuple[str, str]:
     return (
         _share(sums.lines_executed, sums.lines),
         _share(sums.branches_executed, sums.branches),

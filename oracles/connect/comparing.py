@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from attrs import define, field, frozen
 
 from groupcheck.model.assignors.connect import (
     Assigned,
     Config,
-    ConnectProtocol,
     Memory,
     Release,
     Round,
@@ -29,11 +28,6 @@ from groupcheck.oracles.tallied import Tallied
 
 SCHEMA = "groupcheck.conform-connect/1"
 EVERY = 2_000  # inputs between two reports of progress
-PROTOCOLS: Mapping[ConnectProtocol, Literal["eager", "compatible", "sessioned"]] = {
-    ConnectProtocol.EAGER: "eager",
-    ConnectProtocol.COMPATIBLE: "compatible",
-    ConnectProtocol.SESSIONED: "sessioned",
-}
 Perform = Callable[[Memory, Round, Release], Assigned]
 Progress = Callable[[str, int, int], None]
 """Called with the family's name, inputs so far, and those that differ."""
@@ -216,7 +210,7 @@ def input_shown(memory: Memory, round_: Round) -> conform_connect_types.RoundInp
         if (value := getattr(memory, name)) != getattr(start, name)
     }
     return conform_connect_types.RoundInput(
-        protocol=PROTOCOLS[round_.protocol],
+        protocol=round_.protocol.name.lower(),
         leader=round_.leader,
         now=round_.now,
         max_delay=round_.max_delay,

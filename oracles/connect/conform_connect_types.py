@@ -51,7 +51,7 @@ class RoundInput:
     """The smallest input: a memory and a round."""
 
     protocol: Annotated[
-        Literal["eager", "compatible", "sessioned"], "The protocol that the group uses."
+        str, Also(enum=["eager", "compatible", "sessioned"]), "The protocol that the group uses."
     ]
     leader: Annotated[str, "The leader's member id."]
     now: Annotated[int, "The time, in ms."]

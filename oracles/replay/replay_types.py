@@ -17,6 +17,14 @@ Verdict = Annotated[
 ]
 
 
+def clock(what: str) -> str:
+    """The description of a time."""
+    return (
+        f"{what}, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if the log"
+        " does not tell."
+    )
+
+
 @frozen(kw_only=True)
 class UnreadLine:
     """One line."""
@@ -91,16 +99,8 @@ class GenerationSpan:
 class TimeShares:
     """How the time went."""
 
-    first: Annotated[
-        str | None,
-        "First line, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if the"
-        " log does not tell.",
-    ]
-    last: Annotated[
-        str | None,
-        "Last line, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if the"
-        " log does not tell.",
-    ]
+    first: Annotated[str | None, clock("First line")]
+    last: Annotated[str | None, clock("Last line")]
     observed_ms: Annotated[
         int | None,
         "From the first to the last line, in milliseconds; null if the log does not tell.",
@@ -131,24 +131,12 @@ class Rebalance:
     members: Annotated[list[str], "All members that caused it."]
     reason: Annotated[str, "The coordinator's own words."]
     client_reason: Annotated[str | None, "The client's own words (KIP-800); null if it gave none."]
-    started: Annotated[
-        str | None,
-        "When it began, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if"
-        " the log does not tell.",
-    ]
+    started: Annotated[str | None, clock("When it began")]
     started_line: Annotated[
         Count | None, "Number of the line at which it began; null if the log does not show it."
     ]
-    joined: Annotated[
-        str | None,
-        "When the join phase ended, as `2024-10-25 17:25:16.582`, of the clock that wrote the"
-        " line; null if the log does not tell.",
-    ]
-    ended: Annotated[
-        str | None,
-        "When it ended, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if"
-        " the log does not tell.",
-    ]
+    joined: Annotated[str | None, clock("When the join phase ended")]
+    ended: Annotated[str | None, clock("When it ended")]
     ended_line: Annotated[
         Count | None, "Number of the line at which it ended; null if the log does not show it."
     ]
@@ -183,24 +171,12 @@ class Member:
     member: Annotated[str, "The member id."]
     client: Annotated[str, "The client id, as far as the member id shows it."]
     instance: Annotated[str | None, "Its group.instance.id; null for a dynamic member."]
-    first_seen: Annotated[
-        str | None,
-        "When it is first named, as `2024-10-25 17:25:16.582`, of the clock that wrote the line;"
-        " null if the log does not tell.",
-    ]
+    first_seen: Annotated[str | None, clock("When it is first named")]
     first_line: Annotated[
         Count | None, "Number of the line that first names it; null if the log does not show it."
     ]
-    id_handed_out: Annotated[
-        str | None,
-        "When the id was handed out (KIP-394), as `2024-10-25 17:25:16.582`, of the clock that"
-        " wrote the line; null if the log does not tell.",
-    ]
-    joined: Annotated[
-        str | None,
-        "When it joined, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if"
-        " the log does not tell.",
-    ]
+    id_handed_out: Annotated[str | None, clock("When the id was handed out (KIP-394)")]
+    joined: Annotated[str | None, clock("When it joined")]
     gone: Annotated[
         str | None,
         Also(
@@ -212,11 +188,7 @@ class Member:
         "How it went; null while it is there. `replaced`: the old id of a static member. `away`: a"
         " static member that may come back (KIP-848). `gone`: the log does not tell how.",
     ]
-    ended: Annotated[
-        str | None,
-        "When it went, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if"
-        " the log does not tell.",
-    ]
+    ended: Annotated[str | None, clock("When it went")]
     ended_line: Annotated[
         Count | None, "Number of the line at which it went; null if the log does not show it."
     ]
@@ -231,11 +203,7 @@ class GroupEpoch:
 
     epoch: Annotated[int, "Its number."]
     what: Annotated[str, "What happened."]
-    time: Annotated[
-        str | None,
-        "When, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if the log"
-        " does not tell.",
-    ]
+    time: Annotated[str | None, clock("When")]
     line: Annotated[Count, "Number of the line."]
 
 

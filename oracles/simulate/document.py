@@ -99,13 +99,8 @@ def _variant(row: Row) -> simulate_types.Variant:
 
 
 def _estimate(row: Row, measure: str) -> simulate_types.Estimate:
-    found = interval(row.interval(measure))
-    return simulate_types.Estimate(
-        mean=found.mean,
-        low=found.low,
-        high=found.high,
-        values=[number(value) for value in row.values(measure)],
-    )
+    values = [number(value) for value in row.values(measure)]
+    return simulate_types.Estimate(interval=interval(row.interval(measure)), values=values)
 
 
 def _ratios(comparison: Comparison) -> list[simulate_types.Ratio]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from attrs import frozen
+from attrs import field, frozen
 
-from groupcheck.oracles.show.json_schemas import Count, Positive
+from groupcheck.oracles.show.json_schemas import BESIDE, Count, Positive
 from groupcheck.oracles.simulate.interval_types import Interval
 
 
 @frozen(kw_only=True)
-class Estimate(Interval):
+class Estimate:
     """Longest pause of any member that the scenario does not stop itself: from the moment at which
     it works on no partition until it works again.
     """
 
+    interval: Interval = field(metadata=BESIDE)
     values: Annotated[
         list[float | None],
         "The figure of each replication, in the order of their seeds; null: it never ended.",

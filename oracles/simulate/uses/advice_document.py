@@ -78,8 +78,7 @@ def _configuration(a: Alternative) -> advise_types.Configuration:
 
 def _alternative(advice: Advice, c: Costed) -> advise_types.Alternative:
     return advise_types.Alternative(
-        variant=c.alternative.variant,
-        settings=c.alternative.settings,
+        configuration=_configuration(c.alternative),
         recommended=c is advice.recommended,
         now=c is advice.now,
         as_good_as_the_best=c in advice.equals,

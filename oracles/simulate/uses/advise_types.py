@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
-from groupcheck.oracles.show.json_schemas import Also, Amount, Positive, Share
+from groupcheck.oracles.show.json_schemas import BESIDE, Also, Amount, Positive, Share
 from groupcheck.oracles.simulate.interval_types import Interval
 
 CostMeasure = Literal["stopped_total_ms", "total_pause_ms", "moved_partitions"]
@@ -30,9 +30,10 @@ class Event:
 
 
 @frozen(kw_only=True)
-class Alternative(Configuration):
+class Alternative:
     """One alternative."""
 
+    configuration: Configuration = field(metadata=BESIDE)
     recommended: Annotated[bool, "Whether it is the recommended one."]
     now: Annotated[bool, "Whether it is what the group has now."]
     as_good_as_the_best: Annotated[

@@ -11,7 +11,7 @@ from typing import Any
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show import json_schemas, parquet
 from groupcheck.oracles.show.files import write
-from groupcheck.oracles.simulate.document import assumptions, number
+from groupcheck.oracles.simulate.document import assumptions, interval
 from groupcheck.oracles.simulate.intervals import CONFIDENCE
 from groupcheck.oracles.simulate.uses.curve_types import CurveDocument, Point
 from groupcheck.oracles.simulate.uses.curves import Answered
@@ -41,16 +41,13 @@ def points(found: Answered) -> list[Point]:
     made = []
     for k, point in enumerate(found.curve.points):
         for measure in found.curve.measures:
-            one = found.interval(k, measure)
             made.append(
                 Point(
                     curve=found.curve.name,
                     series=point.series,
                     x=point.x,
                     measure=measure,
-                    mean=number(one.mean),
-                    low=None if one.low is None else number(one.low),
-                    high=None if one.high is None else number(one.high),
+                    interval=interval(found.interval(k, measure)),
                     variant=point.setup.variant,
                     scenario=point.setup.scenario,
                     members=point.setup.members,
