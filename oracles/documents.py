@@ -4,7 +4,7 @@ from. docs/generate writes the reference from these schemas.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from groupcheck.model.engine import UserError
@@ -105,7 +105,7 @@ def documents() -> Iterator[Described]:
         yield described(title, document)
 
 
-def schema_files(every: Iterable[Described]) -> dict[str, str]:
+def schema_files(every: Sequence[Described]) -> dict[str, str]:
     """Name of each document -> the file with its JSON Schema, written now. Where the cache folder
     takes no files there are none, and stderr says why.
     """

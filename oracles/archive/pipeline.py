@@ -61,11 +61,15 @@ class Outcome:
 
     def document(self) -> dict[str, Any]:
         """What `--json` prints, schema groupcheck.archive/1."""
+        return document(SCHEMA, self.shown())
+
+    def shown(self) -> archive_types.ArchiveDocument:
+        """The sums over all files."""
         verdict, reason = self.worst()
         known, place = self.known.values(), Place(self.uri)
         holds, violated, unknown = (sum(one.groups[k] for one in known) for k in range(3))
         verdicts = Counter(one.verdict for one in known)
-        found = archive_types.ArchiveDocument(
+        return archive_types.ArchiveDocument(
             out=shown(self.uri),
             verdict=verdict,
             reason=reason,
@@ -91,7 +95,6 @@ class Outcome:
                 for table in TABLES
             },
         )
-        return document(SCHEMA, found)
 
 
 @define

@@ -118,7 +118,7 @@ def _find(m: Mutation) -> Found:
 def documents(found: Sequence[Found], told: Score | None) -> list[dict[str, Any]]:
     """All that `bugs --json` prints; with a score also which promises find each bug."""
     killers = {one.mutation.id: list(one.promises) for one in told.killed} if told else {}
-    return [printed(one.shown(killers.get(one.mutation.id, ABSENT))) for one in found]
+    return [printed(one.shown(killers[one.mutation.id] if told else ABSENT)) for one in found]
 
 
 def write_parquet(found: Sequence[Found], path: Path) -> None:

@@ -372,9 +372,7 @@ class Clock:
 
 @frozen(kw_only=True)
 class GroupLog:
-    """A group in one broker's log. Of a group that only clients' lines name most fields are
-    absent.
-    """
+    """A group in one broker's log; most fields are absent if only clients' lines name it."""
 
     file: Annotated[str, "The file."] = ABSENT
     coordinator: Annotated[int | None, "Id of the broker; null if the log does not tell."] = ABSENT

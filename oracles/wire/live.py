@@ -68,6 +68,10 @@ class Live:
 
     def document(self) -> dict[str, Any]:
         """All that `--json` prints."""
+        return json_schemas.document(SCHEMA, self.shown())
+
+    def shown(self) -> conform_live_types.ConformLiveDocument:
+        """The figures."""
         generations = self.scope.generations
         assert generations is not None  # `rows_of` bounds them
         scope = conform_live_types.Scope(
@@ -79,7 +83,7 @@ class Live:
             two_step=self.scope.two_step,
             protocols=self.scope.protocols,
         )
-        shown = conform_live_types.ConformLiveDocument(
+        return conform_live_types.ConformLiveDocument(
             variant=self.variant,
             scope=scope,
             kafka=self.kafka,
@@ -96,7 +100,6 @@ class Live:
             transcript=list(self.disagreement.transcript) if self.disagreement else [],
             seconds=round(self.seconds, 3),
         )
-        return json_schemas.document(SCHEMA, shown)
 
 
 def rows_of(

@@ -13,7 +13,7 @@ Place = tuple[str, str, int]
 
 @frozen(kw_only=True)
 class BranchTotal:
-    """All methods together."""
+    """Lines and branches of some methods, and how many of them were executed."""
 
     lines: Annotated[Count, "Lines with code."]
     lines_executed: Annotated[Count, "Lines of which some code was executed."]
@@ -60,7 +60,7 @@ class Coverage:
 
     kafka: Annotated[str, "The Kafka version."]
     jvms_lost: Annotated[Count, "JVMs that broke; what they executed was not counted."]
-    total: BranchTotal
+    total: Annotated[BranchTotal, "All methods together."]
     branches_within_reach: Annotated[
         Count | None,
         "Branches that a classic group can reach; null for a version whose branches are not"
