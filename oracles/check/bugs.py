@@ -128,7 +128,13 @@ def write_parquet(found: Sequence[Found], path: Path) -> None:
         row["scope"] = json.dumps(row["scope"], sort_keys=True)
         row["progress"] = row["progress"] and row["progress"]["promise"]
         del row["real"]
-    parquet.write_table(rows, parquet.BUGS, path)
+    parquet.write_table(rows, columns(), path)
+
+
+def columns() -> dict[str, str]:
+    """Column -> Arrow type of the bug table."""
+    found = parquet.columns_of(Bug, wide=["states"]) | {"scope": "string", "progress": "string"}
+    return {name: kind for name, kind in found.items() if name not in ("real", "killed_by")}
 
 
 def view(found: Sequence[Found], told_whole: bool) -> Group:

@@ -16,56 +16,11 @@ from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.folder import Done
 
 # Column -> Arrow type. docs/sweep.md says what each one means, and in which unit.
-COLUMNS = {
-    "cell": "string",
-    "number": "int32",
-    "grid": "int32",
-    "grid_name": "string",
-    "variant": "string",
-    "members": "int32",
-    "partitions": "int32",
-    "generations": "int32",
-    "assignor": "string",
-    "faults": "map",
-    "any_faults": "int32",
-    "scope": "string",
-    "mutation": "string",
-    "invariants": "list",
-    "progress": "bool",
-    "progress_not_judged": "list",
-    "max_states": "int64",
-    "max_seconds": "float64",
-    "max_memory": "int64",
-    "expected": "string",
-    "verdict": "string",
-    "as_expected": "bool",
-    "reason": "string",
-    "failed": "bool",
-    "tries": "int32",
-    "complete": "bool",
-    "states": "int64",
-    "transitions": "int64",
-    "depth": "int32",
-    "rule_calls": "int64",
-    "bytes_per_state": "float64",
-    "seconds": "float64",
-    "task_seconds": "float64",
-    "broken": "list",
-    "steps": "int32",
-    "key": "string",
-    "page": "string",
-    "forecast_by": "string",
-    "forecast_states": "int64",
-    "forecast_states_low": "int64",
-    "forecast_states_high": "int64",
-    "forecast_seconds": "float64",
-    "forecast_seconds_low": "float64",
-    "forecast_seconds_high": "float64",
-    "states_as_forecast": "bool",
-    "seconds_as_forecast": "bool",
-    "model": "string",
-    "version": "string",
-}
+COLUMNS = parquet.columns_of(
+    sweep_types.Cell,
+    wide="max_states max_memory states transitions rule_calls forecast_states forecast_states_low"
+    " forecast_states_high".split(),
+)
 
 
 def row(cell: Cell, done: Done, grid_name: str) -> sweep_types.Cell:

@@ -19,21 +19,7 @@ from groupcheck.oracles.simulate.uses.curves import Answered
 SCHEMA = "groupcheck.curve/1"
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 """What a formula may begin with; the last four are wide forms of the others."""
-COLUMNS = {
-    "curve": "string",
-    "series": "string",
-    "x": "float64",
-    "measure": "string",
-    "mean": "float64",
-    "low": "float64",
-    "high": "float64",
-    "variant": "string",
-    "scenario": "string",
-    "members": "int64",
-    "partitions": "int64",
-    "seed": "int64",
-    "replications": "int64",
-}
+COLUMNS = parquet.columns_of(Point, wide=("members", "partitions", "seed", "replications"))
 
 
 def points(found: Answered) -> list[Point]:
