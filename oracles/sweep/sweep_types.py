@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from attrs import frozen
 
+from groupcheck.model.engine.verdict import Kind
 from groupcheck.oracles.show.json_schemas import Amount, Count, Positive
 from groupcheck.oracles.simulate.interval_types import Interval
+
+
+def of_scope(what: str) -> str:
+    """The description of a number of the scope."""
+    return f"{what} of the scope; null if it has no such field or for the variant's default."
 
 
 @frozen(kw_only=True)
@@ -45,18 +51,9 @@ class Cell:
     grid: Annotated[Positive, "Place of its grid in the file, from 1."]
     grid_name: Annotated[str | None, "Name of the grid; null without one."]
     variant: Annotated[str, "The protocol variant."]
-    members: Annotated[
-        Count | None,
-        "Members of the scope; null if it has no such field or for the variant's default.",
-    ]
-    partitions: Annotated[
-        Count | None,
-        "Partitions of the scope; null if it has no such field or for the variant's default.",
-    ]
-    generations: Annotated[
-        Count | None,
-        "Generations of the scope; null if it has no such field or for the variant's default.",
-    ]
+    members: Annotated[Count | None, of_scope("Members")]
+    partitions: Annotated[Count | None, of_scope("Partitions")]
+    generations: Annotated[Count | None, of_scope("Generations")]
     assignor: Annotated[str | None, "Assignor of the scope; null if it has none."]
     faults: Annotated[dict[str, int], "Budget of each fault that may happen."]
     any_faults: Annotated[Count | None, "How many of any faults may happen instead; null without."]
@@ -75,10 +72,8 @@ class Cell:
     max_states: Annotated[Count | None, "Limit of states; null without."]
     max_seconds: Annotated[float | None, "Limit of seconds of wall clock; null without."]
     max_memory: Annotated[Count | None, "Limit of memory in bytes; null without."]
-    expected: Annotated[
-        Literal["holds", "violated", "unknown"], "The verdict that the file expects."
-    ]
-    verdict: Annotated[Literal["holds", "violated", "unknown"], "The verdict."]
+    expected: Annotated[Kind, "The verdict that the file expects."]
+    verdict: Annotated[Kind, "The verdict."]
     as_expected: Annotated[bool, "Whether it is the expected one."]
     reason: Annotated[str, "Why."]
     failed: Annotated[bool, "Whether the check itself failed, again and again."]
@@ -145,11 +140,9 @@ class Simulation:
     settings: Annotated[dict[str, float | str], "Assumptions that the file gives, by name."]
     max_seconds: Annotated[float | None, "Limit of seconds of wall clock; null without."]
     at_most: Annotated[dict[str, float], "The most that the mean of a measure may be, by measure."]
-    expected: Annotated[
-        Literal["holds", "violated", "unknown"], "The verdict that the file expects."
-    ]
+    expected: Annotated[Kind, "The verdict that the file expects."]
     verdict: Annotated[
-        Literal["holds", "violated", "unknown"],
+        Kind,
         "`violated` if the interval of some measure lies above its bound, `unknown` if it"
         " contains the bound, or at the limit of seconds.",
     ]
@@ -173,7 +166,7 @@ class SweepDocument:
 
     name: Annotated[str, "Name of the sweep."]
     verdict: Annotated[
-        Literal["holds", "violated", "unknown"],
+        Kind,
         "That of the worst cell; a cell that is as expected counts as `holds`. It gives the exit"
         " code.",
     ]
