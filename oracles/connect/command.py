@@ -14,7 +14,7 @@ from rich.text import Text
 
 from groupcheck.model.assignors.connect import of_version
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.connect.comparing import ConnectConformance, compare
+from groupcheck.oracles.connect.comparing import ConnectConformance, compare, input_shown
 from groupcheck.oracles.connect.driver import VERSIONS, Leaders
 from groupcheck.oracles.connect.inputs import families
 from groupcheck.oracles.kafka.versions import known
@@ -116,7 +116,7 @@ def view(result: ConnectConformance) -> RenderableType:
             told = f"\n{t.name}: {', '.join(kind)} differ {number:,} times; the smallest input:"
             out.append(Text(told, "bold red"))
             answers = example.answers_shown(result.sides)
-            out += _values({"input": example.input_shown(), **answers})
+            out += _values({"input": input_shown(example.memory, example.round), **answers})
     return Group(*out)
 
 

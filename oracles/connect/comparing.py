@@ -45,11 +45,7 @@ class Example:
     @property
     def size(self) -> int:
         """How much a reader has to read."""
-        return len(str(printed(self.input_shown())))
-
-    def input_shown(self) -> conform_connect_types.RoundInput:
-        """The memory and the round."""
-        return input_shown(self.memory, self.round)
+        return len(str(printed(input_shown(self.memory, self.round))))
 
     def answers_shown(self, sides: tuple[str, str]) -> dict[str, dict[str, Any]]:
         """Side -> fact that differs -> its value."""
@@ -100,7 +96,7 @@ class Tally:
                 conform_connect_types.Difference(
                     differs=list(kind),
                     inputs=number,
-                    input=example.input_shown(),
+                    input=input_shown(example.memory, example.round),
                     answers=example.answers_shown(sides),
                 )
                 for kind, (number, example) in sorted(self.differences.items())
@@ -118,12 +114,7 @@ class ConnectConformance(Tallied[Tally]):
     def document(self) -> dict[str, Any]:
         """All that `--json` prints. Apart from `seconds`, the same question gives the same."""
         shown = conform_connect_types.ConformConnectDocument(
-            compared=list(self.sides),
-            seed=self.seed,
-            verdict=self.verdict,
-            inputs=self.inputs,
-            differing=self.differing,
-            families=[tally.shown(self.sides) for tally in self.tallies],
+            compared=self.compared(), families=[tally.shown(self.sides) for tally in self.tallies]
         )
         return document(SCHEMA, shown)
 

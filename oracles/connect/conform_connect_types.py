@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from attrs import field, frozen
 
 from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
+from groupcheck.oracles.tallied import Compared
 
 
 @frozen(kw_only=True)
@@ -106,9 +107,5 @@ class ConformConnectDocument:
     compared with Kafka's classes, or those of two versions.
     """
 
-    compared: Annotated[list[str], Also(minItems=2, maxItems=2), "Whose answers are compared."]
-    seed: Annotated[int, "Seed of the random inputs."]
-    verdict: Annotated[Literal["agrees", "differs"], "Whether any answer differs."]
-    inputs: Annotated[Count, "Rounds over all families."]
-    differing: Annotated[Count, "Rounds over all families whose answers differ."]
+    compared: Compared = field(metadata=BESIDE)
     families: Annotated[list[Family], "One object for each family of rounds."]

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from groupcheck.oracles.show import json_schemas
-from groupcheck.oracles.simulate import interval_types, simulate_types
+from groupcheck.oracles.simulate import simulate_types
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.compare import Comparison, Row
 from groupcheck.oracles.simulate.distributions import Distribution
@@ -77,10 +77,10 @@ def spread(found: Interval, shown: Callable[[float], str]) -> str:
     return f" ± {shown(found.high - found.mean)}"
 
 
-def interval(found: Interval) -> interval_types.Interval:
+def interval(found: Interval) -> simulate_types.Interval:
     """A mean with its interval."""
     low, high = (None if v is None else number(v) for v in (found.low, found.high))
-    return interval_types.Interval(mean=number(found.mean), low=low, high=high)
+    return simulate_types.Interval(mean=number(found.mean), low=low, high=high)
 
 
 def _variant(row: Row) -> simulate_types.Variant:
@@ -117,7 +117,7 @@ def _ratios(comparison: Comparison) -> list[simulate_types.Ratio]:
     ]
 
 
-def _ratio(found: Interval | None) -> interval_types.Interval | None:
+def _ratio(found: Interval | None) -> simulate_types.Interval | None:
     return None if found is None else interval(found)
 
 

@@ -7,7 +7,18 @@ from typing import Annotated
 from attrs import field, frozen
 
 from groupcheck.oracles.show.json_schemas import BESIDE, Count, Positive
-from groupcheck.oracles.simulate.interval_types import Interval
+
+
+@frozen(kw_only=True)
+class Interval:
+    """A mean with its t interval."""
+
+    mean: Annotated[
+        float | None,
+        "The mean over replications; of a ratio the geometric one. Null: it never ended in some.",
+    ]
+    low: Annotated[float | None, "Lower end of the 95 % t interval; null without one."]
+    high: Annotated[float | None, "Upper end of it; null without one."]
 
 
 @frozen(kw_only=True)

@@ -13,7 +13,7 @@ from groupcheck import __version__
 from groupcheck.oracles.show import parquet
 from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.oracles.simulate.document import figure
-from groupcheck.oracles.simulate.interval_types import Interval
+from groupcheck.oracles.simulate.simulate_types import Interval
 from groupcheck.oracles.sweep.outcome import Outcome
 from groupcheck.oracles.sweep.simulations import SETUP, SimulationCell
 from groupcheck.oracles.sweep.sweep_types import Simulation

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from groupcheck.model.engine.verdict import Kind
 from groupcheck.oracles.show.json_schemas import Amount, Count, Positive
-from groupcheck.oracles.simulate.interval_types import Interval
+from groupcheck.oracles.simulate.simulate_types import Interval
 
 
 def of_scope(what: str) -> str:

@@ -122,11 +122,7 @@ class AssignorConformance(Tallied[Tally]):
     def document(self) -> dict[str, Any]:
         """All that `--json` prints. Apart from `seconds`, the same question gives the same."""
         found = conform_assignors_types.ConformAssignorsDocument(
-            compared=list(self.sides),
-            seed=self.seed,
-            verdict=self.verdict,
-            inputs=self.inputs,
-            differing=self.differing,
+            compared=self.compared(),
             assignors=[tally.shown(self.sides) for tally in self.tallies],
             build=ABSENT if self.build is None else self.build.shown(),
         )

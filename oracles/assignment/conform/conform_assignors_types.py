@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from attrs import field, frozen
 
 from groupcheck.oracles.assignment.group_types import Group
 from groupcheck.oracles.show.build_types import Build
 from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
+from groupcheck.oracles.tallied import Compared
 
 
 @frozen(kw_only=True)
@@ -76,10 +77,6 @@ class ConformAssignorsDocument:
     Kafka's classes, or those of two versions, or of a release and a build.
     """
 
-    compared: Annotated[list[str], Also(minItems=2, maxItems=2), "Whose answers are compared."]
-    seed: Annotated[int, "Seed of the random inputs."]
-    verdict: Annotated[Literal["agrees", "differs"], "Whether any answer differs."]
-    inputs: Annotated[Count, "Inputs over all assignors."]
-    differing: Annotated[Count, "Inputs over all assignors whose answers differ."]
+    compared: Compared = field(metadata=BESIDE)
     assignors: Annotated[list[Assignor], "One object for each assignor."]
     build: Build = ABSENT

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from attrs import frozen
 
 from groupcheck.oracles.show.json_schemas import Amount, Count, Positive, Share
-from groupcheck.oracles.simulate.interval_types import Interval
+from groupcheck.oracles.simulate.simulate_types import Interval
 
 
 @frozen(kw_only=True)

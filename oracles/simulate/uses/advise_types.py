@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from attrs import field, frozen
 
 from groupcheck.oracles.show.json_schemas import BESIDE, Also, Amount, Positive, Share
-from groupcheck.oracles.simulate.interval_types import Interval
+from groupcheck.oracles.simulate.simulate_types import Interval
 
 CostMeasure = Literal["stopped_total_ms", "total_pause_ms", "moved_partitions"]
 
