@@ -49,6 +49,7 @@ Amount = Annotated[float, Also(minimum=0)]
 Share = Annotated[float, Also(minimum=0, maximum=1)]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_PLAIN = frozenset({str, int, float, bool, NoneType})  # most values: they are not looked into
 _VERSION = (
     "Name and version of the document. The version rises with every change that could break a"
     " script."
@@ -161,12 +162,18 @@ def document(title: str, value: Any) -> dict[str, Any]:
 def printed(value: Any) -> Any:
     """A value of a document's type, or of one inside it, as what JSON can say."""
     shape: type = type(value)
+    if shape in _PLAIN:
+        return value
     if (keys := _keys(shape)) is not None:
         found: dict[str, Any] = {}
         for name, key in keys:
             inner = getattr(value, name)
-            if inner is not ABSENT:
-                found |= printed(inner) if key is None else {key: printed(inner)}
+            if inner is ABSENT:
+                continue
+            if key is None:
+                found |= printed(inner)
+            else:
+                found[key] = printed(inner)
         return found
     if isinstance(value, Mapping):
         return {key: printed(inner) for key, inner in value.items()}
