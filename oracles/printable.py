@@ -42,6 +42,11 @@ def as_json(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, indent=indent, allow_nan=False).replace("\x7f", "\\u007f")
 
 
+def as_text(document: Any) -> str:
+    """A JSON document as text: one value, keys in their own order, a line end."""
+    return as_json(document, indent=2) + "\n"
+
+
 def plain(value: Any) -> Any:
     """A slot's value as plain JSON: attrs values as objects, sets as sorted lists, enumerations by
     name.

@@ -14,8 +14,8 @@ class FileVerdicts:
     """Files by verdict."""
 
     holds: Annotated[Count, "Files whose verdict is `holds`."]
-    violated: Annotated[Count, "Files whose verdict is `violated`."]
     unknown: Annotated[Count, "Files whose verdict is `unknown`."]
+    violated: Annotated[Count, "Files whose verdict is `violated`."]
 
 
 @frozen(kw_only=True)

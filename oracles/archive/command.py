@@ -52,16 +52,16 @@ def progress_line(progress: Progress, done: int) -> str:
 
 def view(outcome: Outcome) -> Text:
     """The summary for people."""
-    told = outcome.document()
-    files = told["files"]
-    rows = ", ".join(f"{n:,} {table}" for table, n in told["rows_added"].items() if n) or "none"
-    unread = f"; {files['not_replayed']:,} could not be read" if files["not_replayed"] else ""
+    told = outcome.shown()
+    files, groups = told.files, told.groups
+    rows = ", ".join(f"{n:,} {table}" for table, n in told.rows_added.items() if n) or "none"
+    unread = f"; {files.not_replayed:,} could not be read" if files.not_replayed else ""
     lines = (
-        f"{told['verdict']}: {told['reason']}",
-        f"files   {files['found']:,}: {files['new']:,} new, {files['changed']:,} changed,"
-        f" {files['known_before']:,} known before{unread}",
-        "groups  " + ", ".join(f"{n:,} {verdict}" for verdict, n in told["groups"].items()),
-        f"rows    {rows} added in {told['seconds']} s",
-        f"tables  {told['out']}: {', '.join(told['tables'])}",
+        f"{told.verdict}: {told.reason}",
+        f"files   {files.found:,}: {files.new:,} new, {files.changed:,} changed,"
+        f" {files.known_before:,} known before{unread}",
+        f"groups  {groups.holds:,} holds, {groups.violated:,} violated, {groups.unknown:,} unknown",
+        f"rows    {rows} added in {told.seconds} s",
+        f"tables  {told.out}: {', '.join(told.tables)}",
     )
     return Text("\n".join(map(printable, lines)))

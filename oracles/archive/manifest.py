@@ -18,6 +18,7 @@ from attrs import Factory, define, evolve, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.fast.shards.addresses import shown
+from groupcheck.model.engine.verdict import Kind
 from groupcheck.oracles.archive.place import HIDDEN, Place
 from groupcheck.oracles.archive.tables import TABLES, schema
 
@@ -37,7 +38,7 @@ class Known:
     by: str
     # the part that holds its rows
     part: str
-    verdict: str
+    verdict: Kind
     reason: str
     # why it could not be read or replayed
     error: str | None = None

@@ -17,13 +17,15 @@ from groupcheck import __version__
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.fast.shards.addresses import shown
 from groupcheck.model.engine.fast.shards.filesystem import plainly
-from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
+from groupcheck.oracles.archive import archive_types
 from groupcheck.oracles.archive.finding import dealt, find_sources
 from groupcheck.oracles.archive.manifest import SCHEMA, Known, Manifest, commit, moved, opened
 from groupcheck.oracles.archive.parts import rewritten
 from groupcheck.oracles.archive.place import HIDDEN, Place, alone
 from groupcheck.oracles.archive.tables import TABLES
 from groupcheck.oracles.archive.task import UNREADABLE, Done, Pack, Source, failed_pack
+from groupcheck.oracles.show.json_schemas import document
 from groupcheck.oracles.spark.job import JobError
 
 WAVE_PACKS = 64  # packs between two commits, at most: what a killed run loses
@@ -48,7 +50,7 @@ class Outcome:
     bytes_read: int
     seconds: float
 
-    def worst(self) -> tuple[str, str]:
+    def worst(self) -> tuple[Kind, str]:
         """The worst verdict of the files found, and its reason."""
         path, known = max(self.known.items(), key=lambda item: _RANK[item[1].verdict])
         return known.verdict, (
@@ -59,37 +61,40 @@ class Outcome:
 
     def document(self) -> dict[str, Any]:
         """What `--json` prints, schema groupcheck.archive/1."""
+        return document(SCHEMA, self.shown())
+
+    def shown(self) -> archive_types.ArchiveDocument:
+        """The sums over all files."""
         verdict, reason = self.worst()
-        groups = [sum(known.groups[k] for known in self.known.values()) for k in range(3)]
-        place = Place(self.uri)
-        return {
-            "schema": SCHEMA,
-            "out": shown(self.uri),
-            "verdict": verdict,
-            "reason": reason,
-            "files": {
-                "found": len(self.known),
-                "new": self.new,
-                "changed": self.changed,
-                "known_before": len(self.known) - self.new - self.changed,
-                "not_replayed": sum(known.error is not None for known in self.known.values()),
-                "verdicts": {
-                    verdict: sum(known.verdict == verdict for known in self.known.values())
-                    for verdict in _RANK
-                },
-            },
-            "groups": dict(zip((HOLDS, VIOLATED, UNKNOWN), groups)),
-            "lines": sum(known.lines for known in self.known.values()),
-            "rows_added": {table: self.rows.get(table, 0) for table in TABLES},
-            "bytes_read": self.bytes_read,
-            "seconds": round(self.seconds, 1),
-            "tables": {
+        known, place = self.known.values(), Place(self.uri)
+        holds, violated, unknown = (sum(one.groups[k] for one in known) for k in range(3))
+        verdicts = Counter(one.verdict for one in known)
+        return archive_types.ArchiveDocument(
+            out=shown(self.uri),
+            verdict=verdict,
+            reason=reason,
+            files=archive_types.FileCounts(
+                found=len(known),
+                new=self.new,
+                changed=self.changed,
+                known_before=len(known) - self.new - self.changed,
+                not_replayed=sum(one.error is not None for one in known),
+                verdicts=archive_types.FileVerdicts(
+                    holds=verdicts[HOLDS], unknown=verdicts[UNKNOWN], violated=verdicts[VIOLATED]
+                ),
+            ),
+            groups=archive_types.GroupVerdicts(holds=holds, violated=violated, unknown=unknown),
+            lines=sum(one.lines for one in known),
+            rows_added={table: self.rows.get(table, 0) for table in TABLES},
+            bytes_read=self.bytes_read,
+            seconds=round(self.seconds, 1),
+            tables={
                 table: place.path(table)
                 if place.local
                 else f"{shown(self.uri).rstrip('/')}/{table}"
                 for table in TABLES
             },
-        }
+        )
 
 
 @define

@@ -10,6 +10,7 @@ from typing import Any
 
 from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.replay.document import file_document, group_document
+from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.traces.findings.report import FileReport, GroupReport
 
 Row = dict[str, Any]
@@ -30,7 +31,7 @@ def rows_of(report: FileReport) -> Iterator[tuple[str, Row]]:
     """(table, row) of a file and all of its groups, without the events and without what only the
     file system knows.
     """
-    document = file_document(report)
+    document = printed(file_document(report))
     here = {"file": document["file"]}
     for found in document["anomalies"]:
         yield "anomalies", {**here, "group": None, "coordinator": None, **found}
@@ -44,7 +45,7 @@ def rows_of(report: FileReport) -> Iterator[tuple[str, Row]]:
 
 
 def _of_group(g: GroupReport, report: FileReport) -> Iterator[tuple[str, Row]]:
-    document = group_document(g, report)
+    document = printed(group_document(g, report))
     mine = {"file": report.path, "group": g.group, "coordinator": g.coordinator}
     for number, one in enumerate(document["rebalances"], g.timeline.rounds_dropped + 1):
         yield "rebalances", {**mine, "number": number, **_timed(one)}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from groupcheck.model.assignors import Group
+from groupcheck.model.assignors import Group, Member
 from groupcheck.model.assignors.group import NO_GENERATION
+from groupcheck.oracles.assignment import group_types
+from groupcheck.oracles.show.json_schemas import ABSENT
 
 
 def size(group: Group) -> tuple[int, ...]:
@@ -51,24 +51,29 @@ def circumstances(group: Group) -> frozenset[str]:
     return frozenset(name for name, here in strange.items() if here)
 
 
-def shown(group: Group) -> Mapping[str, object]:
-    """The group as plain JSON, in the form that `groupcheck assign` reads."""
-    members = {}
-    for m in group.members:
-        told = {
-            "claims": [f"{topic}-{number}" for topic, number in sorted(m.owned)] or None,
-            "generation": None if m.generation == NO_GENERATION else m.generation,
-            "told": m.told,
-            "instance": m.instance,
-            "rack": m.rack,
-        }
-        members[m.id] = {
-            "subscribes": sorted(m.topics),
-            **{name: value for name, value in told.items() if value is not None},
-        }
-    return {"topics": dict(group.topics), "members": members} | (
-        {"racks": racks_shown(group)} if any(any(of_topic) for _, of_topic in group.racks) else {}
+def shown(group: Group) -> group_types.Group:
+    """The group in the form that `groupcheck assign` reads."""
+    return group_types.Group(
+        topics=dict(group.topics),
+        members={m.id: _member(m) for m in group.members},
+        racks=racks_shown(group) if has_racks(group) else ABSENT,
     )
+
+
+def _member(m: Member) -> group_types.Member:
+    return group_types.Member(
+        subscribes=sorted(m.topics),
+        claims=[f"{topic}-{number}" for topic, number in sorted(m.owned)] or ABSENT,
+        generation=ABSENT if m.generation == NO_GENERATION else m.generation,
+        told=ABSENT if m.told is None else m.told,
+        instance=ABSENT if m.instance is None else m.instance,
+        rack=ABSENT if m.rack is None else m.rack,
+    )
+
+
+def has_racks(group: Group) -> bool:
+    """Are there racks of any replica?"""
+    return any(any(of_topic) for _, of_topic in group.racks)
 
 
 def racks_shown(group: Group) -> dict[str, list[list[str]]]:

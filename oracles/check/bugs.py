@@ -16,6 +16,7 @@ from rich.text import Text
 from groupcheck.model.engine import Limits
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.mutations.tickets import versions_of
+from groupcheck.oracles.check.bugs_types import Bug, ProgressPromise, RealReleases
 from groupcheck.oracles.check.run import CheckResult, run
 from groupcheck.oracles.check.score import Score
 from groupcheck.oracles.explain.explanation import Explanation
@@ -23,6 +24,7 @@ from groupcheck.oracles.explain.subject import every_mutation, mutation_named, s
 from groupcheck.oracles.museum.exhibits import BY_ID
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show import parquet
+from groupcheck.oracles.show.json_schemas import ABSENT, printed
 from groupcheck.oracles.show.text import explanation_view
 
 ENGINE = "fast"
@@ -64,36 +66,37 @@ class Found:
         """How long the search for the broken invariant took."""
         return round(self.result.verdict.seconds, 2)
 
-    def document(self) -> dict[str, Any]:
-        """The fields of one object that `bugs --json` prints."""
+    def shown(self, killed_by: list[str] = ABSENT) -> Bug:
+        """One object that `bugs --json` prints. `killed_by`: with a score, the promises that find
+        the bug.
+        """
         m, v, told = self.mutation, self.result.verdict, self.told
-        real = BY_ID.get(m.id)
-        return {
-            "id": m.id,
-            "ticket": m.ticket,
-            "variant": m.family.base,
-            "rule": m.rule,
-            "invariant": m.invariant,
-            "title": m.title,
-            "scope": self.result.subject.scope(),
-            "found": self.fell,
-            "verdict": v.verdict,
-            "broken": [violation.invariant for violation in v.violations],
-            "states": v.states,
-            "depth": told.depth if told else None,
-            "key": told.key if told else None,
-            "prose": told.prose if told else None,
-            "versions": self.versions,
-            "seconds": self.seconds,
-            "progress": {
-                "promise": m.progress,
-                "found": self.later_fell,
-                "states": self.later.verdict.states,
-            }
-            if self.later is not None
-            else None,
-            "real": {"old": real.old, "fixed": real.fixed} if real else None,
-        }
+        real, later = BY_ID.get(m.id), self.later
+        return Bug(
+            id=m.id,
+            ticket=m.ticket,
+            variant=m.family.base,
+            rule=m.rule,
+            invariant=m.invariant,
+            title=m.title,
+            scope=self.result.subject.scope(),
+            found=self.fell,
+            verdict=v.verdict,
+            broken=[violation.invariant for violation in v.violations],
+            states=v.states,
+            depth=told.depth if told else None,
+            key=told.key if told else None,
+            prose=told.prose if told else None,
+            versions=self.versions,
+            seconds=self.seconds,
+            progress=None
+            if later is None
+            else ProgressPromise(
+                promise=m.progress, found=self.later_fell, states=later.verdict.states
+            ),
+            real=RealReleases(old=real.old, fixed=real.fixed) if real else None,
+            killed_by=killed_by,
+        )
 
 
 def find_all(ids: Sequence[str] = ()) -> list[Found]:
@@ -115,19 +118,23 @@ def _find(m: Mutation) -> Found:
 def documents(found: Sequence[Found], told: Score | None) -> list[dict[str, Any]]:
     """All that `bugs --json` prints; with a score also which promises find each bug."""
     killers = {one.mutation.id: list(one.promises) for one in told.killed} if told else {}
-    return [
-        one.document() | ({"killed_by": killers[one.mutation.id]} if told else {}) for one in found
-    ]
+    return [printed(one.shown(killers[one.mutation.id] if told else ABSENT)) for one in found]
 
 
 def write_parquet(found: Sequence[Found], path: Path) -> None:
     """Writes the bug table (docs/tables.md)."""
-    rows = [one.document() for one in found]
+    rows = [printed(one.shown()) for one in found]
     for row in rows:
         row["scope"] = json.dumps(row["scope"], sort_keys=True)
         row["progress"] = row["progress"] and row["progress"]["promise"]
         del row["real"]
-    parquet.write_table(rows, parquet.BUGS, path)
+    parquet.write_table(rows, columns(), path)
+
+
+def columns() -> dict[str, str]:
+    """Column -> Arrow type of the bug table."""
+    found = parquet.columns_of(Bug, wide=["states"]) | {"scope": "string", "progress": "string"}
+    return {name: kind for name, kind in found.items() if name not in ("real", "killed_by")}
 
 
 def view(found: Sequence[Found], told_whole: bool) -> Group:

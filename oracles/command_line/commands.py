@@ -12,7 +12,7 @@ from groupcheck.model.engine import Limits, UserError
 from groupcheck.oracles.check.run import CheckResult, Spreading, run, walk
 from groupcheck.oracles.check.walks import walks_of
 from groupcheck.oracles.explain.subject import Subject, subject
-from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.printable import as_text
 from groupcheck.oracles.show.files import not_read, write, written
 from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import answer, say

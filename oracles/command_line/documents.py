@@ -4,9 +4,11 @@ from. docs/generate writes the reference from these schemas.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
+from groupcheck.model.engine import UserError
+from groupcheck.model.engine.fast.cache import REMEDY, cache_directory
 from groupcheck.oracles.archive.archive_types import ArchiveDocument
 from groupcheck.oracles.assignment.against.against_types import AgainstDocument
 from groupcheck.oracles.assignment.conform.conform_assignors_types import ConformAssignorsDocument
@@ -23,11 +25,14 @@ from groupcheck.oracles.conform.conform_types import ConformDocument
 from groupcheck.oracles.connect.conform_connect_types import ConformConnectDocument
 from groupcheck.oracles.generate.generate_types import GenerateDocument
 from groupcheck.oracles.museum.bugs_real_types import BugsRealDocument
+from groupcheck.oracles.printable import as_text
 from groupcheck.oracles.record.record_types import RecordDocument
 from groupcheck.oracles.replay.replay_types import ReplayDocument
 from groupcheck.oracles.replay.what_if.what_if_types import WhatIfDocument
 from groupcheck.oracles.show.event_types import EventLine
+from groupcheck.oracles.show.files import write
 from groupcheck.oracles.show.json_schemas import Also, Described, Schema, described
+from groupcheck.oracles.show.terminal import say
 from groupcheck.oracles.show.verdict_types import PathDocument, VerdictDocument
 from groupcheck.oracles.simulate.simulate_types import SimulateDocument
 from groupcheck.oracles.simulate.uses.advise_types import AdviseDocument
@@ -98,3 +103,20 @@ def documents() -> Iterator[Described]:
     """Every document with its schema, in the order of their names."""
     for title, document in DOCUMENTS.items():
         yield described(title, document)
+
+
+def schema_files(every: Sequence[Described]) -> dict[str, str]:
+    """Name of each document -> the file with its JSON Schema, written now. Where the cache folder
+    takes no files there are none, and stderr says why.
+    """
+    try:
+        folder = cache_directory() / "schemas"
+        folder.mkdir(exist_ok=True)
+        files = {one.name: folder / f"{one.name}-{one.version}.json" for one in every}
+        for one in every:
+            write(files[one.name], as_text(one.schema))
+    except (UserError, OSError) as error:
+        why = error.what if isinstance(error, UserError) else error
+        say(f"no JSON Schema is written: {why} ({REMEDY})")
+        return {}
+    return {name: str(file) for name, file in files.items()}

@@ -73,9 +73,11 @@ class Entry:
         "schemas: the value of the document's field `schema`; arrays have no such field, this is"
         " the schema's title.",
     ] = ABSENT
-    file: Annotated[str, "schemas: the file with the JSON Schema, written by this command."] = (
-        ABSENT
-    )
+    file: Annotated[
+        str,
+        "schemas: the file with the JSON Schema, written by this command; absent where the cache"
+        " folder takes no files.",
+    ] = ABSENT
     families: Annotated[list[str], "variants: the families whose promises it owes."] = ABSENT
     lacks: Annotated[list[str], "variants: faults of its families that it lacks."] = ABSENT
     real: Annotated[

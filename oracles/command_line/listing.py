@@ -14,7 +14,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from groupcheck.model.engine.fast.cache import cache_directory
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.classic.composition import every_feature
 from groupcheck.model.protocol.variant import Variant
@@ -23,8 +22,6 @@ from groupcheck.oracles.explain.subject import every_mutation, promises, variant
 from groupcheck.oracles.explain.zeros import OPTIONS
 from groupcheck.oracles.printable import printable, sentence
 from groupcheck.oracles.record.scenarios import SCENARIOS
-from groupcheck.oracles.show.document import as_text
-from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.assumptions import Assumptions, documented
 from groupcheck.oracles.simulate.document import assumptions as assumed
 from groupcheck.traces.causes.knowledge import in_general, shipped_knowledge
@@ -230,26 +227,23 @@ def _statements() -> list[Row]:
 
 
 def _schemas() -> list[Row]:
-    from groupcheck.oracles.command_line.documents import (
-        documents,  # the types of every command: late
+    from groupcheck.oracles.command_line.documents import (  # every command's types: late
+        documents,
+        schema_files,
     )
 
-    folder = cache_directory() / "schemas"
-    folder.mkdir(exist_ok=True)
-    rows = []
-    for one in documents():
-        file = folder / f"{one.name}-{one.version}.json"
-        write(file, as_text(one.schema))
-        rows.append(
-            {
-                "name": one.name,
-                "version": one.version,
-                "schema": one.title,
-                "file": str(file),
-                "doc": one.schema["description"],
-            }
-        )
-    return rows
+    every = list(documents())
+    files = schema_files(every)
+    return [
+        {
+            "name": one.name,
+            "version": one.version,
+            "schema": one.title,
+            **({"file": files[one.name]} if files else {}),
+            "doc": one.schema["description"],
+        }
+        for one in every
+    ]
 
 
 def _samples() -> list[Row]:

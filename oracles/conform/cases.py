@@ -10,8 +10,9 @@ from groupcheck.oracles.conform.conformance import (
     VersionDiff,
 )
 from groupcheck.oracles.conform.ledger import kind_of
-from groupcheck.oracles.conform.shown import difference_shown, input_shown, situations_shown
+from groupcheck.oracles.conform.shown import difference_shown, situations_shown
 from groupcheck.oracles.conform.situations.running import Executed
+from groupcheck.oracles.show.json_schemas import ABSENT
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite
 
 
@@ -41,10 +42,8 @@ def _case(
     if differing:
         why = f"{differing:,} of {len(rows):,} rows differ"
         first = next((d for d in result.ledger.differences if kind_of(d.row.given) == kind), None)
-        told = difference_shown(first) if first else {}
-        text = (
-            [input_shown(first.row.given), *told["differs"], *told["transcript"]] if first else []
-        )
+        told = difference_shown(first) if first else None
+        text = [told.input, *told.differs, *told.transcript] if told else []
         return Case(kind, FAILURE, why, "\n".join(text), seconds)
     if left:
         reasons = "; ".join(result.ledger.unrealizable) or result.why
@@ -54,11 +53,11 @@ def _case(
 
 
 def _situations(executed: tuple[Executed, ...]) -> Case:
-    told = situations_shown(executed)["differences"]
+    told = situations_shown(executed).differences
     if not told:
         return Case("situations")
     first = told[0]
-    text = "\n".join([first["situation"], *first["differs"], *first["transcript"]])
+    text = "\n".join([first.situation, *first.differs, *first.transcript])
     return Case("situations", FAILURE, f"{len(told)} of {len(executed)} situations differ", text)
 
 
@@ -80,16 +79,16 @@ def changes_suite(
         told = change.shown(result.versions)
         old, new = result.versions
         text = [
-            f"{one['what']}: {one['old']} in {old}, {one['new']} in {new}"
-            for one in told.get("values", ())
+            f"{one.what}: {one.old} in {old}, {one.new} in {new}"
+            for one in (() if told.values is ABSENT else told.values)
         ]
         text += [
             line
-            for version, transcript in told["transcripts"].items()
+            for version, transcript in told.transcripts.items()
             for line in (f"Kafka {version}", *transcript)
         ]
-        name = f"{number} after {told['after']}"
-        cases.append(Case(name, FAILURE, ", ".join(told["differs"]), "\n".join(text)))
+        name = f"{number} after {told.after}"
+        cases.append(Case(name, FAILURE, ", ".join(told.differs), "\n".join(text)))
     if reason:
         cases.append(Case("every row is executed", ERROR, f"unknown: {reason}"))
     same = Case("no difference", seconds=seconds)

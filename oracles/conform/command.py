@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from groupcheck.oracles.conform.shown import (
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.side_by_side import Diff
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.show.json_schemas import ABSENT, printed
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
 from groupcheck.oracles.show.suite import tell, wanted
@@ -119,7 +120,7 @@ def run(
     if parquet:
         write_table(table_rows(result), CONFORMANCE, parquet)
     answer(
-        lambda: result.document() | ({"coverage": executed.document()} if executed else {}),
+        lambda: result.document(executed.shown() if executed else ABSENT),
         lambda: Group(view(result), *([coverage_view(executed)] if executed else [])),
         as_json,
     )
@@ -150,12 +151,12 @@ def diff_view(result: VersionDiff) -> RenderableType:
         out.append(Text(f"  situations: {situations}"))
     for change in result.changes:
         told = change.shown(result.versions)
-        out.append(Text(f"\nafter {told['after']}: {', '.join(told['differs'])}", "bold red"))
+        out.append(Text(f"\nafter {told.after}: {', '.join(told.differs)}", "bold red"))
         out += [
-            Text(f"   {one['what']}: {one['old']} in {old}, {one['new']} in {new}")
-            for one in told["values"][:VALUES]
+            Text(f"   {one.what}: {one.old} in {old}, {one.new} in {new}")
+            for one in told.values[:VALUES]
         ]
-        for version, transcript in told["transcripts"].items():
+        for version, transcript in told.transcripts.items():
             out += [
                 Text(f"   Kafka {version}", "bold"),
                 *(Text(f"   {line}") for line in transcript),
@@ -221,36 +222,35 @@ def _counted(result: Conformance) -> list[tuple[str, str]]:
     if result.situations is None:
         return []
     told = situations_shown(result.situations)
-    return [("situations", f"{told['executed']} executed, {told['agreeing']} agreeing")]
+    return [("situations", f"{told.executed} executed, {told.agreeing} agreeing")]
 
 
 def _situations(result: Conformance) -> Iterator[Text]:
-    for told in situations_shown(result.situations or ())["differences"][:SHOWN]:
-        yield Text(f"\nSituation: {told['situation']} ({told['source']})", "bold red")
-        yield from (Text(f"   real: {what}") for what in told["differs"])
-        yield from (Text(f"   {line}") for line in told["transcript"])
+    for told in situations_shown(result.situations or ()).differences[:SHOWN]:
+        yield Text(f"\nSituation: {told.situation} ({told.source})", "bold red")
+        yield from (Text(f"   real: {what}") for what in told.differs)
+        yield from (Text(f"   {line}") for line in told.transcript)
 
 
 def _bounds(toured: Toured) -> str:
-    scope = scope_shown(toured.scope, toured.faults)
-    bounds = [plural(scope["members"], "member"), plural(scope["generations"], "generation")]
-    extra = settings_shown(scope)
+    scope = toured.scope
+    bounds = [plural(scope.members, "member"), plural(scope.generations or 0, "generation")]
+    extra = settings_shown(printed(scope_shown(scope, ())))
     faults = ", ".join(toured.faults) or "no fault"
     return f"{', '.join([*bounds, *extra])}; any number of: {faults}"
 
 
 def _cause(k: int, cause: Cause) -> Group:
-    shown = cause_shown(cause)
-    told: Mapping[str, Any] = shown["first"]
+    told = cause_shown(cause).first
     rows = f"{cause.rows:,} rows differ" if cause.rows > 1 else "1 row differs"
-    settings = [f"   scope: {', '.join(settings_shown(told['settings']))}"]
+    settings = [f"   scope: {', '.join(settings_shown(told.settings))}"]
     return Group(
         Text(f"\n{k}. {cause.kind}: {rows} in {', '.join(cause.what)}", "bold red"),
-        Text(f"   {told['input']}"),
-        *(Text(line, "dim") for line in settings if told["settings"]),
-        Text(f"   model before: {told['memory']}", "dim"),
-        *(Text(f"   real: {what}") for what in told["differs"]),
-        *(Text(f"   {line}") for line in told["transcript"]),
+        Text(f"   {told.input}"),
+        *(Text(line, "dim") for line in settings if told.settings),
+        Text(f"   model before: {told.memory}", "dim"),
+        *(Text(f"   real: {what}") for what in told.differs),
+        *(Text(f"   {line}") for line in told.transcript),
     )
 
 
@@ -262,9 +262,9 @@ def _unseen(result: Conformance) -> list[Text]:
     for one in unseen[:UNSEEN]:
         told = unseen_shown(one)
         out += [
-            Text(f"   {input_shown(one.row.given)}: {' '.join(told['rules'])}"),
-            Text(f"      model before: {told['memory']}", "dim"),
-            Text(f"      model after: {told['after']}", "dim"),
+            Text(f"   {input_shown(one.row.given)}: {' '.join(told.rules)}"),
+            Text(f"      model before: {told.memory}", "dim"),
+            Text(f"      model after: {told.after}", "dim"),
         ]
     left = len(unseen) - UNSEEN
     return [*out, *([Text(f"   and {left:,} more (--json lists them)")] if left > 0 else [])]
@@ -282,7 +282,7 @@ def _findings(result: Conformance) -> list[Text]:
     ]
     for told in map(finding_shown, result.findings):
         out += [
-            Text(f"\n{told['promise']} ({told['kind']}): {told['statement']}", "bold red"),
-            *(Text(f"   {line}") for line in told["transcript"]),
+            Text(f"\n{told.promise} ({told.kind}): {told.statement}", "bold red"),
+            *(Text(f"   {line}") for line in told.transcript),
         ]
     return out

@@ -6,16 +6,9 @@ from typing import Annotated, Literal
 
 from attrs import frozen
 
-from groupcheck.oracles.conform.conform_types import Bounds, Situations
+from groupcheck.oracles.conform.conform_types import Scope, Situations
 from groupcheck.oracles.show.build_types import Build
 from groupcheck.oracles.show.json_schemas import ABSENT, Also, Amount, Count
-
-
-@frozen(kw_only=True)
-class Scope(Bounds):
-    """What bounds the rows."""
-
-    generations: Annotated[Count, "Generations after which the scope ends."]
 
 
 @frozen(kw_only=True)

@@ -6,14 +6,20 @@ from typing import Annotated, Literal
 
 from attrs import frozen
 
-from groupcheck.oracles.show.json_schemas import ABSENT, Amount, Count, Positive
+from groupcheck.oracles.kafka.coverage.coverage_types import Coverage
+from groupcheck.oracles.show.json_schemas import ABSENT, Amount, Count
+
+Agreement = Literal["agrees", "differs", "unknown"]
 
 
 @frozen(kw_only=True)
-class Bounds:
-    """What bounds the rows, whoever is compared."""
+class Scope:
+    """What bounds the rows."""
 
     members: Annotated[Count, "Members at once."]
+    generations: Annotated[
+        Count | None, "Generations after which the scope ends; null for no end (`--whole`)."
+    ]
     partitions: Annotated[Count, "Partitions of the topic."]
     faults: Annotated[list[str], "Faults that may happen, any number of times."]
     max_size: Annotated[Count | None, "group.max.size; null for no limit."]
@@ -21,7 +27,15 @@ class Bounds:
     protocols: Annotated[
         str, "What each member lists in JoinGroup, if they differ; otherwise empty."
     ]
+    commits: Annotated[
+        str,
+        "Who commits: `consumer`, or the producer in `transactions` or `anonymous`. Only of a"
+        " variant that has both.",
+    ] = ABSENT
     phases: Annotated[bool, "A fail-over takes its phases; absent if it is one step."] = ABSENT
+    commit_style: Annotated[
+        str, "How the member commits: `auto`, `sync` or `async`; absent if the rows know no style."
+    ] = ABSENT
     topics: Annotated[
         str,
         "The topics, each with its partitions at the beginning and the most that it may have"
@@ -35,21 +49,6 @@ class Bounds:
     protocols_after: Annotated[
         str,
         "What each member lists once it was configured anew; empty if nothing changes (triggers).",
-    ] = ABSENT
-
-
-@frozen(kw_only=True)
-class Scope(Bounds):
-    """What bounds the rows."""
-
-    generations: Annotated[Count | None, "Generations after which the scope ends; null for no end."]
-    commits: Annotated[
-        str,
-        "Who commits: `consumer`, or the producer in `transactions` or `anonymous`. Only of a"
-        " variant that has both.",
-    ] = ABSENT
-    commit_style: Annotated[
-        str, "How the member commits: `auto`, `sync` or `async`; absent if the rows know no style."
     ] = ABSENT
 
 
@@ -72,25 +71,10 @@ class ScopeShare:
 
 
 @frozen(kw_only=True)
-class TourBounds(Bounds):
-    """What bounds the rows."""
-
-    generations: Annotated[Count, "Generations after which the scope ends."]
-    commits: Annotated[
-        str,
-        "Who commits: `consumer`, or the producer in `transactions` or `anonymous`. Only of a"
-        " variant that has both.",
-    ] = ABSENT
-    commit_style: Annotated[
-        str, "How the member commits: `auto`, `sync` or `async`; absent if the rows know no style."
-    ] = ABSENT
-
-
-@frozen(kw_only=True)
 class TouredScope:
     """A scope and its share of the rows."""
 
-    scope: TourBounds
+    scope: Scope
     rows: Annotated[Count, "Rows."]
     executed: Annotated[Count, "Rows that were executed."]
     memories: Annotated[Count, "Different memories of the model's coordinator."]
@@ -143,14 +127,22 @@ class Finding:
 
 
 @frozen(kw_only=True)
-class FirstSchedule:
-    """The one with the shortest schedule."""
+class Difference:
+    """A row that differs. With `--whole`, a schedule that ends where model and real group part, or
+    where a promise is broken.
+    """
 
     settings: Annotated[
-        dict[str, str], "Settings of its scope that are not the defaults, such as `max_size`."
-    ]
+        dict[str, str],
+        "Settings of its scope that are not the defaults, such as `max_size`; not with `--whole`.",
+    ] = ABSENT
     input: Annotated[str, "The input."]
-    memory: Annotated[str, "The model's memory before it."]
+    memory: Annotated[str, "The model's memory before it; not with `--whole`."] = ABSENT
+    promise: Annotated[
+        str | None,
+        "Only with `--whole`: the promise that the real group breaks; null if it parts from the"
+        " model.",
+    ] = ABSENT
     differs: Annotated[list[str], "What differs."]
     transcript: Annotated[list[str], "The shortest schedule that shows it, as lines."]
 
@@ -162,102 +154,7 @@ class Cause:
     kind: Annotated[str, "The request, or the rule of what the coordinator does by itself."]
     differs: Annotated[list[str], "What differs, without names, numbers and values."]
     rows: Annotated[Count, "Rows that differ in this way."]
-    first: FirstSchedule
-
-
-@frozen(kw_only=True)
-class Difference:
-    """A row that differs. With `--whole`, a schedule that ends where model and real group part, or
-    where a promise is broken.
-    """
-
-    settings: Annotated[
-        dict[str, str], "Settings of its scope that are not the defaults, such as `max_size`."
-    ] = ABSENT
-    input: Annotated[str, "The input."]
-    memory: Annotated[str, "The model's memory before it."] = ABSENT
-    differs: Annotated[list[str], "What differs."]
-    transcript: Annotated[list[str], "The shortest schedule that shows it, as lines."]
-    promise: Annotated[
-        str | None,
-        "Only with `--whole`: the promise that the real group breaks; null if it parts from the"
-        " model.",
-    ] = ABSENT
-
-
-@frozen(kw_only=True)
-class BranchTotal:
-    """All methods together."""
-
-    lines: Annotated[Count, "Lines with code."]
-    lines_executed: Annotated[Count, "Lines of which some code was executed."]
-    branches: Annotated[Count, "Branches."]
-    branches_executed: Annotated[Count, "Branches that were executed."]
-
-
-@frozen(kw_only=True)
-class Method:
-    """A method, or a lambda in it."""
-
-    class_: Annotated[str, "The class, below org/apache/kafka/coordinator/group."]
-    method: Annotated[str, "The name in the compiled class."]
-    line: Annotated[Count, "Its first line."]
-    lines: Annotated[Count, "Lines with code."]
-    lines_executed: Annotated[Count, "Lines of which some code was executed."]
-    branches: Annotated[Count, "Branches."]
-    branches_executed: Annotated[Count, "Branches that were executed."]
-    lines_unexecuted: Annotated[list[int], "Numbers of the lines that were not executed."]
-    branches_unexecuted: Annotated[
-        dict[str, Positive], "Line -> how many of its branches were not executed."
-    ]
-
-
-@frozen(kw_only=True)
-class Reason:
-    """The reason for branches of one line."""
-
-    class_name: Annotated[str, "As in `methods`."]
-    method: Annotated[str, "As in `methods`."]
-    line: Annotated[Count, "The line."]
-    branches: Annotated[Count, "How many of its branches."]
-    family: Annotated[
-        Literal["static", "other", "guard", "left"],
-        "other, guard: out of reach of a classic group; left: reachable, not executed yet.",
-    ]
-    why: Annotated[str, "The reason."]
-
-
-@frozen(kw_only=True)
-class Coverage:
-    """With --coverage: what was executed of Kafka's own classes."""
-
-    kafka: Annotated[str, "The Kafka version."]
-    jvms_lost: Annotated[Count, "JVMs that broke; what they executed was not counted."]
-    total: BranchTotal
-    branches_within_reach: Annotated[
-        Count | None,
-        "Branches that a classic group can reach; null for a version whose branches are not"
-        " explained.",
-    ]
-    classes: Annotated[
-        dict[str, Annotated[BranchTotal, "The methods of one class that count."]],
-        "Class -> its methods together.",
-    ]
-    methods: Annotated[list[Method], "Each method that counts."]
-    reasons: Annotated[
-        list[Reason] | None,
-        "Why branches are not executed; null for a version whose branches are not explained.",
-    ]
-    without_reason: Annotated[
-        list[str] | None,
-        "Places with branches that were not executed and have no reason, with their number; null"
-        " as for `reasons`.",
-    ]
-    outdated_reasons: Annotated[
-        list[str] | None,
-        "Places with branches that were executed although a reason says that they cannot be,"
-        " with their number; null as for `reasons`.",
-    ]
+    first: Annotated[Difference, "The one with the shortest schedule."]
 
 
 @frozen(kw_only=True)
@@ -314,13 +211,13 @@ class ConformDocument:
         "With `--whole`: what each schedule draws anew, so that `scope` does not fix it -> from"
         " what it is drawn.",
     ] = ABSENT
-    scopes: Annotated[
-        list[ScopeShare], "Only of the member: the scopes whose rows were executed."
-    ] = ABSENT
     toured: Annotated[
         list[TouredScope],
         "The scopes whose rows were executed: `scope`, and small ones beside it with settings of"
         " their own.",
+    ] = ABSENT
+    scopes: Annotated[
+        list[ScopeShare], "Only of the member: the scopes whose rows were executed."
     ] = ABSENT
     kafka: Annotated[str, "The Kafka version."]
     mutation: Annotated[
@@ -328,7 +225,7 @@ class ConformDocument:
     ]
     seed: Annotated[int, "Seed of the ids, and with them of every hash order."]
     verdict: Annotated[
-        Literal["agrees", "differs", "unknown"],
+        Agreement,
         "`unknown` if none differs, and not every row was executed or an outcome that the model"
         " allows was never seen.",
     ]
@@ -356,8 +253,16 @@ class ConformDocument:
     excuses: Annotated[
         dict[str, Count], "Name of an abstraction -> how many executions of rows needed it."
     ] = ABSENT
+    group_steps: GroupSteps = ABSENT
     schedules: Annotated[Count, "Schedules that were executed."]
     commands: Annotated[Count, "Commands in these schedules."] = ABSENT
+    steps: Annotated[dict[str, Count], "Only with `--whole`: kind of step -> how many agreed."] = (
+        ABSENT
+    )
+    fired: Annotated[
+        dict[str, Count],
+        "Only with `--whole`: outcome of the model -> how many steps may have been it.",
+    ] = ABSENT
     seconds: Annotated[Amount, "Seconds of wall clock."]
     real: Annotated[str, "The real coordinator that was executed."]
     never_executed: Annotated[
@@ -374,6 +279,11 @@ class ConformDocument:
         "Where the model's coordinator is deliberately coarser than Kafka's: name -> what it"
         " means.",
     ]
+    promises: Annotated[
+        dict[str, str],
+        "Only with `--whole`: what is asked of the real group after each step: name -> what it"
+        " says.",
+    ] = ABSENT
     asked: Annotated[Count, "Only with `--findings`: how often the real memory was checked."] = (
         ABSENT
     )
@@ -386,18 +296,5 @@ class ConformDocument:
         " group first.",
     ] = ABSENT
     differences: Annotated[list[Difference], "The first rows that differ."]
-    coverage: Coverage = ABSENT
     situations: Situations = ABSENT
-    group_steps: GroupSteps = ABSENT
-    steps: Annotated[dict[str, Count], "Only with `--whole`: kind of step -> how many agreed."] = (
-        ABSENT
-    )
-    fired: Annotated[
-        dict[str, Count],
-        "Only with `--whole`: outcome of the model -> how many steps may have been it.",
-    ] = ABSENT
-    promises: Annotated[
-        dict[str, str],
-        "Only with `--whole`: what is asked of the real group after each step: name -> what it"
-        " says.",
-    ] = ABSENT
+    coverage: Coverage = ABSENT

@@ -14,7 +14,9 @@ from attrs import frozen
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
+from groupcheck.oracles.conform import conform_diff_types, conform_types
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
+from groupcheck.oracles.conform.conform_types import Agreement
 from groupcheck.oracles.conform.histories import search
 from groupcheck.oracles.conform.ledger import MAX_DIFFERENCES, Counts, Difference, Ledger, Listed
 from groupcheck.oracles.conform.promises import Finding
@@ -34,10 +36,12 @@ from groupcheck.oracles.conform.transcript import model_seen
 from groupcheck.oracles.conform.versions_differ import Change, Changes, VersionTour
 from groupcheck.oracles.explain.subject import subject, variant_named
 from groupcheck.oracles.explain.unknown import one_of
+from groupcheck.oracles.kafka.coverage.coverage_types import Coverage
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.own_build import OwnBuild, build_shown
+from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.kafka.side_by_side import side_by_side
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.show.json_schemas import ABSENT, document
 
 SCHEMA = "groupcheck.conform/1"
 DIFF_SCHEMA = "groupcheck.conform-diff/1"
@@ -57,15 +61,15 @@ class Toured:
     memories: int
     real_memories: int
 
-    def shown(self) -> dict[str, Any]:
-        """The scope as plain JSON."""
-        return {
-            "scope": scope_shown(self.scope, self.faults),
-            "rows": self.rows,
-            "executed": self.executed,
-            "memories": self.memories,
-            "real_memories": self.real_memories,
-        }
+    def shown(self) -> conform_types.TouredScope:
+        """The scope as the document has it."""
+        return conform_types.TouredScope(
+            scope=scope_shown(self.scope, self.faults),
+            rows=self.rows,
+            executed=self.executed,
+            memories=self.memories,
+            real_memories=self.real_memories,
+        )
 
 
 @frozen
@@ -131,7 +135,7 @@ class Conformance:
         return tuple((row, *self.ledger.became(row.number)) for row in self.ledger.listed)
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Agreement:
         """`agrees`; `differs`; or `unknown` where a row was not executed, or an outcome that the
         model allows was never seen.
         """
@@ -154,50 +158,49 @@ class Conformance:
         outcomes = "outcomes that the model allows were" if unseen > 1 else "outcome was"
         return f"{unseen:,} {outcomes} never seen" if unseen else ""
 
-    def document(self) -> dict[str, Any]:
+    def document(self, coverage: Coverage = ABSENT) -> dict[str, Any]:
         """All that `--json` prints. `seconds` apart, the same question gives the same document."""
         c, found = self.counts, self.ledger
-        unseen = found.unseen
-        asked = {"asked": self.asked, "findings": [finding_shown(f) for f in self.findings]}
-        return {
-            "schema": SCHEMA,
-            "side": "coordinator",
-            "variant": self.variant,
-            "scope": scope_shown(self.scope, self.faults),
-            "toured": [toured.shown() for toured in self.toured],
-            "kafka": self.kafka,
-            "mutation": self.mutation,
-            "seed": self.seed,
-            "verdict": self.verdict,
-            "reason": self.why,
-            "rows": c.rows,
-            "executed": c.executed,
-            "agreeing": c.agreeing,
-            "differing": found.differing,
-            "unrealizable": c.rows - c.executed,
-            "unrealizable_reasons": dict(found.unrealizable),
-            "memories": c.memories,
-            "executed_from": {"real_memories": c.real_memories, "executions": c.executions},
-            "outcomes": {
-                "of_rows_with_several": c.choices,
-                "seen": c.seen,
-                "unseen": len(unseen),
-            },
-            "unseen": [unseen_shown(one) for one in unseen[:UNSEEN_SHOWN]],
-            "excuses": dict(sorted(c.excuses.items())),
-            "schedules": c.schedules,
-            "commands": c.commands,
-            "seconds": round(self.seconds, 3),
-            "real": variant_named(self.variant).real,
-            "never_executed": list(self.never_executed),
-            "abstractions": ABSTRACTIONS,
-            **(asked if self.asks else {}),
-            "causes": [cause_shown(cause) for cause in found.causes],
-            "differences": [difference_shown(d) for d in found.differences],
-            **(
-                {} if self.situations is None else {"situations": situations_shown(self.situations)}
+        unseen, situations = found.unseen, self.situations
+        shown = conform_types.ConformDocument(
+            side="coordinator",
+            variant=self.variant,
+            scope=scope_shown(self.scope, self.faults),
+            toured=[toured.shown() for toured in self.toured],
+            kafka=self.kafka,
+            mutation=self.mutation,
+            seed=self.seed,
+            verdict=self.verdict,
+            reason=self.why,
+            rows=c.rows,
+            executed=c.executed,
+            agreeing=c.agreeing,
+            differing=found.differing,
+            unrealizable=c.rows - c.executed,
+            unrealizable_reasons=dict(found.unrealizable),
+            memories=c.memories,
+            executed_from=conform_types.RealMemories(
+                real_memories=c.real_memories, executions=c.executions
             ),
-        }
+            outcomes=conform_types.OutcomeCounts(
+                of_rows_with_several=c.choices, seen=c.seen, unseen=len(unseen)
+            ),
+            unseen=[unseen_shown(one) for one in unseen[:UNSEEN_SHOWN]],
+            excuses=dict(sorted(c.excuses.items())),
+            schedules=c.schedules,
+            commands=c.commands,
+            seconds=round(self.seconds, 3),
+            real=variant_named(self.variant).real,
+            never_executed=list(self.never_executed),
+            abstractions=dict(ABSTRACTIONS),
+            asked=ABSENT if self.asked is None else self.asked,
+            findings=[finding_shown(f) for f in self.findings] if self.asks else ABSENT,
+            causes=[cause_shown(cause) for cause in found.causes],
+            differences=[difference_shown(d) for d in found.differences],
+            situations=ABSENT if situations is None else situations_shown(situations),
+            coverage=coverage,
+        )
+        return document(SCHEMA, shown)
 
 
 def table_rows(result: Conformance) -> list[dict[str, Any]]:
@@ -337,27 +340,23 @@ class VersionDiff:
 
     def document(self) -> dict[str, Any]:
         """All that `--diff --json` prints."""
-        c = self.tour.counts
-        return {
-            "schema": DIFF_SCHEMA,
-            "side": "coordinator",
-            "variant": self.tour.variant,
-            "scope": scope_shown(self.tour.scope, self.tour.faults),
-            "versions": list(self.versions),
-            "reason": self.tour.ledger.reason,
-            "rows": c.rows,
-            "executed": c.executed,
-            "schedules": c.schedules,
-            "schedules_that_differ": self.changed,
-            "changes": [change.shown(self.versions) for change in self.changes],
-            **({} if self.build is None else self._of_build(self.build)),
-            "seconds": round(self.tour.seconds, 3),
-        }
-
-    def _of_build(self, build: OwnBuild) -> dict[str, Any]:
-        """What a document tells of a build besides."""
-        situations = situations_shown(self.tour.situations or ())
-        return {**build_shown(build), "situations": situations}
+        c, build = self.tour.counts, self.build
+        shown = conform_diff_types.ConformDiffDocument(
+            side="coordinator",
+            variant=self.tour.variant,
+            scope=scope_shown(self.tour.scope, self.tour.faults),
+            versions=list(self.versions),
+            reason=self.tour.ledger.reason,
+            rows=c.rows,
+            executed=c.executed,
+            schedules=c.schedules,
+            schedules_that_differ=self.changed,
+            changes=[change.shown(self.versions) for change in self.changes],
+            build=ABSENT if build is None else build.shown(),
+            situations=ABSENT if build is None else situations_shown(self.tour.situations or ()),
+            seconds=round(self.tour.seconds, 3),
+        )
+        return document(DIFF_SCHEMA, shown)
 
 
 def versions_differ(

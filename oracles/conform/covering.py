@@ -7,20 +7,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from attrs import asdict, frozen
+from attrs import frozen
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from groupcheck.oracles.kafka.coverage.measuring import COUNTED, Line, Method, Sum, read, total
+from groupcheck.oracles.kafka.coverage import coverage_types
+from groupcheck.oracles.kafka.coverage.coverage_types import BranchTotal, Place, Reason
+from groupcheck.oracles.kafka.coverage.measuring import COUNTED, Line, Method, read, total
 from groupcheck.oracles.kafka.coverage.reasons import (
     FAMILIES,
     VERSION,
     Explained,
-    Place,
-    Reason,
     explained,
     table,
 )
@@ -42,7 +42,7 @@ class Coverage:
     lost: int = 0
 
     @property
-    def classes(self) -> dict[str, Sum]:
+    def classes(self) -> dict[str, BranchTotal]:
         """The sums of each class."""
         return {name: total(self.of(name)) for name in COUNTED}
 
@@ -56,34 +56,35 @@ class Coverage:
             return None
         return total(self.methods).branches - self.explained.out_of_reach
 
-    def document(self) -> dict[str, Any]:
+    def shown(self) -> coverage_types.Coverage:
         """The field `coverage` of `--json`."""
         why = self.explained
-        return {
-            "kafka": self.kafka,
-            "jvms_lost": self.lost,
-            "total": asdict(total(self.methods)),
-            "branches_within_reach": self.within_reach,
-            "classes": {name: asdict(found) for name, found in self.classes.items()},
-            "methods": [
-                {
-                    "class": m.class_name,
-                    "method": m.name,
-                    "line": m.lines[0].number,
-                    **asdict(total((m,))),
-                    "lines_unexecuted": [line.number for line in m.lines if not line.executed],
-                    "branches_unexecuted": {
-                        str(line.number): line.branches - line.branches_executed
-                        for line in m.lines
-                        if line.branches_executed < line.branches
-                    },
-                }
-                for m in self.methods
-            ],
-            "reasons": [asdict(r) for r in why.reasons] if why else None,
-            "without_reason": list(map(_shown, why.without)) if why else None,
-            "outdated_reasons": list(map(_shown, why.outdated)) if why else None,
-        }
+        return coverage_types.Coverage(
+            kafka=self.kafka,
+            jvms_lost=self.lost,
+            total=total(self.methods),
+            branches_within_reach=self.within_reach,
+            classes=self.classes,
+            methods=[_method_shown(m) for m in self.methods],
+            reasons=list(why.reasons) if why else None,
+            without_reason=list(map(_shown, why.without)) if why else None,
+            outdated_reasons=list(map(_shown, why.outdated)) if why else None,
+        )
+
+
+def _method_shown(m: Method) -> coverage_types.Method:
+    return coverage_types.Method(
+        class_=m.class_name,
+        method=m.name,
+        line=m.lines[0].number,
+        total=total((m,)),
+        lines_unexecuted=[line.number for line in m.lines if not line.executed],
+        branches_unexecuted={
+            str(line.number): line.branches - line.branches_executed
+            for line in m.lines
+            if line.branches_executed < line.branches
+        },
+    )
 
 
 def _shown(found: tuple[Place, int]) -> str:
@@ -137,7 +138,7 @@ def _share(executed: int, of: int) -> str:
     return f"{executed}/{of} = {100 * executed // of} %" if of else ""
 
 
-def _shares(sums: Sum) -> tuple[str, str]:
+def _shares(sums: BranchTotal) -> tuple[str, str]:
     return (
         _share(sums.lines_executed, sums.lines),
         _share(sums.branches_executed, sums.branches),

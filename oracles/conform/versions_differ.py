@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import asdict, define, field, fields, frozen, has
 
+from groupcheck.oracles.conform import conform_diff_types
 from groupcheck.oracles.conform.jobs import Job
 from groupcheck.oracles.conform.promises import name
 from groupcheck.oracles.conform.tour import Tour
@@ -38,7 +39,7 @@ class Change:
     old: Result
     new: Result
 
-    def values(self) -> Iterator[tuple[str, str, str]]:
+    def values(self) -> Iterator[conform_diff_types.Value]:
         """Each value that differs in the first step that differs, as both have it."""
         if isinstance(self.old, Lost) or isinstance(self.new, Lost):
             return
@@ -46,22 +47,21 @@ class Change:
             if a != b:
                 old, new = dict(leaves(a)), dict(leaves(b))
                 for what in {**old, **new}:
-                    pair = (old.get(what, "nothing"), new.get(what, "nothing"))
-                    if pair[0] != pair[1]:
-                        yield what, *pair
+                    before, now = old.get(what, "nothing"), new.get(what, "nothing")
+                    if before != now:
+                        yield conform_diff_types.Value(what=what, old=before, new=now)
                 return
 
-    def shown(self, versions: tuple[str, str]) -> dict[str, Any]:
-        """The change as plain JSON."""
-        transcripts = {
-            version: lines(result) for version, result in zip(versions, (self.old, self.new))
-        }
-        return {
-            "after": self.after,
-            "differs": list(self.what),
-            "values": [{"what": what, "old": old, "new": new} for what, old, new in self.values()],
-            "transcripts": transcripts,
-        }
+    def shown(self, versions: tuple[str, str]) -> conform_diff_types.Change:
+        """The change as the document has it."""
+        return conform_diff_types.Change(
+            after=self.after,
+            differs=list(self.what),
+            values=list(self.values()),
+            transcripts={
+                version: lines(result) for version, result in zip(versions, (self.old, self.new))
+            },
+        )
 
 
 @define

@@ -14,11 +14,12 @@ from rich.text import Text
 
 from groupcheck.model.assignors.connect import of_version
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.connect.comparing import ConnectConformance, compare
+from groupcheck.oracles.connect.comparing import ConnectConformance, compare, input_shown
 from groupcheck.oracles.connect.driver import VERSIONS, Leaders
 from groupcheck.oracles.connect.inputs import families
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.printable import as_json as in_json
+from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.suite import FAILURE, PASSED, Case, Suite, tell
 from groupcheck.oracles.show.terminal import answer
@@ -114,13 +115,14 @@ def view(result: ConnectConformance) -> RenderableType:
         for kind, (number, example) in sorted(t.differences.items()):
             told = f"\n{t.name}: {', '.join(kind)} differ {number:,} times; the smallest input:"
             out.append(Text(told, "bold red"))
-            out += _values(example.document(result.sides))
+            answers = example.answers_shown(result.sides)
+            out += _values({"input": input_shown(example.memory, example.round), **answers})
     return Group(*out)
 
 
 def _values(named: dict[str, Any]) -> Iterator[Text]:
     for name, value in named.items():
-        text = in_json(value)
+        text = in_json(printed(value))
         cut = text if len(text) <= LONGEST else f"{text[:LONGEST]} ... (--json has it all)"
         yield Text(f"  {name}: {cut}")
 

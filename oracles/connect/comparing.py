@@ -11,6 +11,7 @@ from attrs import define, field, frozen
 
 from groupcheck.model.assignors.connect import (
     Assigned,
+    Config,
     Memory,
     Release,
     Round,
@@ -18,9 +19,11 @@ from groupcheck.model.assignors.connect import (
     of_version,
     perform_assignment,
 )
+from groupcheck.oracles.connect import conform_connect_types
 from groupcheck.oracles.connect.driver import Leaders
 from groupcheck.oracles.connect.inputs import Family
 from groupcheck.oracles.connect.rounds import MEMORY, Facts, Step, differences, expected, read
+from groupcheck.oracles.show.json_schemas import ABSENT, document, printed
 from groupcheck.oracles.show.tally import Tallied
 
 SCHEMA = "groupcheck.conform-connect/1"
@@ -42,15 +45,14 @@ class Example:
     @property
     def size(self) -> int:
         """How much a reader has to read."""
-        return len(str(input_shown(self.memory, self.round)))
+        return len(str(printed(input_shown(self.memory, self.round))))
 
-    def document(self, sides: tuple[str, str]) -> dict[str, Any]:
-        """As plain JSON."""
-        answers = {
+    def answers_shown(self, sides: tuple[str, str]) -> dict[str, dict[str, Any]]:
+        """Side -> fact that differs -> its value."""
+        return {
             side: {name: shown(facts.get(name)) for name in self.names}
             for side, facts in zip(sides, self.facts)
         }
-        return {"input": input_shown(self.memory, self.round), **answers}
 
 
 @define
@@ -81,20 +83,25 @@ class Tally:
         number, smallest = self.differences.get(kind, (0, example))
         self.differences[kind] = number + 1, min(smallest, example, key=lambda one: one.size)
 
-    def document(self, sides: tuple[str, str]) -> dict[str, Any]:
-        """As plain JSON."""
-        return {
-            "family": self.name,
-            "bound": self.bound.partition(": ")[2],
-            "inputs": self.inputs,
-            "agreeing": self.inputs - self.differing,
-            "differing": self.differing,
-            "seconds": round(self.seconds, 3),
-            "differences": [
-                {"differs": list(kind), "inputs": number, **example.document(sides)}
+    def shown(self, sides: tuple[str, str]) -> conform_connect_types.Family:
+        """As the document has it."""
+        return conform_connect_types.Family(
+            family=self.name,
+            bound=self.bound.partition(": ")[2],
+            inputs=self.inputs,
+            agreeing=self.inputs - self.differing,
+            differing=self.differing,
+            seconds=round(self.seconds, 3),
+            differences=[
+                conform_connect_types.Difference(
+                    differs=list(kind),
+                    inputs=number,
+                    input=input_shown(example.memory, example.round),
+                    answers=example.answers_shown(sides),
+                )
                 for kind, (number, example) in sorted(self.differences.items())
             ],
-        }
+        )
 
 
 def _kind(name: str) -> str:
@@ -105,8 +112,11 @@ class ConnectConformance(Tallied[Tally]):
     """What a run found."""
 
     def document(self) -> dict[str, Any]:
-        """All that `--json` prints."""
-        return self.framed(SCHEMA, "families")
+        """All that `--json` prints. Apart from `seconds`, the same question gives the same."""
+        shown = conform_connect_types.ConformConnectDocument(
+            compared=self.compared(), families=[tally.shown(self.sides) for tally in self.tallies]
+        )
+        return document(SCHEMA, shown)
 
 
 def compare(
@@ -182,29 +192,30 @@ def shown(value: Any) -> Any:
     return value
 
 
-def input_shown(memory: Memory, round_: Round) -> dict[str, Any]:
-    """A memory and a round as plain JSON; what is as at the start is left out."""
-    fresh = Memory()
-    config = {"offset": round_.config.offset, "configured": shown(round_.config.work)}
-    given: dict[str, Any] = {
-        "protocol": round_.protocol.name.lower(),
-        "leader": round_.leader,
-        "now": round_.now,
-        "max_delay": round_.max_delay,
-        "generation": round_.generation_id,
-        "last_completed": round_.last_completed_generation_id,
-        "config": config,
-        "workers": {
-            worker.id: {"offset": worker.offset, "runs": shown(worker.work)}
+def input_shown(memory: Memory, round_: Round) -> conform_connect_types.RoundInput:
+    """A memory and a round as the document has them; what is as at the start is left out."""
+    start = Memory()
+    remembered = {
+        name: shown(value)
+        for name in MEMORY
+        if (value := getattr(memory, name)) != getattr(start, name)
+    }
+    return conform_connect_types.RoundInput(
+        protocol=round_.protocol.name.lower(),
+        leader=round_.leader,
+        now=round_.now,
+        max_delay=round_.max_delay,
+        generation=round_.generation_id,
+        last_completed=round_.last_completed_generation_id,
+        config=_config(round_.config),
+        workers={
+            worker.id: conform_connect_types.Worker(offset=worker.offset, runs=shown(worker.work))
             for worker in round_.workers
         },
-        "memory": {
-            name: shown(value)
-            for name in MEMORY
-            if (value := getattr(memory, name)) != getattr(fresh, name)
-        },
-    }
-    if round_.fresh is not None:
-        more = {"offset": round_.fresh.offset, "configured": shown(round_.fresh.work)}
-        given["fresh"] = more
-    return given
+        memory=conform_connect_types.Memory(**remembered),
+        fresh=ABSENT if round_.fresh is None else _config(round_.fresh),
+    )
+
+
+def _config(read: Config) -> conform_connect_types.Config:
+    return conform_connect_types.Config(offset=read.offset, configured=shown(read.work))

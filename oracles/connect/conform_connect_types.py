@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
-from attrs import frozen
+from attrs import field, frozen
 
-from groupcheck.oracles.show.json_schemas import ABSENT, Also, Amount, Count
+from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
+from groupcheck.oracles.show.tally import Compared
 
 
 @frozen(kw_only=True)
@@ -51,7 +52,7 @@ class RoundInput:
     """The smallest input: a memory and a round."""
 
     protocol: Annotated[
-        Literal["eager", "compatible", "sessioned"], "The protocol that the group uses."
+        str, Also(enum=["eager", "compatible", "sessioned"]), "The protocol that the group uses."
     ]
     leader: Annotated[str, "The leader's member id."]
     now: Annotated[int, "The time, in ms."]
@@ -59,11 +60,11 @@ class RoundInput:
     generation: Annotated[int, "The generation of the round."]
     last_completed: Annotated[int, "The generation that the leader completed last."]
     config: Config
-    fresh: Annotated[Config, "What the leader can read at once if it is behind."] = ABSENT
     workers: Annotated[
         dict[str, Worker], "Member id -> what the worker reports, in the order of the leader's map."
     ]
     memory: Memory
+    fresh: Annotated[Config, "What the leader can read at once if it is behind."] = ABSENT
 
 
 @frozen(kw_only=True)
@@ -75,6 +76,9 @@ class Difference:
     ]
     inputs: Annotated[Count, "How many rounds show it."]
     input: RoundInput
+    answers: Annotated[
+        dict[str, Any], "Side, by its name in `compared` -> fact that differs -> its value."
+    ] = field(metadata=BESIDE)
 
 
 @frozen(kw_only=True)
@@ -91,9 +95,7 @@ class Family:
     differing: Annotated[Count, "Rounds in which something differs."]
     seconds: Annotated[Amount, "Seconds of wall clock."]
     differences: Annotated[
-        list[
-            Annotated[Difference, Also(minProperties=5, maxProperties=5, additionalProperties=True)]
-        ],
+        list[Annotated[Difference, Also(minProperties=5, maxProperties=5)]],
         "One object for each kind of difference. What each side makes of it has the names in"
         " `compared`: fact -> value.",
     ]
@@ -105,9 +107,5 @@ class ConformConnectDocument:
     compared with Kafka's classes, or those of two versions.
     """
 
-    compared: Annotated[list[str], Also(minItems=2, maxItems=2), "Whose answers are compared."]
-    seed: Annotated[int, "Seed of the random inputs."]
-    verdict: Annotated[Literal["agrees", "differs"], "Whether any answer differs."]
-    inputs: Annotated[Count, "Rounds over all families."]
-    differing: Annotated[Count, "Rounds over all families whose answers differ."]
+    compared: Compared = field(metadata=BESIDE)
     families: Annotated[list[Family], "One object for each family of rounds."]

@@ -37,24 +37,6 @@ class Conformed:
     def outside(self) -> int:
         return self.memories - self.inside
 
-    def document(self) -> dict[str, Any]:
-        """As plain JSON."""
-        return {
-            "scopes": [
-                {
-                    "members": given["members"],
-                    "generations": given["generations"],
-                    "faults": sorted(given["faults"]) if "faults" in given else "all",
-                    "settings": dict(given.get("settings", {})),
-                }
-                for given in self.scopes
-            ],
-            "memories": self.memories,
-            "inside": self.inside,
-            "outside": self.outside,
-            "example": self.example,
-        }
-
 
 @attrs.frozen(slots=False)
 class Answer:

@@ -206,7 +206,7 @@ def run(folder: Path, as_json: bool, **wanted: Any) -> int:
     seconds = monotonic() - begun
     size = sum(one.bytes for one in written)
     if as_json:
-        from groupcheck.oracles.show.document import as_text
+        from groupcheck.oracles.printable import as_text
         from groupcheck.oracles.show.json_schemas import document
 
         logs = [

@@ -17,7 +17,6 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from attrs import frozen
 
@@ -27,7 +26,7 @@ from groupcheck.oracles.kafka.install import DRIVER
 from groupcheck.oracles.kafka.pins import Digests, digest
 from groupcheck.oracles.kafka.versions import VERSIONS, known, number, older_than_known
 from groupcheck.oracles.processes.supervisor import temporary_folder
-from groupcheck.oracles.show import terminal
+from groupcheck.oracles.show import build_types, terminal
 
 # Where jars are, below the folder that was given; the first place with any is taken.
 PLACES = (("*.jar",), ("libs/*.jar",), ("*/build/libs/*.jar", "*/*/build/libs/*.jar"))
@@ -82,25 +81,20 @@ class OwnBuild:
         """What tells it from the release of the same number."""
         return f"build {self.version}"
 
-    def document(self) -> dict[str, Any]:
+    def shown(self) -> build_types.Build:
         """The field `build` of a document."""
-        return {
-            "version": self.version,
-            "commit": self.commit,
-            "release": self.release,
-            "driver": self.shim,
-            "jars": [{"name": name, "sha256": one} for name, one in self.jars.items()],
-        }
+        return build_types.Build(
+            version=self.version,
+            commit=self.commit,
+            release=self.release,
+            driver=self.shim,
+            jars=[build_types.Jar(name=name, sha256=one) for name, one in self.jars.items()],
+        )
 
     def told(self) -> str:
         """One line about it for people."""
         jars = f"{len(self.jars)} jars of Kafka {self.version}, commit {self.commit}"
         return f"{jars}; the driver's source for {served(self.shim)} compiles"
-
-
-def build_shown(build: OwnBuild | None) -> dict[str, Any]:
-    """The field of a document that tells of the build, if there is one."""
-    return {} if build is None else {"build": build.document()}
 
 
 @frozen

@@ -26,7 +26,7 @@ class ModelPath:
 
 
 @frozen(kw_only=True)
-class OldRelease:
+class Release:
     """What the old release did."""
 
     release: Annotated[str, "The release of Kafka."]
@@ -49,8 +49,8 @@ class Exhibit:
         bool, "Whether the bug shows on the old release and not on the fixed one."
     ]
     path: ModelPath
-    old: OldRelease
-    fixed: Annotated[OldRelease, "What the fixed release did."]
+    old: Release
+    fixed: Annotated[Release, "What the fixed release did."]
 
 
 @frozen(kw_only=True)

@@ -15,6 +15,7 @@ from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.protocol.messages import JoinGroup
 from groupcheck.oracles.explain.explanation import Explanation, explain
 from groupcheck.oracles.explain.subject import mutation_named, subject
+from groupcheck.oracles.museum import bugs_real_types
 from groupcheck.oracles.museum.calls import Caller
 from groupcheck.oracles.museum.exhibits import Exhibit
 from groupcheck.oracles.museum.moves import Move, moves
@@ -68,34 +69,31 @@ class Performance:
     def reproduced(self) -> bool:
         return bool(self.shows) and not self.still and self.comparable
 
-    def document(self) -> dict[str, Any]:
-        """The fields of one object that `bugs --real --json` prints."""
+    def shown(self) -> bugs_real_types.Exhibit:
+        """One object that `bugs --real --json` prints."""
         exhibit, told = self.exhibit, self.found.told
-        return {
-            "id": exhibit.mutation,
-            "ticket": exhibit.ticket,
-            "title": mutation_named(exhibit.mutation).title,
-            "reproduced": self.reproduced,
-            "path": {
-                "mutations": list(self.path_of),
-                "promise": told.invariant,
-                "depth": told.depth,
-                "key": told.key,
-                "prose": told.prose,
-                "why": exhibit.why,
-            },
-            "old": _shown(self.old, self.shows),
-            "fixed": _shown(self.fixed, self.still),
-        }
+        return bugs_real_types.Exhibit(
+            id=exhibit.mutation,
+            ticket=exhibit.ticket,
+            title=mutation_named(exhibit.mutation).title,
+            reproduced=self.reproduced,
+            path=bugs_real_types.ModelPath(
+                mutations=list(self.path_of),
+                promise=told.invariant,
+                depth=told.depth,
+                key=told.key,
+                prose=told.prose,
+                why=exhibit.why,
+            ),
+            old=_shown(self.old, self.shows),
+            fixed=_shown(self.fixed, self.still),
+        )
 
 
-def _shown(seen: Seen, bug: str) -> dict[str, Any]:
-    return {
-        "release": seen.release,
-        "bug": bug,
-        "left_at": seen.left_at,
-        "transcript": list(seen.lines()),
-    }
+def _shown(seen: Seen, bug: str) -> bugs_real_types.Release:
+    return bugs_real_types.Release(
+        release=seen.release, bug=bug, left_at=seen.left_at, transcript=list(seen.lines())
+    )
 
 
 def find(exhibit: Exhibit) -> Found:

@@ -9,9 +9,11 @@ from rich.console import Group
 from rich.text import Text
 
 from groupcheck.model.mutations import mutation
+from groupcheck.oracles.museum.bugs_real_types import BugsRealDocument
 from groupcheck.oracles.museum.performing import Performance
 from groupcheck.oracles.museum.seen import Seen
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.show import json_schemas
 
 SCHEMA = "groupcheck.bugs-real/1"
 GONE = "the bug does not show"
@@ -19,11 +21,11 @@ GONE = "the bug does not show"
 
 def document(shown: Sequence[Performance]) -> dict[str, Any]:
     """All that `bugs --real --json` prints."""
-    return {
-        "schema": SCHEMA,
-        "verdict": "reproduced" if all(one.reproduced for one in shown) else "not reproduced",
-        "exhibits": [one.document() for one in shown],
-    }
+    found = BugsRealDocument(
+        verdict="reproduced" if all(one.reproduced for one in shown) else "not reproduced",
+        exhibits=[one.shown() for one in shown],
+    )
+    return json_schemas.document(SCHEMA, found)
 
 
 def view(shown: Sequence[Performance], whole: bool) -> Group:

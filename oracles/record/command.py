@@ -13,7 +13,7 @@ from pathlib import Path
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka.versions import known as known_version
-from groupcheck.oracles.printable import printable
+from groupcheck.oracles.printable import as_text, printable
 from groupcheck.oracles.record import clients, scenarios
 from groupcheck.oracles.record.recording import (
     Recorded,
@@ -24,7 +24,6 @@ from groupcheck.oracles.record.recording import (
     record_scenario,
 )
 from groupcheck.oracles.record.settings import checked
-from groupcheck.oracles.show.document import as_text
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 MOST_PARTITIONS = 1000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
-from groupcheck.oracles.show.json_schemas import Count, Positive
+from groupcheck.oracles.show.json_schemas import BESIDE, Count, Positive
 
 
 @frozen(kw_only=True)
@@ -23,9 +23,10 @@ class Span:
 
 
 @frozen(kw_only=True)
-class MemberlessSpan(Span):
+class MemberlessSpan:
     """One of them."""
 
+    span: Span = field(metadata=BESIDE)
     last_members: Annotated[list[str], "The last members."]
     how: Annotated[
         str | None,
@@ -34,20 +35,16 @@ class MemberlessSpan(Span):
 
 
 @frozen(kw_only=True)
-class OwnerlessSpan(Span):
+class OwnerlessSpan:
     """One of them."""
 
+    span: Span = field(metadata=BESIDE)
     partition: Annotated[str, "The partition."]
     rebalance_cause: Annotated[
         str | None, "Why the rebalance began that took it away; null if the log does not tell."
     ]
     before: Annotated[str | None, "The client that owned it before; null if it is not known."]
     after: Annotated[str | None, "The client that owned it afterwards; null if it is not known."]
-
-
-@frozen(kw_only=True)
-class UnstableSpan(Span):
-    """One of them."""
 
 
 @frozen(kw_only=True)
@@ -64,7 +61,7 @@ class TwoOwnersSpan:
 
 
 @frozen(kw_only=True)
-class BackwardPosition:
+class MovedPosition:
     """One of them."""
 
     partition: Annotated[str, "The partition."]
@@ -76,9 +73,10 @@ class BackwardPosition:
 
 
 @frozen(kw_only=True)
-class Refusal(Span):
+class Refusal:
     """Those with one code to one API."""
 
+    span: Span = field(metadata=BESIDE)
     what: Annotated[str, "Their kind, such as expired, old_generation, full, twin or moved."]
     api: Annotated[str | None, "The API; null in a coordinator's log."]
     code: Annotated[int | None, "The error code; null if the log does not tell."]
@@ -89,9 +87,10 @@ class Refusal(Span):
 
 
 @frozen(kw_only=True)
-class Unsettled(Span):
+class Unsettled:
     """The rebalance."""
 
+    span: Span = field(metadata=BESIDE)
     phase: Annotated[
         Literal["join", "sync"], "It waits for JoinGroups, or for the leader's SyncGroup."
     ]
@@ -99,9 +98,10 @@ class Unsettled(Span):
 
 
 @frozen(kw_only=True)
-class Standstill(Span):
+class Standstill:
     """One of them."""
 
+    span: Span = field(metadata=BESIDE)
     member: Annotated[str, "The member id."]
     client: Annotated[str, "Its client id."]
     why: Annotated[
@@ -111,9 +111,10 @@ class Standstill(Span):
 
 
 @frozen(kw_only=True)
-class Absence(Span):
+class Absence:
     """One of them."""
 
+    span: Span = field(metadata=BESIDE)
     member: Annotated[str, "The member id."]
     client: Annotated[str, "Its client id."]
     kind: Annotated[
@@ -167,9 +168,10 @@ class ClientReason:
 
 
 @frozen(kw_only=True)
-class CoordinatorAbsence(Span):
+class CoordinatorAbsence:
     """One of them."""
 
+    span: Span = field(metadata=BESIDE)
     what: Annotated[Literal["restart", "moved"], "What happened."]
     followed: Annotated[
         Literal["resumed", "rebalanced", "from_zero", "nothing"],
@@ -221,17 +223,17 @@ class Findings:
         "Partitions without an owner, the longest first. Only a request log tells.",
     ]
     not_stable: Annotated[
-        list[UnstableSpan], "Times from the beginning of a rebalance to the leader's assignment."
+        list[Span], "Times from the beginning of a rebalance to the leader's assignment."
     ]
     two_owners: Annotated[
         list[TwoOwnersSpan], "Times at which two members believed that they owned one partition."
     ]
     went_back: Annotated[
-        list[BackwardPosition],
+        list[MovedPosition],
         "Commits below an offset that had been committed: records are read again.",
     ]
     jumped_ahead: Annotated[
-        list[BackwardPosition],
+        list[MovedPosition],
         "Commits far ahead of the partition's own pace: records may be skipped.",
     ]
     refusals: Annotated[list[Refusal], "Answers with an error code, or lines that tell of them."]

@@ -1,18 +1,15 @@
-"""What the lives of members show, in sentences and as a document: how many lines are steps of the
-model's member, memberships that ended without the member's doing, and causes that are ruled out.
+"""What the lives of members show, in sentences: how many lines are steps of the model's member, and
+memberships that ended without the member's doing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from groupcheck.oracles.replay.rounds import lasted
 from groupcheck.traces.both.removals import Removal
-from groupcheck.traces.causes.diagnosis import RefutedCause
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.findings.anomalies import plural
-from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.clocks import Process, Skew
 from groupcheck.traces.members.life import Lapse
 from groupcheck.traces.members.members import GroupMembers
@@ -47,7 +44,7 @@ def lapse_sentences(found: GroupMembers) -> Iterator[str]:
 
 def _lapse(lapse: Lapse) -> str:
     text = (
-        f"{lapse.client} was out of the group when its {_api(lapse.api)} was refused (line"
+        f"{lapse.client} was out of the group when its {api_name(lapse.api)} was refused (line"
         f" {lapse.learnt.line}); it was in generation {lapse.generation} before (line"
         f" {lapse.sure.line})"
     )
@@ -66,7 +63,7 @@ def _lapse(lapse: Lapse) -> str:
     return text
 
 
-def _api(name: str) -> str:
+def api_name(name: str) -> str:
     """OFFSET_COMMIT and OffsetCommit are one."""
     return "".join(w.capitalize() for w in name.split("_")) if name.isupper() else name or "request"
 
@@ -89,23 +86,11 @@ _HOW = {
 def removal_sentence(removals: Sequence[Removal]) -> str:
     """How memberships of clients ended by the coordinator's log; empty if it shows no end."""
     told = [
-        f"{r.member} {_HOW[r.how]} ({_named((r.statement.log, ''))} line {r.statement.line})"
+        f"{r.member} {_HOW[r.how]} ({process_name((r.statement.log, ''))} line {r.statement.line})"
         for r in removals[:SHOWN]
     ]
     more = f"; and {len(removals) - SHOWN} more" if len(removals) > SHOWN else ""
     return f"by the coordinator's log, {'; '.join(told)}{more}" if told else ""
-
-
-def removal_document(r: Removal) -> dict[str, Any]:
-    return {
-        "client": r.client,
-        "member": r.member,
-        "generation": r.generation,
-        "how": r.how,
-        "client_reason": r.reason,
-        "line": _place(r.statement),
-        "learnt": None if r.learnt is None else _place(r.learnt),
-    }
 
 
 def clock_sentences(skews: Sequence[Skew]) -> Iterator[str]:
@@ -115,72 +100,11 @@ def clock_sentences(skews: Sequence[Skew]) -> Iterator[str]:
         about = f"{abs(ahead) / 1000:,.3f} s {'ahead of' if ahead > 0 else 'behind'}"
         exact = (skew.at_most - skew.at_least) / 2000
         yield (
-            f"the clock of {_named(skew.process)} is {about} that of {_named(skew.broker)} (± "
-            f"{exact:,.3f} s, from {plural(skew.pairs, 'pair')} of lines); its times are given by"
-            " the broker's clock, quoted lines stay as they are"
+            f"the clock of {process_name(skew.process)} is {about} that of"
+            f" {process_name(skew.broker)} (± {exact:,.3f} s, from {plural(skew.pairs, 'pair')} of"
+            " lines); its times are given by the broker's clock, quoted lines stay as they are"
         )
 
 
-def _named(process: Process) -> str:
+def process_name(process: Process) -> str:
     return " ".join(filter(None, process)) or "the log"
-
-
-def clock_document(skew: Skew) -> dict[str, Any]:
-    def pair(two: tuple[Statement, Statement]) -> dict[str, Any]:
-        return {"client": _place(two[0]), "broker": _place(two[1])}
-
-    return {
-        "process": _named(skew.process),
-        "broker": _named(skew.broker),
-        "ahead_ms": {"at_least": skew.at_least, "at_most": skew.at_most},
-        "pairs": skew.pairs,
-        "below": pair(skew.below),
-        "above": pair(skew.above),
-    }
-
-
-def followed_document(found: GroupMembers) -> dict[str, Any]:
-    return {
-        "members": found.members,
-        "steps": found.steps,
-        "gaps": [_place(said) for said in found.gaps],
-        "shared_names": list(found.shared),
-        "lapses": [
-            {
-                "client": x.client,
-                "member": x.member,
-                "generation": x.generation,
-                "shown": _place(x.sure),
-                "refused": _place(x.learnt),
-                "request": _api(x.api),
-                "partitions": list(x.partitions),
-                "given_up": None if x.given_up is None else _place(x.given_up),
-                "next_generation": x.next_generation,
-                "missed_generations": x.missed,
-            }
-            for x in found.lapses
-        ],
-        "impossible": [
-            {"text": x.text, "line": _place(x.said), "against": _place(x.against)}
-            for x in found.impossible
-        ],
-    }
-
-
-def refuted_document(r: RefutedCause) -> dict[str, Any]:
-    return {
-        "kind": r.cause.kind,
-        "title": r.cause.title,
-        "text": r.text,
-        "proof": _place(r.by),
-        "evidence": [_place(said) for said in r.evidence],
-    }
-
-
-def _place(said: Statement) -> dict[str, Any]:
-    return {
-        "file": said.log,
-        "line": said.line,
-        "time": None if said.time is None else show_time(said.time),
-        "text": said.text,
-    }

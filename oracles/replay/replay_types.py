@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupcheck.oracles.replay.fact_types import Facts
 from groupcheck.oracles.replay.finding_types import Findings
-from groupcheck.oracles.show.json_schemas import ABSENT, Count, Positive
+from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Count, Positive
+
+Verdict = Annotated[
+    Literal["holds", "violated", "unknown"],
+    "`violated`: a line that no correct protocol explains. `unknown`: not everything could be"
+    " judged.",
+]
+
+
+def clock(what: str) -> str:
+    """The description of a time."""
+    return (
+        f"{what}, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if the log"
+        " does not tell."
+    )
 
 
 @frozen(kw_only=True)
@@ -45,29 +59,32 @@ class Part:
 
 
 @frozen(kw_only=True)
-class File:
-    """One file."""
+class Reading:
+    """How lines were judged, and how many could be read."""
 
-    file: Annotated[str, "Its path."]
-    format: Annotated[str, "Its format (`groupcheck list formats`)."]
-    verdict: Annotated[
-        Literal["holds", "violated", "unknown"],
-        "`violated`: a line that no correct protocol explains. `unknown`: not everything could"
-        " be judged.",
-    ]
+    verdict: Verdict
     reason: Annotated[str, "Why."]
     lines: Annotated[Count, "Lines."]
     lines_understood: Annotated[Count, "Lines of coordinators that were understood."]
     lines_of_others: Annotated[Count, "Lines that no coordinator wrote."]
     lines_not_understood: Annotated[Count, "Lines of a coordinator that no known version prints."]
+
+
+@frozen(kw_only=True)
+class File:
+    """One file."""
+
+    file: Annotated[str, "Its path."]
+    format: Annotated[str, "Its format (`groupcheck list formats`)."]
+    reading: Reading = field(metadata=BESIDE)
     not_understood: Annotated[list[UnreadLine], "Some of the lines that were not understood."]
     versions: Annotated[list[str], "Kafka versions that write such lines."]
     notes: Annotated[list[str], "What else a reader should know."]
-    anomalies: Annotated[list[Anomaly], "What stands out in the file as a whole."]
     files: Annotated[
         list[Part],
         "The files that the log consists of, in order of time; empty if it could not be read.",
     ]
+    anomalies: Annotated[list[Anomaly], "What stands out in the file as a whole."]
 
 
 @frozen(kw_only=True)
@@ -82,16 +99,8 @@ class GenerationSpan:
 class TimeShares:
     """How the time went."""
 
-    first: Annotated[
-        str | None,
-        "First line, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if the"
-        " log does not tell.",
-    ]
-    last: Annotated[
-        str | None,
-        "Last line, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if the"
-        " log does not tell.",
-    ]
+    first: Annotated[str | None, clock("First line")]
+    last: Annotated[str | None, clock("Last line")]
     observed_ms: Annotated[
         int | None,
         "From the first to the last line, in milliseconds; null if the log does not tell.",
@@ -122,24 +131,12 @@ class Rebalance:
     members: Annotated[list[str], "All members that caused it."]
     reason: Annotated[str, "The coordinator's own words."]
     client_reason: Annotated[str | None, "The client's own words (KIP-800); null if it gave none."]
-    started: Annotated[
-        str | None,
-        "When it began, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if"
-        " the log does not tell.",
-    ]
+    started: Annotated[str | None, clock("When it began")]
     started_line: Annotated[
         Count | None, "Number of the line at which it began; null if the log does not show it."
     ]
-    joined: Annotated[
-        str | None,
-        "When the join phase ended, as `2024-10-25 17:25:16.582`, of the clock that wrote the"
-        " line; null if the log does not tell.",
-    ]
-    ended: Annotated[
-        str | None,
-        "When it ended, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if"
-        " the log does not tell.",
-    ]
+    joined: Annotated[str | None, clock("When the join phase ended")]
+    ended: Annotated[str | None, clock("When it ended")]
     ended_line: Annotated[
         Count | None, "Number of the line at which it ended; null if the log does not show it."
     ]
@@ -150,7 +147,8 @@ class Rebalance:
         int | None, "Length of the rebalance, in milliseconds; null if the log does not tell."
     ]
     outcome: Annotated[
-        Literal["open", "stabilized", "assigned", "emptied", "interrupted", "lost"],
+        str,
+        Also(enum="open stabilized assigned emptied interrupted lost".split()),
         "How it ended: `stabilized` before an assignment was seen, `interrupted` by another"
         " rebalance before its assignment.",
     ]
@@ -173,33 +171,24 @@ class Member:
     member: Annotated[str, "The member id."]
     client: Annotated[str, "The client id, as far as the member id shows it."]
     instance: Annotated[str | None, "Its group.instance.id; null for a dynamic member."]
-    first_seen: Annotated[
-        str | None,
-        "When it is first named, as `2024-10-25 17:25:16.582`, of the clock that wrote the line;"
-        " null if the log does not tell.",
-    ]
+    first_seen: Annotated[str | None, clock("When it is first named")]
     first_line: Annotated[
         Count | None, "Number of the line that first names it; null if the log does not show it."
     ]
-    id_handed_out: Annotated[
-        str | None,
-        "When the id was handed out (KIP-394), as `2024-10-25 17:25:16.582`, of the clock that"
-        " wrote the line; null if the log does not tell.",
-    ]
-    joined: Annotated[
-        str | None,
-        "When it joined, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if"
-        " the log does not tell.",
-    ]
+    id_handed_out: Annotated[str | None, clock("When the id was handed out (KIP-394)")]
+    joined: Annotated[str | None, clock("When it joined")]
     gone: Annotated[
-        Literal["left", "expired", "not_rejoined", "not_synced", "never_joined", "replaced"] | None,
-        "How it went; null while it is there. `replaced`: the old id of a static member.",
-    ]
-    ended: Annotated[
         str | None,
-        "When it went, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if"
-        " the log does not tell.",
+        Also(
+            enum=[
+                *"left expired not_rejoined not_synced never_joined replaced away gone".split(),
+                None,
+            ]
+        ),
+        "How it went; null while it is there. `replaced`: the old id of a static member. `away`: a"
+        " static member that may come back (KIP-848). `gone`: the log does not tell how.",
     ]
+    ended: Annotated[str | None, clock("When it went")]
     ended_line: Annotated[
         Count | None, "Number of the line at which it went; null if the log does not show it."
     ]
@@ -214,11 +203,7 @@ class GroupEpoch:
 
     epoch: Annotated[int, "Its number."]
     what: Annotated[str, "What happened."]
-    time: Annotated[
-        str | None,
-        "When, as `2024-10-25 17:25:16.582`, of the clock that wrote the line; null if the log"
-        " does not tell.",
-    ]
+    time: Annotated[str | None, clock("When")]
     line: Annotated[Count, "Number of the line."]
 
 
@@ -346,7 +331,7 @@ class Removal:
     member: Annotated[str, "The member id."]
     generation: Annotated[int, "The last generation in which the client's log shows it."]
     how: Annotated[
-        Literal["left", "expired", "not_rejoined", "not_synced", "replaced"], "How it ended."
+        str, Also(enum="left expired not_rejoined not_synced replaced".split()), "How it ended."
     ]
     client_reason: Annotated[
         str | None, "The reason that the client gave in LeaveGroup; null if it gave none."
@@ -386,12 +371,9 @@ class Clock:
 
 
 @frozen(kw_only=True)
-class Group:
-    """One group. Fields beyond health and causes are those of one broker's log; a group that only
-    clients' lines name has none of them.
-    """
+class GroupLog:
+    """A group in one broker's log; most fields are absent if only clients' lines name it."""
 
-    group: Annotated[str, "The group id."]
     file: Annotated[str, "The file."] = ABSENT
     coordinator: Annotated[int | None, "Id of the broker; null if the log does not tell."] = ABSENT
     protocol: Annotated[
@@ -399,17 +381,16 @@ class Group:
         "What the group speaks: classic, consumer, share or streams; a request log also tells"
         " cooperative, static and other protocol types.",
     ] = ABSENT
-    verdict: Annotated[
-        Literal["holds", "violated", "unknown"],
-        "`violated`: a line that no correct protocol explains. `unknown`: not everything could"
-        " be judged.",
-    ]
+    verdict: Verdict
     reason: Annotated[str, "Why."]
     begins: Annotated[str, "In which state the group is when the log begins."] = ABSENT
     lines: Annotated[Count, "Lines about it."] = ABSENT
     unexplained: Annotated[Count, "Lines that no correct coordinator writes at that point."]
     assumed_missing: Annotated[Count, "Lines that had to be assumed to be missing."] = ABSENT
     generations: GenerationSpan = ABSENT
+    rebalance_causes: Annotated[
+        dict[str, Count], "Cause -> rebalances, the most frequent first."
+    ] = ABSENT
     counts: Annotated[dict[str, Count], "What happened -> how often."] = ABSENT
     time: TimeShares = ABSENT
     rebalances: Annotated[list[Rebalance], "The rebalances, in order."]
@@ -418,13 +399,20 @@ class Group:
     members_not_listed: Annotated[Count, "Member ids beyond the limit of the list."] = ABSENT
     epochs: Annotated[list[GroupEpoch], "Epochs of a KIP-848 group."] = ABSENT
     anomalies: Annotated[list[Anomaly], "What stands out."]
+    findings: Findings = ABSENT
     answers_judged: Annotated[
         Count, "Only of request logs: answers that were compared with the model."
     ] = ABSENT
     facts: Annotated[Facts, "Only of request logs: what they say without any model."] = ABSENT
-    rebalance_causes: Annotated[
-        dict[str, Count], "Cause -> rebalances, the most frequent first."
-    ] = ABSENT
+
+
+@frozen(kw_only=True)
+class Group:
+    """One group. Fields beyond health and causes are those of one broker's log; a group that only
+    clients' lines name has none of them.
+    """
+
+    group: Annotated[str, "The group id."]
     health: Annotated[
         Literal["calm", "troubled", "broken", "unknown"],
         "`broken`: the group does not do its work, or the broker broke a promise; `troubled`: it"
@@ -436,22 +424,22 @@ class Group:
     ]
     candidates: Annotated[list[Cause], "Causes that are possible, each with what would decide."]
     consequences: Annotated[list[Cause], "What is only a consequence of the causes."]
+    ruled_out: Annotated[
+        list[UnfitCause],
+        "Causes whose signs are there and that a line of the member itself rules out.",
+    ]
     hints: Annotated[list[str], "What would tell the cause of trouble that is not explained."]
-    findings: Findings = ABSENT
     turn_on: Annotated[
         str,
         "What to turn on so that the next log tells the cause; empty if this one does, or if all"
         " is well.",
-    ]
-    ruled_out: Annotated[
-        list[UnfitCause],
-        "Causes whose signs are there and that a line of the member itself rules out.",
     ]
     followed: ClientFit
     removals: Annotated[
         list[Removal], "How memberships that clients' logs show ended, by the coordinator's log."
     ]
     clocks: Annotated[list[Clock], "By how much clocks of clients differ from those of brokers."]
+    log: GroupLog = field(metadata=BESIDE)
 
 
 @frozen(kw_only=True)
@@ -466,20 +454,11 @@ class ReplayDocument:
         Literal["calm", "troubled", "broken", "unknown"],
         "That of the group in worst health. `unknown`: the logs show too little.",
     ]
-    verdict: Annotated[
-        Literal["holds", "violated", "unknown"],
-        "`violated`: a line that no correct protocol explains. `unknown`: not everything could"
-        " be judged.",
-    ]
-    reason: Annotated[str, "Why."]
-    lines: Annotated[Count, "Lines."]
-    lines_understood: Annotated[Count, "Lines of coordinators that were understood."]
-    lines_of_others: Annotated[Count, "Lines that no coordinator wrote."]
-    lines_not_understood: Annotated[Count, "Lines of a coordinator that no known version prints."]
+    reading: Reading = field(metadata=BESIDE)
+    notes: Annotated[list[str], "What was passed over in folders and archives."]
     answers_judged: Annotated[
         Count, "Only of request logs: answers that were compared with the model."
     ] = ABSENT
     facts: Annotated[Facts, "Only of request logs: the facts of all groups together."] = ABSENT
     files: Annotated[list[File], "The files."]
     groups: Annotated[list[Group], "Every group of every file."]
-    notes: Annotated[list[str], "What was passed over in folders and archives."]

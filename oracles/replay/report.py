@@ -17,7 +17,6 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.answers import answers, judged, worst
-from groupcheck.oracles.replay.document import replay_document, replay_text
 from groupcheck.oracles.show import meter
 from groupcheck.oracles.show.files import written
 from groupcheck.traces.causes.diagnosis import Health
@@ -98,6 +97,8 @@ class Replayed(list[FileReport]):
 
     def document(self) -> dict[str, Any]:
         """The answer as plain JSON, schema groupcheck.replay/2."""
+        from groupcheck.oracles.replay.document import replay_document
+
         return replay_document(self, self.answers, self.notes)
 
     def html(self) -> str:
@@ -204,6 +205,8 @@ def run(
     if markdown is not None:
         written(markdown, reports.markdown())
     if as_json:
+        from groupcheck.oracles.replay.document import replay_text
+
         sys.stdout.writelines(replay_text(reports, reports.answers, reports.notes))
         return code
     from rich.text import Text

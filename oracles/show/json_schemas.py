@@ -12,13 +12,16 @@ Schema (draft 2020-12) is made from them.
 
 The docstring describes the object, unless the field that holds it has a description of its own.
 What `Also` holds in an annotation (`Also(minimum=1)`) goes into the schema as it is. A field with
-the default ABSENT need not be there. `from_` is a field `from`.
+the default ABSENT need not be there. `from_` is a field `from`. A field that is declared with
+`= field(metadata=BESIDE)` has no key: what is in its object, or in its dict, stands beside the
+other fields.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -28,6 +31,7 @@ from attrs import frozen
 Schema = dict[str, Any]
 
 ABSENT: Final[Any] = object()
+BESIDE: Final = {"beside": True}
 
 
 class Also:
@@ -45,6 +49,7 @@ Amount = Annotated[float, Also(minimum=0)]
 Share = Annotated[float, Also(minimum=0, maximum=1)]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_PLAIN = frozenset({str, int, float, bool, NoneType})  # most values: they are not looked into
 _VERSION = (
     "Name and version of the document. The version rises with every change that could break a"
     " script."
@@ -107,13 +112,25 @@ def schema_of(shape: Any) -> Schema:
 
 def _object(shape: Any) -> Schema:
     hints = get_type_hints(shape, include_extras=True)
-    listed = attrs.fields(shape)
+    properties: dict[str, Schema] = {}
+    required: list[str] = []
+    others: Schema | bool = False
+    for one in attrs.fields(shape):
+        part = schema_of(hints[one.name])
+        if one.metadata != BESIDE:
+            properties[_key(one)] = part
+            required += [_key(one)] if one.default is not ABSENT else []
+        elif "properties" in part:
+            properties |= part["properties"]
+            required += part["required"]
+        else:
+            others = part.get("additionalProperties", True)
     return {
         "description": " ".join((inspect.getdoc(shape) or "").split()),
         "type": "object",
-        "properties": {_key(one): schema_of(hints[one.name]) for one in listed},
-        "required": [_key(one) for one in listed if one.default is not ABSENT],
-        "additionalProperties": False,
+        "properties": properties,
+        "required": required,
+        "additionalProperties": others,
     }
 
 
@@ -144,9 +161,30 @@ def document(title: str, value: Any) -> dict[str, Any]:
 
 def printed(value: Any) -> Any:
     """A value of a document's type, or of one inside it, as what JSON can say."""
-    if attrs.has(type(value)):
-        held = ((_key(one), getattr(value, one.name)) for one in attrs.fields(type(value)))
-        return {key: printed(inner) for key, inner in held if inner is not ABSENT}
+    shape: type = type(value)
+    if shape in _PLAIN:
+        return value
+    if (keys := _keys(shape)) is not None:
+        found: dict[str, Any] = {}
+        for name, key in keys:
+            inner = getattr(value, name)
+            if inner is ABSENT:
+                continue
+            if key is None:
+                found |= printed(inner)
+            else:
+                found[key] = printed(inner)
+        return found
     if isinstance(value, Mapping):
         return {key: printed(inner) for key, inner in value.items()}
     return [printed(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+@cache
+def _keys(shape: type) -> tuple[tuple[str, str | None], ...] | None:
+    """Of a document's type each field with its key, None for one BESIDE; None for other types."""
+    if not attrs.has(shape):
+        return None
+    return tuple(
+        (one.name, None if one.metadata == BESIDE else _key(one)) for one in attrs.fields(shape)
+    )

@@ -5,36 +5,23 @@ docs/tables.md documents the columns.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.show.files import write
+from groupcheck.oracles.show.json_schemas import schema_of
 
 if TYPE_CHECKING:
     import pyarrow
 
+# JSON type -> Arrow type.
+ARROW = {
+    "string": "string", "boolean": "bool", "integer": "int32", "number": "float64",
+    "array": "list", "object": "map",
+}  # fmt: skip
 # Column -> Arrow type.
-BUGS = {
-    "id": "string",
-    "ticket": "string",
-    "variant": "string",
-    "rule": "string",
-    "invariant": "string",
-    "title": "string",
-    "scope": "string",
-    "found": "bool",
-    "verdict": "string",
-    "broken": "list",
-    "states": "int64",
-    "depth": "int32",
-    "key": "string",
-    "prose": "string",
-    "versions": "string",
-    "seconds": "double",
-    "progress": "string",
-}
 CONFORMANCE = {
     "row": "int64",
     "variant": "string",
@@ -59,6 +46,17 @@ def needed(where: str, extra: str = "parquet") -> None:
         raise UserError(
             "pyarrow is not installed", where=where, do=f"pip install 'groupcheck[{extra}]'"
         ) from None
+
+
+def columns_of(shape: Any, wide: Collection[str] = ()) -> dict[str, str]:
+    """Column -> Arrow type of a table with the fields of a document's type. `wide`: numbers that
+    may need 64 bits.
+    """
+    found = {}
+    for name, part in schema_of(shape)["properties"].items():
+        kind = part.get("type", "string")  # the values of an enumeration are texts
+        found[name] = "int64" if name in wide else ARROW[kind if isinstance(kind, str) else kind[0]]
+    return found
 
 
 def schema(columns: Mapping[str, str]) -> pyarrow.Schema:

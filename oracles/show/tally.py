@@ -1,11 +1,24 @@
-"""What a comparison of answers found, family by family: the frame of its document."""
+"""What a comparison of answers found, family by family."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Annotated, Generic, Literal, Protocol, TypeVar
 
 from attrs import frozen
+
+from groupcheck.oracles.show.json_schemas import Also, Count
+
+
+@frozen(kw_only=True)
+class Compared:
+    """What the documents of such comparisons begin with."""
+
+    compared: Annotated[list[str], Also(minItems=2, maxItems=2), "Whose answers are compared."]
+    seed: Annotated[int, "Seed of the random inputs."]
+    verdict: Annotated[Literal["agrees", "differs"], "Whether any answer differs."]
+    inputs: Annotated[Count, "Inputs over all families or assignors."]
+    differing: Annotated[Count, "Inputs over all families or assignors whose answers differ."]
 
 
 class Tally(Protocol):
@@ -13,9 +26,6 @@ class Tally(Protocol):
 
     inputs: int
     differing: int
-
-    def document(self, sides: tuple[str, str]) -> dict[str, Any]:
-        """As plain JSON."""
 
 
 T = TypeVar("T", bound=Tally)
@@ -40,16 +50,12 @@ class Tallied(Generic[T]):
         """0 if all agree, 1 if some differ."""
         return 1 if self.differing else 0
 
-    def framed(self, schema: str, families: str) -> dict[str, Any]:
-        """All that `--json` prints; `families` is the key of the tallies. Apart from `seconds`, the
-        same question gives the same document.
-        """
-        return {
-            "schema": schema,
-            "compared": list(self.sides),
-            "seed": self.seed,
-            "verdict": "differs" if self.differing else "agrees",
-            "inputs": sum(tally.inputs for tally in self.tallies),
-            "differing": self.differing,
-            families: [tally.document(self.sides) for tally in self.tallies],
-        }
+    def compared(self) -> Compared:
+        """What the document begins with."""
+        return Compared(
+            compared=list(self.sides),
+            seed=self.seed,
+            verdict="differs" if self.differing else "agrees",
+            inputs=sum(tally.inputs for tally in self.tallies),
+            differing=self.differing,
+        )

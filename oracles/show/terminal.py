@@ -18,7 +18,7 @@ EXIT_CODES = {"holds": 0, "violated": 1, "unknown": 3}
 def answer(document: Callable[[], Any], view: Callable[[], RenderableType], as_json: bool) -> None:
     """Prints the answer of a command: one JSON document, or a view for people."""
     if as_json:
-        from groupcheck.oracles.show.document import as_text
+        from groupcheck.oracles.printable import as_text
 
         sys.stdout.write(as_text(document()))
     else:

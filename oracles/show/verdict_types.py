@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
-from groupcheck.oracles.show.json_schemas import ABSENT, Also, Amount, Count, Positive
+from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count, Positive
 
 
 @frozen(kw_only=True)
@@ -37,6 +37,19 @@ class Zero:
     ]
 
 
+Scope = Annotated[
+    dict[str, Any],
+    "Every field of the scope with its value (`groupcheck list scope`). `faults` maps each fault"
+    ' to its budget; null is "no limit" or the variant\'s default.',
+]
+MutationId = Annotated[
+    str | None, "Id of the known bug that was put into the model; null for the healthy model."
+]
+PathKey = Annotated[
+    str, "Replays the path: `groupcheck explain VARIANT KEY` with the same scope and mutation."
+]
+
+
 @frozen(kw_only=True)
 class Firing:
     """One rule that fired."""
@@ -64,10 +77,11 @@ class Change:
 
 
 @frozen(kw_only=True)
-class Step(Firing):
+class Step:
     """One step of a path."""
 
     step: Annotated[Positive, "Number of the step, from 1."]
+    firing: Firing = field(metadata=BESIDE)
     urgent: Annotated[list[Firing], "Urgent rules that fired inside the step, in order."]
     changes: Annotated[
         list[Change],
@@ -77,10 +91,25 @@ class Step(Firing):
 
 
 @frozen(kw_only=True)
-class StoryStep(Step):
+class StoryStep:
     """One step of a path."""
 
+    step: Step = field(metadata=BESIDE)
     words: Annotated[str, "What the step does, in words."]
+
+
+@frozen(kw_only=True)
+class Story:
+    """A path in words and as values."""
+
+    prose: Annotated[str, "The story in sentences, one for each step."]
+    evidence: Annotated[list[str], "The values that break the invariant, or that meet the goal."]
+    initial: Annotated[
+        dict[str, Any],
+        "Slot -> value in the initial state. Frozen values are objects, sets are sorted arrays,"
+        " enumerations are names.",
+    ]
+    path: Annotated[list[StoryStep], "The steps."]
 
 
 @frozen(kw_only=True)
@@ -103,18 +132,9 @@ class Violation:
         " for ever. Null without a loop: for an invariant, and where what is promised is out of"
         " reach.",
     ]
-    key: Annotated[
-        str, "Replays the path: `groupcheck explain VARIANT KEY` with the same scope and mutation."
-    ]
+    key: PathKey
     sentence: Annotated[str, "What broke, for whom, in one sentence."]
-    prose: Annotated[str, "The story in sentences, one for each step."]
-    evidence: Annotated[list[str], "The values that break the invariant."]
-    initial: Annotated[
-        dict[str, Any],
-        "Slot -> value in the initial state. Frozen values are objects, sets are sorted arrays,"
-        " enumerations are names.",
-    ]
-    path: Annotated[list[StoryStep], "The steps."]
+    story: Story = field(metadata=BESIDE)
 
 
 @frozen(kw_only=True)
@@ -125,17 +145,8 @@ class GoalPath:
     statement: Annotated[str, "What the goal says."]
     source: Annotated[str, "Where the situation is described (KIP, Kafka class, finding)."]
     depth: Annotated[Count, "Steps to the first state that meets it."]
-    key: Annotated[
-        str, "Replays the path: `groupcheck explain VARIANT KEY` with the same scope and mutation."
-    ]
-    prose: Annotated[str, "The story in sentences, one for each step."]
-    evidence: Annotated[list[str], "The values that meet the goal."]
-    initial: Annotated[
-        dict[str, Any],
-        "Slot -> value in the initial state. Frozen values are objects, sets are sorted arrays,"
-        " enumerations are names.",
-    ]
-    path: Annotated[list[StoryStep], "The steps."]
+    key: PathKey
+    story: Story = field(metadata=BESIDE)
 
 
 @frozen(kw_only=True)
@@ -212,16 +223,11 @@ class VerdictDocument:
     """
 
     variant: Annotated[str, "The protocol variant."]
-    scope: Annotated[
-        dict[str, Any],
-        "Every field of the scope with its value (`groupcheck list scope`). `faults` maps each"
-        ' fault to its budget; null is "no limit" or the variant\'s default.',
-    ]
-    mutation: Annotated[
-        str | None, "Id of the known bug that was put into the model; null for the healthy model."
-    ]
+    scope: Scope
+    mutation: MutationId
     engine: Annotated[
-        Literal["fast", "reference", "walks"],
+        str,
+        Also(enum=["fast", "reference", "walks"]),
         "The engine that searched; `walks`: random walks took the place of a search.",
     ]
     verdict: Annotated[
@@ -244,7 +250,6 @@ class VerdictDocument:
         "Calls of Python rules with different arguments, the same number for any `--workers` and"
         " after `--resume`; 0 for the reference engine, which does not count them.",
     ]
-    symmetry: Symmetry
     bytes_per_state: Annotated[
         Amount,
         "Bytes that the search held at its peak (states, index, packing, and the values of slots"
@@ -283,6 +288,7 @@ class VerdictDocument:
         "Only with `--goal`: the goals that were named and are met, each with a shortest path."
         " None from `--spark` and `--random-walks`.",
     ] = ABSENT
+    symmetry: Symmetry
     notes: Annotated[list[str], "What else a reader should know."]
     random_walks: RandomWalks = ABSENT
     conformed: ConformedShare = ABSENT
@@ -294,14 +300,8 @@ class PathDocument:
     """What `groupcheck explain --json` prints: the path to which a key leads."""
 
     variant: Annotated[str, "The protocol variant."]
-    scope: Annotated[
-        dict[str, Any],
-        "Every field of the scope with its value (`groupcheck list scope`). `faults` maps each"
-        ' fault to its budget; null is "no limit" or the variant\'s default.',
-    ]
-    mutation: Annotated[
-        str | None, "Id of the known bug that was put into the model; null for the healthy model."
-    ]
+    scope: Scope
+    mutation: MutationId
     key: Annotated[str, "The key that was followed."]
     broken: Annotated[
         dict[str, Count],

@@ -8,6 +8,8 @@ from typing import Any
 
 import attrs
 
+from groupcheck.oracles.show import json_schemas
+from groupcheck.oracles.simulate import simulate_types
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.compare import Comparison, Row
 from groupcheck.oracles.simulate.distributions import Distribution
@@ -20,21 +22,21 @@ SCHEMA = "groupcheck.simulate/1"
 def document(comparison: Comparison, moved: Sensitivity | None = None) -> dict[str, Any]:
     """Everything that a simulation says."""
     setup = comparison.rows[0].setup
-    return {
-        "schema": SCHEMA,
-        "scenario": setup.scenario,
-        "members": setup.members,
-        "partitions": setup.partitions,
-        "seed": comparison.seed,
-        "replications": comparison.replications,
-        "confidence": CONFIDENCE,
-        "seconds": setup.seconds,
-        "until_rest": setup.until_rest,
-        "assumptions": assumptions(setup.assumptions),
-        "variants": [_row(row) for row in comparison.rows],
-        "ratios": _ratios(comparison),
-        "sensitivity": None if moved is None else _sensitivity(moved),
-    }
+    shown = simulate_types.SimulateDocument(
+        scenario=setup.scenario,
+        members=setup.members,
+        partitions=setup.partitions,
+        seed=comparison.seed,
+        replications=comparison.replications,
+        confidence=CONFIDENCE,
+        seconds=setup.seconds,
+        until_rest=setup.until_rest,
+        assumptions=assumptions(setup.assumptions),
+        variants=[_variant(row) for row in comparison.rows],
+        ratios=_ratios(comparison),
+        sensitivity=None if moved is None else _sensitivity(moved),
+    )
+    return json_schemas.document(SCHEMA, shown)
 
 
 def assumptions(a: Assumptions) -> dict[str, float | str]:
@@ -50,8 +52,13 @@ def changed(a: Assumptions) -> dict[str, float | str]:
 
 
 def number(value: float) -> float | None:
-    """A number to six digits behind the point; null for what never ended."""
-    return round(value, 6) + 0.0 if math.isfinite(value) else None  # no -0.0
+    """A number as a document has it; null for what never ended."""
+    return finite(value) if math.isfinite(value) else None
+
+
+def finite(value: float) -> float:
+    """The same of a number that is known to be finite: to six digits behind the point."""
+    return round(value, 6) + 0.0  # no -0.0
 
 
 def figure(value: float, digits: int) -> str:
@@ -70,62 +77,67 @@ def spread(found: Interval, shown: Callable[[float], str]) -> str:
     return f" ± {shown(found.high - found.mean)}"
 
 
-def interval(found: Interval | None) -> dict[str, Any] | None:
+def interval(found: Interval) -> simulate_types.Interval:
     """A mean with its interval."""
-    if found is None:
-        return None
     low, high = (None if v is None else number(v) for v in (found.low, found.high))
-    return {"mean": number(found.mean), "low": low, "high": high}
+    return simulate_types.Interval(mean=number(found.mean), low=low, high=high)
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _variant(row: Row) -> simulate_types.Variant:
     names = sorted({name for result in row.results for name in result.requests})
     count = len(row.results)
-    return {
-        "variant": row.setup.variant,
-        "measures": {
-            name: {
-                **(interval(row.interval(name)) or {}),
-                "values": [number(value) for value in row.values(name)],
-            }
-            for name in row.results[0].measures
-        },
-        "requests": {
-            name: number(sum(r.requests.get(name, 0) for r in row.results) / count)
+    measures = {name: _estimate(row, name) for name in row.results[0].measures}
+    return simulate_types.Variant(
+        variant=row.setup.variant,
+        measures=simulate_types.Measures(**measures),
+        requests={
+            name: finite(sum(r.requests.get(name, 0) for r in row.results) / count)
             for name in names
         },
-        "came_to_rest": sum(result.settled_ms is not None for result in row.results),
-    }
+        came_to_rest=sum(result.settled_ms is not None for result in row.results),
+    )
 
 
-def _ratios(comparison: Comparison) -> list[dict[str, Any]]:
+def _estimate(row: Row, measure: str) -> simulate_types.Estimate:
+    values = [number(value) for value in row.values(measure)]
+    return simulate_types.Estimate(interval=interval(row.interval(measure)), values=values)
+
+
+def _ratios(comparison: Comparison) -> list[simulate_types.Ratio]:
     return [
-        {
-            "measure": measure,
-            "variant": comparison.rows[0].setup.variant,
-            "over": row.setup.variant,
-            "ratio": interval(comparison.ratio(measure, k)),
-        }
+        simulate_types.Ratio(
+            measure=measure,
+            variant=comparison.rows[0].setup.variant,
+            over=row.setup.variant,
+            ratio=_ratio(comparison.ratio(measure, k)),
+        )
         for k, row in enumerate(comparison.rows)
         if k
         for measure in comparison.rows[0].results[0].measures
     ]
 
 
-def _sensitivity(moved: Sensitivity) -> dict[str, Any]:
+def _ratio(found: Interval | None) -> simulate_types.Interval | None:
+    return None if found is None else interval(found)
+
+
+def _sensitivity(moved: Sensitivity) -> simulate_types.Sensitivity:
     deciding = moved.deciding
-    return {
-        "measure": moved.measure,
-        "members": moved.members,
-        "replications": moved.replications,
-        "ratio": interval(moved.base),
-        "deciding": None if deciding is None else deciding.assumption,
-        "assumptions": [
-            {
-                "assumption": one.assumption,
-                "value": one.value,
-                "ratios": [{"factor": f, "ratio": interval(ratio)} for f, ratio in one.ratios],
-            }
+    return simulate_types.Sensitivity(
+        measure=moved.measure,
+        members=moved.members,
+        replications=moved.replications,
+        ratio=_ratio(moved.base),
+        deciding=None if deciding is None else deciding.assumption,
+        assumptions=[
+            simulate_types.Assumption(
+                assumption=one.assumption,
+                value=one.value,
+                ratios=[
+                    simulate_types.RatioAtMultiple(factor=f, ratio=_ratio(ratio))
+                    for f, ratio in one.ratios
+                ],
+            )
             for one in moved.moved
         ],
-    }
+    )

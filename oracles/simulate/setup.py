@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
-from attrs import field, frozen
+from attrs import field, fields, frozen
 
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.lag import Lag
 from groupcheck.oracles.simulate.scenarios import Course
+from groupcheck.oracles.simulate.simulate_types import Measures
 
 
 @frozen(kw_only=True)
@@ -97,22 +98,5 @@ class Result:
         }
 
 
-MEASURES = (
-    "longest_pause_ms",
-    "total_pause_ms",
-    "paused_members",
-    "longest_start_ms",
-    "settled_ms",
-    "rounds",
-    "moved_partitions",
-    "false_expiries",
-    "requests",
-    "join_answer_bytes",
-    "stopped_partitions",
-    "stopped_total_ms",
-    "stopped_longest_ms",
-    "lag_built_records",
-    "lag_peak_records",
-    "lag_recovered_ms",
-)
+MEASURES = tuple(one.name for one in fields(Measures))
 """The names of `Result.measures`; a test compares them."""

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from attrs import frozen
+from attrs import field, frozen
 
-from groupcheck.oracles.show.json_schemas import Count, Positive
+from groupcheck.oracles.show.json_schemas import BESIDE, Count, Positive
+
+
+@frozen(kw_only=True)
+class Interval:
+    """A mean with its t interval."""
+
+    mean: Annotated[
+        float | None,
+        "The mean over replications; of a ratio the geometric one. Null: it never ended in some.",
+    ]
+    low: Annotated[float | None, "Lower end of the 95 % t interval; null without one."]
+    high: Annotated[float | None, "Upper end of it; null without one."]
 
 
 @frozen(kw_only=True)
@@ -15,12 +27,7 @@ class Estimate:
     it works on no partition until it works again.
     """
 
-    mean: Annotated[
-        float | None,
-        "The mean over replications; of a ratio the geometric one. Null: it never ended in some.",
-    ]
-    low: Annotated[float | None, "Lower end of the 95 % t interval; null with one replication."]
-    high: Annotated[float | None, "Upper end of it."]
+    interval: Interval = field(metadata=BESIDE)
     values: Annotated[
         list[float | None],
         "The figure of each replication, in the order of their seeds; null: it never ended.",
@@ -76,16 +83,9 @@ class Variant:
     came_to_rest: Annotated[Count, "Replications in which the group came to rest."]
 
 
-@frozen(kw_only=True)
-class PairedRatio:
-    """The ratio of paired runs; null: some figure is 0 or never ended."""
-
-    mean: Annotated[
-        float | None,
-        "The mean over replications; of a ratio the geometric one. Null: it never ended in some.",
-    ]
-    low: Annotated[float | None, "Lower end of the 95 % t interval; null with one replication."]
-    high: Annotated[float | None, "Upper end of it."]
+PairedRatio = Annotated[
+    Interval | None, "The ratio of paired runs; null: some figure is 0 or never ended."
+]
 
 
 @frozen(kw_only=True)
@@ -95,7 +95,7 @@ class Ratio:
     measure: Annotated[str, "The figure."]
     variant: Annotated[str, "The first variant, whose figure stands above."]
     over: Annotated[str, "The other variant."]
-    ratio: PairedRatio | None
+    ratio: PairedRatio
 
 
 @frozen(kw_only=True)
@@ -103,7 +103,7 @@ class RatioAtMultiple:
     """One multiple."""
 
     factor: Annotated[float, "The multiple."]
-    ratio: PairedRatio | None
+    ratio: PairedRatio
 
 
 @frozen(kw_only=True)
@@ -126,7 +126,7 @@ class Sensitivity:
     measure: Annotated[str, "The figure."]
     members: Annotated[Positive, "Members of the groups that were asked."]
     replications: Annotated[Positive, "Runs behind each ratio."]
-    ratio: PairedRatio | None
+    ratio: PairedRatio
     deciding: Annotated[
         str | None, "The assumption that moves the ratio most; null: none moves it."
     ]

@@ -14,6 +14,7 @@ from attrs import field, frozen
 
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.engine.fast.identity import identity
+from groupcheck.model.engine.verdict import Kind
 from groupcheck.oracles.explain.own import is_own
 from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.printable import printable
@@ -93,7 +94,7 @@ class Cell:
     grid: int
     question: Question
     # the verdict that it should have
-    expect: str
+    expect: Kind
     # every field of the scope as plain JSON, with the defaults and those of the mutation
     scope: Mapping[str, Any]
     # the invariants that are checked
@@ -119,7 +120,7 @@ class Cell:
         return json.dumps([q.variant, q.mutation, sorted(self.checked), self.scope], sort_keys=True)
 
 
-def cell(number: int, grid: int, question: Question, expect: str) -> Cell:
+def cell(number: int, grid: int, question: Question, expect: Kind) -> Cell:
     """The cell of a question. Raises `UserError` if the question does not fit the variant."""
     about = question.subject()
     about_model = identity(about.spec)

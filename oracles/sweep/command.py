@@ -5,6 +5,7 @@ what they say about the larger ones is printed before those start.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import datetime
@@ -15,12 +16,14 @@ from typing import Any
 from attrs import Factory, define
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.verdict import Kind
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.show import parquet
+from groupcheck.oracles.show import json_schemas, parquet
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, live, say
 from groupcheck.oracles.sweep import rows as tables
+from groupcheck.oracles.sweep import sweep_types
 from groupcheck.oracles.sweep.cases import sweep_suite
 from groupcheck.oracles.sweep.cells import Cell, allowed
 from groupcheck.oracles.sweep.folder import PAGE, SIMULATIONS, TABLE, Done, Folder
@@ -33,11 +36,12 @@ from groupcheck.oracles.sweep.page import page
 from groupcheck.oracles.sweep.reading import read_sweep
 from groupcheck.oracles.sweep.simulation_rows import simulation_row, write_simulations
 from groupcheck.oracles.sweep.simulations import SimulationCell
+from groupcheck.oracles.sweep.sweep_types import Row
 from groupcheck.oracles.sweep.words import answer_view, forecast_lines
 from groupcheck.traces.findings.anomalies import plural
 
 SCHEMA = "groupcheck.sweep/1"
-WORST_FIRST = ("violated", "unknown", "holds")
+WORST_FIRST: Sequence[Kind] = ("violated", "unknown", "holds")
 
 
 @define
@@ -156,7 +160,7 @@ def _answer(
         simulation_row(cell, progress.done[cell.id].outcome, sweep.simulated_grids[cell.grid])
         for cell in sweep.simulations
     ]
-    every = [*rows, *simulated]
+    every: list[Row] = [*rows, *simulated]
     verdict = worst(every)
     folder = progress.folder.path
     written = [folder / TABLE, folder / PAGE]
@@ -175,13 +179,13 @@ def _answer(
     return EXIT_CODES[verdict]
 
 
-def worst(rows: Sequence[dict[str, Any]]) -> str:
+def worst(rows: Sequence[Row]) -> Kind:
     """The worst verdict: `violated` before `unknown` before `holds`. A cell that is as expected
     counts as `holds`; otherwise `unknown` counts as `unknown`, and both other verdicts as
     `violated`, because a violation that was expected and did not come is as bad.
     """
     counted = {
-        "holds" if row["as_expected"] else "unknown" if row["verdict"] == "unknown" else "violated"
+        "holds" if row.as_expected else "unknown" if row.verdict == "unknown" else "violated"
         for row in rows
     }
     return next(verdict for verdict in WORST_FIRST if verdict in counted)
@@ -189,32 +193,37 @@ def worst(rows: Sequence[dict[str, Any]]) -> str:
 
 def document(
     sweep: Sweep,
-    verdict: str,
-    rows: Sequence[dict[str, Any]],
-    simulated: Sequence[dict[str, Any]],
+    verdict: Kind,
+    rows: Sequence[sweep_types.Cell],
+    simulated: Sequence[sweep_types.Simulation],
     folder: Path,
     seconds: float,
 ) -> dict[str, Any]:
     """All that `groupcheck sweep --json` prints, schema groupcheck.sweep/1."""
-    every = [*rows, *simulated]
-    return {
-        "schema": SCHEMA,
-        "name": sweep.title,
-        "verdict": verdict,
-        "seconds": round(seconds, 3),
-        "counts": {name: sum(row["verdict"] == name for row in every) for name in WORST_FIRST},
-        "unexpected": sum(not row["as_expected"] for row in every),
-        "forecasts": {
-            name: {
-                "made": sum(row["forecast_by"] is not None for row in rows),
-                "checked": sum(row[f"{name}_as_forecast"] is not None for row in rows),
-                "held": sum(row[f"{name}_as_forecast"] is True for row in rows),
-            }
-            for name in ("states", "seconds")
-        },
-        "table": str(folder / TABLE),
-        "page": str(folder / PAGE),
-        "simulations_table": str(folder / SIMULATIONS) if simulated else None,
-        "cells": list(rows),
-        "simulations": list(simulated),
-    }
+    every: list[Row] = [*rows, *simulated]
+    counts = Counter(row.verdict for row in every)
+    made = sum(row.forecast_by is not None for row in rows)
+    shown = sweep_types.SweepDocument(
+        name=sweep.title,
+        verdict=verdict,
+        seconds=round(seconds, 3),
+        counts=sweep_types.VerdictCounts(
+            violated=counts["violated"], unknown=counts["unknown"], holds=counts["holds"]
+        ),
+        unexpected=sum(not row.as_expected for row in every),
+        forecasts=sweep_types.Forecasts(
+            states=_forecasts(made, [row.states_as_forecast for row in rows]),
+            seconds=_forecasts(made, [row.seconds_as_forecast for row in rows]),
+        ),
+        table=str(folder / TABLE),
+        page=str(folder / PAGE),
+        simulations_table=str(folder / SIMULATIONS) if simulated else None,
+        cells=list(rows),
+        simulations=list(simulated),
+    )
+    return json_schemas.document(SCHEMA, shown)
+
+
+def _forecasts(made: int, held: Sequence[bool | None]) -> sweep_types.ForecastCount:
+    checked = [one for one in held if one is not None]
+    return sweep_types.ForecastCount(made=made, checked=len(checked), held=sum(checked))

@@ -15,12 +15,13 @@ from cattrs import BaseValidationError, Converter, ForbiddenExtraKeysError, tran
 
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.engine.errors import shown
+from groupcheck.model.engine.verdict import Kind
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.quantities import MOST_REPLICATIONS, bytes_of
 
 Size = NewType("Size", int)
 """Bytes: a number, or a text such as 512M."""
-EXPECTED = ("holds", "violated", "unknown")
+EXPECTED: tuple[Kind, ...] = ("holds", "violated", "unknown")
 MOST = 100  # grids of a file, conditions of a filter
 PLAIN: dict[type[Any], str] = {
     bool: "true or false",
@@ -66,7 +67,7 @@ class Grid:
     # tables of the budgets of each fault, each budget a number or a list of numbers
     faults: tuple[dict[str, Any], ...] = ()
     # the verdict that its cells should have
-    expect: str = field(default=EXPECTED[0], validator=validators.in_(EXPECTED))
+    expect: Kind = field(default=EXPECTED[0], validator=validators.in_(EXPECTED))
     limits: LimitsGiven = LimitsGiven()
     # filters: key of the grid -> a value or a list of values
     only: tuple[dict[str, Any], ...] = field(default=(), validator=FEW)
@@ -86,7 +87,7 @@ class Simulate:
     # measure -> the most that its mean may be
     at_most: dict[str, float] = field(factory=dict)
     # the verdict that its cells should have
-    expect: str = field(default=EXPECTED[0], validator=validators.in_(EXPECTED))
+    expect: Kind = field(default=EXPECTED[0], validator=validators.in_(EXPECTED))
     # of these only `max_seconds`, for all replications of a cell together
     limits: LimitsGiven = LimitsGiven()
     # filters: key of the grid -> a value or a list of values
@@ -182,4 +183,7 @@ _CONVERTER = Converter(forbid_extra_keys=True)
 for plain in PLAIN:
     _CONVERTER.register_structure_hook(plain, _plain)
 _CONVERTER.register_structure_hook(Size, lambda given, _: bytes_of(given))
+_CONVERTER.register_structure_hook_func(
+    lambda kind: kind == Kind, lambda given, _: _plain(given, str)
+)
 _CONVERTER.register_structure_hook_func(_is_tuple, _many)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from groupcheck.model.engine.verdict import UNKNOWN
+from groupcheck.model.engine.verdict import UNKNOWN, Kind
 from groupcheck.oracles.printable import printable
 
 TRIES = 3  # before a cell that fails is `unknown`
@@ -17,7 +17,7 @@ LONGEST_REASON = 600
 class Outcome:
     """What became of a cell."""
 
-    verdict: str
+    verdict: Kind
     reason: str
     states: int = 0
     transitions: int = 0
@@ -39,7 +39,7 @@ class Outcome:
     failed: bool = False
     tries: int = 1
     # of a simulation: measure -> (mean, low, high); None for what never ended, or has no interval
-    measures: Mapping[str, tuple[float | None, ...]] = field(factory=dict)
+    measures: Mapping[str, tuple[float | None, float | None, float | None]] = field(factory=dict)
 
 
 def failure(reason: str, tries: int) -> Outcome:

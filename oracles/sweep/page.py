@@ -5,17 +5,17 @@ network, every text escaped by the template.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from attrs import frozen
 
 from groupcheck.oracles.show.pages import render
+from groupcheck.oracles.sweep import sweep_types
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.growing import Sweep
 from groupcheck.oracles.sweep.simulation_rows import SHOWN, amount
+from groupcheck.oracles.sweep.sweep_types import Row, Simulation
 from groupcheck.oracles.sweep.words import held_words, not_judged_words, question_words, word
 
-Row = Mapping[str, Any]
 Key = tuple[tuple[str, str], ...]
 
 
@@ -27,7 +27,7 @@ class Matrix:
 
     title: str
     columns: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[Row | None, ...]], ...]
+    lines: tuple[tuple[str, tuple[sweep_types.Cell | None, ...]], ...]
 
 
 @frozen
@@ -36,10 +36,15 @@ class Simulated:
 
     title: str
     measures: tuple[str, ...]
-    lines: tuple[tuple[str, Row, tuple[str, ...]], ...]
+    lines: tuple[tuple[str, Simulation, tuple[str, ...]], ...]
 
 
-def page(sweep: Sweep, verdict: str, rows: Sequence[Row], simulated: Sequence[Row] = ()) -> str:
+def page(
+    sweep: Sweep,
+    verdict: str,
+    rows: Sequence[sweep_types.Cell],
+    simulated: Sequence[Simulation] = (),
+) -> str:
     """The whole page. `rows` and `simulated` as in the tables, in the order of the cells."""
     return render(
         "sweep.html",
@@ -53,7 +58,7 @@ def page(sweep: Sweep, verdict: str, rows: Sequence[Row], simulated: Sequence[Ro
     )
 
 
-def matrices(sweep: Sweep, rows: Sequence[Row]) -> Iterator[Matrix]:
+def matrices(sweep: Sweep, rows: Sequence[sweep_types.Cell]) -> Iterator[Matrix]:
     """A matrix for each grid of the sweep."""
     for index, name in enumerate(sweep.grids):
         chosen = [(cell, row) for cell, row in zip(sweep.cells, rows) if cell.grid == index]
@@ -63,7 +68,7 @@ def matrices(sweep: Sweep, rows: Sequence[Row]) -> Iterator[Matrix]:
             for name in differing
             if all(_is_number(_told(cell).get(name, "")) for cell, _ in chosen)
         ]
-        placed: dict[tuple[Key, Key], Row] = {}
+        placed: dict[tuple[Key, Key], sweep_types.Cell] = {}
         for cell, row in chosen:
             told = _told(cell)
             down = tuple((name, told.get(name, "")) for name in differing if name not in across)
@@ -123,7 +128,7 @@ def _label(key: Key) -> str:
     )
 
 
-def simulations(sweep: Sweep, rows: Sequence[Row]) -> Iterator[Simulated]:
+def simulations(sweep: Sweep, rows: Sequence[Simulation]) -> Iterator[Simulated]:
     """A table for each grid of simulations."""
     for index, name in enumerate(sweep.simulated_grids):
         chosen = [
@@ -131,7 +136,7 @@ def simulations(sweep: Sweep, rows: Sequence[Row]) -> Iterator[Simulated]:
             for cell, row in zip(sweep.simulations, rows)
             if cell.grid == index
         ]
-        bounded = dict.fromkeys(m for _, row in chosen for m in row["at_most"])
+        bounded = dict.fromkeys(m for _, row in chosen for m in row.at_most)
         measures = tuple(dict.fromkeys((*bounded, *SHOWN)))
         lines = tuple(
             (words, row, tuple(amount(row, m) for m in measures)) for words, row in chosen
@@ -139,13 +144,15 @@ def simulations(sweep: Sweep, rows: Sequence[Row]) -> Iterator[Simulated]:
         yield Simulated(name or f"simulations {index + 1}", measures, lines)
 
 
-def _facts(rows: Sequence[Row], simulated: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    every = [*rows, *simulated]
-    odd = sum(not row["as_expected"] for row in every)
+def _facts(
+    rows: Sequence[sweep_types.Cell], simulated: Sequence[Simulation]
+) -> Iterator[tuple[str, str]]:
+    every: list[Row] = [*rows, *simulated]
+    odd = sum(not row.as_expected for row in every)
     yield "cells", f"{len(every):,}, {odd:,} not as expected"
     if rows:
-        yield "states", f"{sum(row['states'] for row in rows):,}"
-    yield "checking", f"{sum(row['task_seconds'] for row in every):,.1f} s"
+        yield "states", f"{sum(row.states for row in rows):,}"
+    yield "checking", f"{sum(row.task_seconds for row in every):,.1f} s"
     if words := not_judged_words(rows):
         yield "progress", words
     if words := held_words(rows):

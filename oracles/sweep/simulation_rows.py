@@ -5,15 +5,18 @@ measure. docs/sweep.md documents every column.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from groupcheck import __version__
 from groupcheck.oracles.show import parquet
+from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.oracles.simulate.document import figure
+from groupcheck.oracles.simulate.simulate_types import Interval
 from groupcheck.oracles.sweep.outcome import Outcome
 from groupcheck.oracles.sweep.simulations import SETUP, SimulationCell
+from groupcheck.oracles.sweep.sweep_types import Simulation
 
 SHOWN = ("longest_pause_ms", "stopped_total_ms", "rounds", "moved_partitions", "requests")
 """The measures that the page and the terminal show."""
@@ -43,65 +46,64 @@ COLUMNS = {
 }
 
 
-def simulation_row(cell: SimulationCell, outcome: Outcome, grid_name: str) -> dict[str, Any]:
-    """A cell and what became of it, as plain JSON."""
+def simulation_row(cell: SimulationCell, outcome: Outcome, grid_name: str) -> Simulation:
+    """A cell and what became of it."""
     q = cell.question
     setup = q.setup()
-    return {
-        "cell": cell.id,
-        "number": cell.number,
-        "grid": cell.grid + 1,
-        "grid_name": grid_name or None,
-        "variant": q.variant,
-        "scenario": setup.scenario,
-        "members": setup.members,
-        "partitions": setup.partitions,
-        "seed": setup.seed,
-        "replications": q.replications,
-        "settings": {k: v for k, v in q.fields.items() if k not in SETUP},
-        "max_seconds": q.max_seconds,
-        "at_most": dict(q.at_most),
-        "expected": cell.expect,
-        "verdict": outcome.verdict,
-        "as_expected": outcome.verdict == cell.expect and not outcome.failed,
-        "reason": outcome.reason,
-        "failed": outcome.failed,
-        "tries": outcome.tries,
-        "task_seconds": outcome.task_seconds,
-        "broken": list(outcome.broken),
-        "measures": {
-            name: dict(zip(("mean", "low", "high"), found))
-            for name, found in outcome.measures.items()
+    return Simulation(
+        cell=cell.id,
+        number=cell.number,
+        grid=cell.grid + 1,
+        grid_name=grid_name or None,
+        variant=q.variant,
+        scenario=setup.scenario,
+        members=setup.members,
+        partitions=setup.partitions,
+        seed=setup.seed,
+        replications=q.replications,
+        settings={k: v for k, v in q.fields.items() if k not in SETUP},
+        max_seconds=q.max_seconds,
+        at_most=dict(q.at_most),
+        expected=cell.expect,
+        verdict=outcome.verdict,
+        as_expected=outcome.verdict == cell.expect and not outcome.failed,
+        reason=outcome.reason,
+        failed=outcome.failed,
+        tries=outcome.tries,
+        task_seconds=outcome.task_seconds,
+        broken=list(outcome.broken),
+        measures={
+            name: Interval(mean=mean, low=low, high=high)
+            for name, (mean, low, high) in outcome.measures.items()
         },
-        "version": __version__,
-    }
+        version=__version__,
+    )
 
 
-def long_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def long_rows(rows: Sequence[Simulation]) -> Iterator[dict[str, Any]]:
     """One row for each cell and measure, with the names of `COLUMNS`; one without a measure for a
     cell that failed or reached its limit.
     """
+    nothing = {None: Interval(mean=None, low=None, high=None)}
     for row in rows:
-        settings = json.dumps(row["settings"], sort_keys=True)
-        nothing = {"mean": None, "low": None, "high": None}
-        for measure, found in (row["measures"] or {None: nothing}).items():
-            told = {**row, **found, "settings": settings, "measure": measure}
-            told["at_most"] = row["at_most"].get(measure)
+        settings = json.dumps(row.settings, sort_keys=True)
+        for measure, found in (row.measures or nothing).items():
+            told = printed(row) | printed(found) | {"settings": settings, "measure": measure}
+            told["at_most"] = row.at_most.get(measure or "")
             yield {name: told[name] for name in COLUMNS}
 
 
-def write_simulations(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+def write_simulations(rows: Sequence[Simulation], path: Path) -> None:
     """Writes the Parquet table whole or not at all. Raises `UserError` where it cannot."""
     parquet.write_table(list(long_rows(rows)), COLUMNS, path)
 
 
-def amount(row: Mapping[str, Any], measure: str) -> str:
+def amount(row: Simulation, measure: str) -> str:
     """`1,234 ± 34`: a mean with its 95 % t interval; `-` for what never ended."""
-    found = row["measures"].get(measure)
-    if found is None or found["mean"] is None:
+    found = row.measures.get(measure)
+    if found is None or found.mean is None:
         return "-"
-    text = figure(found["mean"], 4)
-    low, high = found["low"], found["high"]
-    if low is None or high is None or low == high:
+    text = figure(found.mean, 4)
+    if found.low is None or found.high is None or found.low == found.high:
         return text
-    return f"{text} ± {figure(high - found['mean'], 3)}"
+    return f"{text} ± {figure(found.high - found.mean, 3)}"

@@ -18,7 +18,7 @@ from groupcheck import __version__
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.errors import shown
 from groupcheck.model.engine.fast.identity import identity
-from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
 from groupcheck.oracles import simulate
 from groupcheck.oracles.explain.subject import variant_named
 from groupcheck.oracles.explain.unknown import one_of
@@ -82,7 +82,7 @@ class Simulation:
             return Outcome(UNKNOWN, reason, seconds=seconds, task_seconds=seconds)
         found = {name: row.interval(name) for name in MEASURES}
         measures = {
-            name: tuple(_finite(v) for v in (one.mean, one.low, one.high))
+            name: (_finite(one.mean), _finite(one.low), _finite(one.high))
             for name, one in found.items()
         }
         over, open_ones = [], []
@@ -128,7 +128,7 @@ class SimulationCell:
     # From 0, among the grids of simulations.
     grid: int
     question: Simulation
-    expect: str
+    expect: Kind
     # 20 hexadecimal digits, the same for the same simulation by the same code.
     id: str
 

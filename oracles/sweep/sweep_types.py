@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from attrs import frozen
 
+from groupcheck.model.engine.verdict import Kind
 from groupcheck.oracles.show.json_schemas import Amount, Count, Positive
+from groupcheck.oracles.simulate.simulate_types import Interval
+
+
+def of_scope(what: str) -> str:
+    """The description of a number of the scope."""
+    return f"{what} of the scope; null if it has no such field or for the variant's default."
 
 
 @frozen(kw_only=True)
@@ -19,8 +26,8 @@ class VerdictCounts:
 
 
 @frozen(kw_only=True)
-class StateForecasts:
-    """Forecasts of states."""
+class ForecastCount:
+    """How many forecasts of a figure came true."""
 
     made: Annotated[Count, "How many were made."]
     checked: Annotated[Count, "How many could be compared with a complete search."]
@@ -31,8 +38,8 @@ class StateForecasts:
 class Forecasts:
     """What became of the forecasts."""
 
-    states: StateForecasts
-    seconds: Annotated[StateForecasts, "Forecasts of seconds."]
+    states: Annotated[ForecastCount, "Forecasts of states."]
+    seconds: Annotated[ForecastCount, "Forecasts of seconds."]
 
 
 @frozen(kw_only=True)
@@ -44,18 +51,9 @@ class Cell:
     grid: Annotated[Positive, "Place of its grid in the file, from 1."]
     grid_name: Annotated[str | None, "Name of the grid; null without one."]
     variant: Annotated[str, "The protocol variant."]
-    members: Annotated[
-        Count | None,
-        "Members of the scope; null if it has no such field or for the variant's default.",
-    ]
-    partitions: Annotated[
-        Count | None,
-        "Partitions of the scope; null if it has no such field or for the variant's default.",
-    ]
-    generations: Annotated[
-        Count | None,
-        "Generations of the scope; null if it has no such field or for the variant's default.",
-    ]
+    members: Annotated[Count | None, of_scope("Members")]
+    partitions: Annotated[Count | None, of_scope("Partitions")]
+    generations: Annotated[Count | None, of_scope("Generations")]
     assignor: Annotated[str | None, "Assignor of the scope; null if it has none."]
     faults: Annotated[dict[str, int], "Budget of each fault that may happen."]
     any_faults: Annotated[Count | None, "How many of any faults may happen instead; null without."]
@@ -74,10 +72,8 @@ class Cell:
     max_states: Annotated[Count | None, "Limit of states; null without."]
     max_seconds: Annotated[float | None, "Limit of seconds of wall clock; null without."]
     max_memory: Annotated[Count | None, "Limit of memory in bytes; null without."]
-    expected: Annotated[
-        Literal["holds", "violated", "unknown"], "The verdict that the file expects."
-    ]
-    verdict: Annotated[Literal["holds", "violated", "unknown"], "The verdict."]
+    expected: Annotated[Kind, "The verdict that the file expects."]
+    verdict: Annotated[Kind, "The verdict."]
     as_expected: Annotated[bool, "Whether it is the expected one."]
     reason: Annotated[str, "Why."]
     failed: Annotated[bool, "Whether the check itself failed, again and again."]
@@ -128,15 +124,6 @@ class Cell:
 
 
 @frozen(kw_only=True)
-class Measure:
-    """A figure."""
-
-    mean: Annotated[float | None, "The mean over replications; null if it never ended in one."]
-    low: Annotated[float | None, "The lower end of its t interval; null without one."]
-    high: Annotated[float | None, "The upper end of its t interval; null without one."]
-
-
-@frozen(kw_only=True)
 class Simulation:
     """A simulation."""
 
@@ -153,11 +140,9 @@ class Simulation:
     settings: Annotated[dict[str, float | str], "Assumptions that the file gives, by name."]
     max_seconds: Annotated[float | None, "Limit of seconds of wall clock; null without."]
     at_most: Annotated[dict[str, float], "The most that the mean of a measure may be, by measure."]
-    expected: Annotated[
-        Literal["holds", "violated", "unknown"], "The verdict that the file expects."
-    ]
+    expected: Annotated[Kind, "The verdict that the file expects."]
     verdict: Annotated[
-        Literal["holds", "violated", "unknown"],
+        Kind,
         "`violated` if the interval of some measure lies above its bound, `unknown` if it"
         " contains the bound, or at the limit of seconds.",
     ]
@@ -168,7 +153,7 @@ class Simulation:
     task_seconds: Annotated[Amount, "Wall clock of the simulations."]
     broken: Annotated[list[str], "Measures above their bounds."]
     measures: Annotated[
-        dict[str, Measure],
+        dict[str, Interval],
         "The figures by name, as in groupcheck.simulate/1; none if the simulation failed or"
         " reached its limit.",
     ]
@@ -181,7 +166,7 @@ class SweepDocument:
 
     name: Annotated[str, "Name of the sweep."]
     verdict: Annotated[
-        Literal["holds", "violated", "unknown"],
+        Kind,
         "That of the worst cell; a cell that is as expected counts as `holds`. It gives the exit"
         " code.",
     ]
@@ -191,10 +176,14 @@ class SweepDocument:
     forecasts: Forecasts
     table: Annotated[str, "The file with the Parquet table."]
     page: Annotated[str, "The file with the page."]
-    cells: Annotated[list[Cell], "One object for each cell, in the order of the file."]
     simulations_table: Annotated[
         str | None, "Where the table of simulations was written; null without simulations."
     ]
+    cells: Annotated[list[Cell], "One object for each cell, in the order of the file."]
     simulations: Annotated[
         list[Simulation], "The cells that are simulations, in the order of the file."
     ]
+
+
+Row = Cell | Simulation
+"""What became of a cell of either kind."""

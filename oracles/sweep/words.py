@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Group
@@ -12,11 +12,13 @@ from rich.text import Text
 
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.text import COLOUR, Stacked
+from groupcheck.oracles.sweep import sweep_types
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.forecast import Forecast
 from groupcheck.oracles.sweep.simulation_rows import SHOWN as MEASURES_SHOWN
 from groupcheck.oracles.sweep.simulation_rows import amount
 from groupcheck.oracles.sweep.simulations import SimulationCell
+from groupcheck.oracles.sweep.sweep_types import Row
 from groupcheck.traces.findings.anomalies import plural
 
 SHOWN = 60  # cells; of a larger sweep only those that are not as expected
@@ -70,21 +72,20 @@ def _beyond(cell: Cell, f: Forecast) -> str:
     return ", beyond its max_seconds" if too_long else ""
 
 
-def held_words(rows: Sequence[Mapping[str, Any]]) -> str:
+def held_words(rows: Sequence[Row]) -> str:
     """How many of the forecasts came true; "" if none was made of a cell that ended."""
-    held, quick = (
-        [row[name] for row in rows if row[name] is not None]
-        for name in ("states_as_forecast", "seconds_as_forecast")
-    )
+    checks = [row for row in rows if isinstance(row, sweep_types.Cell)]
+    held = [row.states_as_forecast for row in checks if row.states_as_forecast is not None]
+    quick = [row.seconds_as_forecast for row in checks if row.seconds_as_forecast is not None]
     if not held:
         return ""
     states = f"{sum(held)} of {len(held)} forecasts of states held"
     return f"{states}, {sum(quick)} of {len(quick)} of seconds"
 
 
-def not_judged_words(rows: Sequence[Mapping[str, Any]]) -> str:
+def not_judged_words(rows: Sequence[Row]) -> str:
     """In how many cells promises about progress were not judged; "" if in none."""
-    count = sum(bool(row.get("progress_not_judged")) for row in rows)
+    count = sum(isinstance(row, sweep_types.Cell) and bool(row.progress_not_judged) for row in rows)
     return f"not judged in {plural(count, 'cell')} (progress = true)" if count else ""
 
 
@@ -92,13 +93,13 @@ def answer_view(
     title: str,
     verdict: str,
     cells: Sequence[Cell | SimulationCell],
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     seconds: float,
 ) -> Group:
     """The answer for stdout: the worst verdict, the cells, and what is not as expected."""
-    counts = Counter(row["verdict"] for row in rows)
+    counts = Counter(row.verdict for row in rows)
     told = ", ".join(f"{n:,} {name}" for name, n in sorted(counts.items()))
-    unexpected = sum(not row["as_expected"] for row in rows)
+    unexpected = sum(not row.as_expected for row in rows)
     head = Text.assemble(
         (verdict, COLOUR[verdict]),
         f"  sweep {printable(title)}  " if title else "  sweep  ",
@@ -110,14 +111,14 @@ def answer_view(
     listed.add_column(no_wrap=True, justify="right")
     listed.add_column(overflow="fold")
     for cell, row in zip(cells, rows):
-        if len(rows) <= SHOWN or not row["as_expected"]:
-            mark = Text("  ").append(row["verdict"], COLOUR[row["verdict"]])
+        if len(rows) <= SHOWN or not row.as_expected:
+            mark = Text("  ").append(row.verdict, COLOUR[row.verdict])
             listed.add_row(mark, _size(row), _found(cell, row))
-    checking = sum(row["task_seconds"] for row in rows)
+    checking = sum(row.task_seconds for row in rows)
     left_aside = not_judged_words(rows)
     foot = [
         f"progress: {left_aside}" if left_aside else "",
-        held_words([row for row in rows if "states" in row]),
+        held_words(rows),
         f"{seconds:,.1f} s, {checking:,.1f} s of checking",
     ]
     return Group(
@@ -127,27 +128,27 @@ def answer_view(
     )
 
 
-def _size(row: Mapping[str, Any]) -> str:
-    if "states" in row:
-        return plural(row["states"], "state")
-    return plural(row["replications"], "run")
+def _size(row: Row) -> str:
+    if isinstance(row, sweep_types.Cell):
+        return plural(row.states, "state")
+    return plural(row.replications, "run")
 
 
-def _measured(row: Mapping[str, Any]) -> str:
+def _measured(row: sweep_types.Simulation) -> str:
     """The measures that people look for first."""
     some = [f"{name} {amount(row, name)}" for name in MEASURES_SHOWN]
-    return "; ".join(some) if row["measures"] else ""
+    return "; ".join(some) if row.measures else ""
 
 
-def _found(cell: Cell | SimulationCell, row: Mapping[str, Any]) -> Text:
+def _found(cell: Cell | SimulationCell, row: Row) -> Text:
     text = Text(printable(question_words(cell)))
-    if not row["as_expected"]:
+    if not row.as_expected:
         text.append(f" (expected: {cell.expect})", "bold")
-    if "measures" in row:
-        told = (printable(row["reason"])[:LONGEST_REASON], _measured(row))
+    if isinstance(row, sweep_types.Simulation):
+        told = (printable(row.reason)[:LONGEST_REASON], _measured(row))
         text.append(": " + "; ".join(filter(None, told)))
-    elif row["broken"]:
-        text.append(f": {', '.join(row['broken'])} after {plural(row['steps'], 'step')}")
-    elif row["verdict"] == "unknown":
-        text.append(f": {printable(row['reason'])[:LONGEST_REASON]}")
+    elif row.broken:
+        text.append(f": {', '.join(row.broken)} after {plural(row.steps or 0, 'step')}")
+    elif row.verdict == "unknown":
+        text.append(f": {printable(row.reason)[:LONGEST_REASON]}")
     return text

@@ -9,8 +9,8 @@ from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.conform.shown import settings_shown
-from groupcheck.oracles.printable import printable
-from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.printable import as_text, printable
+from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite, tell
 from groupcheck.oracles.wire.live import SCHEDULES, Live, live
 from groupcheck.traces.findings.anomalies import plural
@@ -89,28 +89,28 @@ def _say(message: str) -> None:
 
 def summary(result: Live) -> list[str]:
     """The figures, and the disagreement with its transcript."""
-    told = result.document()
+    told = result.shown()
     with_bug = f" with {result.mutation}" if result.mutation else ""
     said = [
         f"{result.verdict}  {result.variant}{with_bug} and a broker of Kafka {result.kafka}, over"
         f" the wire  {result.reason}".rstrip()
     ]
     scope = [
-        plural(told["scope"]["members"], "member"),
-        plural(told["scope"]["generations"], "generation"),
-        *settings_shown(told["scope"]),
+        plural(told.scope.members, "member"),
+        plural(told.scope.generations, "generation"),
+        *settings_shown(printed(told.scope)),
     ]
     said.append(f"  scope      {', '.join(scope)}")
     said.append(
-        f"  schedules  {told['schedules']:,} of {told['requests']:,} requests,"
-        f" {told['seconds']:.1f} s, seed {result.seed}"
+        f"  schedules  {told.schedules:,} of {told.requests:,} requests,"
+        f" {told.seconds:.1f} s, seed {result.seed}"
     )
     said.append(
-        f"  rows       {told['rows']:,} different (memory, request), {len(told['rules'])} rules and"
+        f"  rows       {told.rows:,} different (memory, request), {len(told.rules)} rules and"
         " outcomes of the coordinator's fired"
     )
     said.append(
-        f"  API        {len(told['refused_by_the_api'])} kinds of requests that the broker refuses"
+        f"  API        {len(told.refused_by_the_api)} kinds of requests that the broker refuses"
         " by itself"
     )
     if result.disagreement:

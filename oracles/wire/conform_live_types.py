@@ -14,8 +14,8 @@ class Scope:
     """What bounds the schedules."""
 
     members: Annotated[Count, "Members at once."]
-    generations: Annotated[Count, "Generations after which a schedule ends."]
     static_members: Annotated[Count, "How many members are static: the first ones."]
+    generations: Annotated[Count, "Generations after which a schedule ends."]
     partitions: Annotated[Count, "Partitions that the leader gives away."]
     max_size: Annotated[Count | None, "group.max.size of the broker; null for no limit."]
     two_step: Annotated[bool, "Whether dynamic members first ask for an id (KIP-394)."]

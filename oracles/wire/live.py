@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from attrs import frozen
 
@@ -17,6 +17,8 @@ from groupcheck.oracles.conform.modes import LIVE
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.record.running import running
+from groupcheck.oracles.show import json_schemas
+from groupcheck.oracles.wire import conform_live_types
 from groupcheck.oracles.wire.sockets import Connections
 from groupcheck.oracles.wire.subscribing import TOPIC
 from groupcheck.oracles.wire.walk import PATIENCE_S, Disagreement, Seen, Walk
@@ -50,7 +52,7 @@ class Live:
     seconds: float
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Literal["agrees", "differs", "unknown"]:
         """`agrees`, `differs`, or `unknown` if fewer schedules were run than were asked for."""
         return "differs" if self.disagreement else "unknown" if self.reason else "agrees"
 
@@ -66,33 +68,38 @@ class Live:
 
     def document(self) -> dict[str, Any]:
         """All that `--json` prints."""
-        rules = {rule for row in self.seen.rows for rule in row.rules}
-        return {
-            "schema": SCHEMA,
-            "variant": self.variant,
-            "scope": {
-                "members": self.scope.members,
-                "static_members": self.scope.static_count,
-                "generations": self.scope.generations,
-                "partitions": self.scope.partition_count,
-                "max_size": self.scope.max_size,
-                "two_step": self.scope.two_step,
-                "protocols": self.scope.protocols,
-            },
-            "kafka": self.kafka,
-            "mutation": self.mutation,
-            "seed": self.seed,
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "schedules": self.seen.schedules,
-            "requests": self.seen.requests,
-            "rows": len({(row.before, row.given) for row in self.seen.rows}),
-            "rules": sorted(rules),
-            "refused_by_the_api": sorted(self.seen.refused),
-            "differs": list(self.disagreement.what) if self.disagreement else [],
-            "transcript": list(self.disagreement.transcript) if self.disagreement else [],
-            "seconds": round(self.seconds, 3),
-        }
+        return json_schemas.document(SCHEMA, self.shown())
+
+    def shown(self) -> conform_live_types.ConformLiveDocument:
+        """The figures."""
+        generations = self.scope.generations
+        assert generations is not None  # `rows_of` bounds them
+        scope = conform_live_types.Scope(
+            members=self.scope.members,
+            static_members=self.scope.static_count,
+            generations=generations,
+            partitions=self.scope.partition_count,
+            max_size=self.scope.max_size,
+            two_step=self.scope.two_step,
+            protocols=self.scope.protocols,
+        )
+        return conform_live_types.ConformLiveDocument(
+            variant=self.variant,
+            scope=scope,
+            kafka=self.kafka,
+            mutation=self.mutation,
+            seed=self.seed,
+            verdict=self.verdict,
+            reason=self.reason,
+            schedules=self.seen.schedules,
+            requests=self.seen.requests,
+            rows=len({(row.before, row.given) for row in self.seen.rows}),
+            rules=sorted({rule for row in self.seen.rows for rule in row.rules}),
+            refused_by_the_api=sorted(self.seen.refused),
+            differs=list(self.disagreement.what) if self.disagreement else [],
+            transcript=list(self.disagreement.transcript) if self.disagreement else [],
+            seconds=round(self.seconds, 3),
+        )
 
 
 def rows_of(

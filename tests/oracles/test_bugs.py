@@ -25,21 +25,21 @@ def reference(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bug_is_found_with_its_shortest_story():
     [found] = bugs.find_all(["hasty"])
     assert found.fell
-    told = found.document()
-    assert (told["invariant"], told["broken"], told["depth"], told["scope"]["members"]) == (
+    told = found.shown()
+    assert (told.invariant, told.broken, told.depth, told.scope["members"]) == (
         "consistent",
         ["consistent"],
         7,
         3,
     )
-    assert told["prose"].startswith("First manager 0: prepare.")
+    assert told.prose.startswith("First manager 0: prepare.")
 
 
 @pytest.mark.usefixtures("only_harmless")
 def test_a_mutation_that_breaks_nothing_is_not_called_found():
     [found] = bugs.find_all()
     assert not found.fell
-    assert (found.document()["verdict"], found.document()["key"]) == ("holds", None)
+    assert (found.shown().verdict, found.shown().key) == ("holds", None)
     shown = as_plain(bugs.view([found], told_whole=False))
     assert "NOT FOUND  harmless" in shown
     assert "consistent is not broken: holds" in shown

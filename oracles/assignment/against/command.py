@@ -19,8 +19,7 @@ from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES
 from groupcheck.oracles.assignment.validity import named
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.kafka.versions import DEFAULT
-from groupcheck.oracles.printable import printable
-from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.printable import as_text, printable
 from groupcheck.oracles.show.files import written
 from groupcheck.oracles.show.suite import ERROR, FAILURE, Case, Suite, tell
 from groupcheck.oracles.show.terminal import say
@@ -194,12 +193,12 @@ def _rounds_told(finding: Finding) -> Iterator[str]:
     """What each answer of several gave: what was kept, lost and gained."""
     for number, (group, given) in enumerate(finding.rounds, 1):
         shown = round_shown(group, given)
-        yield _wrapped(f"answer {number}: {shown['answer']}", "  ")
+        yield _wrapped(f"answer {number}: {shown.answer}", "  ")
         if any(member.owned for member in group.members):
             claims = {m.id: [named(p) for p in sorted(m.owned)] for m in group.members if m.owned}
             yield _wrapped(f"claimed before: {claims}", "    ")
-            lost = ", ".join(shown["lost"]) or "nothing"
-            yield _wrapped(f"kept: {shown['kept']}; lost by their owner: {lost}", "    ")
+            lost = ", ".join(shown.lost) or "nothing"
+            yield _wrapped(f"kept: {shown.kept}; lost by their owner: {lost}", "    ")
 
 
 def _indented(text: str) -> str:

@@ -5,31 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from attrs import asdict, evolve, frozen
+from attrs import evolve, frozen
 
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.oracles.assignment import groups
+from groupcheck.oracles.assignment.against import against_types
 from groupcheck.oracles.assignment.against.asked import answer_shown
 from groupcheck.oracles.assignment.against.libraries.programs import question
 from groupcheck.oracles.assignment.against.offered import Library
 from groupcheck.oracles.assignment.shares import lost
 from groupcheck.oracles.assignment.validity import Assigned, named
+from groupcheck.oracles.show.json_schemas import document
 
 SCHEMA = "groupcheck.against/1"
 MANY_MEMBERS, MANY_PARTITIONS = 5, 11  # from which on a group or a topic counts as large
-
-
-@frozen
-class Beside:
-    """What Kafka's own assignor does with the same group, by groupcheck's function, which equals
-    the class.
-    """
-
-    assignor: str
-    # Does it keep the promise?
-    keeps: bool
-    # Its answer as plain JSON; None if the promise is about several answers.
-    answer: Any
 
 
 @frozen
@@ -52,47 +41,48 @@ class Finding:
     answer: Any = None
     # Of a promise about several answers: the groups that were asked about, with the answers.
     rounds: tuple[tuple[Group, Assigned | NoAssignment], ...] = ()
-    # What Kafka's own assignor of that name does, if there is one.
-    kafka: Beside | None = None
+    # What Kafka's own assignor of that name does, if there is one, by groupcheck's function, which
+    # equals the class. Its answer is None if the promise is about several answers.
+    kafka: against_types.KafkaAnswer | None = None
     # The traceback of the assignor's own code, if it raised an exception or had to be stopped; of a
     # program that gave no answer, the end of its standard error; else empty.
     traceback: str = ""
     # Why it only informs and does not fail; empty if it fails.
     informs: str = ""
 
-    def document(self) -> dict[str, Any]:
-        """As plain JSON."""
-        return {
-            "assignor": self.assignor,
-            "promise": self.promise,
-            "words": self.words,
-            "fails": not self.informs,
-            "informs": self.informs or None,
-            "circumstances": list(self.circumstances),
-            "input": groups.shown(self.group) if self.group else None,
-            "question": question(self.group) if self.group else None,
-            "answer": self.answer,
-            "rounds": [round_shown(*one) for one in self.rounds],
-            "code": self.code,
-            "traceback": self.traceback or None,
-            "kafka": asdict(self.kafka) if self.kafka else None,
-        }
+    def shown(self) -> against_types.Finding:
+        """As the document has it."""
+        return against_types.Finding(
+            assignor=self.assignor,
+            promise=self.promise,
+            words=self.words,
+            fails=not self.informs,
+            informs=self.informs or None,
+            circumstances=list(self.circumstances),
+            input=groups.shown(self.group) if self.group else None,
+            question=question(self.group) if self.group else None,
+            answer=self.answer,
+            rounds=[round_shown(*one) for one in self.rounds],
+            code=self.code,
+            traceback=self.traceback or None,
+            kafka=self.kafka,
+        )
 
 
-def round_shown(group: Group, given: Assigned | NoAssignment) -> dict[str, Any]:
-    """One round of a sequence as plain JSON: claims, answer, and what was lost and gained."""
+def round_shown(group: Group, given: Assigned | NoAssignment) -> against_types.Round:
+    """One round of a sequence: claims, answer, and what was lost and gained."""
     claims = {m.id: sorted(m.owned) for m in group.members}
     got = {} if isinstance(given, NoAssignment) else given
-    return {
-        "input": groups.shown(group),
-        "answer": answer_shown(given),
-        "kept": sum(p in got.get(m, ()) for m, owned in claims.items() for p in owned),
-        "lost": [named(p) for p in lost(group, got)],
-        "gained": {
+    return against_types.Round(
+        input=groups.shown(group),
+        answer=answer_shown(given),
+        kept=sum(p in got.get(m, ()) for m, owned in claims.items() for p in owned),
+        lost=[named(p) for p in lost(group, got)],
+        gained={
             m: [named(p) for p in sorted(got.get(m, frozenset()).difference(owned))]
             for m, owned in claims.items()
         },
-    }
+    )
 
 
 @frozen
@@ -131,22 +121,22 @@ class Against:
 
     def document(self) -> dict[str, Any]:
         """All that `--json` prints; the same question gives the same document."""
-        return {
-            "schema": SCHEMA,
-            "library": self.library.name,
-            "version": self.library.version,
-            "examples": self.examples,
-            "seed": self.seed,
-            "searches": self.searches,
-            "assignors": [offered.name for offered in self.library.assignors],
-            "promises": dict(self.promises),
-            "drawn": dict(self.drawn),
-            "given_up": list(self.given_up),
-            "verdict": "findings" if self.failing else "nothing found",
-            "findings": [finding.document() for finding in self.findings],
-            "gone": list(self.gone),
-            "stderr": self.stderr or None,
-        }
+        found = against_types.AgainstDocument(
+            library=self.library.name,
+            version=self.library.version,
+            examples=self.examples,
+            seed=self.seed,
+            searches=self.searches,
+            assignors=[offered.name for offered in self.library.assignors],
+            promises=dict(self.promises),
+            drawn=dict(self.drawn),
+            given_up=list(self.given_up),
+            verdict="findings" if self.failing else "nothing found",
+            findings=[finding.shown() for finding in self.findings],
+            gone=list(self.gone),
+            stderr=self.stderr or None,
+        )
+        return document(SCHEMA, found)
 
 
 def inform(finding: Finding, why: str) -> Finding:

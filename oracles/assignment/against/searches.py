@@ -27,6 +27,7 @@ from attrs import frozen
 from groupcheck.model.assignors import Group, NoAssignment, Partitions
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment import groups
+from groupcheck.oracles.assignment.against.against_types import KafkaAnswer
 from groupcheck.oracles.assignment.against.asked import (
     AGAIN,
     FRESH,
@@ -41,7 +42,6 @@ from groupcheck.oracles.assignment.against.asked import (
 )
 from groupcheck.oracles.assignment.against.finding import (
     Against,
-    Beside,
     Finding,
     circumstances,
     coverage,
@@ -264,12 +264,16 @@ class Searches:
         kafkas = self._kafkas
         return kafkas is not None and any(kafkas.broken(asked, one) for one in variants(group))
 
-    def _beside(self, asked: Asked, group: Group) -> Beside | None:
+    def _beside(self, asked: Asked, group: Group) -> KafkaAnswer | None:
         if self._kafkas is None or asked is AGAIN:
             return None
         kafkas = self._kafkas
         answer = None if asked.of_many else answer_shown(kafkas.of(group))
-        return Beside(kafkas.offered.name, not self._kafka_breaks(asked, group), answer)
+        return KafkaAnswer(
+            assignor=kafkas.offered.name,
+            keeps=not self._kafka_breaks(asked, group),
+            answer=answer,
+        )
 
     def _unjudged(self, asked: Asked) -> list[Finding]:
         """The finding that a search judged no answer, or that it ended before it had asked for all.

@@ -20,12 +20,15 @@ from groupcheck.oracles.assignment.conform.comparing import (
     compare,
     findings_shown,
 )
+from groupcheck.oracles.assignment.conform.conform_assignors_types import Finding
 from groupcheck.oracles.assignment.conform.inputs import MEMBERS
+from groupcheck.oracles.assignment.groups import shown
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.kafka.assignors import ASSIGNORS
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.side_by_side import Diff, side_by_side
 from groupcheck.oracles.printable import as_json as in_json
+from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.suite import FAILURE, PASSED, Case, Suite, tell
 from groupcheck.oracles.show.terminal import answer
@@ -125,29 +128,27 @@ def view(result: AssignorConformance) -> RenderableType:
         out += [Text(f"  {number:>9,}  {bound}", "dim") for bound, number in t.bounds]
         for kind, (number, example) in sorted(t.differences.items()):
             out.append(Text(f"\n  {kind}, {number:,} times; the smallest input:", "bold red"))
-            out += _values(example.document(result.sides))
+            answers = example.answers_shown(result.sides)
+            out += _values({"input": shown(example.group), **answers})
         if t.asked is not None:
             out += _findings(t.asked.answers, findings_shown(t.asked))
     return Group(*out)
 
 
-def _findings(asked: int, findings: Sequence[dict[str, Any]]) -> Iterator[Text]:
+def _findings(asked: int, findings: Sequence[Finding]) -> Iterator[Text]:
     """The promises that Kafka's own answers break."""
     broken = ":" if findings else " and never broken"
     yield Text(f"  its promises were asked of {asked:,} answers{broken}")
     for found in findings:
-        why = "; ".join(found["circumstances"]) or "nothing unusual"
-        words = (
-            f"\n  {found['promise']} is broken by {found['answers']:,} where {why}:"
-            f" {found['words']}"
-        )
+        why = "; ".join(found.circumstances) or "nothing unusual"
+        words = f"\n  {found.promise} is broken by {found.answers:,} where {why}: {found.words}"
         yield Text(words, "bold red")
-        yield from _values({name: found[name] for name in ("input", "answer")})
+        yield from _values({"input": found.input, "answer": found.answer})
 
 
 def _values(named: dict[str, Any]) -> Iterator[Text]:
     for name, value in named.items():
-        text = in_json(value)
+        text = in_json(printed(value))
         cut = text if len(text) <= LONGEST else f"{text[:LONGEST]} ... (--json has it all)"
         yield Text(f"    {name}: {cut}")
 

@@ -11,6 +11,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from groupcheck.model.assignors import Group, NoAssignment, Partitions, uniform
+from groupcheck.oracles.assignment.conform import conform_assignors_types
 from groupcheck.oracles.assignment.conform.findings import Asked
 from groupcheck.oracles.assignment.conform.inputs import families, random_groups
 from groupcheck.oracles.assignment.groups import shown, size
@@ -19,7 +20,8 @@ from groupcheck.oracles.assignment.promises import answer as answer_of
 from groupcheck.oracles.assignment.validity import named
 from groupcheck.oracles.kafka.assignors import NotSolved, Problem, solve
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.own_build import OwnBuild, build_shown
+from groupcheck.oracles.kafka.own_build import OwnBuild
+from groupcheck.oracles.show.json_schemas import ABSENT, document
 from groupcheck.oracles.show.tally import Tallied
 
 SCHEMA = "groupcheck.conform-assignors/1"
@@ -46,10 +48,9 @@ class Example:
     group: Group
     answers: tuple[Answer, Answer]
 
-    def document(self, sides: tuple[str, str]) -> dict[str, Any]:
-        """The input, and what each side makes of it."""
-        answers = {side: answer_shown(answer) for side, answer in zip(sides, self.answers)}
-        return {"input": shown(self.group), **answers}
+    def answers_shown(self, sides: tuple[str, str]) -> dict[str, Any]:
+        """Side -> its answer."""
+        return {side: answer_shown(answer) for side, answer in zip(sides, self.answers)}
 
 
 @define
@@ -84,25 +85,31 @@ class Tally:
         if self.asked is not None:
             self.asked.ask(group, real)
 
-    def document(self, sides: tuple[str, str]) -> dict[str, Any]:
-        """As plain JSON."""
-        kinds = [
-            {"kind": kind, "inputs": number, **example.document(sides)}
-            for kind, (number, example) in sorted(self.differences.items())
-        ]
-        document: dict[str, Any] = {
-            "assignor": self.assignor,
-            "inputs": self.inputs,
-            "agreeing": self.inputs - self.differing,
-            "differing": self.differing,
-            "threw": self.threw,
-            "seconds": round(self.seconds, 3),
-            "bounds": [{"bound": bound, "inputs": number} for bound, number in self.bounds],
-            "differences": kinds,
-        }
-        if self.asked is not None:
-            document |= {"asked": self.asked.answers, "findings": findings_shown(self.asked)}
-        return document
+    def shown(self, sides: tuple[str, str]) -> conform_assignors_types.Assignor:
+        """As the document has it."""
+        return conform_assignors_types.Assignor(
+            assignor=self.assignor,
+            inputs=self.inputs,
+            agreeing=self.inputs - self.differing,
+            differing=self.differing,
+            threw=self.threw,
+            seconds=round(self.seconds, 3),
+            bounds=[
+                conform_assignors_types.Bound(bound=bound, inputs=number)
+                for bound, number in self.bounds
+            ],
+            differences=[
+                conform_assignors_types.Difference(
+                    kind=kind,
+                    inputs=number,
+                    input=shown(example.group),
+                    answers=example.answers_shown(sides),
+                )
+                for kind, (number, example) in sorted(self.differences.items())
+            ],
+            asked=ABSENT if self.asked is None else self.asked.answers,
+            findings=ABSENT if self.asked is None else findings_shown(self.asked),
+        )
 
 
 @frozen
@@ -113,21 +120,26 @@ class AssignorConformance(Tallied[Tally]):
     build: OwnBuild | None = None
 
     def document(self) -> dict[str, Any]:
-        """All that `--json` prints."""
-        return {**self.framed(SCHEMA, "assignors"), **build_shown(self.build)}
+        """All that `--json` prints. Apart from `seconds`, the same question gives the same."""
+        found = conform_assignors_types.ConformAssignorsDocument(
+            compared=self.compared(),
+            assignors=[tally.shown(self.sides) for tally in self.tallies],
+            build=ABSENT if self.build is None else self.build.shown(),
+        )
+        return document(SCHEMA, found)
 
 
-def findings_shown(asked: Asked) -> list[dict[str, Any]]:
+def findings_shown(asked: Asked) -> list[conform_assignors_types.Finding]:
     """An assignor's findings, each with its smallest input and what Kafka's class makes of it."""
     return [
-        {
-            "promise": promise,
-            "circumstances": sorted(why),
-            "answers": found.answers,
-            "words": found.words,
-            "input": shown(found.group),
-            "answer": answer_shown(found.answer),
-        }
+        conform_assignors_types.Finding(
+            promise=promise,
+            circumstances=sorted(why),
+            answers=found.answers,
+            words=found.words,
+            input=shown(found.group),
+            answer=answer_shown(found.answer),
+        )
         for promise, why, found in asked.least()
     ]
 

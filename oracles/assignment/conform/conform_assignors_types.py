@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupcheck.oracles.assignment.group_types import Group
 from groupcheck.oracles.show.build_types import Build
-from groupcheck.oracles.show.json_schemas import ABSENT, Also, Amount, Count
+from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
+from groupcheck.oracles.show.tally import Compared
 
 
 @frozen(kw_only=True)
@@ -26,6 +27,9 @@ class Difference:
     kind: Annotated[str, "The kind."]
     inputs: Annotated[Count, "How many inputs show it."]
     input: Annotated[Group, "The smallest input."]
+    answers: Annotated[dict[str, Any], "Side, by its name in `compared` -> its answer."] = field(
+        metadata=BESIDE
+    )
 
 
 @frozen(kw_only=True)
@@ -56,9 +60,7 @@ class Assignor:
     seconds: Annotated[Amount, "Seconds of wall clock."]
     bounds: Annotated[list[Bound], "The families of inputs."]
     differences: Annotated[
-        list[
-            Annotated[Difference, Also(minProperties=5, maxProperties=5, additionalProperties=True)]
-        ],
+        list[Annotated[Difference, Also(minProperties=5, maxProperties=5)]],
         "One object for each kind of difference. The two answers have the names in `compared`.",
     ]
     asked: Annotated[
@@ -75,10 +77,6 @@ class ConformAssignorsDocument:
     Kafka's classes, or those of two versions, or of a release and a build.
     """
 
-    compared: Annotated[list[str], Also(minItems=2, maxItems=2), "Whose answers are compared."]
-    seed: Annotated[int, "Seed of the random inputs."]
-    verdict: Annotated[Literal["agrees", "differs"], "Whether any answer differs."]
-    inputs: Annotated[Count, "Inputs over all assignors."]
-    differing: Annotated[Count, "Inputs over all assignors whose answers differ."]
+    compared: Compared = field(metadata=BESIDE)
     assignors: Annotated[list[Assignor], "One object for each assignor."]
     build: Build = ABSENT

@@ -8,16 +8,29 @@ from attrs import frozen
 
 from groupcheck.oracles.show.json_schemas import Amount, Count, Positive
 
+Assignor = Annotated[
+    str | None, "The assignor whose promises are checked; null if the file names none."
+]
+JudgedAssignment = Annotated[
+    dict[str, dict[str, list[Count]]] | None,
+    "The assignment that is judged: member -> topic -> partitions; null if the assignor"
+    " answers nothing (Kafka's class throws).",
+]
+RightAssignment = Annotated[
+    dict[str, dict[str, list[Count]]] | None,
+    "An assignment that breaks nothing: member -> topic -> partitions; null if none was found.",
+]
+BrokenPromise = Annotated[
+    str,
+    "The promise; `constraint` for one of the file's, `answers` if the assignor answers nothing.",
+]
+
 
 @frozen(kw_only=True)
 class Violation:
     """A promise or constraint that is broken."""
 
-    promise: Annotated[
-        str,
-        "The promise; `constraint` for one of the file's, `answers` if the assignor answers"
-        " nothing.",
-    ]
+    promise: BrokenPromise
     words: Annotated[str, "What is wrong."]
 
 
@@ -28,6 +41,12 @@ class Move:
     partition: Annotated[str, "The partition, such as `orders-0`."]
     from_: Annotated[str, "The member that claimed it."]
     to: Annotated[str | None, "The member that gets it; null if it waits for the next round."]
+
+
+Moves = Annotated[
+    list[Move] | None,
+    "Partitions that change hands; null if partitions are assigned wrongly or not at all.",
+]
 
 
 @frozen(kw_only=True)
@@ -65,26 +84,14 @@ class AssignDocument:
 
     verdict: Annotated[Literal["right", "wrong"], "Whether anything is wrong."]
     about: Annotated[str, "What the file says about itself; empty if nothing."]
-    assignor: Annotated[
-        str | None, "The assignor whose promises are checked; null if the file names none."
-    ]
-    judged: Annotated[
-        dict[str, dict[str, list[Count]]] | None,
-        "The assignment that is judged: member -> topic -> partitions; null if the assignor"
-        " answers nothing (Kafka's class throws).",
-    ]
+    assignor: Assignor
+    judged: JudgedAssignment
     promises: Annotated[dict[str, str], "What was checked: name of the promise -> statement."]
     constraints: Annotated[list[str], "The constraints of the file, in words."]
     violations: Annotated[list[Violation], "What is wrong; at most 1,000 for each promise."]
-    moves: Annotated[
-        list[Move] | None,
-        "Partitions that change hands; null if partitions are assigned wrongly or not at all.",
-    ]
+    moves: Moves
     optimum: Optimum
-    right: Annotated[
-        dict[str, dict[str, list[Count]]] | None,
-        "An assignment that breaks nothing: member -> topic -> partitions; null if none was found.",
-    ]
+    right: RightAssignment
     origin: Annotated[str, "Where `right` comes from."]
     core: Annotated[
         list[str],
@@ -104,11 +111,7 @@ class SequenceViolation:
     """A promise that is broken."""
 
     where: Annotated[str, "The change and the round."]
-    promise: Annotated[
-        str,
-        "The promise; `constraint` for one of the file's, `answers` if the assignor answers"
-        " nothing.",
-    ]
+    promise: BrokenPromise
     words: Annotated[str, "What is wrong."]
 
 
@@ -120,20 +123,10 @@ class Round:
         dict[str, dict[str, list[Count]]],
         "What each member owns before the round: member -> topic -> partitions.",
     ]
-    judged: Annotated[
-        dict[str, dict[str, list[Count]]] | None,
-        "The assignment that is judged: member -> topic -> partitions; null if the assignor"
-        " answers nothing (Kafka's class throws).",
-    ]
+    judged: JudgedAssignment
     violations: Annotated[list[Violation], "What is wrong in the round."]
-    moves: Annotated[
-        list[Move] | None,
-        "Partitions that change hands; null if partitions are assigned wrongly or not at all.",
-    ]
-    right: Annotated[
-        dict[str, dict[str, list[Count]]] | None,
-        "An assignment that breaks nothing: member -> topic -> partitions; null if none was found.",
-    ]
+    moves: Moves
+    right: RightAssignment
     origin: Annotated[str, "Where `right` comes from."]
     notes: Annotated[list[str], "What was not judged, and why."]
 
@@ -155,23 +148,13 @@ class AssignSequenceDocument:
 
     verdict: Annotated[Literal["right", "wrong"], "Whether anything is wrong."]
     about: Annotated[str, "What the file says about itself; empty if nothing."]
-    assignor: Annotated[
-        str | None, "The assignor whose promises are checked; null if the file names none."
-    ]
+    assignor: Assignor
     promises: Annotated[dict[str, str], "What was checked: name of the promise -> statement."]
     violations: Annotated[list[SequenceViolation], "What is wrong in any round."]
     moves: Annotated[Count, "Partitions that changed hands, in all."]
     fewest: Annotated[Count, "Fewest partitions that had to change hands, in all."]
     changes: Annotated[list[Change], "One object for each change of the group."]
     seconds: Annotated[Amount, "Seconds of wall clock, without the start of Python."]
-
-
-@frozen(kw_only=True)
-class LineViolation:
-    """One violation."""
-
-    promise: Annotated[str, "Name of the promise."]
-    words: Annotated[str, "How it is broken; in a sequence also where."]
 
 
 @frozen(kw_only=True)
@@ -200,7 +183,7 @@ class AssignLineDocument:
     not_judged: Annotated[
         list[str], "Promises that could not be judged, because one that they need is broken."
     ]
-    violations: Annotated[list[LineViolation], "What is wrong."]
+    violations: Annotated[list[Violation], "What is wrong; in a sequence also where."]
     moves: Annotated[
         Count | None, "Partitions that move; null if partitions are assigned wrongly or not at all."
     ]

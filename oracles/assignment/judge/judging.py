@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 from groupcheck.model.assignors import Assignment, Group, NoAssignment, Partition
 from groupcheck.oracles.assignment import constraints
 from groupcheck.oracles.assignment.handover import claimants, moves
+from groupcheck.oracles.assignment.judge import assign_types
 from groupcheck.oracles.assignment.judge.question import Question
 from groupcheck.oracles.assignment.optimum import Optimum
 from groupcheck.oracles.assignment.promises import (
@@ -30,6 +31,7 @@ from groupcheck.oracles.assignment.solve.by_z3 import Right
 from groupcheck.oracles.assignment.solve.solving import solve
 from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, named, valid
 from groupcheck.oracles.kafka.values import by_topic
+from groupcheck.oracles.show.json_schemas import document
 
 Progress = Callable[[str], None]
 """Told what is done next."""
@@ -70,7 +72,7 @@ class Judged:
         """`right` or `wrong`."""
         return WRONG if self.violations or self.right.core else RIGHT
 
-    def price(self) -> dict[str, Any]:
+    def price(self) -> assign_types.Price:
         """What the soft constraints cost: the assignment judged, and the right one."""
         soft = [c for c in self.question.constraints if c.soft is not None]
         case = Case(self.question.group, {}, drained=self.question.drained)
@@ -78,19 +80,19 @@ class Judged:
             None if assigned is None else constraints.due(soft, case.open, assigned)
             for assigned in (self.assigned, self.right.assigned)
         )
-        return {
-            "judged": None if here is None else float(sum(one.price for one in here)),
-            "right": None if there is None else float(sum(one.price for one in there)),
-            "of": [
-                {
-                    "constraint": constraints.told(constraint),
-                    "judged": None if here is None else float(here[k].price),
-                    "right": None if there is None else float(there[k].price),
-                    "words": [] if here is None else list(here[k].words[:MOST_TOLD]),
-                }
+        return assign_types.Price(
+            judged=None if here is None else float(sum(one.price for one in here)),
+            right=None if there is None else float(sum(one.price for one in there)),
+            of=[
+                assign_types.PriceItem(
+                    constraint=constraints.told(constraint),
+                    judged=None if here is None else float(here[k].price),
+                    right=None if there is None else float(there[k].price),
+                    words=[] if here is None else list(here[k].words[:MOST_TOLD]),
+                )
                 for k, constraint in enumerate(soft)
             ],
-        }
+        )
 
     @property
     def sizes(self) -> list[int]:
@@ -103,35 +105,55 @@ class Judged:
 
     def document(self) -> dict[str, Any]:
         """All that `groupcheck assign --json` prints."""
-        return {
-            "schema": SCHEMA,
-            "verdict": self.verdict,
-            "about": self.question.about,
-            "assignor": self.question.assignor,
-            "judged": None if self.assigned is None else shown(self.assigned),
-            "promises": {name: statement(name) for name in self.promises},
-            "constraints": [constraints.told(c) for c in self.question.constraints],
-            "violations": [{"promise": v.promise, "words": v.words} for v in self.violations],
-            "moves": None
-            if self.moved is None
-            else [
-                {"partition": named(p), "from": frm, "to": to}
-                for p, (frm, to) in self.moved.items()
-            ],
-            "optimum": {
-                "moves": self.best.moves,
-                "least": min(self.sizes),
-                "most": max(self.sizes),
-                "sizes": self.best.sizes,
-            },
-            "right": None if self.right.assigned is None else shown(self.right.assigned),
-            "origin": self.right.origin,
-            "core": list(self.right.core),
-            "because": list(self.right.because),
-            "price": self.price(),
-            "notes": list(self.notes),
-            "seconds": round(self.seconds, 3),
-        }
+        found = assign_types.AssignDocument(
+            verdict=self.verdict,
+            about=self.question.about,
+            assignor=self.question.assignor,
+            judged=None if self.assigned is None else shown(self.assigned),
+            promises={name: statement(name) for name in self.promises},
+            constraints=[constraints.told(c) for c in self.question.constraints],
+            violations=self.violations_shown(),
+            moves=self.moves_shown(),
+            optimum=assign_types.Optimum(
+                moves=self.best.moves,
+                least=min(self.sizes),
+                most=max(self.sizes),
+                sizes=dict(self.best.sizes),
+            ),
+            right=None if self.right.assigned is None else shown(self.right.assigned),
+            origin=self.right.origin,
+            core=list(self.right.core),
+            because=list(self.right.because),
+            price=self.price(),
+            notes=list(self.notes),
+            seconds=round(self.seconds, 3),
+        )
+        return document(SCHEMA, found)
+
+    def round_shown(self) -> assign_types.Round:
+        """The assignment as one round of a sequence."""
+        return assign_types.Round(
+            claims=shown({m.id: m.owned for m in self.question.group.members}),
+            judged=None if self.assigned is None else shown(self.assigned),
+            violations=self.violations_shown(),
+            moves=self.moves_shown(),
+            right=None if self.right.assigned is None else shown(self.right.assigned),
+            origin=self.right.origin,
+            notes=list(self.notes),
+        )
+
+    def violations_shown(self) -> list[assign_types.Violation]:
+        """The violations as a document has them."""
+        return [assign_types.Violation(promise=v.promise, words=v.words) for v in self.violations]
+
+    def moves_shown(self) -> list[assign_types.Move] | None:
+        """The moves as a document has them."""
+        if self.moved is None:
+            return None
+        return [
+            assign_types.Move(partition=named(p), from_=owner, to=to)
+            for p, (owner, to) in self.moved.items()
+        ]
 
 
 def judge(question: Question, progress: Progress = lambda words: None) -> Judged:

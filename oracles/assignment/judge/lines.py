@@ -17,7 +17,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.judge.assign_types import (
     AssignLineDocument,
     LineError,
-    LineViolation,
+    Violation,
 )
 from groupcheck.oracles.assignment.judge.judging import RIGHT, WRONG, moved, verdict
 from groupcheck.oracles.assignment.judge.question import question
@@ -107,7 +107,7 @@ def _of_assignment(number: int, value: Any) -> AssignLineDocument:
         assignor=asked.assignor,
         promises=list(found.names),
         not_judged=list(found.not_judged),
-        violations=[LineViolation(promise=v.promise, words=v.words) for v in found.violations],
+        violations=[Violation(promise=v.promise, words=v.words) for v in found.violations],
         moves=None if moves is None else len(moves),
         fewest=found.case.best.moves,
         error=None,
@@ -124,7 +124,7 @@ def _of_sequence(number: int, value: Any) -> AssignLineDocument:
         promises=list(judged.promises),
         not_judged=[],
         violations=[
-            LineViolation(promise=v.promise, words=f"{where}: {v.words}")
+            Violation(promise=v.promise, words=f"{where}: {v.words}")
             for where, v in judged.violations
         ],
         moves=sum(change.happened.moves for change in judged.changes),

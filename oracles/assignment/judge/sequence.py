@@ -11,7 +11,8 @@ from attrs import evolve, field, frozen
 
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.judge.judging import RIGHT, WRONG, Judged, Progress, judge, shown
+from groupcheck.oracles.assignment.judge import assign_types
+from groupcheck.oracles.assignment.judge.judging import RIGHT, WRONG, Judged, Progress, judge
 from groupcheck.oracles.assignment.judge.question import (
     Document,
     GivenMember,
@@ -30,6 +31,7 @@ from groupcheck.oracles.assignment.reading import (
 )
 from groupcheck.oracles.assignment.rounds import Change, Step, follow
 from groupcheck.oracles.assignment.validity import Violation
+from groupcheck.oracles.show.json_schemas import document
 
 SCHEMA = "groupcheck.assign-sequence/1"
 MOST_WORK = 2_000_000  # members and partitions, added up over all changes
@@ -190,21 +192,15 @@ class JudgedChange:
             found.append((self.happened.words, Violation("at rest", f"not at rest after {rounds}")))
         return tuple(found)
 
-    def document(self) -> dict[str, Any]:
-        """As plain JSON."""
-        kept = ("judged", "violations", "moves", "right", "origin", "notes")
-        rounds = []
-        for one in self.rounds:
-            claims = shown({m.id: m.owned for m in one.question.group.members})
-            document = one.document()
-            rounds.append({"claims": claims, **{key: document[key] for key in kept}})
-        return {
-            "words": self.happened.words,
-            "at_rest": self.happened.at_rest,
-            "moves": self.happened.moves,
-            "fewest": self.happened.fewest,
-            "rounds": rounds,
-        }
+    def shown(self) -> assign_types.Change:
+        """The change as the document has it."""
+        return assign_types.Change(
+            words=self.happened.words,
+            at_rest=self.happened.at_rest,
+            moves=self.happened.moves,
+            fewest=self.happened.fewest,
+            rounds=[one.round_shown() for one in self.rounds],
+        )
 
 
 @frozen
@@ -235,21 +231,21 @@ class JudgedSequence:
 
     def document(self) -> dict[str, Any]:
         """All that `groupcheck assign --json` prints."""
-        return {
-            "schema": SCHEMA,
-            "verdict": self.verdict,
-            "about": self.question.about,
-            "assignor": self.question.assignor,
-            "promises": {name: statement(name) for name in self.promises},
-            "violations": [
-                {"where": where, "promise": v.promise, "words": v.words}
+        found = assign_types.AssignSequenceDocument(
+            verdict=self.verdict,
+            about=self.question.about,
+            assignor=self.question.assignor,
+            promises={name: statement(name) for name in self.promises},
+            violations=[
+                assign_types.SequenceViolation(where=where, promise=v.promise, words=v.words)
                 for where, v in self.violations
             ],
-            "moves": sum(change.happened.moves for change in self.changes),
-            "fewest": sum(change.happened.fewest for change in self.changes),
-            "changes": [change.document() for change in self.changes],
-            "seconds": round(self.seconds, 3),
-        }
+            moves=sum(change.happened.moves for change in self.changes),
+            fewest=sum(change.happened.fewest for change in self.changes),
+            changes=[change.shown() for change in self.changes],
+            seconds=round(self.seconds, 3),
+        )
+        return document(SCHEMA, found)
 
 
 def judge_sequence(asked: Sequence, progress: Progress = lambda words: None) -> JudgedSequence:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -16,6 +15,7 @@ from rich.text import Text
 
 from groupcheck.model.assignors import Partition
 from groupcheck.oracles.assignment.constraints import told
+from groupcheck.oracles.assignment.judge.assign_types import Price, PriceItem
 from groupcheck.oracles.assignment.judge.judging import RIGHT, Judged
 from groupcheck.oracles.assignment.judge.sequence import JudgedChange, JudgedSequence
 from groupcheck.oracles.assignment.validity import Assigned, named
@@ -67,10 +67,10 @@ def facts(judged: Judged | JudgedSequence) -> Iterable[tuple[str, str]]:
     for constraint in judged.question.constraints:
         yield "constraint", told(constraint)
     price = judged.price()
-    if price["of"]:
+    if price.of:
         yield "price", _two_prices(price)
-    for one in price["of"]:
-        if one["judged"] or one["right"]:
+    for one in price.of:
+        if one.judged or one.right:
             yield "price", _price(one)
     if judged.moved is not None:
         yield "moves", f"{len(judged.moved)}{_moved(judged.moved)}"
@@ -82,18 +82,18 @@ def facts(judged: Judged | JudgedSequence) -> Iterable[tuple[str, str]]:
         yield "note", note
 
 
-def _two_prices(one: Mapping[str, Any]) -> str:
+def _two_prices(one: Price | PriceItem) -> str:
     """`6, 0 in the right one`."""
-    parts = [] if one["judged"] is None else [f"{one['judged']:g}"]
-    if one["right"] not in (None, one["judged"]):
-        parts.append(f"{one['right']:g} in the right one")
+    parts = [] if one.judged is None else [f"{one.judged:g}"]
+    if one.right not in (None, one.judged):
+        parts.append(f"{one.right:g} in the right one")
     return ", ".join(parts)
 
 
-def _price(one: Mapping[str, Any]) -> str:
+def _price(one: PriceItem) -> str:
     """The price of one constraint, and how the assignment breaks it."""
-    how = f": {'; '.join(one['words'][:FEW])}" if one["words"] else ""
-    return f"{_two_prices(one)}: {one['constraint']}{how}"
+    how = f": {'; '.join(one.words[:FEW])}" if one.words else ""
+    return f"{_two_prices(one)}: {one.constraint}{how}"
 
 
 def _facts_of_changes(judged: JudgedSequence) -> Iterable[tuple[str, str]]:

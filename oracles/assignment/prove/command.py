@@ -11,13 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from groupcheck.oracles.assignment.prove.proofs import (
-    Proof,
-    Values,
-    document,
-    exit_code,
-    prove_all,
-)
+from groupcheck.oracles.assignment.prove.proofs import document, exit_code, prove_all
+from groupcheck.oracles.assignment.prove.prove_types import Proof, Values
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite, tell
 from groupcheck.oracles.show.terminal import answer, say
 

@@ -11,11 +11,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from attrs import asdict, frozen
-
+from groupcheck.oracles.assignment.prove.prove_types import (
+    Answer,
+    Proof,
+    ProveDocument,
+    Refutation,
+    Values,
+)
 from groupcheck.oracles.assignment.solvers import solver
+from groupcheck.oracles.show import json_schemas
 
 if TYPE_CHECKING:
     from groupcheck.oracles.assignment.prove.statement import Mutant, Statement
@@ -25,47 +31,6 @@ PATIENCE_MS = 20_000  # for one question to z3
 # Numbers up to these are tried first, so that an example is one that a person can follow.
 SMALL = (3, 9, None)
 Progress = Callable[[str], None]
-Values = dict[str, int]
-
-
-@frozen
-class Refuted:
-    """What became of a mutant."""
-
-    words: str
-    # Numbers for which it is wrong. None: it was not refuted.
-    counterexample: Values | None
-
-
-@frozen
-class Proof:
-    """What became of a statement."""
-
-    subject: str
-    words: str
-    source: str
-    bound: str
-    # proved, refuted, or unknown (z3 gave up).
-    answer: str
-    # Wall clock of the proof alone, without premises and mutants.
-    seconds: float
-    # Numbers for which the premises hold. None: they may contradict each other, and the statement
-    # says nothing.
-    premises: Values | None
-    # Numbers for which a refuted statement does not hold.
-    counterexample: Values | None
-    mutants: tuple[Refuted, ...]
-
-    @property
-    def refuted(self) -> int:
-        """How many mutants were refuted."""
-        return sum(m.counterexample is not None for m in self.mutants)
-
-    @property
-    def stands(self) -> bool:
-        """It is proved, its premises are possible, and every mutant is refuted."""
-        possible = self.premises is not None
-        return self.answer == "proved" and possible and self.refuted == len(self.mutants)
 
 
 def prove_all(
@@ -92,31 +57,34 @@ def prove(statement: Statement) -> Proof:
     began = time.perf_counter()
     answer, counterexample = _answer(statement)
     seconds = time.perf_counter() - began
-    mutants = tuple(
-        Refuted(mutant.words, _refute(statement, mutant)) for mutant in statement.mutants
-    )
+    mutants = [
+        Refutation(words=mutant.words, counterexample=_refute(statement, mutant))
+        for mutant in statement.mutants
+    ]
+    premises = _example(statement, _terms(statement)[0])
+    refuted = all(one.counterexample is not None for one in mutants)
     return Proof(
-        statement.subject,
-        statement.words,
-        statement.source,
-        statement.bound,
-        answer,
-        seconds,
-        _example(statement, _terms(statement)[0]),
-        counterexample,
-        mutants,
+        subject=statement.subject,
+        words=statement.words,
+        source=statement.source,
+        bound=statement.bound,
+        answer=answer,
+        seconds=round(seconds, 3),
+        premises=premises,
+        counterexample=counterexample,
+        mutants=mutants,
+        stands=answer == "proved" and premises is not None and refuted,
     )
 
 
 def document(proofs: Iterable[Proof]) -> dict[str, Any]:
     """All that `groupcheck assign --prove --json` prints; `seconds` apart, the same every time."""
-    every = tuple(proofs)
-    shown = [{**asdict(p), "seconds": round(p.seconds, 3), "stands": p.stands} for p in every]
-    return {
-        "schema": SCHEMA,
-        "verdict": "proved" if all(p.stands for p in every) else "not proved",
-        "statements": shown,
-    }
+    every = list(proofs)
+    verdict: Literal["proved", "not proved"] = (
+        "proved" if all(p.stands for p in every) else "not proved"
+    )
+    shown = ProveDocument(verdict=verdict, statements=every)
+    return json_schemas.document(SCHEMA, shown)
 
 
 def exit_code(proofs: Iterable[Proof]) -> int:
@@ -134,7 +102,7 @@ def _terms(statement: Statement, mutant: Mutant | None = None) -> tuple[list[Any
     return statement.premises(variables, parts), statement.claim(variables, parts)
 
 
-def _answer(statement: Statement) -> tuple[str, Values | None]:
+def _answer(statement: Statement) -> tuple[Answer, Values | None]:
     import z3
 
     premises, claim = _terms(statement)

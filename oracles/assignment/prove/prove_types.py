@@ -8,37 +8,43 @@ from attrs import frozen
 
 from groupcheck.oracles.show.json_schemas import Amount
 
+Values = dict[str, int]
+Answer = Literal["proved", "refuted", "unknown"]
+
 
 @frozen(kw_only=True)
-class Mutant:
+class Refutation:
     """One wrong version."""
 
     words: Annotated[str, "What is wrong with it."]
-    counterexample: Annotated[
-        dict[str, int] | None, "Numbers that refute it; null if none were found."
-    ]
+    counterexample: Annotated[Values | None, "Numbers that refute it; null if none were found."]
 
 
 @frozen(kw_only=True)
-class Statement:
+class Proof:
     """One statement."""
 
     subject: Annotated[str, "The assignor or formula that it is about."]
     words: Annotated[str, "What it says."]
     source: Annotated[str, "The class or KIP from which the formula is taken."]
     bound: Annotated[str, "For which numbers it is proved; `universal` for all."]
-    answer: Annotated[Literal["proved", "refuted", "unknown"], "What z3 answers."]
+    answer: Annotated[Answer, "What z3 answers; unknown: it gave up."]
     seconds: Annotated[Amount, "Seconds of wall clock for the statement alone."]
     premises: Annotated[
-        dict[str, int] | None, "Numbers for which its premises hold; null if none were found."
+        Values | None, "Numbers for which its premises hold; null if none were found."
     ]
     counterexample: Annotated[
-        dict[str, int] | None, "Numbers that refute the statement; null unless it is refuted."
+        Values | None, "Numbers that refute the statement; null unless it is refuted."
     ]
-    mutants: Annotated[list[Mutant], "Wrong versions of its formula."]
+    mutants: Annotated[list[Refutation], "Wrong versions of its formula."]
     stands: Annotated[
         bool, "Whether it is proved, its premises can hold, and every mutant is refuted."
     ]
+
+    @property
+    def refuted(self) -> int:
+        """How many mutants were refuted."""
+        return sum(one.counterexample is not None for one in self.mutants)
 
 
 @frozen(kw_only=True)
@@ -48,4 +54,4 @@ class ProveDocument:
     """
 
     verdict: Annotated[Literal["proved", "not proved"], "`proved` if every statement stands."]
-    statements: Annotated[list[Statement], "The statements, in order."]
+    statements: Annotated[list[Proof], "The statements, in order."]

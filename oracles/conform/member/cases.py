@@ -41,7 +41,7 @@ def _case(result: MemberConformance, kind: str, rows: list[bool | None], each: f
     if differing:
         first = next(d for d in result.differences if kind_of(d.row) == kind)
         told = difference_shown(first)
-        text = "\n".join([told["input"], *told["differs"], *told["transcript"]])
+        text = "\n".join([told.input, *told.differs, *told.transcript])
         why = f"{differing:,} of {len(rows):,} rows differ"
         return Case(kind, FAILURE, why, text, seconds)
     if left:
@@ -56,7 +56,7 @@ def _steps(result: MemberConformance) -> Case:
     if not result.misfits:
         return Case(name)
     told = difference_shown(result.misfits[0])
-    text = "\n".join([told["input"], *told["differs"], *told["transcript"]])
+    text = "\n".join([told.input, *told.differs, *told.transcript])
     return Case(name, FAILURE, f"{len(result.misfits):,} steps differ from the rows", text)
 
 

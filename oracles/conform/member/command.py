@@ -150,8 +150,8 @@ def changes_view(result: MemberVersions) -> RenderableType:
     ]
     for change in result.changes:
         told = change.shown(result.versions)
-        out.append(Text(f"\n{told['after']}: {', '.join(told['differs'])}", "bold red"))
-        for version, lines in told["transcripts"].items():
+        out.append(Text(f"\n{told.after}: {', '.join(told.differs)}", "bold red"))
+        for version, lines in told.transcripts.items():
             out += [Text(f"   Kafka {version}", "bold"), *(Text(f"   {line}") for line in lines)]
     return Group(*out)
 
@@ -162,8 +162,8 @@ def _findings(result: MemberConformance) -> list[Text]:
     out = [Text(title, "bold")]
     for told in (finding_shown(*one) for one in found):
         out += [
-            Text(f"\n{told['promise']} ({told['kind']}): {told['statement']}", "bold red"),
-            *(Text(f"   {line}") for line in told["transcript"]),
+            Text(f"\n{told.promise} ({told.kind}): {told.statement}", "bold red"),
+            *(Text(f"   {line}") for line in told.transcript),
         ]
     return out
 
@@ -183,7 +183,7 @@ def facts(result: MemberConformance) -> list[tuple[str, str]]:
     kinds = dict.fromkeys(tour.rows.kind for tour in result.tours if tour.rows.kind)
     rate = f", {c.executed / result.seconds:,.0f} rows/s" if result.seconds else ""
     excused = [f"{n:,} {name}" for name, n in result.excused.items()]
-    steps = result.document()["group_steps"]
+    steps = result.group_steps()
     styles = _styles(result)
     return [
         ("scope", f"{', '.join(bounds)}; commits in poll {' and '.join(ways)}"),
@@ -192,7 +192,7 @@ def facts(result: MemberConformance) -> list[tuple[str, str]]:
         ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {c.differing:,}"),
         *([("styles", styles)] if styles else []),
         ("again", f"{c.again:,} from {c.real_memories - c.memories:,} more real memories"),
-        ("steps", f"{steps['compared']:,} of the group's model, of {steps['states']:,} states"),
+        ("steps", f"{steps.compared:,} of the group's model, of {steps.states:,} states"),
         *([("never fired", ", ".join(result.unfired))] if result.unfired else []),
         ("beyond the model", "; ".join(excused) or "no row"),
         ("commands", f"{c.commands:,}, {result.seconds:.1f} s{rate}"),
@@ -212,8 +212,8 @@ def _styles(result: MemberConformance) -> str:
 def _difference(k: int, d: Any) -> Group:
     shown = difference_shown(d)
     return Group(
-        Text(f"\n{k}. {shown['input']}", "bold red"),
-        Text(f"   model before: {shown['memory']}", "dim"),
-        *(Text(f"   real {what}") for what in shown["differs"]),
-        *(Text(f"   {line}") for line in shown["transcript"]),
+        Text(f"\n{k}. {shown.input}", "bold red"),
+        Text(f"   model before: {shown.memory}", "dim"),
+        *(Text(f"   real {what}") for what in shown.differs),
+        *(Text(f"   {line}") for line in shown.transcript),
     )

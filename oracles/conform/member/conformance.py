@@ -11,6 +11,8 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.oracles.conform import conform_types
+from groupcheck.oracles.conform.conform_types import Agreement
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
@@ -38,6 +40,7 @@ from groupcheck.oracles.conform.shown import scope_shown
 from groupcheck.oracles.explain.subject import variant_named
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.show.json_schemas import ABSENT, document
 
 MAX_DIFFERENCES = 20
 AnyTour = Touring[Any, Any, Any]
@@ -84,7 +87,7 @@ class MemberConformance:
         return sum((tour.excused for tour in self.tours), Counter())
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Agreement:
         """`agrees`, `differs`, or `unknown` where not everything was executed."""
         if self.differences:
             return "differs"
@@ -105,66 +108,67 @@ class MemberConformance:
     def document(self) -> dict[str, Any]:
         """All that `--json` prints. `seconds` apart, the same question gives the same document."""
         c = self.counts
-        return {
-            "schema": SCHEMA,
-            "side": "member",
-            "variant": self.variant,
-            "scope": with_faults(self.scopes[0]),
-            "toured": [self._toured(tour) for tour in self.tours],
-            "scopes": [
-                {
-                    "member": tour.rows.kind,
-                    "autocommit": scope.autocommit,
-                    "commit_style": scope.commit_style,
-                    "records": scope.records,
-                    "rows": tour.counts.rows,
-                    "memories": tour.counts.memories,
-                }
+        shown = conform_types.ConformDocument(
+            side="member",
+            variant=self.variant,
+            scope=with_faults(self.scopes[0]),
+            toured=[_toured(tour) for tour in self.tours],
+            scopes=[
+                conform_types.ScopeShare(
+                    member=tour.rows.kind,
+                    autocommit=scope.autocommit,
+                    commit_style=scope.commit_style,
+                    records=scope.records,
+                    rows=tour.counts.rows,
+                    memories=tour.counts.memories,
+                )
                 for scope, tour in zip(self.scopes, self.tours, strict=True)
             ],
-            "kafka": self.kafka,
-            "mutation": self.mutation,
-            "seed": 0,
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "rows": c.rows,
-            "executed": c.executed,
-            "agreeing": c.agreeing,
-            "differing": c.differing,
-            "unrealizable": c.rows - c.executed,
-            "unrealizable_reasons": {},
-            "executed_from": {
-                "real_memories": c.real_memories,
-                "executions": c.executed + c.again,
-            },
-            "outcomes": {"of_rows_with_several": 0, "seen": 0, "unseen": 0},
-            "unseen": [],
-            "never_executed": list(self.unfired),
-            "not_executed": dict(variant_named(self.variant).member_apart),
-            "memories": c.memories,
-            "group_steps": {
-                "states": sum(s.states for s in self.steps),
-                "compared": sum(s.steps for s in self.steps),
-                "differing": len(self.misfits),
-            },
-            "schedules": c.executed + c.again,
-            "commands": c.commands,
-            "seconds": round(self.seconds, 3),
-            "real": variant_named(self.variant).real_member,
-            "abstractions": {a.name: a.meaning for a in ABSTRACTIONS},
-            "excuses": {a.name: self.excused[a.name] for a in ABSTRACTIONS},
-            "causes": [
-                {
-                    "kind": kind,
-                    "differs": list(what),
-                    "rows": rows,
-                    "first": difference_shown(first),
-                }
+            kafka=self.kafka,
+            mutation=self.mutation,
+            seed=0,
+            verdict=self.verdict,
+            reason=self.reason,
+            rows=c.rows,
+            executed=c.executed,
+            agreeing=c.agreeing,
+            differing=c.differing,
+            unrealizable=c.rows - c.executed,
+            unrealizable_reasons={},
+            memories=c.memories,
+            executed_from=conform_types.RealMemories(
+                real_memories=c.real_memories, executions=c.executed + c.again
+            ),
+            outcomes=conform_types.OutcomeCounts(of_rows_with_several=0, seen=0, unseen=0),
+            unseen=[],
+            excuses={a.name: self.excused[a.name] for a in ABSTRACTIONS},
+            group_steps=self.group_steps(),
+            schedules=c.executed + c.again,
+            commands=c.commands,
+            seconds=round(self.seconds, 3),
+            real=variant_named(self.variant).real_member,
+            never_executed=list(self.unfired),
+            not_executed=dict(variant_named(self.variant).member_apart),
+            abstractions={a.name: a.meaning for a in ABSTRACTIONS},
+            asked=self._asked() if self.asks else ABSENT,
+            findings=[finding_shown(*one) for one in self.findings] if self.asks else ABSENT,
+            causes=[
+                conform_types.Cause(
+                    kind=kind, differs=list(what), rows=rows, first=difference_shown(first)
+                )
                 for (kind, what), (rows, first) in self.causes.items()
             ],
-            **self._asked(),
-            "differences": [difference_shown(d) for d in self.differences],
-        }
+            differences=[difference_shown(d) for d in self.differences],
+        )
+        return document(SCHEMA, shown)
+
+    def group_steps(self) -> conform_types.GroupSteps:
+        """The steps of the group's model, counted."""
+        return conform_types.GroupSteps(
+            states=sum(s.states for s in self.steps),
+            compared=sum(s.steps for s in self.steps),
+            differing=len(self.misfits),
+        )
 
     @property
     def findings(self) -> list[tuple[Finding, Row, Seen]]:
@@ -174,12 +178,8 @@ class MemberConformance:
             found = tour.findings | found
         return [(f, *found[f]) for f in sorted(found, key=lambda f: (f.promise, f.kind))]
 
-    def _asked(self) -> dict[str, Any]:
-        if not self.asks:
-            return {}
-        shown = [finding_shown(*found) for found in self.findings]
-        asked = sum(tour.counts.executed for tour in self.tours if isinstance(tour, Tour))
-        return {"asked": asked, "findings": shown}
+    def _asked(self) -> int:
+        return sum(tour.counts.executed for tour in self.tours if isinstance(tour, Tour))
 
     @property
     def causes(self) -> dict[tuple[str, tuple[str, ...]], tuple[int, Difference]]:
@@ -191,38 +191,43 @@ class MemberConformance:
             found[key] = (rows + 1, first)
         return found
 
-    def _toured(self, tour: AnyTour) -> dict[str, Any]:
-        c = tour.counts
-        figures = {"rows": c.rows, "executed": c.executed, "memories": c.memories}
-        scope = with_faults(tour.rows.scope)
-        return {"scope": scope, **figures, "real_memories": c.real_memories}
+
+def _toured(tour: AnyTour) -> conform_types.TouredScope:
+    c = tour.counts
+    return conform_types.TouredScope(
+        scope=with_faults(tour.rows.scope),
+        rows=c.rows,
+        executed=c.executed,
+        memories=c.memories,
+        real_memories=c.real_memories,
+    )
 
 
-def with_faults(scope: Scope) -> dict[str, Any]:
+def with_faults(scope: Scope) -> conform_types.Scope:
     """The scope as the document has it."""
     return scope_shown(scope, tuple(fault for fault, _ in scope.faults))
 
 
-def finding_shown(finding: Finding, row: Row, seen: Seen) -> dict[str, Any]:
+def finding_shown(finding: Finding, row: Row, seen: Seen) -> conform_types.Finding:
     """A promise that the real member breaks, with the shortest schedule that shows it."""
-    return {
-        "promise": finding.promise,
-        "statement": PROMISES[finding.promise],
-        "kind": finding.kind,
-        "transcript": transcript(Difference(row, (), seen)),
-    }
+    return conform_types.Finding(
+        promise=finding.promise,
+        statement=PROMISES[finding.promise],
+        kind=finding.kind,
+        transcript=transcript(Difference(row, (), seen)),
+    )
 
 
-def difference_shown(d: Difference) -> dict[str, Any]:
+def difference_shown(d: Difference) -> conform_types.Difference:
     """One row on which they differ, with the shortest schedule that leads to it."""
     happens, memory = row_shown(d.row)
-    return {
-        "settings": {},
-        "input": happens,
-        "memory": memory,
-        "differs": list(d.what),
-        "transcript": transcript(d),
-    }
+    return conform_types.Difference(
+        settings={},
+        input=happens,
+        memory=memory,
+        differs=list(d.what),
+        transcript=transcript(d),
+    )
 
 
 def conform_member(

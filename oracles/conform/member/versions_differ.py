@@ -13,6 +13,7 @@ from typing import Any, Self
 from attrs import define, field, fields, frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.conform import conform_diff_types
 from groupcheck.oracles.conform.conformance import DIFF_SCHEMA
 from groupcheck.oracles.conform.member.changing import Changing, ChangingRow, Place
 from groupcheck.oracles.conform.member.commit_styles import StyledRows, StyleRow
@@ -38,10 +39,11 @@ from groupcheck.oracles.conform.member.tour import (
 from groupcheck.oracles.kafka.client import Look, Schedule, Sent, Thrown
 from groupcheck.oracles.kafka.client_commands import Poll
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.own_build import OwnBuild, build_shown
+from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.kafka.schedule import Lost
 from groupcheck.oracles.kafka.side_by_side import side_by_side
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.show.json_schemas import ABSENT, document
 
 TOGETHER = 256  # rows that each version executes in turn
 KEPT = 20
@@ -59,13 +61,16 @@ class Change:
     old: Result
     new: Result
 
-    def shown(self, versions: tuple[str, str]) -> dict[str, Any]:
-        """The change as plain JSON."""
-        told = {
-            version: [*transcript(Difference(self.row, (), seen)), *self._messages(seen)]
-            for version, seen in zip(versions, (self.old, self.new))
-        }
-        return {"after": kind_of(self.row), "differs": list(self.what), "transcripts": told}
+    def shown(self, versions: tuple[str, str]) -> conform_diff_types.Change:
+        """The change as the document has it."""
+        return conform_diff_types.Change(
+            after=kind_of(self.row),
+            differs=list(self.what),
+            transcripts={
+                version: [*transcript(Difference(self.row, (), seen)), *self._messages(seen)]
+                for version, seen in zip(versions, (self.old, self.new))
+            },
+        )
 
     def _messages(self, seen: Result) -> list[str]:
         if MESSAGE not in self.what or isinstance(seen, Lost):
@@ -191,21 +196,21 @@ class MemberVersions:
     def document(self) -> dict[str, Any]:
         """All that `--diff --json` prints."""
         rows, executed = self.counts
-        return {
-            "schema": DIFF_SCHEMA,
-            "side": "member",
-            "variant": self.variant,
-            "scope": with_faults(self.tours[0].rows.scope),
-            "versions": list(self.versions),
-            "reason": self.reason,
-            "rows": rows,
-            "executed": executed,
-            "schedules": executed,
-            "schedules_that_differ": self.changed,
-            "changes": [change.shown(self.versions) for change in self.changes],
-            **build_shown(self.build),
-            "seconds": round(self.seconds, 3),
-        }
+        shown = conform_diff_types.ConformDiffDocument(
+            side="member",
+            variant=self.variant,
+            scope=with_faults(self.tours[0].rows.scope),
+            versions=list(self.versions),
+            reason=self.reason,
+            rows=rows,
+            executed=executed,
+            schedules=executed,
+            schedules_that_differ=self.changed,
+            changes=[change.shown(self.versions) for change in self.changes],
+            build=ABSENT if self.build is None else self.build.shown(),
+            seconds=round(self.seconds, 3),
+        )
+        return document(DIFF_SCHEMA, shown)
 
 
 def member_versions_differ(

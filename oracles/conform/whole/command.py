@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.conform.conform_types import Difference
 from groupcheck.oracles.conform.headline import headline
 from groupcheck.oracles.conform.whole.conformance import (
     PARTITIONS,
@@ -95,10 +96,10 @@ def facts(result: WholeConformance) -> list[tuple[str, str]]:
     ]
 
 
-def _difference(k: int, told: dict[str, Any]) -> Group:
-    head = f"\n{k}. {told['input']}" + (f" breaks {told['promise']!r}" if told["promise"] else "")
+def _difference(k: int, told: Difference) -> Group:
+    head = f"\n{k}. {told.input}" + (f" breaks {told.promise!r}" if told.promise else "")
     return Group(
         Text(head, "bold red"),
-        *(Text(f"   real: {what}") for what in told["differs"]),
-        *(Text(f"   {line}") for line in told["transcript"]),
+        *(Text(f"   real: {what}") for what in told.differs),
+        *(Text(f"   {line}") for line in told.transcript),
     )

@@ -21,6 +21,8 @@ from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.features.mixed import MixedScope
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
+from groupcheck.oracles.conform import conform_types
+from groupcheck.oracles.conform.conform_types import Agreement
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.moves import COOPERATIVE
 from groupcheck.oracles.conform.modes import WHOLE
@@ -38,6 +40,7 @@ from groupcheck.oracles.conform.whole.schedule import (
 from groupcheck.oracles.explain.subject import subject, variant_named
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.show.json_schemas import document
 
 MEMBERS, PARTITIONS = 3, 2
 SCHEDULES, STEPS = 300, 100
@@ -136,7 +139,7 @@ class WholeConformance:
     seconds: float
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Agreement:
         """`agrees`, `differs`, or `unknown` where outcomes of the model were not seen."""
         if self.differences:
             return "differs"
@@ -158,44 +161,45 @@ class WholeConformance:
         steps = self.seen.steps + self.seen.differing
         about = variant_named(self.variant)
         apart, mixed = apart_from(about), issubclass(about.scope_type, MixedScope)
-        return {
-            "schema": SCHEMA,
-            "side": "whole",
-            "variant": self.variant,
-            "scope": {
-                "members": self.members,
-                "generations": None,
-                "partitions": PARTITIONS,
-                "faults": [name for name in about.faults if name not in apart],
-                "max_size": None,
-                "two_step": True,
-                "protocols": "",
-            },
-            "drawn": DRAWN | (DRAWN_OF_MIXED if mixed else {}),
-            "kafka": self.kafka,
-            "mutation": self.mutation,
-            "seed": self.seed,
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "rows": steps,
-            "executed": steps,
-            "agreeing": self.seen.steps,
-            "differing": self.seen.differing,
-            "unrealizable": 0,
-            "never_executed": list(self.unfired),
-            "not_executed": apart,
-            "schedules": self.seen.schedules,
-            "steps": dict(sorted(self.seen.kinds.items())),
-            "fired": dict(sorted(self.seen.rules.items())),
-            "seconds": round(self.seconds, 3),
-            "real": REAL,
-            "abstractions": dict(ABSTRACTIONS),
-            "promises": dict(PROMISES),
-            "differences": [difference_shown(d) for d in self.differences],
-        }
+        scope = conform_types.Scope(
+            members=self.members,
+            generations=None,
+            partitions=PARTITIONS,
+            faults=[name for name in about.faults if name not in apart],
+            max_size=None,
+            two_step=True,
+            protocols="",
+        )
+        shown = conform_types.ConformDocument(
+            side="whole",
+            variant=self.variant,
+            scope=scope,
+            drawn=DRAWN | (DRAWN_OF_MIXED if mixed else {}),
+            kafka=self.kafka,
+            mutation=self.mutation,
+            seed=self.seed,
+            verdict=self.verdict,
+            reason=self.reason,
+            rows=steps,
+            executed=steps,
+            agreeing=self.seen.steps,
+            differing=self.seen.differing,
+            unrealizable=0,
+            schedules=self.seen.schedules,
+            steps=dict(sorted(self.seen.kinds.items())),
+            fired=dict(sorted(self.seen.rules.items())),
+            seconds=round(self.seconds, 3),
+            real=REAL,
+            never_executed=list(self.unfired),
+            not_executed=apart,
+            abstractions=dict(ABSTRACTIONS),
+            promises=dict(PROMISES),
+            differences=[difference_shown(d) for d in self.differences],
+        )
+        return document(SCHEMA, shown)
 
 
-def difference_shown(parted: Parted) -> dict[str, Any]:
+def difference_shown(parted: Parted) -> conform_types.Difference:
     """A difference with its schedule, as the document has it."""
     commits = "commits by itself" if parted.setup.autocommit else "never commits by itself"
     begin = f"{parted.setup.members} members, seed {parted.setup.seed}; each {commits}"
@@ -210,12 +214,12 @@ def difference_shown(parted: Parted) -> dict[str, Any]:
     for k, turn in enumerate(parted.turns):
         rules = parted.rules[k] if k < len(parted.rules) else ()
         lines.append(f"{k + 1}. {turn}" + (f": {', '.join(rules)}" if rules else ""))
-    return {
-        "input": str(parted.turns[-1]),
-        "promise": parted.promise or None,
-        "differs": list(parted.what),
-        "transcript": lines,
-    }
+    return conform_types.Difference(
+        input=str(parted.turns[-1]),
+        promise=parted.promise or None,
+        differs=list(parted.what),
+        transcript=lines,
+    )
 
 
 def conform_whole(

@@ -19,6 +19,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
+from groupcheck.oracles.kafka.coverage.coverage_types import BranchTotal
 from groupcheck.oracles.kafka.install import Program
 from groupcheck.oracles.show import terminal
 
@@ -88,23 +89,13 @@ class Method:
         return found[1] if found else self.name
 
 
-@frozen
-class Sum:
-    """Lines and branches of some methods, and how many of them were executed."""
-
-    lines: int
-    lines_executed: int
-    branches: int
-    branches_executed: int
-
-
-def total(methods: tuple[Method, ...]) -> Sum:
+def total(methods: tuple[Method, ...]) -> BranchTotal:
     lines = [line for method in methods for line in method.lines]
-    return Sum(
-        len(lines),
-        sum(line.executed for line in lines),
-        sum(line.branches for line in lines),
-        sum(line.branches_executed for line in lines),
+    return BranchTotal(
+        lines=len(lines),
+        lines_executed=sum(line.executed for line in lines),
+        branches=sum(line.branches for line in lines),
+        branches_executed=sum(line.branches_executed for line in lines),
     )
 
 

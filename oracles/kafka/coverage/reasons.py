@@ -15,6 +15,7 @@ from pathlib import Path
 from attrs import frozen
 from cattrs import structure
 
+from groupcheck.oracles.kafka.coverage.coverage_types import Place, Reason
 from groupcheck.oracles.kafka.coverage.measuring import Method
 
 TABLE = Path(__file__).with_name("reasons.json")
@@ -26,28 +27,6 @@ FAMILIES = {
     "left": "reachable, and not executed yet",
 }
 OUT_OF_REACH = ("other", "guard")
-
-Place = tuple[str, str, int]
-
-
-@frozen
-class Reason:
-    """Why branches of one line stay unexecuted."""
-
-    class_name: str
-    # As JaCoCo names it, lambdas included.
-    method: str
-    line: int
-    # How many branches of the line this reason explains.
-    branches: int
-    # One of FAMILIES.
-    family: str
-    # What would have to happen, or why it cannot.
-    why: str
-
-    @property
-    def place(self) -> Place:
-        return self.class_name, self.method, self.line
 
 
 @frozen

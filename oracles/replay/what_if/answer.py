@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
+from typing import Literal
 
 from attrs import evolve, field, frozen
 
@@ -188,7 +189,7 @@ class WhatIf:
         return [row for row in self.rows if row.judged and row.avoided > 0.5]
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Literal["answered", "unknown"]:
         """`answered`, or `unknown` where the baseline is not what the log shows."""
         return "answered" if self.trusted else "unknown"
 

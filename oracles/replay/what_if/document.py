@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from groupcheck.oracles.replay.what_if import what_if_types
 from groupcheck.oracles.replay.what_if.answer import (
     REPLICATIONS,
     Row,
@@ -15,8 +16,10 @@ from groupcheck.oracles.replay.what_if.answer import (
 )
 from groupcheck.oracles.replay.what_if.change import LEAST_SESSION_MS, MOST_SESSION_MS
 from groupcheck.oracles.replay.what_if.settings import PROTOCOL, Estimate
-from groupcheck.oracles.simulate.document import assumptions, number
-from groupcheck.oracles.simulate.document import interval as interval_document
+from groupcheck.oracles.show import json_schemas
+from groupcheck.oracles.simulate.assumptions import Assumptions
+from groupcheck.oracles.simulate.document import assumptions, finite, number
+from groupcheck.oracles.simulate.document import interval as interval_shown
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
 from groupcheck.traces.findings.anomalies import plural
 from groupcheck.traces.lines.timestamps import show_time
@@ -27,99 +30,106 @@ SCHEMA = "groupcheck.what-if/1"
 
 def document(found: Sequence[WhatIf]) -> dict[str, Any]:
     """The whole answer, group by group."""
-    return {
-        "schema": SCHEMA,
-        "seed": found[0].seed,
-        "replications": max(one.replications for one in found),
-        "confidence": CONFIDENCE,
-        "what_if": [*found[0].change.words, *(f"{k}={v}" for k, v in _settings(found[0]))],
-        "groups": [_group(one) for one in found],
-    }
+    shown = what_if_types.WhatIfDocument(
+        seed=found[0].seed,
+        replications=max(one.replications for one in found),
+        confidence=CONFIDENCE,
+        what_if=[*found[0].change.words, *(f"{k}={v}" for k, v in _settings(found[0]))],
+        groups=[_group(one) for one in found],
+    )
+    return json_schemas.document(SCHEMA, shown)
 
 
 def _settings(found: WhatIf) -> list[tuple[str, str]]:
     return sorted(found.change.settings.items())
 
 
-def _group(w: WhatIf) -> dict[str, Any]:
-    return {
-        "group": w.outside.group,
-        "file": w.file,
-        "verdict": w.verdict,
-        "sentences": list(sentences(w)),
-        "processes": len(w.outside.processes),
-        "partitions": w.partitions,
-        "replications": w.replications,
-        "baseline": {"variant": w.baseline[0], "assumptions": assumptions(w.baseline[1])},
-        "changed": {"variant": w.changed[0], "assumptions": assumptions(w.changed[1])},
-        "told_by_the_log": {k: number(v) for k, v in sorted(w.settings.told.items())},
-        "estimated": {
-            name: {"value_ms": number(one.value_ms), "from": one.source}
+def _group(w: WhatIf) -> what_if_types.Group:
+    return what_if_types.Group(
+        group=w.outside.group,
+        file=w.file,
+        verdict=w.verdict,
+        sentences=list(sentences(w)),
+        processes=len(w.outside.processes),
+        partitions=w.partitions,
+        replications=w.replications,
+        baseline=_simulated(*w.baseline),
+        changed=_simulated(*w.changed),
+        told_by_the_log={k: finite(v) for k, v in sorted(w.settings.told.items())},
+        estimated={
+            name: what_if_types.Estimate(value_ms=finite(one.value_ms), from_=one.source)
             for name, one in _estimates(w)
         },
-        "assumed": [*w.assumed, *(["partitions"] if w.partitions_guessed else [])],
-        "reproduced": w.reproduced,
-        "avoided": len(w.avoided),
-        "rounds": {
-            "log": len(w.rows),
-            "baseline": interval_document(interval(w.rounds[0])),
-            "changed": interval_document(interval(w.rounds[1])),
-        },
-        "rebalances": [_row(row) for row in w.rows],
-        "events": [
-            {
-                "what": h.what,
-                "process": w.outside.processes[h.process].names[-1],
-                "line": h.line,
-                "t": round(h.at),
-                "until": None if h.until is None else round(h.until),
-                "slack_ms": number(h.slack),
-            }
+        assumed=[*w.assumed, *(["partitions"] if w.partitions_guessed else [])],
+        reproduced=w.reproduced,
+        avoided=len(w.avoided),
+        rounds=what_if_types.Rounds(
+            log=len(w.rows),
+            baseline=interval_shown(interval(w.rounds[0])),
+            changed=interval_shown(interval(w.rounds[1])),
+        ),
+        rebalances=[_rebalance(row) for row in w.rows],
+        events=[
+            what_if_types.Event(
+                what=h.what,
+                process=w.outside.processes[h.process].names[-1],
+                line=h.line,
+                t=round(h.at),
+                until=None if h.until is None else round(h.until),
+                slack_ms=finite(h.slack),
+            )
             for h in w.outside.happenings
         ],
-        "renamed": [{"from": old, "to": new, "line": line} for old, new, line in w.outside.renamed],
-        "stood_still": [_stood(s) for s in w.stood],
-        "stopped_ms": _both(*w.stopped),
-    }
+        renamed=[
+            what_if_types.NewName(from_=old, to=new, line=line)
+            for old, new, line in w.outside.renamed
+        ],
+        stood_still=[_standstill(s) for s in w.stood],
+        stopped_ms=_stopped_ms(*w.stopped),
+    )
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _simulated(variant: str, given: Assumptions) -> what_if_types.Simulated:
+    return what_if_types.Simulated(variant=variant, assumptions=assumptions(given))
+
+
+def _rebalance(row: Row) -> what_if_types.Rebalance:
     r = row.round
     started = r.started
-    return {
-        "from_generation": r.from_generation,
-        "to_generation": r.to_generation,
-        "started": show_time(started.time) if started and started.time is not None else None,
-        "line": started.line if started else None,
-        "cause": r.cause.value,
-        "members": list(r.causers),
-        "duration_ms": elapsed(r.started, r.ended),
-        "simulated": row.simulated,
-        "reproduced": row.reproduced,
-        "baseline_rounds": list(row.baseline),
-        "changed_rounds": list(row.changed),
-        "not_judged": row.doubt or None,
-        "changed_merged": list(row.merged),
-        "avoided_share": number(row.avoided) if row.judged else None,
-    }
+    return what_if_types.Rebalance(
+        from_generation=r.from_generation,
+        to_generation=r.to_generation,
+        started=show_time(started.time) if started and started.time is not None else None,
+        line=started.line if started else None,
+        cause=r.cause.value,
+        members=list(r.causers),
+        duration_ms=elapsed(r.started, r.ended),
+        simulated=row.simulated,
+        reproduced=row.reproduced,
+        baseline_rounds=list(row.baseline),
+        changed_rounds=list(row.changed),
+        not_judged=row.doubt or None,
+        changed_merged=list(row.merged),
+        avoided_share=number(row.avoided) if row.judged else None,
+    )
 
 
-def _stood(s: Stood) -> dict[str, Any]:
-    return {
-        "process": s.names[-1],
-        "names": list(s.names),
-        "baseline_ms": interval_document(interval(s.baseline)),
-        "changed_ms": interval_document(interval(s.changed)),
-        "saved_ms": interval_document(s.saved),
-    }
+def _standstill(s: Stood) -> what_if_types.Standstill:
+    return what_if_types.Standstill(
+        process=s.names[-1],
+        names=list(s.names),
+        baseline_ms=interval_shown(interval(s.baseline)),
+        changed_ms=interval_shown(interval(s.changed)),
+        saved_ms=interval_shown(s.saved),
+    )
 
 
-def _both(baseline: Sequence[float], changed: Sequence[float]) -> dict[str, Any]:
-    return {
-        "baseline": interval_document(interval(baseline)),
-        "changed": interval_document(interval(changed)),
-        "saved": interval_document(difference(baseline, changed)),
-    }
+def _stopped_ms(baseline: Sequence[float], changed: Sequence[float]) -> what_if_types.StopTime:
+    return what_if_types.StopTime(
+        baseline=interval_shown(interval(baseline)),
+        changed=interval_shown(interval(changed)),
+        saved=interval_shown(difference(baseline, changed)),
+    )
 
 
 def told(row: Row, counts: Sequence[int]) -> str:

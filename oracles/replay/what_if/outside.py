@@ -28,6 +28,7 @@ from attrs import Factory, define, frozen
 
 from groupcheck.oracles.replay.what_if.returns import with_returns
 from groupcheck.oracles.replay.what_if.settings import is_cooperative
+from groupcheck.oracles.replay.what_if.what_if_types import HappeningKind
 from groupcheck.traces.findings.findings import Findings
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.story.events import RebalanceCause
@@ -46,8 +47,8 @@ FOLLOWS = (RebalanceCause.LEADER_REJOIN, RebalanceCause.MEMBER_REJOIN)
 class Happening:
     """Something that happened to a process. Times are ms since 1970 by the clock of the log."""
 
-    # start, close, crash, stall (it does not poll) or pause (it stands still as a whole).
-    what: str
+    # A stall: it does not poll. A pause: it stands still as a whole.
+    what: HappeningKind
     process: int
     at: float
     # The line that shows it.
@@ -281,7 +282,8 @@ class _Reader:
         index = self._of[member.id]
         at, line = self._went(member), _line(member.ended)
         round = self._round_of(member)
-        what, slack = "close", 0.0
+        what: HappeningKind = "close"
+        slack = 0.0
         if member.id in self._paused:
             what, slack = "pause", self.settings["heartbeat_interval_ms"]
         elif self._stalled(member):

@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 from attrs import frozen
 
 from groupcheck.oracles.show.json_schemas import Amount, Count, Positive, Share
+from groupcheck.oracles.simulate.simulate_types import Interval
 
 
 @frozen(kw_only=True)
-class Baseline:
-    """The group as it was."""
+class Simulated:
+    """A group as it is simulated."""
 
     variant: Annotated[str, "The variant that is simulated."]
     assumptions: Annotated[dict[str, float | str], "All of them by name."]
@@ -25,13 +26,10 @@ class Estimate:
     from_: Annotated[str, "What it is estimated from, in words."]
 
 
-@frozen(kw_only=True)
-class RoundCount:
-    """In the baseline."""
-
-    mean: Annotated[float | None, "The mean over replications."]
-    low: Annotated[float | None, "The lower end of its t interval; null without one."]
-    high: Annotated[float | None, "The upper end of its t interval; null without one."]
+HappeningKind = Literal["start", "close", "crash", "stall", "pause"]
+InBaseline = Annotated[Interval, "In the baseline."]
+AfterChange = Annotated[Interval, "After the change."]
+Saved = Annotated[Interval, "The paired difference: how much less after the change."]
 
 
 @frozen(kw_only=True)
@@ -39,8 +37,8 @@ class Rounds:
     """How many rounds there are in all."""
 
     log: Annotated[Count, "Rebalances in the log."]
-    baseline: RoundCount
-    changed: Annotated[RoundCount, "After the change."]
+    baseline: InBaseline
+    changed: AfterChange
 
 
 @frozen(kw_only=True)
@@ -88,7 +86,7 @@ class Event:
     """An event."""
 
     what: Annotated[
-        Literal["start", "close", "crash", "stall", "pause"],
+        HappeningKind,
         "A process starts, closes, crashes, stalls (it does not poll) or is paused (it stands"
         " still as a whole).",
     ]
@@ -118,9 +116,9 @@ class Standstill:
 
     process: Annotated[str, "Its last name."]
     names: Annotated[list[str], "All its names in order."]
-    baseline_ms: RoundCount
-    changed_ms: Annotated[RoundCount, "After the change."]
-    saved_ms: Annotated[RoundCount, "The paired difference: how much less after the change."]
+    baseline_ms: InBaseline
+    changed_ms: AfterChange
+    saved_ms: Saved
 
 
 @frozen(kw_only=True)
@@ -129,9 +127,9 @@ class StopTime:
     runs, summed over partitions.
     """
 
-    baseline: RoundCount
-    changed: Annotated[RoundCount, "After the change."]
-    saved: Annotated[RoundCount, "The paired difference: how much less after the change."]
+    baseline: InBaseline
+    changed: AfterChange
+    saved: Saved
 
 
 @frozen(kw_only=True)
@@ -153,8 +151,8 @@ class Group:
         "Simulations of each side of this group; fewer where they take long, unless their number"
         " was given.",
     ]
-    baseline: Baseline
-    changed: Annotated[Baseline, "The group after the change."]
+    baseline: Annotated[Simulated, "The group as it was."]
+    changed: Annotated[Simulated, "The group after the change."]
     told_by_the_log: Annotated[
         dict[str, float], "Settings that lines of the log state, in milliseconds."
     ]

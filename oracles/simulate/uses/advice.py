@@ -38,6 +38,7 @@ from groupcheck.oracles.simulate.uses.advice_week import (
     key,
     setup,
 )
+from groupcheck.oracles.simulate.uses.advise_types import CostMeasure
 
 # Costs that differ by less than this share of the best one are the same for whoever has to choose.
 SAME = 0.01
@@ -55,7 +56,7 @@ class Cost:
     """What counts as cost."""
 
     # Of `Result.measures`.
-    measure: str
+    measure: CostMeasure
     doc: str
     # One of its unit, in units that people read, and their name.
     unit: float

@@ -9,9 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from groupcheck.oracles.show import json_schemas
 from groupcheck.oracles.simulate import intervals
-from groupcheck.oracles.simulate.document import assumptions, interval, number, spread
+from groupcheck.oracles.simulate.document import assumptions, finite, interval, number, spread
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
+from groupcheck.oracles.simulate.uses import advise_types
 from groupcheck.oracles.simulate.uses.advice import Advice, Costed, Threshold
 from groupcheck.oracles.simulate.uses.advice_group import (
     DEFAULT_HEARTBEAT_MS,
@@ -37,54 +39,55 @@ WORDS = {
 def document(advice: Advice) -> dict[str, Any]:
     """The whole answer."""
     group = advice.described
-    return {
-        "schema": SCHEMA,
-        "members": group.members,
-        "partitions": group.partitions,
-        "restart_ms": group.restart_ms,
-        "slow_ms": group.slow_ms,
-        "outage_ms": group.outage_ms,
-        "now": None if group.now is None else _alternative(group.now),
-        "cost": advice.cost.measure,
-        "seed": advice.seed,
-        "replications": advice.replications,
-        "confidence": CONFIDENCE,
-        "assumptions": assumptions(group.assumptions),
-        "events": [
-            {"event": e.name, "scenario": e.scenario, "per_week": e.per_week} for e in advice.events
+    shown = advise_types.AdviseDocument(
+        members=group.members,
+        partitions=group.partitions,
+        restart_ms=group.restart_ms,
+        slow_ms=group.slow_ms,
+        outage_ms=group.outage_ms,
+        now=None if group.now is None else _configuration(group.now),
+        cost=advice.cost.measure,
+        seed=advice.seed,
+        replications=advice.replications,
+        confidence=CONFIDENCE,
+        assumptions=assumptions(group.assumptions),
+        events=[
+            advise_types.Event(event=e.name, scenario=e.scenario, per_week=e.per_week)
+            for e in advice.events
         ],
-        "recommended": _alternative(advice.recommended.alternative),
-        "alternatives": [_costed(advice, c) for c in advice.costed],
-        "thresholds": [
-            {
-                "event": t.event,
-                "per_week": number(t.per_week),
-                "when": "more often" if t.more else "less often",
-                "near": t.near,
-                "instead": _alternative(t.instead),
-            }
+        recommended=_configuration(advice.recommended.alternative),
+        alternatives=[_alternative(advice, c) for c in advice.costed],
+        thresholds=[
+            advise_types.Threshold(
+                event=t.event,
+                per_week=finite(t.per_week),
+                when="more often" if t.more else "less often",
+                near=t.near,
+                instead=_configuration(t.instead),
+            )
             for t in advice.thresholds
         ],
-        "notes": list(advice.notes),
-    }
+        notes=list(advice.notes),
+    )
+    return json_schemas.document(SCHEMA, shown)
 
 
-def _alternative(a: Alternative) -> dict[str, Any]:
-    return {"variant": a.variant, "settings": a.settings}
+def _configuration(a: Alternative) -> advise_types.Configuration:
+    return advise_types.Configuration(variant=a.variant, settings=a.settings)
 
 
-def _costed(advice: Advice, c: Costed) -> dict[str, Any]:
-    return {
-        **_alternative(c.alternative),
-        "recommended": c is advice.recommended,
-        "now": c is advice.now,
-        "as_good_as_the_best": c in advice.equals,
-        "cost_per_week": interval(c.of_week),
-        "more_than_the_best": interval(advice.more_than_best(c)),
-        "longest_pause_ms": number(c.longest_pause_ms),
-        "rounds_per_week": number(intervals.mean(c.summed("rounds")).mean),
-        "cost_of_one": {e.name: interval(c.of(e)) for e in advice.events},
-    }
+def _alternative(advice: Advice, c: Costed) -> advise_types.Alternative:
+    return advise_types.Alternative(
+        configuration=_configuration(c.alternative),
+        recommended=c is advice.recommended,
+        now=c is advice.now,
+        as_good_as_the_best=c in advice.equals,
+        cost_per_week=interval(c.of_week),
+        more_than_the_best=interval(advice.more_than_best(c)),
+        longest_pause_ms=number(c.longest_pause_ms),
+        rounds_per_week=number(intervals.mean(c.summed("rounds")).mean),
+        cost_of_one={e.name: interval(c.of(e)) for e in advice.events},
+    )
 
 
 def named(a: Alternative) -> str:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
-from groupcheck.oracles.show.json_schemas import Also, Amount, Positive, Share
+from groupcheck.oracles.show.json_schemas import BESIDE, Also, Amount, Positive, Share
+from groupcheck.oracles.simulate.simulate_types import Interval
+
+CostMeasure = Literal["stopped_total_ms", "total_pause_ms", "moved_partitions"]
 
 
 @frozen(kw_only=True)
-class PresentSetting:
-    """The protocol and settings that the group has now, as far as given, else Kafka's defaults;
-    null if none was given.
-    """
+class Configuration:
+    """A protocol and settings."""
 
     variant: Annotated[str, "The protocol, as `groupcheck list variants` names it."]
     settings: Annotated[dict[str, str], "Settings of the consumer, by Kafka's names."]
@@ -29,20 +30,10 @@ class Event:
 
 
 @frozen(kw_only=True)
-class CostPerWeek:
-    """What a week costs."""
-
-    mean: Annotated[float | None, "The mean over the replications; null if some run never ended."]
-    low: Annotated[float | None, "Lower end of the 95 % t interval; null if there is none."]
-    high: Annotated[float | None, "Upper end; null if there is none."]
-
-
-@frozen(kw_only=True)
 class Alternative:
     """One alternative."""
 
-    variant: Annotated[str, "The protocol, as `groupcheck list variants` names it."]
-    settings: Annotated[dict[str, str], "Settings of the consumer, by Kafka's names."]
+    configuration: Configuration = field(metadata=BESIDE)
     recommended: Annotated[bool, "Whether it is the recommended one."]
     now: Annotated[bool, "Whether it is what the group has now."]
     as_good_as_the_best: Annotated[
@@ -50,9 +41,9 @@ class Alternative:
         "Whether the interval of its paired differences to the cheapest one holds 0, or it costs"
         " less than 1 % more.",
     ]
-    cost_per_week: CostPerWeek
+    cost_per_week: Annotated[Interval, "What a week costs."]
     more_than_the_best: Annotated[
-        CostPerWeek, "How much more than the cheapest one, from paired runs."
+        Interval, "How much more than the cheapest one, from paired runs."
     ]
     longest_pause_ms: Annotated[
         float | None,
@@ -60,7 +51,7 @@ class Alternative:
     ]
     rounds_per_week: Annotated[float | None, "Rebalance rounds in a week."]
     cost_of_one: Annotated[
-        dict[str, Annotated[CostPerWeek, "The cost of one."]],
+        dict[str, Annotated[Interval, "The cost of one."]],
         "What an event costs when it happens once, by its name.",
     ]
 
@@ -79,7 +70,7 @@ class Threshold:
         bool,
         "Whether it is within 10 % of the given frequency: the recommendation is not stable there.",
     ]
-    instead: Annotated[PresentSetting, "The other recommendation."]
+    instead: Annotated[Configuration, "The other recommendation."]
 
 
 @frozen(kw_only=True)
@@ -97,9 +88,13 @@ class AdviseDocument:
     outage_ms: Annotated[
         Amount, "How long an outage lasts: a member that works does not reach the coordinator."
     ]
-    now: PresentSetting | None
+    now: Annotated[
+        Configuration | None,
+        "The protocol and settings that the group has now, as far as given, else Kafka's defaults;"
+        " null if none was given.",
+    ]
     cost: Annotated[
-        Literal["stopped_total_ms", "total_pause_ms", "moved_partitions"],
+        CostMeasure,
         "The measure that counts as cost, as in groupcheck.simulate/1.",
     ]
     seed: Annotated[int, "The first seed."]
@@ -111,7 +106,7 @@ class AdviseDocument:
     ]
     events: Annotated[list[Event], "What happens to the group in a week."]
     recommended: Annotated[
-        PresentSetting,
+        Configuration,
         "Of the alternatives that cannot be told apart from the cheapest one, the one that"
         " changes least of what the group has now, or of Kafka's defaults if that was not given.",
     ]

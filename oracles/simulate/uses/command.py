@@ -9,7 +9,7 @@ from typing import Any
 from groupcheck.oracles.show import parquet as tables_of
 from groupcheck.oracles.show.terminal import answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
-from groupcheck.oracles.simulate.document import figure, spread
+from groupcheck.oracles.simulate.document import assumptions, figure, spread
 from groupcheck.oracles.simulate.uses import plots, tables
 from groupcheck.oracles.simulate.uses.curves import Answered, answered, question
 from groupcheck.traces.findings.anomalies import plural
@@ -87,8 +87,8 @@ def view(found: Answered) -> Any:
     told = f"{plural(setup.members, 'member')}, {plural(setup.partitions, 'partition')}"
     told += f", seed {found.seed}, {plural(found.replications, 'replication')}"
     told += f" (± 95 % t intervals); x: {curve.axis}"
-    assumed = tables.document(found)["assumptions"]
     words = ", ".join(
-        f"{k}={v if isinstance(v, str) else format(v, 'g')}" for k, v in assumed.items()
+        f"{k}={v if isinstance(v, str) else format(v, 'g')}"
+        for k, v in assumptions(setup.assumptions).items()
     )
     return Group(Text(curve.title, "bold"), Text(told), table, Text("\nAssumptions: " + words))

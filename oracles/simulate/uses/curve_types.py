@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from attrs import frozen
+from attrs import field, frozen
 
-from groupcheck.oracles.show.json_schemas import Count, Positive, Share
+from groupcheck.oracles.show.json_schemas import BESIDE, Count, Positive, Share
+from groupcheck.oracles.simulate.simulate_types import Interval
 
 
 @frozen(kw_only=True)
@@ -21,9 +22,7 @@ class Point:
         "The name of the figure, as in `groupcheck.simulate/1`, or"
         " `false_expiries_per_member_hour`.",
     ]
-    mean: Annotated[float | None, "Mean over the replications; null for what never ended."]
-    low: Annotated[float | None, "Lower end of the interval; null without one."]
-    high: Annotated[float | None, "Upper end of the interval; null without one."]
+    interval: Interval = field(metadata=BESIDE)
     variant: Annotated[str, "The variant that was simulated."]
     scenario: Annotated[str, "The scenario that was simulated."]
     members: Annotated[Positive, "Members of the group at most."]

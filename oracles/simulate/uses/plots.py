@@ -14,8 +14,9 @@ from typing import Any
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.show.pages import render
+from groupcheck.oracles.simulate.document import assumptions
 from groupcheck.oracles.simulate.uses.curves import Answered
-from groupcheck.oracles.simulate.uses.tables import cell, document
+from groupcheck.oracles.simulate.uses.tables import cell, rows
 
 KINDS = (".png", ".svg")
 
@@ -94,15 +95,15 @@ def write_plot(found: Answered, path: Path) -> None:
 
 def write_html(found: Answered, path: Path) -> None:
     """Writes one page with the picture, the figures and the assumptions; it loads nothing."""
-    told = document(found)
     shown = ("series", "x", "measure", "mean", "low", "high")
     remark = (
         f"Seed {found.seed}, {found.replications} replications; low and high: 95 % t intervals."
     )
-    rows = [[cell(row[name]) for name in shown] for row in told["points"]]
-    assumed = ", ".join(f"{name}={value}" for name, value in told["assumptions"].items())
-    parts = [picture(drawn(found, "svg")), text(remark), table(shown, rows), text(assumed)]
-    write(path, page(told["title"], parts))
+    cells = [[cell(row[name]) for name in shown] for row in rows(found)]
+    first = found.curve.points[0].setup.assumptions
+    assumed = ", ".join(f"{name}={value}" for name, value in assumptions(first).items())
+    parts = [picture(drawn(found, "svg")), text(remark), table(shown, cells), text(assumed)]
+    write(path, page(found.curve.title, parts))
 
 
 Part = tuple[str, Any]

@@ -11,7 +11,7 @@ from typing import Any
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show import json_schemas, parquet
 from groupcheck.oracles.show.files import write
-from groupcheck.oracles.simulate.document import assumptions, number
+from groupcheck.oracles.simulate.document import assumptions, interval
 from groupcheck.oracles.simulate.intervals import CONFIDENCE
 from groupcheck.oracles.simulate.uses.curve_types import CurveDocument, Point
 from groupcheck.oracles.simulate.uses.curves import Answered
@@ -19,21 +19,7 @@ from groupcheck.oracles.simulate.uses.curves import Answered
 SCHEMA = "groupcheck.curve/1"
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 """What a formula may begin with; the last four are wide forms of the others."""
-COLUMNS = {
-    "curve": "string",
-    "series": "string",
-    "x": "float64",
-    "measure": "string",
-    "mean": "float64",
-    "low": "float64",
-    "high": "float64",
-    "variant": "string",
-    "scenario": "string",
-    "members": "int64",
-    "partitions": "int64",
-    "seed": "int64",
-    "replications": "int64",
-}
+COLUMNS = parquet.columns_of(Point, wide=("members", "partitions", "seed", "replications"))
 
 
 def points(found: Answered) -> list[Point]:
@@ -41,16 +27,13 @@ def points(found: Answered) -> list[Point]:
     made = []
     for k, point in enumerate(found.curve.points):
         for measure in found.curve.measures:
-            one = found.interval(k, measure)
             made.append(
                 Point(
                     curve=found.curve.name,
                     series=point.series,
                     x=point.x,
                     measure=measure,
-                    mean=number(one.mean),
-                    low=None if one.low is None else number(one.low),
-                    high=None if one.high is None else number(one.high),
+                    interval=interval(found.interval(k, measure)),
                     variant=point.setup.variant,
                     scenario=point.setup.scenario,
                     members=point.setup.members,

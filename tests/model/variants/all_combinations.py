@@ -40,8 +40,8 @@ def test_three_features_keep_the_promises_of_all(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_known_bugs_of_a_pair_are_found_in_it(name: str) -> None:
-    """In the smallest scope that shows a bug in the base of its family. Some need a larger one where
-    there is another feature beside it; none ends in an error.
+    """In the smallest scope that shows a bug in the base of its family. Some need a larger one
+    where there is another feature beside it; none ends in an error.
     """
     variant, hidden, found = load(name), [], 0
     for bug in all_mutations():

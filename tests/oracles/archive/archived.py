@@ -13,6 +13,7 @@ import pyarrow.dataset as dataset
 
 from groupcheck.oracles.archive.task import Done, Pack, replay_pack
 from groupcheck.oracles.replay.document import file_document, group_document
+from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.oracles.show.parquet import speakable
 from groupcheck.traces.reading import TraceError
 from groupcheck.traces.replay import replay_file
@@ -111,7 +112,7 @@ def one_process(paths: Sequence[Path]) -> dict[tuple[str, str, int | None], dict
         except TraceError:
             continue
         for g in report.groups:
-            told = group_document(g, report)
+            told = {"group": g.group, **printed(group_document(g, report))}
             del told["findings"]  # no table has them
             found[speakable(report.path), speakable(g.group), g.coordinator] = _dated(told)
     return found
@@ -155,7 +156,7 @@ def compared(archive: Path, paths: Sequence[Path]) -> int:
         except TraceError as refused:
             assert row["error"] and row["error"] in str(refused) and row["verdict"] == "unknown"
             continue
-        told = file_document(report)
+        told = printed(file_document(report))
         told["reason"] = speakable(told["reason"])
         for name in ("anomalies", "file", "files"):  # in other tables, or known already
             del told[name]

@@ -141,8 +141,8 @@ def test_the_end_of_a_programs_standard_error_is_shown(tmp_path, capsys):
 def test_a_finding_of_a_sequence_shows_what_was_kept_and_lost_and_code_for_its_rounds(capsys):
     result = findings(callables.library(f"{__name__}:turned", turned, "sticky"), 20)
     finding = next(f for f in result.findings if f.promise == "sequence")
-    (last, *_) = finding.document()["rounds"][::-1]
-    assert last["lost"] and set(last["gained"]) == set(last["input"]["members"])
+    (last, *_) = finding.shown().rounds[::-1]
+    assert last.lost and set(last.gained) == set(last.input.members)
     exec(finding.code, {})
     assert capsys.readouterr().out.count("{'A'") == len(finding.rounds)
 

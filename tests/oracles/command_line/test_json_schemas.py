@@ -182,3 +182,23 @@ def test_the_lists_of_schemas_name_version_and_file(capsys: pytest.CaptureFixtur
     assert json.loads(Path(verdict["file"]).read_text("utf-8"))["title"] == "groupcheck.verdict/2"
     assert cli.run(["list", "schemas"]) == 0
     assert "groupcheck.verdict/2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("taken", ["cache", "cache/schemas"])
+def test_a_cache_folder_that_takes_no_files_keeps_nobody_from_the_list(
+    taken: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    misfits: Misfits,
+):
+    place = tmp_path / taken
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("a file where the folder belongs")
+    monkeypatch.setenv("GROUPCHECK_CACHE_DIR", str(tmp_path / "cache"))
+    assert cli.run(["list", "schemas", "--json"]) == 0
+    said = capsys.readouterr()
+    rows = json.loads(said.out)
+    assert [row["name"] for row in rows] == IDS and misfits(rows, "list") == []
+    assert not any("file" in row for row in rows)
+    assert "no JSON Schema is written" in said.err and "GROUPCHECK_CACHE_DIR" in said.err

@@ -49,7 +49,14 @@ def test_counts_that_were_lost_are_an_error(tmp_path: Path):
 
 
 METHOD = Method("classic/ClassicGroup", "remove", (Line(7, True, 4, 1), Line(9, True, 2, 2)))
-GUARD = Reason("classic/ClassicGroup", "remove", 7, 2, "guard", "nobody")
+GUARD = Reason(
+    class_name="classic/ClassicGroup",
+    method="remove",
+    line=7,
+    branches=2,
+    family="guard",
+    why="nobody",
+)
 
 
 def test_a_branch_without_a_reason_and_a_reason_without_a_branch_are_named():

@@ -88,7 +88,7 @@ def test_an_answer_behind_an_append_in_flight_never_comes(
     coordinator: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not executed(coordinator, None, **IN_FLIGHT).differing
-    monkeypatch.setattr(keeping, "held", lambda outcome: False)
+    monkeypatch.setattr(full_offsets, "held", lambda outcome: False)
     assert executed(coordinator, None, **IN_FLIGHT).differing
 
 
@@ -117,6 +117,6 @@ def test_the_end_of_a_transaction_is_told_the_writers_own_error(
     coordinator: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ends = {name: NOT_COORDINATOR for name in full_offsets.CODES if name.endswith(":not_leader")}
-    monkeypatch.setattr(keeping, "CODES", full_offsets.CODES | ends)
+    monkeypatch.setattr(full_offsets, "CODES", full_offsets.CODES | ends)
     found = executed(coordinator, 450, commits="transactions")
     assert "error is 6, in the model 16" in found.differences[0].what[0]

@@ -25,6 +25,7 @@ from groupcheck.oracles.generate.files import Order, Written, generate
 from groupcheck.oracles.generate.lives import BrokerStream, Pool
 from groupcheck.oracles.generate.template import Filling, compiled, subscription
 from groupcheck.oracles.replay.document import round_document
+from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.traces.replay import replay_file
 
 REQUESTS = tuple(name for name, dialect in DIALECTS.items() if dialect.requests)
@@ -72,7 +73,7 @@ def test_the_replay_tells_what_really_happened(brokers: tuple[Path, list[Written
     compared = 0
     for one in written:
         for g in replay_file(str(one.path)).groups:
-            told = [round_document(r) for r in g.timeline.rounds]
+            told = [printed(round_document(r)) for r in g.timeline.rounds]
             real = happened[one.path.name, g.group]
             assert [r["from_generation"] for r in told] == [r["from_generation"] for r in real]
             assert [r["to_generation"] for r in told] == [r["to_generation"] for r in real]

@@ -146,7 +146,7 @@ def test_the_newest_source_that_compiles_is_chosen_and_with_it_the_nearest_relea
     said: list[str] = []
     with own_build(tmp_path / "kafka", say=said.append) as build:
         assert (build.shim, build.release) == (shim, compared)
-        assert build.document()["commit"] == "1234567890abcdef"
+        assert build.shown().commit == "1234567890abcdef"
         classes, *path = map(Path, build.classpath.split(os.pathsep))
         assert {one.name for one in path} == {*build.jars, "jackson-databind.jar"}
         needed = {f"{name}-4.5.0-SNAPSHOT.jar" for name in PROJECTS}

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 from rich.console import Console
 
+from groupcheck.oracles.sweep import sweep_types
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.command import worst
 from groupcheck.oracles.sweep.folder import Done
@@ -23,7 +24,7 @@ HOLDS = Outcome("holds", "every state was explored", 12_345, complete=True)
 HOSTILE = "</title></style><script>alert(1)</script>\x1b[31m"
 
 
-def rows(sweep: Sweep, done: dict[int, Done] | None = None) -> list[dict[str, Any]]:
+def rows(sweep: Sweep, done: dict[int, Done] | None = None) -> list[sweep_types.Cell]:
     return [
         row(cell, (done or {}).get(cell.number, Done(HOLDS, None, "")), sweep.grids[cell.grid])
         for cell in sweep.cells
@@ -45,9 +46,7 @@ def test_numbers_go_across_and_all_else_down_and_what_was_left_out_stays_empty()
     )
     (matrix,) = matrices(asked, rows(asked))
     assert matrix.columns == ("members 1", "members 2")
-    assert [
-        (label, [cell and cell["number"] for cell in line]) for label, line in matrix.lines
-    ] == [
+    assert [(label, [cell and cell.number for cell in line]) for label, line in matrix.lines] == [
         ("no faults", [1, 3]),
         ("crash 1", [2, None]),
     ]
@@ -101,8 +100,10 @@ def test_counts_are_short():
 
 
 def test_the_worst_is_violated_before_unknown_before_holds():
-    def one(verdict: str, expected: str) -> dict[str, Any]:
-        return {"verdict": verdict, "as_expected": verdict == expected}
+    (cell,) = rows(sweep({}))
+
+    def one(verdict: str, expected: str) -> sweep_types.Cell:
+        return attrs.evolve(cell, verdict=verdict, as_expected=verdict == expected)
 
     assert worst([one("holds", "holds"), one("violated", "violated")]) == "holds"
     assert worst([one("unknown", "holds"), one("holds", "holds")]) == "unknown"

@@ -30,17 +30,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread
-from typing import IO, Any
+from typing import IO
 
 from attrs import define
 
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.against.against_types import Question, QuestionMember
 from groupcheck.oracles.assignment.against.offered import NO_ANSWER, Library, Offered, assigned
-from groupcheck.oracles.assignment.groups import racks_shown
+from groupcheck.oracles.assignment.groups import has_racks, racks_shown
 from groupcheck.oracles.assignment.validity import Assigned
 from groupcheck.oracles.kafka.values import by_topic
 from groupcheck.oracles.processes import process_groups
+from groupcheck.oracles.show.json_schemas import ABSENT, printed
 
 PATIENCE_S = 4.0
 ENDED = "it ended"
@@ -50,21 +52,21 @@ LONGEST = 1 << 20  # bytes of an answer
 LAST = 2_000  # bytes of standard error that are kept
 
 
-def question(group: Group) -> dict[str, Any]:
+def question(group: Group) -> Question:
     """A group as the program reads it."""
     members = [
-        {
-            "id": m.id,
-            "topics": sorted(m.topics),
-            "owned": by_topic(m.owned),
-            "generation": m.generation,
-            "instance": m.instance,
-            "rack": m.rack,
-        }
+        QuestionMember(
+            id=m.id,
+            topics=sorted(m.topics),
+            owned=by_topic(m.owned),
+            generation=m.generation,
+            instance=m.instance,
+            rack=m.rack,
+        )
         for m in group.members
     ]
-    racks = {"racks": racks_shown(group)} if any(any(of) for _, of in group.racks) else {}
-    return {"topics": dict(group.topics), **racks, "members": members}
+    racks = racks_shown(group) if has_racks(group) else ABSENT
+    return Question(topics=dict(group.topics), racks=racks, members=members)
 
 
 def library(command: str, like: str | None, name: str | None = None) -> Library:
@@ -91,7 +93,7 @@ def library(command: str, like: str | None, name: str | None = None) -> Library:
             program.stop()
 
     def code(*groups: Group) -> str:
-        lines = " ".join(shlex.quote(json.dumps(question(group))) for group in groups)
+        lines = " ".join(shlex.quote(json.dumps(printed(question(group)))) for group in groups)
         return f"printf '%s\\n' {lines} | {shlex.join(arguments)}\n"
 
     name = name or arguments[0]
@@ -112,7 +114,7 @@ class Program:
 
     def solve(self, group: Group) -> Assigned:
         """Its answer. Raises `NoAssignment` if it has none, `UserError` if it cannot be started."""
-        line = self._answer(json.dumps(question(group)).encode() + b"\n")
+        line = self._answer(json.dumps(printed(question(group))).encode() + b"\n")
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError):
