@@ -49,6 +49,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="write anew what tests compare: transcripts, cover scopes, depths of known bugs",
     )
 
+    parser.addoption(
+        "--night", action="store_true", help="also the tests that run in `make nightly` alone"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--night"):
+        late = [item for item in items if item.get_closest_marker("night")]
+        config.hook.pytest_deselected(items=late)
+        items[:] = [item for item in items if item not in late]
+
 
 def pytest_configure() -> None:
     """Ctrl-C is heard also where whoever started the tests ignores it (a job in the background of a

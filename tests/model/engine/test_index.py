@@ -94,8 +94,10 @@ def test_scattering_a_word_loses_nothing(bits):
     ("widths", "forms"),
     [
         ((20, 23), {True}),  # every index holds remainders
-        ((20, 27), {False, True}),  # first places, then remainders, as it grows
-        ((32, 32), {False}),  # 64 bits: only places
+        # First places, then remainders, as it grows.
+        pytest.param((20, 27), {False, True}, marks=pytest.mark.night),
+        # 64 bits: only places.
+        pytest.param((32, 32), {False}, marks=pytest.mark.night),
         ((40, 40), {False}),  # two words
     ],
 )

@@ -65,6 +65,7 @@ def test_published_specifications_have_the_states_and_the_verdict_that_tlc_finds
     must_be_lassos(spec, verdict)
 
 
+@pytest.mark.night
 def test_the_obvious_engine_answers_what_the_judge_answers():
     judged = 0
     for seed in range(50):

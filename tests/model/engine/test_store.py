@@ -31,6 +31,7 @@ def test_several_searches_fit_into_a_limited_address_space_and_grow_there():
     assert subprocess.run([sys.executable, "-c", CODE], timeout=120, check=False).returncode == 0
 
 
+@pytest.mark.night
 def test_a_search_gives_its_address_space_back_before_the_collector_comes():
     spec, me = small_group(2, 2, 2, 1, 1), psutil.Process()
     explore(spec)

@@ -165,7 +165,9 @@ def test_a_second_driver_that_resumes_at_any_moment_ruins_nothing(tmp_path, no_l
     assert taken_over > 8
 
 
-@pytest.mark.parametrize("registering", [4, 7, 10])
+@pytest.mark.parametrize(
+    "registering", [4, *(pytest.param(k, marks=pytest.mark.night) for k in (7, 10))]
+)
 def test_a_driver_that_has_registered_loses_no_file_to_the_one_before(
     tmp_path, no_lease, registering
 ):

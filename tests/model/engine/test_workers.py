@@ -41,7 +41,11 @@ def are_gone(children):
 
 
 @pytest.mark.parametrize(
-    ("workers", "spec"), [(2, small_group(2, 2, 2, 1, 1)), (3, two_phase_commit(4))]
+    ("workers", "spec"),
+    [
+        (2, small_group(2, 2, 2, 1, 1)),
+        pytest.param(3, two_phase_commit(4), marks=pytest.mark.night),
+    ],
 )
 def test_the_answer_does_not_depend_on_the_number_of_workers(always_fork, workers, spec):
     assert answer(spec, workers) == answer(spec, 1)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
 import attrs
+import pytest
 
 from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import Limits, ScopeError, Spec
@@ -16,6 +17,7 @@ from groupcheck.model.engine.promises import StepInvariant
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.verdict import UNKNOWN, Path, Verdict
 from groupcheck.model.protocol.classic.composition import every_feature
+from groupcheck.model.protocol.classic.presets import PRESETS
 from groupcheck.model.protocol.covers import Cover
 from groupcheck.model.protocol.story import Message
 from groupcheck.model.protocol.variant import Variant
@@ -29,6 +31,19 @@ def every_name() -> list[str]:
     """The variants with a name, and each feature that none of them has alone."""
     alone = {load(f"classic+{f.name}").name for f in every_feature().values() if not f.joint}
     return sorted({*names(), *alone})
+
+
+def by_night(several: list[str]) -> list[Any]:
+    """The same names as parameters of a test; combinations of features run at night, because
+    `test_combinations.py` tries every pair.
+    """
+    return [pytest.param(n, marks=[pytest.mark.night] * _combines(n)) for n in several]
+
+
+def _combines(name: str) -> bool:
+    """Is it a group of several features, none of which needs the others?"""
+    preset = next((preset for preset in PRESETS if preset.name == name), None)
+    return preset is not None and len(preset.features) > 1
 
 
 def promised(variant: Variant, spec: Spec) -> Spec:

@@ -24,7 +24,11 @@ SCOPES: list[tuple[dict[str, Any], tuple[int, int]]] = [
 ]
 
 
-@pytest.mark.parametrize(("scope", "size"), SCOPES, ids=str)
+@pytest.mark.parametrize(
+    ("scope", "size"),
+    [*(pytest.param(*large, marks=pytest.mark.night) for large in SCOPES[:2]), *SCOPES[2:]],
+    ids=str,
+)
 def test_workers_that_back_off_keep_every_promise(
     scope: dict[str, Any], size: tuple[int, int]
 ) -> None:

@@ -32,7 +32,9 @@ SCOPES: list[tuple[dict[str, Any], tuple[int, int]]] = [
 ]
 
 
-@pytest.mark.parametrize(("scope", "size"), SCOPES, ids=str)
+@pytest.mark.parametrize(
+    ("scope", "size"), [*SCOPES[:-1], pytest.param(*SCOPES[-1], marks=pytest.mark.night)], ids=str
+)
 def test_workers_of_any_versions_keep_every_promise(
     scope: dict[str, Any], size: tuple[int, int]
 ) -> None:

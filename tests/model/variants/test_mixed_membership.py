@@ -34,6 +34,7 @@ def test_all_promises_of_both_kinds_hold(
     assert (verdict.verdict, verdict.states, verdict.transitions) == (HOLDS, states, transitions)
 
 
+@pytest.mark.night
 def test_the_obvious_search_counts_the_same() -> None:
     spec = subject(EAGER, members=2, generations=1, any_faults=1).spec
     fast, plain = explore(spec), reference.explore(spec)

@@ -39,7 +39,11 @@ def broken(given: Spec) -> set[str]:
         ({"faults": {"session_timeout": 1, "expire_offsets": 1}}, 131),
         ({"faults": {"close": 1, "fail_over": 1}, "settings": PRODUCING}, 578),
         ({"faults": {"crash": 1, "delete_groups": 1}, "settings": PRODUCING}, 434),
-        ({"faults": {"fail_over": 1, "close": 1}, "settings": IN_PHASES}, 3_328),
+        pytest.param(
+            {"faults": {"fail_over": 1, "close": 1}, "settings": IN_PHASES},
+            3_328,
+            marks=pytest.mark.night,
+        ),
     ],
     ids=str,
 )

@@ -34,6 +34,7 @@ def test_all_promises_of_static_members_hold(
     assert (verdict.verdict, verdict.states, verdict.transitions) == (HOLDS, states, transitions)
 
 
+@pytest.mark.night
 def test_the_obvious_search_counts_the_same() -> None:
     spec = subject("twins", members=2, generations=1, any_faults=1).spec
     fast, plain = explore(spec), reference.explore(spec)

@@ -21,6 +21,7 @@ from attrs import frozen
 from contract import (
     FEW,
     MOST_STATES,
+    by_night,
     every_name,
     explored,
     generated,
@@ -70,12 +71,12 @@ def test_each_cover_scope_is_one_that_the_features_show(request: pytest.FixtureR
         assert order == sorted(order), name
 
 
-@pytest.mark.parametrize("name", every_name())
+@pytest.mark.parametrize("name", by_night(every_name()))
 def test_the_cover_scopes_fire_every_outcome_and_meet_every_goal(name: str) -> None:
     assert lost(load(name), verdicts_of(name)) == set()
 
 
-@pytest.mark.parametrize("name", every_name())
+@pytest.mark.parametrize("name", by_night(every_name()))
 def test_each_cover_scope_is_small_holds_and_is_the_first_that_reaches_what_it_lists(
     name: str,
 ) -> None:
@@ -157,7 +158,7 @@ def few(name: str) -> list[Verdict]:
     return found
 
 
-@pytest.mark.parametrize("name", every_name())
+@pytest.mark.parametrize("name", by_night(every_name()))
 def test_both_engines_tell_the_same_of_the_cover_scopes(name: str) -> None:
     variant = load(name)
     assert len(few(name)) > 2
@@ -178,7 +179,7 @@ def test_two_processes_that_call_rules_count_as_one_does(
     assert counted(explore(spec, workers=2)) == counted(verdict)
 
 
-@pytest.mark.parametrize("name", every_name())
+@pytest.mark.parametrize("name", by_night(every_name()))
 def test_each_outcome_has_words_and_a_place_in_the_picture(name: str) -> None:
     assert untold(load(name), load(name).spec) == {}
 
@@ -203,7 +204,7 @@ def test_an_outcome_that_is_told_and_not_drawn_is_seen() -> None:
     assert untold(told, with_a_nap) == {"nap": "nothing is drawn"}
 
 
-@pytest.mark.parametrize("name", every_name())
+@pytest.mark.parametrize("name", by_night(every_name()))
 def test_every_fault_says_which_outcomes_spend_it(name: str) -> None:
     assert set(load(name).spent_by) == set(load(name).faults)
 
@@ -214,7 +215,7 @@ def never_spent(variant: Variant) -> set[str]:
     return {fault for fault, outcomes in variant.spent_by.items() if not reached & {*outcomes}}
 
 
-@pytest.mark.parametrize("name", every_name())
+@pytest.mark.parametrize("name", by_night(every_name()))
 def test_every_fault_is_spent_in_some_cover_scope(name: str) -> None:
     assert never_spent(load(name)) == set()
 
@@ -227,7 +228,7 @@ def test_a_fault_that_no_rule_spends_is_seen() -> None:
     assert never_spent(variant) == {"close"}
 
 
-@pytest.mark.parametrize("name", every_name())
+@pytest.mark.parametrize("name", by_night(every_name()))
 def test_a_scope_allows_the_faults_of_the_variant_and_no_other(name: str) -> None:
     variant = load(name)
     base = load(variant.families[0].base)
@@ -246,7 +247,7 @@ def test_a_scope_allows_the_faults_of_the_variant_and_no_other(name: str) -> Non
             subject(name, faults={fault: 1})
 
 
-@pytest.mark.parametrize("name", every_name())
+@pytest.mark.parametrize("name", by_night(every_name()))
 def test_what_a_scope_is_asked_for_is_what_its_rules_see(name: str) -> None:
     """A property of a base would hide the field of the same name that a feature adds."""
     of = load(name).scope_type

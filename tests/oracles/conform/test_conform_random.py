@@ -199,6 +199,7 @@ QUICK = settings(
 LONG = settings(QUICK, max_examples=20_000, stateful_step_count=30, derandomize=False)
 
 
+@pytest.mark.night
 def test_five_hundred_schedules_lead_both_to_the_same_places() -> None:
     SEEN.clear()
     run_state_machine_as_test(Together, settings=LONG if NIGHTLY else QUICK)

@@ -15,6 +15,7 @@ from groupcheck.model.engine import Spec, UserError, reference, rule
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.classic.group import Seat
+from groupcheck.model.protocol.classic.presets import PRESETS
 from groupcheck.model.protocol.transform import extended, rebuilt
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load, names
@@ -228,7 +229,12 @@ def test_a_variant_of_the_members_alone_has_the_coordinator_of_a_base(name: str)
     assert any(load(f.base).executed == variant.executed for f in variant.families)
 
 
-@pytest.mark.parametrize("name", OWN)
+COMBINED = [preset.name for preset in PRESETS if len(preset.features) > 1]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.night] * (n in COMBINED)) for n in OWN]
+)
 def test_every_outcome_of_the_coordinator_is_executed(name: str, coordinator: Driver) -> None:
     variant = load(name)
     assert variant.real and not variant.unexecuted

@@ -15,7 +15,12 @@ MORE: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", names())
+QUICK = ("async_server", "classic", "connect", "offsets", "sticky_partitioner", "twins")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.night] * (n not in QUICK)) for n in names()]
+)
 def test_two_executors_count_as_one_process_does(name: str) -> None:
     cover = next(c for c in load(name).covers if c.fields.keys() & {"faults", "any_faults"})
     scope = {**cover.fields, **MORE.get(name, {})}
