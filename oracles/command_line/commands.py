@@ -226,6 +226,9 @@ def _real_bugs(
     return 0 if all(one.reproduced for one in shown) else 1
 
 
+ASSIGNORS = "assignors"  # stands where a variant would
+
+
 def conform(
     live: bool,
     whole: bool,
@@ -238,13 +241,13 @@ def conform(
     """`groupcheck conform`: see `groupcheck.oracles.conform.command`,
     `groupcheck.oracles.conform.member.command` for `--side member`,
     `groupcheck.oracles.connect.command` for `--side leader`,
-    `groupcheck.oracles.wire.command` for `--live`, and `groupcheck.oracles.conform.whole.command`
-    for `--whole`.
+    `groupcheck.oracles.conform.live.command` for `--live`, and
+    `groupcheck.oracles.conform.whole.command` for `--whole`.
     """
     from groupcheck.oracles.conform.command import run
+    from groupcheck.oracles.conform.live.command import run as run_live
     from groupcheck.oracles.conform.member.command import run as run_member
     from groupcheck.oracles.kafka.versions import DEFAULT
-    from groupcheck.oracles.wire.command import run as run_live
 
     of_connect = side == "leader" or (side is None and options["variant"] == "connect")
     if jars is not None:
@@ -253,7 +256,7 @@ def conform(
     options["kafka"] = kafka or DEFAULT
     options["faults"] = dict(options["faults"]) or None
     options["settings"] = dict(options["settings"])
-    if options["parquet"] and (live or options["diff"] or options["variant"] == "assignors"):
+    if options["parquet"] and (live or options["diff"] or options["variant"] == ASSIGNORS):
         raise UserError(
             "only the comparison of a variant with Kafka writes a table",
             where="--parquet",
@@ -275,6 +278,18 @@ def conform(
     if schedules is not None:
         raise UserError(
             "is only for --live and --whole", where="--schedules", do="add one of these"
+        )
+    if options["variant"] == ASSIGNORS:
+        return _conform_assignors(**options)
+    return run(**options)
+
+
+def _conform_assignors(variant: str, coverage: bool, **options: Any) -> int:
+    from groupcheck.oracles.assignment.conform.command import run
+
+    if coverage:
+        raise UserError(
+            f"a comparison of {variant} has no coverage", where="--coverage", do="leave it out"
         )
     return run(**options)
 

@@ -22,6 +22,7 @@ from groupcheck.oracles.check.bugs_types import Bug
 from groupcheck.oracles.command_line.list_types import Entry
 from groupcheck.oracles.conform.conform_diff_types import ConformDiffDocument
 from groupcheck.oracles.conform.conform_types import ConformDocument
+from groupcheck.oracles.conform.live.conform_live_types import ConformLiveDocument
 from groupcheck.oracles.connect.conform_connect_types import ConformConnectDocument
 from groupcheck.oracles.generate.generate_types import GenerateDocument
 from groupcheck.oracles.museum.bugs_real_types import BugsRealDocument
@@ -38,7 +39,6 @@ from groupcheck.oracles.simulate.simulate_types import SimulateDocument
 from groupcheck.oracles.simulate.uses.advise_types import AdviseDocument
 from groupcheck.oracles.simulate.uses.curve_types import CurveDocument
 from groupcheck.oracles.sweep.sweep_types import SweepDocument
-from groupcheck.oracles.wire.conform_live_types import ConformLiveDocument
 
 
 def _owes(field: str, values: list[str], others: list[str]) -> Schema:

@@ -45,7 +45,6 @@ from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
 from groupcheck.traces.findings.anomalies import plural
 
-ASSIGNORS = "assignors"  # stands where a variant would
 SHOWN = 3  # causes that the report tells in full
 UNSEEN = 5  # outcomes never seen that the report tells
 VALUES = 6  # values of a change between versions that the report tells
@@ -66,23 +65,17 @@ def run(
     differ, 3 not all were executed.
     """
     assignors = options.pop("assignors", ())
-    if coverage and (variant == ASSIGNORS or diff):
+    if coverage and diff:
         raise UserError(
             "only the comparison of one coordinator with the model has a coverage",
             where="--coverage",
             do="leave out --diff and --jars, and name a variant",
         )
-    if variant == ASSIGNORS:
-        from groupcheck.oracles.assignment.conform.command import run
-
-        return run(
-            kafka=kafka, as_json=as_json, diff=diff, assignors=assignors, junit=junit, **options
-        )
     if assignors:
         raise UserError(
             f"{variant} is compared with the coordinator",
             where="--assignor",
-            do=f"see `conform {ASSIGNORS}`",
+            do="see `conform assignors`",
         )
     for name in ("findings", "max_differences") if diff else ():
         if options.get(name):

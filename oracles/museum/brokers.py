@@ -18,7 +18,7 @@ from groupcheck.oracles.museum.exhibits import EXHIBITS, releases
 from groupcheck.oracles.museum.network import HOST
 from groupcheck.oracles.processes import process_groups
 from groupcheck.oracles.processes.supervisor import temporary_folder
-from groupcheck.oracles.record.broker import free_ports
+from groupcheck.oracles.wire.sockets import free_ports
 
 BROKERS = Program(
     "an old broker",

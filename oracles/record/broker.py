@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import queue
 import re
-import socket
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from groupcheck.model.engine import OutageError, UserError
@@ -20,6 +19,7 @@ from groupcheck.oracles.processes import process_groups
 from groupcheck.oracles.processes.process_groups import became, is_from_outside
 from groupcheck.oracles.record.processes import Processes
 from groupcheck.oracles.record.settings import HOST, properties
+from groupcheck.oracles.wire.sockets import free_ports
 
 JAVA = Path(__file__).parent / "java"
 RECORDER = Program("the broker that is recorded", JAVA, "recorder.jar", "broker")
@@ -201,12 +201,3 @@ def _read(process: subprocess.Popen[bytes], answers: queue.Queue[str | None]) ->
     except (OSError, ValueError):  # closed while it was read
         pass
     answers.put(None)
-
-
-def free_ports(count: int) -> list[int]:
-    """Different ports of the loopback on which nobody listens now; another program may still take
-    them first.
-    """
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.create_server((HOST, 0))) for _ in range(count)]
-        return [one.getsockname()[1] for one in sockets]

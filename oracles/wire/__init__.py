@@ -1,3 +1,3 @@
-"""Raw requests of the group APIs to a real broker, over the socket, and the model's answer to the
-same.
+"""Kafka's group APIs as bytes, and the sockets that carry them: what all doors speak with that talk
+to a broker or to a client.
 """

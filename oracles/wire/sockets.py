@@ -9,6 +9,7 @@ import socket
 import struct
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from attrs import frozen
@@ -17,6 +18,7 @@ from groupcheck.oracles.wire.formats import Api, request_bytes, response_values
 from groupcheck.traces.messages.message_bytes import Malformed
 
 CLIENT = "groupcheck-live"
+LOOPBACK = "127.0.0.1"
 CONNECT_S = 10.0
 LARGEST = 1 << 20  # of an answer
 CHUNK = 1 << 16
@@ -124,3 +126,12 @@ class Connections:
         for connection in self._idle:
             connection.close()
         self._idle.clear()
+
+
+def free_ports(count: int) -> list[int]:
+    """Different ports of the loopback on which nobody listens now; another program may still take
+    them first.
+    """
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.create_server((LOOPBACK, 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in sockets]

@@ -17,6 +17,7 @@ import groupcheck
 from groupcheck.model.engine import Progress
 from groupcheck.model.mutations import all_mutations
 from groupcheck.model.protocol.story import Message
+from groupcheck.model.variants import load, names
 from groupcheck.oracles.command_line import cli
 
 PROGRAM = Path(sys.executable).with_name("groupcheck")

@@ -13,15 +13,15 @@ from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.cases import conform_suite, versions_suite
 from groupcheck.oracles.conform.command import diff_view
 from groupcheck.oracles.conform.conformance import Conformance, VersionDiff, conform
+from groupcheck.oracles.conform.live.command import live_suite
+from groupcheck.oracles.conform.live.live import Live
+from groupcheck.oracles.conform.live.walk import Disagreement, Seen
 from groupcheck.oracles.conform.situations.running import SITUATIONS, execute
 from groupcheck.oracles.conform.versions_differ import Change
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.show.suite import Suite
 from groupcheck.oracles.show.text import as_plain
-from groupcheck.oracles.wire.command import live_suite
-from groupcheck.oracles.wire.live import Live
-from groupcheck.oracles.wire.walk import Disagreement, Seen
 
 ONE = {"members": 1, "generations": 1, "faults": {"append_failure": 0}}
 KINDS = {"JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "append_committed"}

@@ -14,8 +14,9 @@ import pytest
 from groupcheck.model.engine import OutageError, UserError
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.record import broker as brokers
-from groupcheck.oracles.record.broker import Broker, free_ports
+from groupcheck.oracles.record.broker import Broker
 from groupcheck.oracles.record.processes import Interrupts, Processes
+from groupcheck.oracles.wire.sockets import free_ports
 
 SERVES = """
 print("> ok", flush=True)

@@ -13,14 +13,10 @@ from attrs import define, field, frozen
 
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.timers import rebalance_timeout
-from groupcheck.oracles.conform.row import Asks, Memory
-from groupcheck.oracles.conform.rows import Rows
-from groupcheck.oracles.wire import asking
-from groupcheck.oracles.wire.asking import Wire, refused, versions, wire
-from groupcheck.oracles.wire.formats import DESCRIBE_GROUPS, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
-from groupcheck.oracles.wire.sockets import Answered, Closed, Connections
-from groupcheck.oracles.wire.subscribing import instance
-from groupcheck.oracles.wire.worlds import (
+from groupcheck.oracles.conform.live import asking
+from groupcheck.oracles.conform.live.asking import Wire, refused, versions, wire
+from groupcheck.oracles.conform.live.subscribing import instance
+from groupcheck.oracles.conform.live.worlds import (
     Asked,
     End,
     World,
@@ -32,6 +28,10 @@ from groupcheck.oracles.wire.worlds import (
     seen,
     shown,
 )
+from groupcheck.oracles.conform.row import Asks, Memory
+from groupcheck.oracles.conform.rows import Rows
+from groupcheck.oracles.wire.formats import DESCRIBE_GROUPS, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
+from groupcheck.oracles.wire.sockets import Answered, Closed, Connections
 
 PATIENCE_S = 10.0  # for an answer, and for a timer of 0 ms on a busy machine
 PAUSE_S = 0.005

@@ -13,15 +13,15 @@ from attrs import frozen
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.conformance import rows_at
+from groupcheck.oracles.conform.live import conform_live_types
+from groupcheck.oracles.conform.live.subscribing import TOPIC
+from groupcheck.oracles.conform.live.walk import PATIENCE_S, Disagreement, Seen, Walk
 from groupcheck.oracles.conform.modes import LIVE
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.record.running import running
 from groupcheck.oracles.show import json_schemas
-from groupcheck.oracles.wire import conform_live_types
 from groupcheck.oracles.wire.sockets import Connections
-from groupcheck.oracles.wire.subscribing import TOPIC
-from groupcheck.oracles.wire.walk import PATIENCE_S, Disagreement, Seen, Walk
 
 SCHEMA = "groupcheck.conform-live/1"
 MEMBERS, GENERATIONS, SCHEDULES = 3, 12, 300

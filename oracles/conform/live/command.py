@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.conform.live.live import SCHEDULES, Live, live
 from groupcheck.oracles.conform.shown import settings_shown
 from groupcheck.oracles.printable import as_text, printable
 from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite, tell
-from groupcheck.oracles.wire.live import SCHEDULES, Live, live
 from groupcheck.traces.findings.anomalies import plural
 
 # Options of `conform` that concern rows executed one by one, and their names for the user.

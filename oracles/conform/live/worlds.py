@@ -26,13 +26,13 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.timers import append_committed, initial_delay
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE
 from groupcheck.model.protocol.messages import NO_ID
+from groupcheck.oracles.conform.live.subscribing import instance, subscription, voted
 from groupcheck.oracles.conform.row import Asks, Fires, Memory, Outcome, Told
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.standing import leads_with
 from groupcheck.oracles.conform.takeovers import Key, key
 from groupcheck.oracles.wire.formats import JOIN_GROUP, SKIPS_ASSIGNMENT
 from groupcheck.oracles.wire.sockets import Answered, Closed
-from groupcheck.oracles.wire.subscribing import instance, subscription, voted
 
 Name = tuple[Key, str]  # (process, id), the broker's name of it
 # What happens by itself before the next request. A round that began with members waits for longer

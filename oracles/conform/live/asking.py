@@ -11,6 +11,8 @@ from attrs import field, frozen
 
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.oracles.conform.live.subscribing import TOPIC, instance, listed, subscription, voted
+from groupcheck.oracles.conform.live.worlds import World
 from groupcheck.oracles.conform.row import Asks
 from groupcheck.oracles.wire.formats import (
     APIS,
@@ -22,8 +24,6 @@ from groupcheck.oracles.wire.formats import (
     TWO_STEP,
     Api,
 )
-from groupcheck.oracles.wire.subscribing import TOPIC, instance, listed, subscription, voted
-from groupcheck.oracles.wire.worlds import World
 
 PARTITION = 0
 PROTOCOL_TYPE, PROTOCOL = "consumer", "range"

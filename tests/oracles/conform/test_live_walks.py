@@ -9,14 +9,14 @@ from collections.abc import Iterator
 import pytest
 
 from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.conform.live import asking, live
+from groupcheck.oracles.conform.live.asking import refused
+from groupcheck.oracles.conform.live.live import SETTINGS, explore, rows_of
+from groupcheck.oracles.conform.live.subscribing import TOPIC
+from groupcheck.oracles.conform.live.walk import PATIENCE_S, PAUSE_S
+from groupcheck.oracles.conform.live.worlds import seen
 from groupcheck.oracles.record.running import running
-from groupcheck.oracles.wire import asking, live
-from groupcheck.oracles.wire.asking import refused
-from groupcheck.oracles.wire.live import SETTINGS, explore, rows_of
 from groupcheck.oracles.wire.sockets import Answered, Connections
-from groupcheck.oracles.wire.subscribing import TOPIC
-from groupcheck.oracles.wire.walk import PATIENCE_S, PAUSE_S
-from groupcheck.oracles.wire.worlds import seen
 
 
 @pytest.fixture(scope="module")

@@ -10,14 +10,14 @@ import pytest
 
 from groupcheck.model.protocol.messages import NO_ID, Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from groupcheck.oracles.conform.conformance import rows_at
+from groupcheck.oracles.conform.live import worlds
+from groupcheck.oracles.conform.live.asking import SAID, versions, wire
+from groupcheck.oracles.conform.live.subscribing import subscription
+from groupcheck.oracles.conform.live.worlds import Asked, World, ends, fits
 from groupcheck.oracles.conform.row import STRANGER, Asks
 from groupcheck.oracles.conform.rows import Rows
-from groupcheck.oracles.wire import worlds
-from groupcheck.oracles.wire.asking import SAID, versions, wire
 from groupcheck.oracles.wire.formats import APIS, JOIN_GROUP
 from groupcheck.oracles.wire.sockets import Answered, Closed
-from groupcheck.oracles.wire.subscribing import subscription
-from groupcheck.oracles.wire.worlds import Asked, World, ends, fits
 from groupcheck.traces.messages import consumer_protocol
 
 

@@ -1,0 +1,1 @@
+"""The model beside a broker over the network: `conform --live`."""
