@@ -15,7 +15,7 @@ from groupcheck.model.protocol.async_server.messages import Report
 from groupcheck.model.protocol.async_server.scope import AsyncScope
 from groupcheck.model.protocol.classic.client import Member
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.model.protocol.classic.telling import member, partitions
+from groupcheck.model.protocol.classic.step_words import member, partitions
 from groupcheck.model.protocol.family import ASYNC_SERVER
 from groupcheck.model.protocol.link import Link, waits
 from groupcheck.model.protocol.messages import JoinGroup

@@ -9,10 +9,10 @@ from typing import Any
 from groupcheck.model.engine import step_invariant
 from groupcheck.model.protocol.classic import walks
 from groupcheck.model.protocol.classic.assignment import Assign
+from groupcheck.model.protocol.classic.dead_values import Forget
 from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.features.failover_phases import Unload, Way
 from groupcheck.model.protocol.classic.features.full_offsets.admin import Erase
-from groupcheck.model.protocol.classic.forgetting import Forget
 from groupcheck.model.protocol.classic.group import ENDED, Phase, Recount, Seats
 from groupcheck.model.protocol.classic.rounds import Complete, Restart
 from groupcheck.model.protocol.family import CLASSIC_GROUP

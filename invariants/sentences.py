@@ -15,7 +15,7 @@ from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.features.triggers.settings import max_size
 from groupcheck.model.protocol.classic.group import Phase, Recount, is_member
 from groupcheck.model.protocol.classic.rounds import Complete
-from groupcheck.model.protocol.classic.telling import member, partitions
+from groupcheck.model.protocol.classic.step_words import member, partitions
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 
 

@@ -6,7 +6,7 @@ ids of one process and one id each of two processes are the same. So a memory is
 that it knows, without their names, whichever process they belong to. Left out is what the
 coordinator stores and does not read (shares) or only compares with what a request brings (claims:
 for each memory, both a claim that is the same and one that differs are rows), and what the check
-has forgotten because no fault could read it any more (`forgetting`). The memories of a scope are
+has forgotten because no fault could read it any more (`dead_values`). The memories of a scope are
 computed from the model alone; no JVM starts.
 
 Memories in which no coordinator stays are not counted: a round without members, whose timeout is 0,

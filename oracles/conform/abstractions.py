@@ -1,8 +1,8 @@
 """Where the model is coarser than the real coordinator on purpose, and what the comparison allows
 there. Everything else is compared as it is.
 
-What the real coordinator remembers and the model forgets is kept beside the model (`history`) and
-compared, too. `excuses` says in which rows an abstraction was needed; a run counts them.
+What the real coordinator remembers and the model forgets is kept beside the model
+(`schedule_memory`) and compared, too. `excuses` says in which rows an abstraction was needed; a run counts them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,15 @@ from collections.abc import Iterator
 
 from groupcheck.model.protocol.classic import timers
 from groupcheck.oracles.conform.comparing import held_for_good
-from groupcheck.oracles.conform.history import left_over
+from groupcheck.oracles.conform.real_position import (
+    Move,
+    Standing,
+    ends_at_once,
+    late_codes,
+    leads_with,
+)
 from groupcheck.oracles.conform.row import Fires, Input, Memory, Outcome
-from groupcheck.oracles.conform.standing import Move, Standing, ends_at_once, late_codes, leads_with
+from groupcheck.oracles.conform.schedule_memory import left_over
 
 ABSTRACTIONS = {
     "ids": (

@@ -9,7 +9,7 @@ from groupcheck.oracles.conform.conformance import (
     Conformance,
     VersionDiff,
 )
-from groupcheck.oracles.conform.ledger import kind_of
+from groupcheck.oracles.conform.row_results import kind_of
 from groupcheck.oracles.conform.shown import difference_shown, situations_shown
 from groupcheck.oracles.conform.situations.running import Executed
 from groupcheck.oracles.show.json_schemas import ABSENT

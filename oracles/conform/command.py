@@ -24,7 +24,7 @@ from groupcheck.oracles.conform.conformance import (
 )
 from groupcheck.oracles.conform.covering import coverage_view, covered
 from groupcheck.oracles.conform.headline import headline
-from groupcheck.oracles.conform.ledger import Cause, Counts
+from groupcheck.oracles.conform.row_results import Cause, Counts
 from groupcheck.oracles.conform.shown import (
     cause_shown,
     finding_shown,

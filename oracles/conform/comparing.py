@@ -20,7 +20,6 @@ from groupcheck.model.protocol.codes import (
     NONE,
 )
 from groupcheck.oracles.conform import full_offsets, phases, takeovers
-from groupcheck.oracles.conform.history import Key, join_of
 from groupcheck.oracles.conform.logged import (
     leader_name,
     loads_differ,
@@ -28,9 +27,7 @@ from groupcheck.oracles.conform.logged import (
     records_differ,
     shown,
 )
-from groupcheck.oracles.conform.row import Input, Memory, Outcome, Told
-from groupcheck.oracles.conform.sending import move, written_user_data
-from groupcheck.oracles.conform.standing import (
+from groupcheck.oracles.conform.real_position import (
     Move,
     Standing,
     append_fails,
@@ -38,6 +35,9 @@ from groupcheck.oracles.conform.standing import (
     late_codes,
     log_after,
 )
+from groupcheck.oracles.conform.row import Input, Memory, Outcome, Told
+from groupcheck.oracles.conform.schedule_memory import Key, join_of
+from groupcheck.oracles.conform.sending import move, written_user_data
 from groupcheck.oracles.conform.topics import partitions_of, topics_of
 from groupcheck.oracles.kafka.answers import (
     Answer,

@@ -17,10 +17,16 @@ from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform import conform_diff_types, conform_types
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.conform_types import Agreement
-from groupcheck.oracles.conform.histories import search
-from groupcheck.oracles.conform.ledger import MAX_DIFFERENCES, Counts, Difference, Ledger, Listed
 from groupcheck.oracles.conform.promises import Finding
+from groupcheck.oracles.conform.row_results import (
+    MAX_DIFFERENCES,
+    Counts,
+    Difference,
+    Ledger,
+    Listed,
+)
 from groupcheck.oracles.conform.rows import Rows
+from groupcheck.oracles.conform.short_histories import search
 from groupcheck.oracles.conform.shown import (
     cause_shown,
     difference_shown,

@@ -13,9 +13,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform import full_offsets
 from groupcheck.oracles.conform.comparing import Observed, differences
 from groupcheck.oracles.conform.logged import loads_differ
-from groupcheck.oracles.conform.row import Asks, Input, Memory, Outcome
-from groupcheck.oracles.conform.sending import move
-from groupcheck.oracles.conform.standing import (
+from groupcheck.oracles.conform.real_position import (
     Move,
     Standing,
     after,
@@ -23,6 +21,8 @@ from groupcheck.oracles.conform.standing import (
     leads_with,
     unwritten,
 )
+from groupcheck.oracles.conform.row import Asks, Input, Memory, Outcome
+from groupcheck.oracles.conform.sending import move
 from groupcheck.oracles.conform.topics import layout_of
 from groupcheck.oracles.kafka.answers import Answer
 from groupcheck.oracles.kafka.commands import AutoCommit, Command, Look, ReadLog, Reset

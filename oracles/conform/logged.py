@@ -11,15 +11,15 @@ from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.group import Seat, leader_of
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform import full_offsets, takeovers
-from groupcheck.oracles.conform.history import Key, join_of
-from groupcheck.oracles.conform.row import Asks, Input, Memory, Outcome
-from groupcheck.oracles.conform.sending import planned_shares, user_data, written_user_data
-from groupcheck.oracles.conform.standing import (
+from groupcheck.oracles.conform.real_position import (
     Standing,
     append_fails,
     empties,
     leads_with,
 )
+from groupcheck.oracles.conform.row import Asks, Input, Memory, Outcome
+from groupcheck.oracles.conform.schedule_memory import Key, join_of
+from groupcheck.oracles.conform.sending import planned_shares, user_data, written_user_data
 from groupcheck.oracles.conform.topics import partitions_of, topics_of
 from groupcheck.oracles.kafka.records import GroupRecord, MarkerRecord, OffsetRecord, Record
 

@@ -13,8 +13,8 @@ A real memory is the whole dump (`ClassicMemory`) with:
 
 A coordinator that loads remembers nothing yet but the log.
 
-Left out is what the comparison knows exactly from the schedule that led there (`history`): when
-timers are due, timeouts, the subscriptions and assignments of members, numbers of requests. Also
+Left out is what the comparison knows exactly from the schedule that led there (`schedule_memory`):
+when timers are due, timeouts, the subscriptions and assignments of members, numbers of requests. Also
 left out: how many ids were made, offsets in the log, records of an append that no fail-over would
 find, and answers that wait for an append and concern no memory.
 """
@@ -26,8 +26,8 @@ from typing import Any
 
 import attrs
 
+from groupcheck.oracles.conform.real_position import Standing, found_until
 from groupcheck.oracles.conform.row import Memory
-from groupcheck.oracles.conform.standing import Standing, found_until
 from groupcheck.oracles.kafka.commands import SyncGroup
 from groupcheck.oracles.kafka.memory import ClassicMember, ClassicMemory
 from groupcheck.oracles.kafka.memory import Memory as Real

@@ -79,7 +79,7 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
     TxnOffsetCommit,
 )
-from groupcheck.oracles.conform import elsewhere
+from groupcheck.oracles.conform import other_broker
 from groupcheck.oracles.conform.row import (
     CHANGED,
     COMMITTED,
@@ -178,10 +178,10 @@ class Rows:
                     yield Asks(me, request)
                 yield from self._relisted(me, memory.seats[me])
             yield from self._asks_former(me, memory)
-        yield from elsewhere.inputs(memory, self.scope)
+        yield from other_broker.inputs(memory, self.scope)
         yield from self._of_offsets(memory)
         yield from self.armed(memory)
-        given = elsewhere.OUTSIDE if memory.core.loading else frozenset()
+        given = other_broker.OUTSIDE if memory.core.loading else frozenset()
         for instance in self._see.ordinary:
             name = instance.rule.name
             sweeps = name == expire_offsets.name and memory.kept is not None and memory.kept.other
@@ -360,7 +360,7 @@ class Rows:
         timer is armed.
         """
         found: dict[Outcome, None] = {}
-        ruled = isinstance(given, Asks) or elsewhere.is_ruled(given)
+        ruled = isinstance(given, Asks) or other_broker.is_ruled(given)
         for reaction in self._reactions(memory, given) if ruled else ():
             told = [Told(me, answer, True) for me, answer in reaction.told]
             if reaction.own is not None:
@@ -373,8 +373,8 @@ class Rows:
             waiting = tuple(waiter for waiter, orphaned in parked if not orphaned)
             gone = tuple(waiter for waiter, orphaned in parked if orphaned)
             found[Outcome(reaction.rules, tuple(told), after, stored, waiting, gone)] = None
-        if not found and isinstance(given, Fires) and elsewhere.concerns(memory, given):
-            return (elsewhere.outcome(memory, given, self.outcomes),)
+        if not found and isinstance(given, Fires) and other_broker.concerns(memory, given):
+            return (other_broker.outcome(memory, given, self.outcomes),)
         if not found and (isinstance(given, Asks) or given in self.armed(memory)):
             found[Outcome((), (), memory, waiting=memory.waiting)] = None
         return tuple(found)

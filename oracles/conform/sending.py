@@ -12,9 +12,16 @@ from groupcheck.model.protocol.classic.features.triggers.settings import max_siz
 from groupcheck.model.protocol.classic.group import Seat, Seats
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform import full_offsets, phases, takeovers
-from groupcheck.oracles.conform.history import (
-    Key,
-    left_over,
+from groupcheck.oracles.conform.real_position import (
+    Move,
+    Standing,
+    append_fails,
+    kept,
+    kept_until,
+    leads_with,
+    offset_of,
+    replicates,
+    unwritten,
 )
 from groupcheck.oracles.conform.row import (
     CHANGED,
@@ -25,16 +32,9 @@ from groupcheck.oracles.conform.row import (
     Memory,
     Outcome,
 )
-from groupcheck.oracles.conform.standing import (
-    Move,
-    Standing,
-    append_fails,
-    kept,
-    kept_until,
-    leads_with,
-    offset_of,
-    replicates,
-    unwritten,
+from groupcheck.oracles.conform.schedule_memory import (
+    Key,
+    left_over,
 )
 from groupcheck.oracles.conform.topics import layout_of, partitions_of, range_shares, topics_of
 from groupcheck.oracles.kafka import commands

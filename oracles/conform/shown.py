@@ -9,9 +9,9 @@ from groupcheck.model.protocol.classic.features.full_offsets.scope import Keepin
 from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform import conform_types
-from groupcheck.oracles.conform.ledger import Cause, Difference, Unseen
 from groupcheck.oracles.conform.promises import PROMISES, Finding
 from groupcheck.oracles.conform.row import Asks, Fires, Input
+from groupcheck.oracles.conform.row_results import Cause, Difference, Unseen
 from groupcheck.oracles.conform.situations.running import Executed
 from groupcheck.oracles.conform.transcript import lines, model_seen
 from groupcheck.oracles.show.json_schemas import ABSENT

@@ -33,13 +33,9 @@ from groupcheck.oracles.conform.jobs import (
     observed,
     reset_of,
 )
-from groupcheck.oracles.conform.ledger import Ledger
 from groupcheck.oracles.conform.promises import Finding, broken, probe
 from groupcheck.oracles.conform.real_memory import RealMemory, real_memory
-from groupcheck.oracles.conform.row import Fires, Memory, Outcome
-from groupcheck.oracles.conform.rows import Rows
-from groupcheck.oracles.conform.sending import move
-from groupcheck.oracles.conform.standing import (
+from groupcheck.oracles.conform.real_position import (
     Move,
     Standing,
     after,
@@ -47,6 +43,10 @@ from groupcheck.oracles.conform.standing import (
     possible,
     unwritten,
 )
+from groupcheck.oracles.conform.row import Fires, Memory, Outcome
+from groupcheck.oracles.conform.row_results import Ledger
+from groupcheck.oracles.conform.rows import Rows
+from groupcheck.oracles.conform.sending import move
 from groupcheck.oracles.conform.transcript import lines
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.records import GroupRecord, Record

@@ -14,10 +14,10 @@ from typing import Any, NoReturn
 
 from groupcheck.model.engine.binding import Instance
 from groupcheck.model.engine.errors import RuleError, UserError
+from groupcheck.model.engine.fast.generated_loop import Found, Writer, search_loop
 from groupcheck.model.engine.fast.predicates import Predicates
 from groupcheck.model.engine.fast.rows import WATCHED, Rows, not_again
 from groupcheck.model.engine.fast.tables import Tables
-from groupcheck.model.engine.fast.written import Found, Writer, search_loop
 from groupcheck.model.engine.functions import brief, outcomes, truth
 from groupcheck.model.engine.pools import Taken
 from groupcheck.model.engine.promises import Predicate

@@ -10,10 +10,10 @@ import numpy as np
 from attrs import define, field
 
 from groupcheck.model.engine.errors import RuleError
-from groupcheck.model.engine.fast.bulk import Border, Bulk, Ends
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.log import Log
 from groupcheck.model.engine.fast.loop import BLOCK, QUEUE, Loop
+from groupcheck.model.engine.fast.many_states import Border, Bulk, Ends
 from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.predicates import Findings, Predicates
 from groupcheck.model.engine.fast.rows import Rows

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from groupcheck.model.engine.errors import RuleError
-from groupcheck.model.engine.fast.bulk import AT_ONCE
 from groupcheck.model.engine.fast.graph import (
     Components,
     Edges,
@@ -22,6 +21,7 @@ from groupcheck.model.engine.fast.graph import (
     Places,
     graph_of,
 )
+from groupcheck.model.engine.fast.many_states import AT_ONCE
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.fast.tables import read_by

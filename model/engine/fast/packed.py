@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.model.engine.fast.held import Held
+from groupcheck.model.engine.fast.kernel_registers import Held
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.compiled import Unit, load
 from groupcheck.model.engine.fast.layout import Field, arrange, moved, width_of
-from groupcheck.model.engine.fast.permuted import Permuted
 from groupcheck.model.engine.fast.shape import Shape, Values
 from groupcheck.model.engine.fast.store import Reserved, Words, address, aligned_zeros
+from groupcheck.model.engine.fast.symmetry_arrays import Permuted
 from groupcheck.model.engine.fast.tables import group_of
 
 ALL = (1 << 64) - 1

@@ -10,8 +10,8 @@ import numpy as np
 from attrs import define, field
 
 from groupcheck.model.engine.errors import RuleError
-from groupcheck.model.engine.fast.bulk import Numbers, different
 from groupcheck.model.engine.fast.exploration import Exploration
+from groupcheck.model.engine.fast.many_states import Numbers, different
 from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.fast.tables import reads_of
 from groupcheck.model.engine.functions import AnswerError

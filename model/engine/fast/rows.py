@@ -16,7 +16,7 @@ from typing import Any
 
 from groupcheck.model.engine.binding import Instance, call_key
 from groupcheck.model.engine.errors import RuleError, UserError
-from groupcheck.model.engine.fast.callers import Caller, Checks, Listener, caller
+from groupcheck.model.engine.fast.generated_calls import Caller, Checks, Listener, caller
 from groupcheck.model.engine.fast.tables import Table, Tables
 from groupcheck.model.engine.functions import AnswerError, brief, outcomes
 from groupcheck.model.engine.pools import Pool

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from groupcheck.model.engine.errors import RuleError
-from groupcheck.model.engine.fast.aside import Aside
 from groupcheck.model.engine.fast.costs import ADVICE, costly
 from groupcheck.model.engine.fast.direct import Direct
 from groupcheck.model.engine.fast.exploration import AT_ONCE, Exploration, Work
@@ -19,6 +18,7 @@ from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.refined import Refinements
 from groupcheck.model.engine.fast.sizes import bytes_of_pools, weighed_inside
 from groupcheck.model.engine.fast.threads import Threads
+from groupcheck.model.engine.fast.untabled_predicates import Aside
 from groupcheck.model.engine.paths import path_through, unwound
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.spec import Spec

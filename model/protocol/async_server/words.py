@@ -8,8 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.engine.verdict import Firing, Path
-from groupcheck.model.protocol.classic.story import story
-from groupcheck.model.protocol.classic.telling import (
+from groupcheck.model.protocol.classic.step_words import (
     NOTES,
     PARKS,
     STARTS_OVER,
@@ -18,6 +17,7 @@ from groupcheck.model.protocol.classic.telling import (
     member,
     partitions,
 )
+from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.story import Story
 
 DOES: Mapping[str, str] = {

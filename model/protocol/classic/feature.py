@@ -20,7 +20,7 @@ from attrs import field, frozen
 
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.telling import Words
+from groupcheck.model.protocol.classic.step_words import Words
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.mutation import Mutation
 from groupcheck.model.protocol.transform import Transformation

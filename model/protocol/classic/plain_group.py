@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from groupcheck.model.protocol.classic.feature import Feature
-from groupcheck.model.protocol.classic.telling import BASE_WORDS
+from groupcheck.model.protocol.classic.step_words import BASE_WORDS
 from groupcheck.model.protocol.covers import Fields
 from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS
 from groupcheck.model.protocol.faults import SPENT_BY

@@ -8,9 +8,9 @@ from groupcheck.model.engine import ScopeError, Spec, array, single
 from groupcheck.model.protocol.classic.client import ANSWER_RULES, POLL_RULES, Client
 from groupcheck.model.protocol.classic.client_faults import FAULT_RULES
 from groupcheck.model.protocol.classic.coordinator import REQUEST_RULES
+from groupcheck.model.protocol.classic.dead_values import close_books, kept_for
 from groupcheck.model.protocol.classic.ends import ENDS
 from groupcheck.model.protocol.classic.failover import fail_over
-from groupcheck.model.protocol.classic.forgetting import close_books, kept_for
 from groupcheck.model.protocol.classic.group import REST, Core, Seats
 from groupcheck.model.protocol.classic.offsets import OFFSET_RULES, Offsets
 from groupcheck.model.protocol.classic.scope import Scope

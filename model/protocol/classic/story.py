@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from groupcheck.model.engine.verdict import Firing, Path, Step
 from groupcheck.model.protocol.classic.features.progress.generations import absolute
 from groupcheck.model.protocol.classic.group import is_member
-from groupcheck.model.protocol.classic.telling import (
+from groupcheck.model.protocol.classic.step_words import (
     COORDINATOR,
     REQUESTS,
     THE_COORDINATOR,

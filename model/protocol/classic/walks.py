@@ -10,7 +10,7 @@ as answering every parked JoinGroup, is therefore a chain of urgent rules:
     end     `end_walk` writes to `core` what the visits have found, and puts the walk to rest.
 
 There are ten kinds of errands. Each is a class, and where it stands (in `rounds`, `assignment`,
-`failover` or `forgetting`) its begin, its visit and its end follow in this order.
+`failover` or `dead_values`) its begin, its visit and its end follow in this order.
 
 Because visits do not see `core`, the largest runs need far fewer rows, at the price of two more
 links in the chain.
@@ -34,8 +34,8 @@ from groupcheck.model.protocol.classic.assignment import (
     record_plan,
     record_written,
 )
+from groupcheck.model.protocol.classic.dead_values import Forget, forget, forgotten
 from groupcheck.model.protocol.classic.failover import Reload, reload, reloaded
-from groupcheck.model.protocol.classic.forgetting import Forget, forget, forgotten
 from groupcheck.model.protocol.classic.group import ENDED, REST, Core, Errand, Walk
 from groupcheck.model.protocol.classic.rounds import (
     Complete,

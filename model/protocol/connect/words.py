@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.classic.telling import BASE_WORDS, Words
+from groupcheck.model.protocol.classic.step_words import BASE_WORDS, Words
 
 ADMIN, LEADER = "an administrator", "the leader"
 WORDS = BASE_WORDS | Words(

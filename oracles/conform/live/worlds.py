@@ -27,9 +27,9 @@ from groupcheck.model.protocol.classic.timers import append_committed, initial_d
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE
 from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.oracles.conform.live.subscribing import instance, subscription, voted
+from groupcheck.oracles.conform.real_position import leads_with
 from groupcheck.oracles.conform.row import Asks, Fires, Memory, Outcome, Told
 from groupcheck.oracles.conform.rows import Rows
-from groupcheck.oracles.conform.standing import leads_with
 from groupcheck.oracles.conform.takeovers import Key, key
 from groupcheck.oracles.wire.formats import JOIN_GROUP, SKIPS_ASSIGNMENT
 from groupcheck.oracles.wire.sockets import Answered, Closed

@@ -10,7 +10,14 @@ from attrs import frozen
 
 from groupcheck.model.protocol.classic.client import Prepare
 from groupcheck.model.protocol.messages import NO_ID, Heartbeat, OffsetCommit
-from groupcheck.oracles.conform.member.parts import Does, During, Failed, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.member_memory import (
+    Does,
+    During,
+    Failed,
+    Input,
+    Memory,
+    Outcome,
+)
 
 
 @frozen

@@ -36,7 +36,7 @@ from groupcheck.model.protocol.messages import (
     OffsetCommit,
     Request,
 )
-from groupcheck.oracles.conform.member.parts import (
+from groupcheck.oracles.conform.member.member_memory import (
     CODES,
     LOST,
     Does,

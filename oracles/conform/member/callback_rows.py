@@ -39,7 +39,7 @@ from groupcheck.oracles.conform.member.application import (
     without_commit,
 )
 from groupcheck.oracles.conform.member.firing import clean, dirty
-from groupcheck.oracles.conform.member.parts import (
+from groupcheck.oracles.conform.member.member_memory import (
     Does,
     During,
     Failed,

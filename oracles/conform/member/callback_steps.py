@@ -44,10 +44,10 @@ from groupcheck.oracles.conform.member.callback_rows import (
     THREW,
     CallbackRows,
 )
-from groupcheck.oracles.conform.member.counterparts import Counterparts, Fired, Standing
+from groupcheck.oracles.conform.member.expected_steps import Counterparts, Fired, Standing
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
+from groupcheck.oracles.conform.member.member_memory import Does, During, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.model_rules import POLL_TIMEOUT, SEND_HEARTBEAT, SEND_JOIN
-from groupcheck.oracles.conform.member.parts import Does, During, Input, Memory, Outcome
 
 JOINED = f"{SEND_JOIN}:sent"
 # What may fire while a callback runs. The heartbeat thread sends no heartbeat that changes nothing.

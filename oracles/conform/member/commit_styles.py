@@ -33,6 +33,8 @@ from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID, Answer, OffsetCommit
 from groupcheck.oracles.conform.member.exceptions import PASSES, commit_error, refused_at_once
 from groupcheck.oracles.conform.member.firing import Firing, clean, dirty
+from groupcheck.oracles.conform.member.member_memory import CODES, LOST, Failed, Input, Memory
+from groupcheck.oracles.conform.member.member_memory import Does as Happens
 from groupcheck.oracles.conform.member.moves import (
     BACKOFF_MS,
     FOUND,
@@ -46,8 +48,6 @@ from groupcheck.oracles.conform.member.moves import (
     name_of,
     setup_of,
 )
-from groupcheck.oracles.conform.member.parts import CODES, LOST, Failed, Input, Memory
-from groupcheck.oracles.conform.member.parts import Does as Happens
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.kafka.client import committed
 from groupcheck.oracles.kafka.client_commands import (

@@ -19,10 +19,9 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
-from groupcheck.oracles.conform.member.details import fields, reason, timers
+from groupcheck.oracles.conform.member.driver_details import fields, reason, timers
 from groupcheck.oracles.conform.member.exceptions import FENCED, commit_callbacks, thrown
-from groupcheck.oracles.conform.member.moves import TOPIC, Seen, Standing, name_of
-from groupcheck.oracles.conform.member.parts import (
+from groupcheck.oracles.conform.member.member_memory import (
     Failed,
     Input,
     Memory,
@@ -30,6 +29,7 @@ from groupcheck.oracles.conform.member.parts import (
     answered_in_callbacks,
     callbacks,
 )
+from groupcheck.oracles.conform.member.moves import TOPIC, Seen, Standing, name_of
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.told import Told
 from groupcheck.oracles.conform.topics import topic_mask

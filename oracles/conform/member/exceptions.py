@@ -19,8 +19,7 @@ from groupcheck.model.protocol.codes import (
     UNKNOWN_MEMBER_ID,
 )
 from groupcheck.model.protocol.messages import LeaveGroup, OffsetCommit
-from groupcheck.oracles.conform.member.moves import Seen, Standing
-from groupcheck.oracles.conform.member.parts import (
+from groupcheck.oracles.conform.member.member_memory import (
     LOST,
     Does,
     During,
@@ -29,6 +28,7 @@ from groupcheck.oracles.conform.member.parts import (
     Memory,
     Outcome,
 )
+from groupcheck.oracles.conform.member.moves import Seen, Standing
 from groupcheck.oracles.conform.member.told import Told
 from groupcheck.oracles.kafka.client_commands import Answer, Disconnect
 

@@ -12,7 +12,7 @@ from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import Answer
-from groupcheck.oracles.conform.member.parts import Memory, Outcome, Sent
+from groupcheck.oracles.conform.member.member_memory import Memory, Outcome, Sent
 
 
 class Firing:

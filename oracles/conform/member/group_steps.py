@@ -3,8 +3,8 @@
 The rows leave out what only the group's model has: one connection whose requests wait behind each
 other, what was processed and is not committed, faults that spend a budget. Here the model's own
 rules run with all of that, beside an environment that may answer, park or forget each request. The
-rows are executed on Kafka's member; `counterparts` says what each rule must do by them. A rule that
-fires without a row is a difference; so is a row whose rule cannot fire.
+rows are executed on Kafka's member; `expected_steps` says what each rule must do by them. A rule
+that fires without a row is a difference; so is a row whose rule cannot fire.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from groupcheck.model.protocol.messages import (
     Store,
     SyncGroup,
 )
-from groupcheck.oracles.conform.member.counterparts import Counterparts, Expected, Fired, Standing
+from groupcheck.oracles.conform.member.expected_steps import Counterparts, Expected, Fired, Standing
+from groupcheck.oracles.conform.member.member_memory import LOST, Does, Input, Memory
 from groupcheck.oracles.conform.member.model_rules import (
     CLOSE,
     FETCH_OFFSET,
@@ -45,7 +46,6 @@ from groupcheck.oracles.conform.member.model_rules import (
     SEND_HEARTBEAT,
     SEND_SYNC,
 )
-from groupcheck.oracles.conform.member.parts import LOST, Does, Input, Memory
 from groupcheck.oracles.conform.member.rows import ANSWERED_BY, Rows
 
 MOST_STATES = 100_000  # of a healthy member at the default scope: 602

@@ -18,10 +18,10 @@ from groupcheck.model.protocol.classic.offsets import fetch_offset
 from groupcheck.model.protocol.codes import NONE, UNSTABLE_OFFSET_COMMIT
 from groupcheck.model.protocol.messages import OffsetFetch
 from groupcheck.oracles.conform.member.application import ApplicationRows
-from groupcheck.oracles.conform.member.counterparts import Fired, Standing
+from groupcheck.oracles.conform.member.expected_steps import Fired, Standing
 from groupcheck.oracles.conform.member.firing import clean
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
-from groupcheck.oracles.conform.member.parts import Does, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.member_memory import Does, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.rows import Rows
 
 RESET = fetch_answer.names[1]

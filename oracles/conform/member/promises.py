@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from groupcheck.model.protocol.classic.client import NOTHING
+from groupcheck.oracles.conform.member.member_memory import Does, During, Input, Memory
 from groupcheck.oracles.conform.member.moves import COOPERATIVE, Seen
-from groupcheck.oracles.conform.member.parts import Does, During, Input, Memory
 from groupcheck.oracles.kafka.client import Look, Sent
 from groupcheck.oracles.kafka.values import Partitions, partitions
 

@@ -39,9 +39,9 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
+from groupcheck.oracles.conform.member.error_effects import answered, failed
 from groupcheck.oracles.conform.member.firing import Firing, clean, dirty
-from groupcheck.oracles.conform.member.noticed import answered, failed
-from groupcheck.oracles.conform.member.parts import (
+from groupcheck.oracles.conform.member.member_memory import (
     CODES,
     LOST,
     Does,

@@ -12,8 +12,8 @@ from groupcheck.model.protocol.messages import NO_ID, JoinGroup, SyncGroup
 from groupcheck.oracles.conform.member import changing_shown
 from groupcheck.oracles.conform.member.changing import ChangingRow
 from groupcheck.oracles.conform.member.commit_styles import StyleRow
+from groupcheck.oracles.conform.member.member_memory import During, Failed, Input, Memory
 from groupcheck.oracles.conform.member.moves import name_of
-from groupcheck.oracles.conform.member.parts import During, Failed, Input, Memory
 from groupcheck.oracles.conform.member.tour import AnyRow, Difference
 from groupcheck.oracles.kafka.client import Look, Thrown
 from groupcheck.oracles.kafka.client_commands import Command, as_json

@@ -20,8 +20,8 @@ from groupcheck.oracles.conform.member.comparing import (
     differences,
     left_over,
 )
+from groupcheck.oracles.conform.member.member_memory import Input, Memory, Outcome
 from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing, move, setup_of
-from groupcheck.oracles.conform.member.parts import Input, Memory, Outcome
 from groupcheck.oracles.conform.member.promises import Finding, broken
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.kafka.driver import Driver

@@ -19,8 +19,8 @@ from groupcheck.oracles.conform.member.changing import Changing, ChangingRow, Pl
 from groupcheck.oracles.conform.member.commit_styles import StyledRows, StyleRow
 from groupcheck.oracles.conform.member.conformance import AnyTour, with_faults
 from groupcheck.oracles.conform.member.every_row import every_row
+from groupcheck.oracles.conform.member.member_memory import Memory
 from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing
-from groupcheck.oracles.conform.member.parts import Memory
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.shown import kind_of, transcript
 from groupcheck.oracles.conform.member.tour import (

@@ -16,7 +16,7 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.engine import Spec
-from groupcheck.model.protocol.classic import client, client_faults, forgetting, timers
+from groupcheck.model.protocol.classic import client, client_faults, dead_values, timers
 from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.features.mixed import MixedScope
 from groupcheck.model.protocol.classic.scope import Scope
@@ -73,8 +73,8 @@ REAL = "ConsumerCoordinator and GroupCoordinatorService of Apache Kafka, in one 
 # Outcomes that no schedule here can show -> why.
 APART: Mapping[str, str] = {
     client_faults.late_commit.name: "Kafka's member does not commit once it has sent JoinGroup.",
-    forgetting.close_books.name: "The model forgets what only a spent fault could have read.",
-    forgetting.forget.name: "The same, seat by seat.",
+    dead_values.close_books.name: "The model forgets what only a spent fault could have read.",
+    dead_values.forget.name: "The same, seat by seat.",
 }
 SWITCHED_OFF = "The setting `{}` has the ways to this outcome, and it is off here."
 AT_ONCE = "A takeover is replicated at once here; the coordinator's rows execute others."

@@ -12,18 +12,18 @@ from typing import Literal
 from attrs import evolve, field, frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.replay.what_if.admitted import (
+from groupcheck.oracles.replay.what_if.accepted_changes import (
     consumers,
     simulable,
     too_large,
     without_contradictions,
 )
+from groupcheck.oracles.replay.what_if.caveats import doubts
 from groupcheck.oracles.replay.what_if.change import VARIANTS, WORDS, Change, after
-from groupcheck.oracles.replay.what_if.doubts import doubts
+from groupcheck.oracles.replay.what_if.merged_rounds import effects, served
 from groupcheck.oracles.replay.what_if.outside import FOLLOWS, Outside, outside
 from groupcheck.oracles.replay.what_if.runs import Run, run
 from groupcheck.oracles.replay.what_if.schedule import Scheduled, Shortened, scheduled, shortened
-from groupcheck.oracles.replay.what_if.served import effects, served
 from groupcheck.oracles.replay.what_if.settings import (
     PROTOCOL,
     Settings,

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import Factory, define, frozen
 
-from groupcheck.oracles.replay.what_if.returns import with_returns
+from groupcheck.oracles.replay.what_if.comebacks import with_returns
 from groupcheck.oracles.replay.what_if.settings import is_cooperative
 from groupcheck.oracles.replay.what_if.what_if_types import HappeningKind
 from groupcheck.traces.findings.findings import Findings

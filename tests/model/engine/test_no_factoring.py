@@ -21,11 +21,11 @@ from groupcheck.model.engine import (
     step_invariant,
     view,
 )
-from groupcheck.model.engine.fast.aside import Aside
 from groupcheck.model.engine.fast.costs import costly
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.tables import tables_of
+from groupcheck.model.engine.fast.untabled_predicates import Aside
 from groupcheck.model.engine.step import Semantics
 
 

@@ -30,7 +30,7 @@ from groupcheck.model.engine import (
     weak,
 )
 from groupcheck.model.engine.fast import explore as fast
-from groupcheck.model.engine.fast import permuted, threads
+from groupcheck.model.engine.fast import symmetry_arrays, threads
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.symmetry import Orbits, symmetry_of
 from groupcheck.oracles.explain.subject import subject
@@ -296,7 +296,7 @@ def test_blocks_that_leave_out_a_slot_are_noticed(monkeypatch: pytest.MonkeyPatc
     spec = spec_of(together)
     plain = numbers(fast.explore(spec))
     assert numbers(fast.explore(spec, symmetry=True)) == plain
-    whole = permuted.parts
+    whole = symmetry_arrays.parts
     monkeypatch.setattr(
         permuted, "parts", lambda fields, group: whole(fields, [block[:1] for block in group])
     )

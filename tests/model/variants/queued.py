@@ -26,8 +26,8 @@ from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic import client_faults as faulty
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
 from groupcheck.model.protocol.classic.coordinator import REQUEST_RULES
+from groupcheck.model.protocol.classic.dead_values import close_books
 from groupcheck.model.protocol.classic.failover import Reload, fail_over, reload
-from groupcheck.model.protocol.classic.forgetting import close_books
 from groupcheck.model.protocol.classic.group import Seats, Walk
 from groupcheck.model.protocol.classic.offsets import OFFSET_RULES
 from groupcheck.model.protocol.classic.rules import spec as atomic

@@ -41,8 +41,8 @@ from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import HOLDS, Verdict
 from groupcheck.model.protocol.classic.client import send_sync
 from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.classic.step_words import DOES, Words
 from groupcheck.model.protocol.classic.story import story
-from groupcheck.model.protocol.classic.telling import DOES, Words
 from groupcheck.model.protocol.classic.timers import sync_timeout
 from groupcheck.model.protocol.covers import REACHED, Cover, covers_of
 from groupcheck.model.protocol.variant import Variant

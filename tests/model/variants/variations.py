@@ -14,7 +14,7 @@ from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.client import Client, Prepare, closed, send_commit
 from groupcheck.model.protocol.classic.client_faults import close, crash
 from groupcheck.model.protocol.classic.coordinator import join_group, sync_group
-from groupcheck.model.protocol.classic.forgetting import close_books
+from groupcheck.model.protocol.classic.dead_values import close_books
 from groupcheck.model.protocol.classic.group import Core, Seats
 from groupcheck.model.protocol.classic.offsets import (
     Offsets,

@@ -17,10 +17,10 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.timers import initial_delay
 from groupcheck.oracles.conform.jobs import Row, job_of, matches, observed
+from groupcheck.oracles.conform.real_position import Standing, after, possible, unwritten
 from groupcheck.oracles.conform.row import Fires, Input, Memory, Outcome
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.sending import move
-from groupcheck.oracles.conform.standing import Standing, after, possible, unwritten
 from groupcheck.oracles.conform.transcript import lines
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Lost, Transcript

@@ -20,6 +20,7 @@ from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
 from groupcheck.oracles.conform.member.every_row import rows_of
+from groupcheck.oracles.conform.member.member_memory import Does, During, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.moves import (
     BEAT,
     HEARTBEAT_MS,
@@ -31,7 +32,6 @@ from groupcheck.oracles.conform.member.moves import (
     Standing,
     setup_of,
 )
-from groupcheck.oracles.conform.member.parts import Does, During, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.promises import broken
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.tour import Row, different

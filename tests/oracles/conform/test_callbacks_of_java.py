@@ -14,7 +14,7 @@ from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import Answer, OffsetCommit
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.member.every_row import rows_of
-from groupcheck.oracles.conform.member.parts import (
+from groupcheck.oracles.conform.member.member_memory import (
     Does,
     During,
     Input,

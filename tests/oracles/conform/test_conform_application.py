@@ -14,8 +14,8 @@ from groupcheck.model.protocol.classic.client import NOTHING, Prepare
 from groupcheck.model.protocol.messages import NO_ID, LeaveGroup
 from groupcheck.oracles.conform.member.application import ApplicationRows
 from groupcheck.oracles.conform.member.every_row import rows_of
+from groupcheck.oracles.conform.member.member_memory import Does, During, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.moves import Standing, setup
-from groupcheck.oracles.conform.member.parts import Does, During, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.tour import Row, different
 from groupcheck.oracles.kafka.driver import Driver
 

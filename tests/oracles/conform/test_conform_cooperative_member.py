@@ -20,8 +20,8 @@ from groupcheck.model.variants import load
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.group_steps import GroupSteps
+from groupcheck.oracles.conform.member.member_memory import Does, During, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.moves import Seen, Standing, setup_of
-from groupcheck.oracles.conform.member.parts import Does, During, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.promises import broken
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.tour import Row, Tour, different

@@ -26,8 +26,8 @@ from groupcheck.model.variants import load, names
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.member.conformance import conform_member
 from groupcheck.oracles.conform.member.every_row import rows_of
+from groupcheck.oracles.conform.member.member_memory import Does, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.moves import Seen, Standing, setup
-from groupcheck.oracles.conform.member.parts import Does, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.promises import broken
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.tour import NO_ROW, Row, Tour, different

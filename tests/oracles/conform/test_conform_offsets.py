@@ -21,8 +21,8 @@ from groupcheck.model.protocol.transform import extended, own, rebuilt
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.conformance import conform, rows_at
 from groupcheck.oracles.conform.jobs import Row
-from groupcheck.oracles.conform.ledger import Ledger
 from groupcheck.oracles.conform.row import STRANGER, Asks, Fires, Memory
+from groupcheck.oracles.conform.row_results import Ledger
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.tour import Tour
 from groupcheck.oracles.kafka.driver import Driver

@@ -17,7 +17,7 @@ from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.command import view
 from groupcheck.oracles.conform.conformance import Conformance, conform
-from groupcheck.oracles.conform.ledger import plain
+from groupcheck.oracles.conform.row_results import plain
 from groupcheck.oracles.explain import subject
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.show.text import as_plain

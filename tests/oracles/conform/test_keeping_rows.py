@@ -19,8 +19,8 @@ from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.keeping_rows import KeepingRows, KeepingSteps
+from groupcheck.oracles.conform.member.member_memory import Does, Input, Memory
 from groupcheck.oracles.conform.member.moves import Standing, setup_of
-from groupcheck.oracles.conform.member.parts import Does, Input, Memory
 from groupcheck.oracles.conform.member.tour import Row, different
 from groupcheck.oracles.kafka.driver import Driver
 

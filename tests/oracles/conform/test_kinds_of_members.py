@@ -8,8 +8,8 @@ import pytest
 
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.group_steps import GroupSteps
+from groupcheck.oracles.conform.member.member_memory import Does, Input
 from groupcheck.oracles.conform.member.moves import Standing, setup_of
-from groupcheck.oracles.conform.member.parts import Does, Input
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.tour import Row, Tour, different
 from groupcheck.oracles.kafka.client_commands import Reset

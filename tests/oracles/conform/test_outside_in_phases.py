@@ -18,10 +18,10 @@ from groupcheck.model.protocol.classic.features.full_offsets.scope import MORE
 from groupcheck.model.protocol.codes import NOT_COORDINATOR
 from groupcheck.model.protocol.transform import rebuilt
 from groupcheck.model.variants import load
-from groupcheck.oracles.conform import elsewhere, full_offsets
+from groupcheck.oracles.conform import full_offsets, other_broker
 from groupcheck.oracles.conform.conformance import rows_at
-from groupcheck.oracles.conform.ledger import Ledger
 from groupcheck.oracles.conform.row import Memory
+from groupcheck.oracles.conform.row_results import Ledger
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.tour import Tour
 from groupcheck.oracles.kafka.driver import Driver
@@ -92,7 +92,7 @@ def test_an_answer_behind_an_append_in_flight_never_comes(
     assert executed(coordinator, None, **IN_FLIGHT).differing
 
 
-REMEMBERS = elsewhere.remembered
+REMEMBERS = other_broker.remembered
 
 
 def without_offsets(memory: Memory) -> Memory:
@@ -109,7 +109,7 @@ def without_the_other_group(memory: Memory) -> Memory:
 def test_a_former_coordinator_answers_from_its_memory(
     remembers: Any, coordinator: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elsewhere, "remembered", remembers)
+    monkeypatch.setattr(other_broker, "remembered", remembers)
     assert executed(coordinator, 1_100).differing
 
 

@@ -122,7 +122,7 @@ def test_a_baseline_that_is_not_the_log_is_unknown(tmp_path: Path) -> None:
 def test_a_log_with_too_many_members_is_refused(
     restarts: GroupReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("groupcheck.oracles.replay.what_if.admitted.MOST_EVENTS", 3)
+    monkeypatch.setattr("groupcheck.oracles.replay.what_if.accepted_changes.MOST_EVENTS", 3)
     with pytest.raises(UserError, match="at most 3 are simulated"):
         asked(restarts, "static")
 

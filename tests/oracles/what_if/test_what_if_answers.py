@@ -18,8 +18,8 @@ from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.what_if.change import EFFECTIVE, changes
 from groupcheck.oracles.replay.what_if.document import sentences
+from groupcheck.oracles.replay.what_if.merged_rounds import effects
 from groupcheck.oracles.replay.what_if.schedule import Instant, Scheduled
-from groupcheck.oracles.replay.what_if.served import effects
 from groupcheck.oracles.replay.what_if.stopped import running, stopped_ms
 from groupcheck.oracles.simulate import Course, documented, with_settings
 from groupcheck.traces.findings.report import GroupReport

@@ -14,9 +14,9 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.what_if.answer import WhatIf, what_if
+from groupcheck.oracles.replay.what_if.caveats import UNKNOWN_PAUSE, UNKNOWN_SESSION
 from groupcheck.oracles.replay.what_if.change import changes
 from groupcheck.oracles.replay.what_if.document import sentences
-from groupcheck.oracles.replay.what_if.doubts import UNKNOWN_PAUSE, UNKNOWN_SESSION
 from groupcheck.oracles.replay.what_if.settings import is_cooperative, settings_of
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.story.events import RebalanceCause

@@ -30,7 +30,7 @@ from groupcheck.model.engine.fast.shards.owned import Piece
 from groupcheck.model.engine.fast.shards.replica import dealt, scratch_log
 from groupcheck.model.engine.fast.shards.spread import Cluster, Spread
 from groupcheck.model.engine.fast.shards.store import Store
-from groupcheck.model.engine.fast.shards.telling import Telling, relearned
+from groupcheck.model.engine.fast.shards.updates import Telling, relearned
 from groupcheck.model.engine.fast.shards.working import write_shape
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict

@@ -30,7 +30,7 @@ from groupcheck.model.engine.fast.shards.lease import Lease
 from groupcheck.model.engine.fast.shards.owned import Piece
 from groupcheck.model.engine.fast.shards.replica import dealt, found
 from groupcheck.model.engine.fast.shards.store import Store
-from groupcheck.model.engine.fast.shards.telling import Telling
+from groupcheck.model.engine.fast.shards.updates import Telling
 from groupcheck.model.engine.fast.shards.working import EXAMINED, Report, Work, advance, predecessor
 from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.paths import path_of, path_through

@@ -56,7 +56,7 @@ from groupcheck.model.protocol.classic.client import (
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.plain_group import PHASES_SCOPE
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.telling import Words
+from groupcheck.model.protocol.classic.step_words import Words
 from groupcheck.model.protocol.codes import NONE, UNKNOWN_MEMBER_ID
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.link import Link, send, send_into_the_void

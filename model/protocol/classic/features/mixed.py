@@ -36,7 +36,7 @@ from groupcheck.model.protocol.classic.group import Core, Seats, Walk
 from groupcheck.model.protocol.classic.plain_group import ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.rounds import Complete, Dismiss, dismiss, dismiss_absent
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.telling import Words
+from groupcheck.model.protocol.classic.step_words import Words
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link, handled

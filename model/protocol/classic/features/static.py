@@ -50,7 +50,7 @@ from groupcheck.model.protocol.classic.features.takeover import (
 from groupcheck.model.protocol.classic.group import Seats
 from groupcheck.model.protocol.classic.plain_group import PHASES_SCOPE, ROWS_IN_PHASES, STYLES_SCOPE
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.telling import Words
+from groupcheck.model.protocol.classic.step_words import Words
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.faults import Budget

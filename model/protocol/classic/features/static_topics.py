@@ -44,7 +44,7 @@ from groupcheck.model.protocol.classic.features.triggers.planning import (
 from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.group import REST, Core, Errand, Seats, Walk
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.telling import Words
+from groupcheck.model.protocol.classic.step_words import Words
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.link import Link, deliver

@@ -26,7 +26,7 @@ from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.group import Record, Seats
 from groupcheck.model.protocol.classic.plain_group import PHASES_SCOPE, ROWS_IN_PHASES
-from groupcheck.model.protocol.classic.telling import Words
+from groupcheck.model.protocol.classic.step_words import Words
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID
 from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.link import Link, deliver, orphan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupcheck.model.protocol.classic.features.full_offsets.admin import ADMIN_RULES
-from groupcheck.model.protocol.classic.telling import Words
+from groupcheck.model.protocol.classic.step_words import Words
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     GROUP_ID_NOT_FOUND,

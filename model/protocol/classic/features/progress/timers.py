@@ -28,8 +28,8 @@ from groupcheck.model.engine import Spec, but, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.classic.client import Client, Member, reset
+from groupcheck.model.protocol.classic.dead_values import close_books, keeping, kept_for
 from groupcheck.model.protocol.classic.features.progress.processes import HUNG
-from groupcheck.model.protocol.classic.forgetting import close_books, keeping, kept_for
 from groupcheck.model.protocol.classic.group import (
     ENDED,
     REST,

@@ -4,7 +4,7 @@ again.
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.classic.telling import Words
+from groupcheck.model.protocol.classic.step_words import Words
 
 ADMIN = "an administrator"
 CLUSTER = ("add_partitions", "create_topic", "delete_topic")

@@ -20,6 +20,7 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
+from groupcheck.oracles.conform.member.member_memory import Does, Failed, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.model_rules import (
     CLOSE,
     LOSE_REQUEST,
@@ -31,7 +32,6 @@ from groupcheck.oracles.conform.member.model_rules import (
     SEND_JOIN,
     SEND_SYNC,
 )
-from groupcheck.oracles.conform.member.parts import Does, Failed, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.rows import Rows
 
 NEW = Link()

@@ -11,7 +11,7 @@ from math import factorial, prod
 
 import numpy as np
 
-from groupcheck.model.engine.fast.held import Held
+from groupcheck.model.engine.fast.kernel_registers import Held
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.layout import Field, parts
 from groupcheck.model.engine.fast.shape import Ordered, Shape, Values

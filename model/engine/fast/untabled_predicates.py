@@ -12,10 +12,10 @@ from typing import Any
 
 from groupcheck.model.engine.binding import Instance
 from groupcheck.model.engine.errors import RuleError, UserError
+from groupcheck.model.engine.fast.generated_loop import Found, Writer, look_loop
 from groupcheck.model.engine.fast.log import Log
 from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.predicates import Predicates
-from groupcheck.model.engine.fast.written import Found, Writer, look_loop
 from groupcheck.model.engine.functions import truth
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.step import State

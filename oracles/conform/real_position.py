@@ -16,15 +16,7 @@ from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.oracles.conform import full_offsets, history, takeovers
-from groupcheck.oracles.conform.history import (
-    APPEND_MS,
-    History,
-    Key,
-    Log,
-    Write,
-    timers_of,
-)
+from groupcheck.oracles.conform import full_offsets, schedule_memory, takeovers
 from groupcheck.oracles.conform.row import (
     STRANGER,
     Asks,
@@ -33,6 +25,14 @@ from groupcheck.oracles.conform.row import (
     Memory,
     Outcome,
     moves,
+)
+from groupcheck.oracles.conform.schedule_memory import (
+    APPEND_MS,
+    History,
+    Key,
+    Log,
+    Write,
+    timers_of,
 )
 from groupcheck.oracles.conform.takeovers import key
 from groupcheck.oracles.kafka import commands
@@ -281,7 +281,7 @@ def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outc
     if isinstance(given, Asks) and takeovers.begins(before, given, outcome):
         flights[given.member] = moved.asked
     flying = dict(takeovers.in_flight(outcome.after))
-    past = history.after(at.past, before, given, outcome, done, number, dict(at.names))
+    past = schedule_memory.after(at.past, before, given, outcome, done, number, dict(at.names))
     former, stranded = _at_former(at, given, outcome)
     return Standing(
         at.seed,
@@ -414,6 +414,6 @@ def impatient(at: Standing) -> Standing:
     place = at.past.began - 1
     first = at.commands[place]
     assert isinstance(first, commands.JoinGroup)
-    timeout = history.INITIAL_DELAY_MS * (at.past.extended + 1)
+    timeout = schedule_memory.INITIAL_DELAY_MS * (at.past.extended + 1)
     hurried = attrs.evolve(first, rebalance_timeout_ms=timeout)
     return attrs.evolve(at, commands=(*at.commands[:place], hurried, *at.commands[place + 1 :]))

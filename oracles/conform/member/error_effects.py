@@ -6,7 +6,7 @@ from groupcheck.model.engine import but
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.messages import Answer, JoinGroup, OffsetCommit, SyncGroup
-from groupcheck.oracles.conform.member.parts import BACKS_OFF, LOST, Failed, Memory, Sent
+from groupcheck.oracles.conform.member.member_memory import BACKS_OFF, LOST, Failed, Memory, Sent
 
 
 def answered(m: Memory, sent: Sent, now: Client) -> Client:

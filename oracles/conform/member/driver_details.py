@@ -29,9 +29,7 @@ from groupcheck.model.protocol.messages import (
 )
 from groupcheck.oracles.conform.member import moves
 from groupcheck.oracles.conform.member.exceptions import failure
-from groupcheck.oracles.conform.member.model_rules import POLL_TIMEOUT
-from groupcheck.oracles.conform.member.moves import Seen, Standing
-from groupcheck.oracles.conform.member.parts import (
+from groupcheck.oracles.conform.member.member_memory import (
     BACKS_OFF,
     LOST,
     Does,
@@ -45,6 +43,8 @@ from groupcheck.oracles.conform.member.parts import (
     revokes,
     thread_runs,
 )
+from groupcheck.oracles.conform.member.model_rules import POLL_TIMEOUT
+from groupcheck.oracles.conform.member.moves import Seen, Standing
 from groupcheck.oracles.conform.member.told import Told
 from groupcheck.oracles.kafka.client import Sent
 
