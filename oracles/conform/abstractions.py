@@ -2,7 +2,8 @@
 there. Everything else is compared as it is.
 
 What the real coordinator remembers and the model forgets is kept beside the model
-(`schedule_memory`) and compared, too. `excuses` says in which rows an abstraction was needed; a run counts them.
+(`schedule_memory`) and compared, too. `excuses` says in which rows an abstraction was needed; a
+run counts them.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ A real memory is the whole dump (`ClassicMemory`) with:
 A coordinator that loads remembers nothing yet but the log.
 
 Left out is what the comparison knows exactly from the schedule that led there (`schedule_memory`):
-when timers are due, timeouts, the subscriptions and assignments of members, numbers of requests. Also
-left out: how many ids were made, offsets in the log, records of an append that no fail-over would
-find, and answers that wait for an append and concern no memory.
+when timers are due, timeouts, the subscriptions and assignments of members, numbers of requests.
+Also left out: how many ids were made, offsets in the log, records of an append that no fail-over
+would find, and answers that wait for an append and concern no memory.
 """
 
 from __future__ import annotations
