@@ -1,9 +1,9 @@
 """What `--live` and `--whole` follow of a variant. Everything else is refused in words: to agree
 would be a claim about what was never executed, and to differ would be nobody's mistake.
 
-A mode follows families. What it knows are the rules of their bases and the fields of their scopes,
-so a variant with anything else is refused until somebody has made the mode follow it and names its
-family here.
+A mode follows features (`Feature.followed`). What it knows are the rules of the bases of their
+families and the fields of their scopes, so a variant with anything else is refused until somebody
+has made the mode follow it.
 
 The rules of a variant are compared with those of the bases as values. So rules that a feature makes
 anew for each spec have to be cached, or its variant is unlike itself.
@@ -17,14 +17,10 @@ from attrs import fields_dict, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.classic.features.cooperative import FAMILY as COOPERATIVE
-from groupcheck.model.protocol.classic.features.cooperative_static import (
-    FAMILY as COOPERATIVE_STATIC,
-)
-from groupcheck.model.protocol.classic.features.mixed import FAMILY as MIXED
-from groupcheck.model.protocol.classic.features.static import FAMILY as STATIC_MEMBERS
-from groupcheck.model.protocol.classic.features.twins import FAMILY as TWINS
-from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS, Family
+from groupcheck.model.protocol.classic.composition import every_feature
+from groupcheck.model.protocol.classic.feature import Followed
+from groupcheck.model.protocol.classic.plain_group import BASE
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.conformance import executable
@@ -37,13 +33,20 @@ class Mode:
     """What a mode of `conform` follows."""
 
     option: str
+    # How a feature names it (`Feature.followed`).
+    name: Followed
     # What it says before the names of rules that it does not know.
     lacks: str
-    families: frozenset[Family]
     # The fields of the scope that `--set` may give.
     settings: frozenset[str]
     # Does it execute the coordinator alone?
     coordinator: bool
+
+    @property
+    def families(self) -> frozenset[Family]:
+        """The families that it follows."""
+        there = [f for f in (BASE, *every_feature().values()) if self.name in f.followed]
+        return frozenset(family for feature in there for family in feature.families)
 
     def followed(self, name: str, settings: Iterable[str] = ()) -> Variant:
         """The variant of this name. `settings`: the fields that `--set` gives. Raises `UserError`
@@ -113,19 +116,15 @@ def _some(names: list[str]) -> str:
 
 LIVE = Mode(
     option="--live",
+    name="live",
     lacks="no request there leads to",
-    families=frozenset(
-        {CLASSIC_GROUP, OFFSETS, COOPERATIVE, STATIC_MEMBERS, COOPERATIVE_STATIC, MIXED, TWINS}
-    ),
     settings=frozenset({"max_size", "partitions", "protocols", "static_members", "two_step"}),
     coordinator=True,
 )
 WHOLE = Mode(
     option="--whole",
+    name="whole",
     lacks="no step there is",
-    families=frozenset(
-        {CLASSIC_GROUP, OFFSETS, COOPERATIVE, STATIC_MEMBERS, COOPERATIVE_STATIC, MIXED}
-    ),
     settings=frozenset(),
     coordinator=False,
 )

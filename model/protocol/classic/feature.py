@@ -14,7 +14,7 @@ How to write one: docs/howto/feature.md. What goes wrong:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from attrs import field, frozen
 
@@ -26,6 +26,7 @@ from groupcheck.model.protocol.mutation import Mutation
 from groupcheck.model.protocol.transform import Transformation
 
 Scopes = tuple[Mapping[str, Any], ...]
+Followed = Literal["live", "whole"]
 
 
 @frozen(kw_only=True)
@@ -88,6 +89,9 @@ class Feature:
     executed: Scopes | None = None
     conformed: Scopes | None = None
     bookkeeping: Mapping[str, str] = field(factory=dict)
+    # The modes of `conform` that follow what it adds: requests to a broker (--live), whole groups
+    # (--whole). Any other mode refuses a group with it.
+    followed: tuple[Followed, ...] = ()
     member_generations: int | None = None
     member_scopes: Scopes | None = None
     member_changing: Scopes | None = None

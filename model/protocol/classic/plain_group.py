@@ -102,6 +102,7 @@ BASE = Feature(
         {"members": 3, "generations": 2, "faults": {"append_failure": 1, "session_timeout": 1}},
     ),
     bookkeeping=BOOKKEEPING,
+    followed=("live", "whole"),
     member_generations=2,
     member_scopes=({"members": 1, "partitions": 2},),
     member_changing=(),

@@ -114,6 +114,7 @@ FEATURE = Feature(
     },
     scope_type=CooperativeScope,
     families=(FAMILY,),
+    followed=("live", "whole"),
     coordinator=(look_at_claims,),
     shows=(
         PHASES_SCOPE,

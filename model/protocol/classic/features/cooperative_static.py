@@ -30,6 +30,7 @@ FEATURE = Feature(
     over=("static", "cooperative"),
     joint=True,
     families=(FAMILY,),
+    followed=("live", "whole"),
     executed=static.FEATURE.executed,
     conformed=(ROWS_IN_PHASES, USER_DATA),
 )

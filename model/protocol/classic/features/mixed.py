@@ -220,6 +220,7 @@ FEATURE = Feature(
     over=("static",),
     scope_type=MixedScope,
     families=(FAMILY,),
+    followed=("live", "whole"),
     words=WORDS,
     coordinator=(dismiss_absent,),
     spent_by=SPENT_BY,

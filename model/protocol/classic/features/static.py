@@ -239,6 +239,7 @@ FEATURE = Feature(
     change=static_membership,
     scope_type=StaticScope,
     families=(FAMILY,),
+    followed=("live", "whole"),
     words=WORDS,
     coordinator=MORE_RULES,
     spent_by=SPENT_BY,

@@ -218,6 +218,7 @@ FEATURE = Feature(
     over=("static",),
     refuses={"mixed": "twins are two static members, and a group of both kinds may have one"},
     families=(FAMILY,),
+    followed=("live",),
     words=Words(hears={name: "" for r in TWIN_RULES for name in r.names}),
     coordinator=TWIN_RULES,
     no_progress="no promise about progress was written for it",
