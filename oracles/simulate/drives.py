@@ -12,7 +12,8 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import client, client_faults, failover, offsets, timers
-from groupcheck.model.protocol.classic.features import static, takeover
+from groupcheck.model.protocol.classic.composition import every_feature
+from groupcheck.model.protocol.classic.features import takeover
 from groupcheck.model.protocol.classic.features.triggers import cluster, subscription
 from groupcheck.model.protocol.classic.group import Core, Phase
 from groupcheck.model.protocol.connect import leader, worker
@@ -101,15 +102,10 @@ LEFT_OUT = {
     client.send_commit.name: "nothing is committed",
     offsets.fetch_offset.name: "nothing is committed, so no offset is fetched",
     offsets.process_record.name: "processing is a rate (see `lag`)",
-    cluster.create_topic.name: "no topic comes",
-    cluster.delete_topic.name: "no topic goes",
-    subscription.change_subscription.name: "no member subscribes to other topics",
-    "change_assignors": "no process lists other assignors",
-    "lower_max_size": "group.max.size stays as it is",
     worker.read_config.name: "no connector changes",
     worker.update_config.name: "no connector changes",
     worker.lose_coordinator.name: "the coordinator answers in time",
-    static.remove_instance.name: "no administrator removes a member",
+    **{rule: why for f in every_feature().values() for rule, why in f.not_simulated.items()},
 }
 
 

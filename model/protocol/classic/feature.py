@@ -89,6 +89,9 @@ class Feature:
     executed: Scopes | None = None
     conformed: Scopes | None = None
     bookkeeping: Mapping[str, str] = field(factory=dict)
+    # Rule -> why it never fires in a simulation. `oracles/simulate/drives.py` says when the others
+    # do; a group with a rule of neither kind is refused.
+    not_simulated: Mapping[str, str] = field(factory=dict)
     # The modes of `conform` that follow what it adds: requests to a broker (--live), whole groups
     # (--whole). Any other mode refuses a group with it.
     followed: tuple[Followed, ...] = ()

@@ -239,6 +239,7 @@ FEATURE = Feature(
     change=static_membership,
     scope_type=StaticScope,
     families=(FAMILY,),
+    not_simulated={remove_instance.name: "no administrator removes a member"},
     followed=("live", "whole"),
     words=WORDS,
     coordinator=MORE_RULES,

@@ -19,7 +19,7 @@ from groupcheck.model.protocol.classic.features.commit_styles import (
     only_if,
 )
 from groupcheck.model.protocol.classic.features.progress.processes import NOT_RUNNING, start
-from groupcheck.model.protocol.classic.features.triggers import planning, settings
+from groupcheck.model.protocol.classic.features.triggers import cluster, planning, settings
 from groupcheck.model.protocol.classic.features.triggers.cluster import CLUSTER_RULES
 from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.features.triggers.subscription import (
@@ -137,6 +137,13 @@ FEATURE = Feature(
     words=WORDS,
     coordinator=(planning.survey, settings.lowering(fail_over)),
     spent_by={"subscribe": ("change_subscription",)},
+    not_simulated={
+        cluster.create_topic.name: "no topic comes",
+        cluster.delete_topic.name: "no topic goes",
+        change_subscription.name: "no member subscribes to other topics",
+        "change_assignors": "no process lists other assignors",
+        "lower_max_size": "group.max.size stays as it is",
+    },
     styles=styles,
     progress=progress,
     shows=(
