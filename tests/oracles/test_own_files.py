@@ -203,7 +203,7 @@ def test_files_with_one_name_are_apart(tmp_path: Path):
         (["MINE:countin"], "there is no countin (did you mean counting?)"),
         (["MINE:xyz"], "(it has VARIANT, counting, Scope, scoped, ready, raises, another)"),
         (["MINE:small"], "small is of type Predicate, not a Spec, a function or a Variant"),
-        (["MINE:raises"], "line 45: the spec cannot be made: ValueError: boom"),
+        (["MINE:raises"], "line 46: the spec cannot be made: ValueError: boom"),
         (["MINE:another"], "it returns int, not Spec"),
         (["MINE:scoped"], "begin is not given (add --set begin=VALUE)"),
         (["MINE:counting", "--set", "fast=7"], "'7' is not a valid value for fast"),

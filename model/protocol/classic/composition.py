@@ -183,6 +183,9 @@ def variant(name: str, title: str, doc: str, chosen: tuple[Feature, ...]) -> Var
     spent_by = {**{fault: (fault,) for fault in of.MORE}, **every("spent_by")}
     words = reduce(or_, (layer.words for layer in layers))
     judged = _progress(chosen)
+    switched = {**SWITCHED, **(STYLED if styled else {})}
+    # Those that switch something on come last, so that they only list what needs it.
+    shows = each_once(fields for layer in layers for fields in layer.shows)
     not_owed = {family for feature in chosen for family in feature.not_owed}
     return Variant(
         name=name,
@@ -196,12 +199,12 @@ def variant(name: str, title: str, doc: str, chosen: tuple[Feature, ...]) -> Var
         progress=judged,
         progress_faults=PROGRESS_FAULTS if judged else {},
         families=tuple(f for layer in layers for f in layer.families if f not in not_owed),
-        switched={**SWITCHED, **(STYLED if styled else {})},
+        switched=switched,
         coordinator=rules.COORDINATOR | PHASES | {r.name for f in layers for r in f.coordinator},
         tell=words.tell,
         story=partial(story, words=words),
         spent_by={fault: by for fault, by in spent_by.items() if fault not in of.LACKS},
-        shows=each_once(fields for layer in layers for fields in layer.shows),
+        shows=tuple(sorted(shows, key=lambda fields: bool(fields.keys() & switched.keys()))),
         covers=covers,
         unreached={what: why for what, why in reasons("unreached") if what not in reached},
         real=last("real"),

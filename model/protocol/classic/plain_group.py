@@ -88,7 +88,7 @@ BASE = Feature(
         ),
     },
     real=KAFKA_COORDINATOR,
-    unreal="",
+    unreal="nobody has named real code that does the same",
     asked={},
     # Arguments of `conform`; 5,218 rows, which take about 6 s.
     executed=(

@@ -66,7 +66,7 @@ def generated(variant: Variant) -> list[Cover]:
     """The cover scopes that a variant's `shows` make: each with what it is the first to reach. A
     scope that the features together refuse, or in which they have too many states to be quick, is
     left out; so are, the largest first, those of more than FEW states that reach nothing that no
-    other one does.
+    other one does. (What needs no switch is reached by a scope without.)
     """
     verdicts: dict[int, Verdict] = {}
     for at, fields in enumerate(variant.shows):
@@ -76,7 +76,11 @@ def generated(variant: Variant) -> list[Cover]:
             if verdict.verdict != UNKNOWN:
                 verdicts[at] = verdict
     for at in sorted(verdicts, key=lambda at: -verdicts[at].states):
-        others = (happened(verdict) for k, verdict in verdicts.items() if k != at)
+        others = (
+            happened(verdict)
+            for k, verdict in verdicts.items()
+            if k != at and _switches(variant, k) <= _switches(variant, at)
+        )
         if verdicts[at].states > FEW and happened(verdicts[at]) <= set().union(*others):
             del verdicts[at]
     found: list[Cover] = []
@@ -84,6 +88,11 @@ def generated(variant: Variant) -> list[Cover]:
         before = {name for cover in found for name in cover.reaches}
         found.append(Cover(variant.shows[at], tuple(sorted(happened(verdict) - before))))
     return [cover for cover in found if cover.reaches]
+
+
+def _switches(variant: Variant, at: int) -> set[str]:
+    """What the scope at this place of `shows` switches on."""
+    return variant.shows[at].keys() & variant.switched.keys()
 
 
 def written(covers: Mapping[str, list[Cover]]) -> str:

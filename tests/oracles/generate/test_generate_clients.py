@@ -107,7 +107,7 @@ def test_what_is_read_from_a_log_is_what_happened(number: int) -> None:
             holdings.add(one)
         read = {
             (s.partition, (s.since or 0) - begin, s.until and s.until - begin, s.how)
-            for s in holdings.settled(None)
+            for s in holdings.spans_until(None)
         }
         true = {
             (f"t-{o.partition}", o.since, *_as_read(o))
