@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import psutil
+import pytest
 from small_group import small_group
 
 from groupcheck.model.engine.fast.explore import explore

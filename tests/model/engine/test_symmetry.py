@@ -298,7 +298,9 @@ def test_blocks_that_leave_out_a_slot_are_noticed(monkeypatch: pytest.MonkeyPatc
     assert numbers(fast.explore(spec, symmetry=True)) == plain
     whole = symmetry_arrays.parts
     monkeypatch.setattr(
-        permuted, "parts", lambda fields, group: whole(fields, [block[:1] for block in group])
+        symmetry_arrays,
+        "parts",
+        lambda fields, group: whole(fields, [block[:1] for block in group]),
     )
     assert numbers(fast.explore(spec, symmetry=True)) != plain
 

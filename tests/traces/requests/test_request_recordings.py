@@ -13,6 +13,7 @@ import pytest
 
 from groupcheck.oracles.replay.facts_document import facts_document
 from groupcheck.oracles.show.json_schemas import printed
+from groupcheck.traces.findings.report import FileReport
 from groupcheck.traces.replay import replay_file
 
 DATA = Path(__file__).parents[2] / "data" / "requests"
