@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from attrs import field, frozen
-from groupcheck.model.protocol.classic.keeping.scope import KeepingScope
 from jsonschema import Draft202012Validator
 
+from groupcheck.model.protocol.classic.features.full_offsets.scope import KeepingScope
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.conform_diff_types import ConformDiffDocument
 from groupcheck.oracles.conform.shown import scope_shown
