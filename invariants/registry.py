@@ -1,14 +1,14 @@
 """The promises of a variant: those of its families. A promise of any module of this package says
 whose it is (`@invariant(of=FAMILY)`), and whether the protocol is known to break it
-(`promised=False`). A module may have `SENTENCES`, for promises whose sentence no template makes
-(`sentences`).
+(`promised=False`). A feature of another package brings its promises. A module may have `SENTENCES`,
+for promises whose sentence no template makes (`sentences`).
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -18,6 +18,7 @@ from attrs import frozen
 import groupcheck.invariants
 from groupcheck.model.engine import Liveness
 from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.protocol.classic.composition import every_feature
 from groupcheck.model.protocol.family import Family
 
 
@@ -60,9 +61,12 @@ def for_families(families: Iterable[Family]) -> Promises:
     """The promises of these families, in the order of the modules and of their lines. A family
     without promises has none.
     """
-    found = [p for module in _modules() for family in families for p in _of(module, family)]
+    families = tuple(families)
+    places = [tuple(vars(module).values()) for module in _modules()]
+    places += [feature.promises for feature in every_feature().values()]
+    found = [p for place in places for f in families for p in place if _is(p, f)]
     plain = [p for p in found if isinstance(p, Predicate)]
-    judged = [p for p in found if isinstance(p, StepInvariant) or _is(p, "invariant")]
+    judged = [p for p in found if isinstance(p, StepInvariant) or p.kind == "invariant"]
     return Promises(
         invariants=tuple(p for p in judged if p.promised),
         goals=tuple(p for p in plain if p.kind == "goal"),
@@ -72,12 +76,6 @@ def for_families(families: Iterable[Family]) -> Promises:
     )
 
 
-def _of(module: ModuleType, family: Family) -> Iterator[Any]:
-    """The promises of a module that are this family's."""
-    for made in vars(module).values():
-        if isinstance(made, Predicate | StepInvariant | Liveness) and made.of == family:
-            yield made
-
-
-def _is(made: Any, kind: str) -> bool:
-    return isinstance(made, Predicate) and made.kind == kind
+def _is(made: Any, family: Family) -> bool:
+    """Is it a promise of this family?"""
+    return isinstance(made, Predicate | StepInvariant | Liveness) and made.of == family

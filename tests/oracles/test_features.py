@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from groupcheck import check
 from groupcheck.oracles.command_line import cli
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
 SMALL = ("--members", "1", "--generations", "1")
 
 
@@ -88,3 +93,34 @@ def test_what_cannot_be_together_is_refused_in_words(
 ) -> None:
     assert cli.run(arguments) == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_package_offers_a_feature_with_its_promises_and_bugs(tmp_path: Path) -> None:
+    """In a process of its own: features are found once."""
+    offers = tmp_path / "offers-1.0.dist-info"
+    offers.mkdir()
+    (offers / "METADATA").write_text("Metadata-Version: 2.1\nName: offers\nVersion: 1.0\n")
+    lines = ["[groupcheck.features]", "pausing = pausing:FEATURE", "gone = nowhere:X"]
+    (offers / "entry_points.txt").write_text("\n".join([*lines, "rule = pausing:pause", ""]))
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "groupcheck", *arguments],
+            env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{EXAMPLES}"},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    asked = ("check", "cooperative", "--with", "pausing", "--json", *SMALL)
+    told = json.loads(run(*asked).stdout)
+    assert (told["verdict"], told["variant"]) == ("holds", "classic+pausing+cooperative")
+    assert told["rules"]["pause"] and told["goals"]["paused_outlives_membership"] is None
+    found = run(*asked[: -len(SMALL)], "--mutation", "paused_buffer_is_read")
+    (broken,) = json.loads(found.stdout)["violations"]
+    assert broken["invariant"] == "paused_is_not_processed"
+    assert "Member A processes a record of a partition that it has paused." in found.stdout
+    for name, why in (("gone", "ModuleNotFoundError"), ("rule", "is of type Rule, not Feature")):
+        refused = run("check", "classic", "--with", name)
+        assert (refused.returncode, refused.stdout) == (2, "") and why in refused.stderr

@@ -50,31 +50,38 @@ SCOPE = "Scope"  # what the name of a scope type begins with that several featur
 
 @cache
 def every_feature() -> Mapping[str, Feature]:
-    """Name -> feature, in the order in which they are applied. A name of our own stays ours.
-    Raises `UserError` for one of another package that cannot be imported.
-    """
+    """Name -> feature, in the order in which they are applied. A name of our own stays ours."""
     found: dict[str, Feature] = {}
     for module in pkgutil.iter_modules(features.__path__):
         name = f"{features.__name__}.{module.name}" + (".feature" if module.ispkg else "")
         feature = getattr(importlib.import_module(name), "FEATURE", None)
         if feature is not None:
             found[feature.name] = feature
+    for offered in _offered().values():
+        if isinstance(offered, Feature):
+            found.setdefault(offered.name, offered)
+    before = {name: {*f.over, *f.after} & found.keys() for name, f in sorted(found.items())}
+    return {name: found[name] for name in TopologicalSorter(before).static_order()}
+
+
+@cache
+def _offered() -> Mapping[str, Feature | UserError]:
+    """Entry point -> the feature of another package, or why it is none. That is said only to who
+    asks for it.
+    """
+    found: dict[str, Feature | UserError] = {}
     for offered in entry_points(group=GROUP):
+        where = f"feature {offered.name}, which the entry point {offered.value} offers"
         try:
             feature = offered.load()
         except (Exception, SystemExit) as error:  # whatever somebody's module raises
-            raise UserError(
-                f"cannot be imported: {type(error).__name__}: {error}",
-                where=f"feature {offered.name}, which the entry point {offered.value} offers",
-            ) from None
-        if not isinstance(feature, Feature):
-            raise UserError(
-                f"is of type {type(feature).__name__}, not Feature",
-                where=f"feature {offered.name}, which the entry point {offered.value} offers",
-            )
-        found.setdefault(feature.name, feature)
-    before = {name: {*f.over, *f.after} & found.keys() for name, f in sorted(found.items())}
-    return {name: found[name] for name in TopologicalSorter(before).static_order()}
+            why = f"cannot be imported: {type(error).__name__}: {error}"
+            found[offered.name] = UserError(why, where=where)
+            continue
+        is_one = isinstance(feature, Feature)
+        wrong = UserError(f"is of type {type(feature).__name__}, not Feature", where=where)
+        found[offered.name] = feature if is_one else wrong
+    return found
 
 
 def selected(asked: Iterable[str]) -> tuple[Feature, ...]:
@@ -104,6 +111,8 @@ def _needed(name: str) -> set[str]:
     every = every_feature()
     askable = [n for n, f in every.items() if not f.joint]
     if name not in askable:
+        if isinstance(wrong := _offered().get(name), UserError):
+            raise wrong
         near = get_close_matches(name, askable, 1)
         raise UserError(
             f"there is no feature {name!r}",

@@ -18,6 +18,8 @@ from typing import Any, Literal
 
 from attrs import field, frozen
 
+from groupcheck.model.engine import Liveness
+from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.step_words import Words
@@ -26,6 +28,7 @@ from groupcheck.model.protocol.mutation import Mutation
 from groupcheck.model.protocol.transform import Transformation
 
 Scopes = tuple[Mapping[str, Any], ...]
+Promise = Predicate | StepInvariant | Liveness
 Followed = Literal["live", "whole"]
 
 
@@ -57,6 +60,9 @@ class Feature:
     scope_type: type[Scope] | None = None
     # The families whose promises a group with it owes, and whose known bugs it may have.
     families: tuple[Family, ...] = ()
+    # Its promises, if they do not stand in `invariants`: those of a feature of another package.
+    # Each says `of=` one of its families.
+    promises: tuple[Promise, ...] = ()
     # Families of features that it is over, whose promises no group with it owes.
     not_owed: tuple[Family, ...] = ()
     # Known bugs of software that has it; those of a family with many stand in `model.mutations`.
