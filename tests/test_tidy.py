@@ -8,6 +8,7 @@ import ast
 import re
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -30,10 +31,16 @@ EXCUSE = re.compile(r"\b(?:s[k]ip|s[k]ipif|x[f]ail|import[o]rskip)\b")
 Check = Callable[[PurePosixPath, str], Iterator[str]]
 
 
+@lru_cache(1)
+def parsed(text: str) -> ast.Module:
+    """The same file is asked for by one check after the other."""
+    return ast.parse(text)
+
+
 def functions(text: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     return (
         node
-        for node in ast.walk(ast.parse(text))
+        for node in ast.walk(parsed(text))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     )
 
@@ -88,7 +95,7 @@ def left_over(path: PurePosixPath, text: str) -> Iterator[str]:
 
 
 def bare_import(path: PurePosixPath, text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and not node.level:
             names = [node.module or ""]
@@ -98,7 +105,7 @@ def bare_import(path: PurePosixPath, text: str) -> Iterator[str]:
 
 
 def no_docstring(path: PurePosixPath, text: str) -> Iterator[str]:
-    if not ast.get_docstring(ast.parse(text)):
+    if not ast.get_docstring(parsed(text)):
         yield "what is this file for?"
 
 
@@ -108,7 +115,7 @@ def logic_in_door(path: PurePosixPath, text: str) -> Iterator[str]:
     """
     if path.name != "__init__.py":
         return
-    for node in ast.parse(text).body[1:]:
+    for node in parsed(text).body[1:]:
         typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         plain = all(
             isinstance(n, ast.Import | ast.ImportFrom) for n in (node.body if typing else [node])
@@ -154,7 +161,7 @@ def claimless_test(path: PurePosixPath, text: str) -> Iterator[str]:
 
 def excused_test(path: PurePosixPath, text: str) -> Iterator[str]:
     if path.parts[0] == "tests":
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parsed(text)):
             if isinstance(node, ast.Attribute) and EXCUSE.fullmatch(node.attr):
                 yield f"line {node.lineno}: {node.attr} (make it pass, or mend what it shows)"
 

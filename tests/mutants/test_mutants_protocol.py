@@ -124,7 +124,8 @@ def test_the_copy_has_the_documents_that_the_tests_of_the_protocol_read(court: B
     assert [n for n in tracked(ROOT) if not os.path.lexists(court.place / n)] == []
 
 
-@pytest.mark.parametrize("name", [pytest.param(HARD[0], marks=pytest.mark.night), *HARD[1:]])
+@pytest.mark.night
+@pytest.mark.parametrize("name", HARD)
 def test_a_hard_mistake_is_noticed_beside_kafkas_own_coordinator(
     name: str, found: list[Mistake], court: Bench
 ):
