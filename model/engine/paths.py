@@ -15,7 +15,9 @@ from groupcheck.model.engine.verdict import Path, Step
 
 
 def path_through(see: Semantics, states: Sequence[State]) -> Path:
-    """The path through these states, the first of them an initial one."""
+    """The path through these states, the first of them an initial one. Raises `RuleError` if no
+    step leads from one of them to the next.
+    """
     steps: list[Step] = []
     for before, after in pairwise(states):
         step = _step(see, before, after, lambda state: state)
@@ -58,7 +60,7 @@ def _suspect(see: Semantics, before: State, after: State) -> str:
 
 def path_of(see: Semantics, name: str, path: Path, kind: str) -> Path:
     """The path to a violation whose witness stands at the end of a path: the path itself, or with
-    the step that breaks a step invariant.
+    the step that breaks a step invariant. Raises `RuleError` if no step breaks it again.
     """
     if kind != "step":
         return path
@@ -90,7 +92,8 @@ def unwound(see: Semantics, orbits: Orbits, through: Sequence[State], last: Stat
     the state `last` of the last orbit.
 
     It follows steps from orbit to orbit; where it ends in another state than `last`, the
-    permutation that makes `last` of that state is applied to the whole path.
+    permutation that makes `last` of that state is applied to the whole path. Raises `RuleError` if
+    no step leads from one orbit to the next.
     """
     first = orbits.key(through[0])
     states = [next(rest for _, _, rest in see.starts() if orbits.key(rest) == first)]

@@ -58,7 +58,7 @@ class Fairness:
 
 def weak(*rules: Rule | str, name: str = "") -> Fairness:
     """Weak fairness of an action for each index: some step of some of these rules at that index.
-    `name`: what answers call it.
+    `name`: what answers call it. Raises `SpecError` if no rule is given.
     """
     if not rules:
         raise SpecError("names no rule", where="weak", do="write weak(rule), or weak_any()")
@@ -177,7 +177,7 @@ def leads_to(
     *given: Any, when: Test | None = None, source: str = "", name: str = "", of: Any = None
 ) -> Callable[[Test], Liveness]:
     """What becomes true, then or later, whenever `when` is true, in every fair run. `when` is a
-    function of slots or views, too.
+    function of slots or views, too. Raises `SpecError` if `when` is not given.
     """
     if given or when is None:
         raise SpecError(

@@ -233,7 +233,8 @@ def step_invariant(
     promised: bool = True,
 ) -> Callable[[Callable[..., Any]], StepInvariant]:
     """Makes a `StepInvariant`: `@step_invariant("core") def grows(before, after): ...`. The other
-    arguments are those of `invariant`.
+    arguments are those of `invariant`. Raises `SpecError` if a slot is not given by its name, or if
+    `rules` is one text.
     """
 
     if not all(isinstance(slot, str) for slot in slots):

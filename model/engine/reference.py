@@ -195,7 +195,7 @@ def in_order(wrong: Mapping[str, Broken]) -> list[tuple[str, Broken]]:
 
 def inside(see: Semantics, found: list[State], begins: bool = False) -> tuple[list[State], int]:
     """Those of these states that are no border states, and how many are. `begins`: these are the
-    initial states, of which some must be inside.
+    initial states, of which some must be inside. Raises `SpecError` if none is.
     """
     left = [state for state in found if see.within(state)]
     if begins and not left:

@@ -96,7 +96,9 @@ class Refined:
         self._after: dict[State, frozenset[State]] = {}
 
     def image(self, state: State) -> State:
-        """The state of the smaller spec that a state of the larger one stands for."""
+        """The state of the smaller spec that a state of the larger one stands for. Raises
+        `RuleError` if a view gives what cannot be the value of a slot.
+        """
         values: dict[str, Any] = {}
         for slot, p, bindings in self.parts:
             if bindings is None:

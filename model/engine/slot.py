@@ -23,7 +23,7 @@ class AnyOf:
 
 def any_of(*values: Value) -> AnyOf:
     """In place of an initial value: each of these. An array whose elements begin with any of two
-    values has an initial state for each combination.
+    values has an initial state for each combination. Raises `SpecError` if there is no value.
     """
     if not values:
         raise SpecError("any_of() is none", do="give the values: any_of(0, 1)")

@@ -162,7 +162,9 @@ class Spec:
                 yield from choices(element)
 
     def replaced(self, changed: Rule | Iterable[Rule]) -> Spec:
-        """The same spec with rules of the same names replaced: how a mutation is applied."""
+        """The same spec with rules of the same names replaced: how a mutation is applied. Raises
+        `SpecError` if there is no rule of such a name.
+        """
         new = {r.name: r for r in ([changed] if isinstance(changed, Rule) else changed)}
         missing = set(new) - {r.name for r in self.rules}
         if missing:
@@ -170,7 +172,9 @@ class Spec:
         return evolve(self, rules=tuple(new.get(r.name, r) for r in self.rules))
 
     def only(self, invariants: Sequence[str]) -> Spec:
-        """The same spec with these invariants and refinements alone."""
+        """The same spec with these invariants and refinements alone. Raises `SpecError` for a name
+        that is none of them.
+        """
         there = [p.name for p in (*self.invariants, *self.refinements)]
         for name in invariants:
             if name not in there:

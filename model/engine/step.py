@@ -94,7 +94,7 @@ class Semantics:
 
     def state(self, values: dict[str, Any]) -> State:
         """A state from a mapping of slot to value (arrays: tuples of values, or one
-        value for all).
+        value for all). Raises `SpecError` if an array has another number of values than its size.
         """
         full: dict[tuple[str, int | None], Any] = {}
         for name, slot in self.spec.slots.items():
@@ -142,7 +142,7 @@ class Semantics:
     def outcome(
         self, i: Instance, yielded: Any, args: Sequence[Any]
     ) -> tuple[str, tuple[Any, ...]]:
-        """One yielded value, checked and taken apart: one value for each place."""
+        """One yielded value, taken apart: one for each place. Raises `RuleError` if it is unfit."""
         r = i.rule
         name = r.name
         values = yielded
@@ -220,7 +220,7 @@ class Semantics:
         sides: tuple[SimpleNamespace, SimpleNamespace],
     ) -> bool:
         """Does a step invariant hold for an outcome? `sides` of it, which several invariants over
-        the same slots may share.
+        the same slots may share. Raises `RuleError` if its function raises an error.
         """
         args: list[Any] = [*sides]
         if p.takes_label:
@@ -238,7 +238,7 @@ class Semantics:
         self, state: State
     ) -> Iterator[tuple[tuple[Firing, ...], State, tuple[StepInvariant, ...]]]:
         """All ways in which urgent rules bring a state to rest: (urgent firings, state at rest,
-        step invariants broken).
+        step invariants broken). Raises `RuleError` if urgent rules do not come to rest.
         """
         stack: list[tuple[tuple[Firing, ...], State, tuple[StepInvariant, ...]]] = [((), state, ())]
         while stack:
@@ -434,7 +434,8 @@ class Semantics:
 
     def key(self, path: Path) -> str:
         """A short text that replays a path with `follow`: the number of the start and of each step
-        among its alternatives, and where the loop of a lasso begins.
+        among its alternatives, and where the loop of a lasso begins. Raises `RuleError` if a rule
+        does not yield a step again.
         """
         begun = [(rest, chain) for chain, _, rest in self.starts()]
         numbers = [begun.index((path.initial, path.settled))]

@@ -170,7 +170,7 @@ def structured(document: object, kind: type[T]) -> T:
 
 @contextlib.contextmanager
 def fitting(where: str) -> Iterator[None]:
-    """What goes wrong while a model that does not fit is restored becomes a `CheckpointError`."""
+    """Raises `CheckpointError` for what goes wrong while a model that does not fit is restored."""
     try:
         yield
     except MISFITS as error:

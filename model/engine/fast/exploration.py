@@ -243,11 +243,13 @@ class Exploration(Loop):
                 self.findings.wrong[DEADLOCK] = (depth, stuck, "deadlock")
 
     def never_rests(self, place: int) -> None:
+        """Raises `RuleError`, which names the urgent rule that does not come to rest."""
         for _ in self.see.steps(self.state(place)):
             pass
         raise AssertionError("urgent rules came to rest after all")
 
     def unequal(self, why: int, table: int) -> None:
+        """Raises `AsymmetryError`, which says how permutations make a difference."""
         name = self.tables.all[table].members[0].rule.name if table else ""
         raise AsymmetryError(WHY[why].format(rule=name))
 
@@ -343,7 +345,7 @@ class Exploration(Loop):
         self.peak = max(self.peak, self.bytes)
 
     def evaluate(self, work: Work, tape: list[int]) -> None:
-        """Appends rows to the tape. A rule at fault is reported with a key to the state
+        """Appends rows to the tape. Raises `RuleError` for a rule at fault, with a key to the state
         that asked.
         """
         number = place = 0

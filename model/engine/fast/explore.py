@@ -140,7 +140,7 @@ class Run:
         return reason
 
     def pulse(self) -> None:
-        """While rows are filled: progress, and an end when a limit is reached."""
+        """While rows are filled: progress. Raises `StoppedError` when a limit is reached."""
         self.reason = self.limit(filling=True)
         if self.reason:
             raise StoppedError
@@ -149,7 +149,7 @@ class Run:
 
     def levels(self, widest: float = math.inf) -> None:
         """Level after level, until there is nothing new, something is wrong, or a limit is reached;
-        or until one has `widest` states or more.
+        or until one has `widest` states or more. Raises `SpecError` if no initial state is inside.
         """
         s = self.search
         s.pulse = self.pulse

@@ -146,11 +146,15 @@ class Loop:
             self.unequal(int(self.registers[r.UNEQUAL]), int(self.registers[r.UNEQUAL_AT]))
 
     def never_rests(self, place: int) -> None:
-        """Urgent rules do not come to rest in a step from the state at this place."""
+        """Urgent rules do not come to rest in a step from the state at this place. Raises
+        `AssertionError`; a subclass raises an error that says more.
+        """
         raise AssertionError(f"no rest after the state at {place}")
 
     def unequal(self, why: int, table: int) -> None:
-        """Permutations make a difference: why, and the urgent table in which that shows."""
+        """Permutations make a difference: why, and the urgent table in which that shows. Raises
+        `AssertionError`; a subclass raises an error that says more.
+        """
         raise AssertionError(f"permutations make a difference in table {table}: {why}")
 
     def taken(self, register: int, count: int, width: int = 1) -> Words:

@@ -56,7 +56,9 @@ class Bulk:
         places: Words,
         move: Move | None = None,
     ) -> NDArray[np.bool_]:
-        """The same for one binding, with its number. `ids`: the places that it reads x states."""
+        """The same for one binding, with its number. `ids`: the places that it reads x states.
+        Raises `RuleError` with a key to the state at which the predicate fails.
+        """
         firsts, which = different(ids)
         answers = []
         for k in firsts.tolist():

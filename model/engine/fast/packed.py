@@ -412,7 +412,9 @@ class Packed(Held):
     # -- writing rows
 
     def write(self, tape: Sequence[int] | Words, rows: int) -> None:
-        """Rows from Python into the tables. Their numbers must fit the fields."""
+        """Rows from Python into the tables. Their numbers must fit the fields. Raises `UserError`
+        if there are too many outcomes to number.
+        """
         if not len(tape):
             return
         room = self.get(r.OUTCOMES_USED) + (len(tape) + 2 * rows) * self.words

@@ -188,7 +188,8 @@ class Rows:
 
     def row(self, table: int, ids: tuple[int, ...], place: int, tape: list[int]) -> int:
         """Appends the row of a table for the numbers of its inputs; `place` is the state that asked
-        for it. Returns how many outcomes it has.
+        for it. Returns how many outcomes it has. Raises `UserError` for more outcomes than a row
+        can hold.
         """
         at = len(tape) + 1
         tape += (table, 0, *ids)

@@ -132,7 +132,7 @@ def run_all(kernel: Callable[[Words], None], registers: Sequence[Words]) -> None
 
     `Thread.join` does not serve: an interrupt in the middle of it marks a thread as ended that is
     not. No kernel runs before all threads are there: an interrupt in the middle of a start does not
-    tell whether there is a thread to wait for.
+    tell whether there is a thread to wait for. Raises in the end what was raised here meanwhile.
     """
     ended: list[threading.Event] = []
     here = [registers[0]]

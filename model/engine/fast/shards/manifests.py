@@ -154,7 +154,8 @@ def other_version(store: Store) -> CheckpointError:
 
 def take_over(ours: Identity, store: Store) -> tuple[Manifest, set[str]]:
     """Registers a new run that goes on from the furthest manifest of this spec: its own manifest,
-    and the runs that were there before it.
+    and the runs that were there before it. Raises `StoreError` if the store holds no search, and
+    `CheckpointError` if another version wrote it.
     """
     known, run = runs_in(store), new_run()
     if not known:

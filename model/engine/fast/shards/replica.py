@@ -236,5 +236,6 @@ class Replica(Loop):
         self.asked()
 
     def never_rests(self, place: int) -> None:
+        """Raises `EndlessError`: urgent rules do not come to rest after the state at this place."""
         self.registers[r.ENDLESS] = 0
         raise EndlessError(place)

@@ -310,7 +310,7 @@ class Spread:
 
     def path_to(self, level: int, ids: Sequence[int]) -> Path:
         """A shortest path to the state with these numbers at a level, over the blocks of the levels
-        before.
+        before. Raises `RuleError` if no state of a level leads to the next one of the path.
         """
         s = self.search
         self.telling.tell()
@@ -348,7 +348,7 @@ class Spread:
         return time.perf_counter() - self.began
 
     def pulse(self) -> None:
-        """A sign of life, and an end when a limit is reached."""
+        """A sign of life. Raises `StoppedError` when a limit is reached."""
         self.lease.renew()
         reason = self.limits.reached(self.states, self.seconds, self.level)
         if not reason and self.family.is_above(self.limits.memory):

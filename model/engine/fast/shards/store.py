@@ -95,7 +95,9 @@ class Store:
         return len(head) + 2 * DIGEST + 1 + sum(len(p) for p in parts)
 
     def read(self, name: str, wanted: Sequence[int] | None = None) -> Block:
-        """Reads a block, or some of its sections alone."""
+        """Reads a block, or some of its sections alone. Raises `StoreError` if it is torn, or is
+        another block than its name says.
+        """
         with self._opened(name) as file:
             header, begin = self._header(file, name)
             if header["name"] != name:
@@ -144,7 +146,7 @@ class Store:
         )
 
     def read_document(self, name: str) -> dict[str, Any]:
-        """Reads what `write_document` wrote."""
+        """Reads what `write_document` wrote. Raises `StoreError` if it is torn."""
         with self._opened(name) as file:
             head, _, text = file.read().partition(b"\n")
         try:
@@ -195,7 +197,9 @@ class Store:
             ) from None
 
     def names(self, folder: str = "") -> list[str]:
-        """All files in the store, or those in one of its folders."""
+        """All files in the store, or those in one of its folders. Raises `StoreError` if they
+        cannot be listed.
+        """
         from pyarrow import fs
 
         try:
