@@ -20,7 +20,7 @@ from groupcheck.oracles.spark.session import OnDemand, checked_master
 
 def run(paths: Sequence[str | Path], master: str, out: str | None, as_json: bool) -> int:
     """Replays an archive of logs and returns the exit code: 0 every group holds, 1 some line cannot
-    be explained, 3 unknown.
+    be explained, 3 unknown. Raises `UserError` without `out`.
     """
     if out is None:
         raise UserError("needs a place for the tables", where="--spark", do="add --out URI")

@@ -59,7 +59,7 @@ class Place:
             raise UserError(why, where="--out", do="name a place that can be written to") from None
 
     def read(self, name: str) -> bytes | None:
-        """A file's content, None if there is none."""
+        """A file's content, None if there is none. Raises `UserError` if it cannot be read."""
         try:
             with self.fs.open_input_stream(self.path(name)) as stream:
                 return bytes(stream.read())

@@ -470,7 +470,9 @@ def follow(
 
 
 def walk(about: Subject, key: str) -> Followed:
-    """Replays a key in a subject."""
+    """Replays a key in a subject. Raises `UserError` if the key is not a text or does not fit the
+    subject.
+    """
     from groupcheck.oracles.explain.explanation import broken_along, met_along
 
     if not isinstance(key, str):

@@ -101,7 +101,9 @@ def explain(*, key: str, as_json: bool, html: Path | None, **options: Any) -> in
 
 
 def replay(files: Sequence[Path], html: Path | None, markdown: Path | None, **options: Any) -> int:
-    """`groupcheck replay`: see `groupcheck.oracles.replay.report`."""
+    """`groupcheck replay`: see `groupcheck.oracles.replay.report`. Raises `UserError` if an option
+    of --what-if is given without it.
+    """
     from groupcheck.oracles.replay.report import run
 
     change = options.pop("what_if")
@@ -150,7 +152,9 @@ def _without(others: Mapping[str, Any], option: str) -> None:
 def replay_archive(
     paths: Sequence[Path], spark: str | None, out: str | None, as_json: bool, **options: Any
 ) -> int:
-    """`groupcheck replay --spark`: see `groupcheck.oracles.archive`."""
+    """`groupcheck replay --spark`: see `groupcheck.oracles.archive`. Raises `UserError` without
+    `spark`, or for an option that an archive does not take.
+    """
     for name, value in options.items():
         if value not in (None, ()):
             raise UserError(
@@ -242,7 +246,8 @@ def conform(
     `groupcheck.oracles.conform.member.command` for `--side member`,
     `groupcheck.oracles.connect.command` for `--side leader`,
     `groupcheck.oracles.conform.live.command` for `--live`, and
-    `groupcheck.oracles.conform.whole.command` for `--whole`.
+    `groupcheck.oracles.conform.whole.command` for `--whole`. Raises `UserError` if `parquet` or
+    `schedules` is given for a comparison that does not take it.
     """
     from groupcheck.oracles.conform.command import run
     from groupcheck.oracles.conform.live.command import run as run_live
@@ -317,7 +322,8 @@ def assign(
     **options: Any,
 ) -> int:
     """`groupcheck assign`: see `groupcheck.oracles.assignment`, `assign_command` for a file,
-    `proof_command` and `against_command` for the options.
+    `proof_command` and `against_command` for the options. Raises `UserError` for options that
+    cannot be combined.
     """
     if (file is not None) + prove + (against is not None) != 1:
         raise UserError("give exactly one of FILE, --prove or --against", where="groupcheck assign")

@@ -42,6 +42,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command, unless it would write over what it reads, or twice to one file. Code of
         users' that raises click's `Exit`, as commands of click do, has no say in the exit code.
+        Raises `SystemExit` in place of `Exit`.
         """
         self._keeps_apart(ctx)
         try:

@@ -62,7 +62,8 @@ def run(
     **options: Any,
 ) -> int:
     """Executes the rows, prints what became of them, and gives the exit code: 0 all agree, 1 some
-    differ, 3 not all were executed.
+    differ, 3 not all were executed. Raises `UserError` for an option that this comparison does not
+    take.
     """
     assignors = options.pop("assignors", ())
     if coverage and diff:

@@ -56,7 +56,8 @@ def run(
     **others: Any,
 ) -> int:
     """Compares, prints the answer, and returns the exit code: 0 all agree, 1 some differ. `sizes`
-    are those of `families`.
+    are those of `families`. Raises `UserError` for another variant than Connect, or for an option
+    that this comparison does not take.
     """
     if variant != CONNECT:
         raise UserError(

@@ -137,7 +137,9 @@ def folder(version: str, program: Program = DRIVER) -> Path:
 
 @contextmanager
 def locked(home: Path, program: Program = DRIVER) -> Iterator[None]:
-    """Lets one process in at a time; the lock ends with its process."""
+    """Lets one process in at a time; the lock ends with its process. Raises `UserError` on another
+    system than Linux or macOS, or if the cache cannot be written to.
+    """
     try:
         import fcntl
     except ImportError:

@@ -75,7 +75,7 @@ class Jvm:
         return bool(self._lines)
 
     def receive(self) -> bytes:
-        """The next line of the answer; raises `Broken`."""
+        """The next line of the answer. Raises `Broken` if the process ends or is silent."""
         began, is_told = time.monotonic(), False
         while not self._lines:
             poll = select.poll()

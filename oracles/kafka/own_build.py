@@ -276,7 +276,9 @@ def served(shim: str) -> str:
 
 
 def compiled(shim: str, classpath: str, place: Path) -> tuple[Path, str]:
-    """The folder with the driver's classes, and what javac said if it failed; else empty."""
+    """The folder with the driver's classes, and what javac said if it failed; else empty. Raises
+    `UserError` if javac takes too long.
+    """
     DRIVER.sources_for(shim, place)
     classes = place / "classes"
     sources = [str(p.relative_to(place)) for p in sorted((place / "src").rglob("*.java"))]

@@ -42,7 +42,8 @@ def run(
     as_json: bool,
 ) -> int:
     """Records a command or a scenario and returns the exit code: the command's own; of a scenario
-    0, or 3 if it did not take place.
+    0, or 3 if it did not take place. Raises `UserError` unless it is given one of the two, for a
+    name that files cannot have, and for a program that is not found.
     """
     if bool(command) == bool(scenario):
         raise UserError(

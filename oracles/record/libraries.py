@@ -35,7 +35,9 @@ def parted(name: str) -> tuple[str, int]:
 
 
 def at_once(steps: Coroutine[Any, Any, None]) -> None:
-    """Runs a callback for a library without asyncio; the callback must not wait."""
+    """Runs a callback for a library without asyncio; the callback must not wait. Raises
+    `AssertionError` if it does.
+    """
     try:
         steps.send(None)
     except StopIteration:
@@ -206,6 +208,7 @@ class Confluent:
         )
 
     async def poll(self, wait_ms: int) -> list[tuple[str, int]]:
+        """Raises `KafkaException` for a message that stands for an error."""
         found: list[tuple[str, int]] = []
         message = self._consumer.poll(wait_ms / 1000)
         while message is not None and len(found) < AT_MOST:
@@ -216,6 +219,7 @@ class Confluent:
         return found
 
     async def commit(self, offsets: Offsets) -> None:
+        """Raises `KafkaException` if an offset was not committed."""
         sent = [
             self._kafka.TopicPartition(*parted(name), offset) for name, offset in offsets.items()
         ]

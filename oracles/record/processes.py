@@ -48,8 +48,8 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """The block runs to its end, so it must be bounded in time. A signal that arrived meanwhile
-        is raised after it, unless the block raised an error.
+        """The block runs to its end, so it must be bounded in time. Raises `KeyboardInterrupt`
+        after it for a signal that arrived meanwhile, unless the block failed.
         """
         self._held += 1
         try:

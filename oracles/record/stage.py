@@ -126,7 +126,9 @@ class Stage:
         self._act("scenario", OVER)
 
     def tell(self, name: str, command: str) -> None:
-        """Sends a member a command: `sleep MS`, `twin` or `stop`."""
+        """Sends a member a command: `sleep MS`, `twin` or `stop`. Raises `NotStaged` if it has
+        ended.
+        """
         self._act(name, f"command {command}")
         stdin = self.runs[name].process.stdin
         assert stdin

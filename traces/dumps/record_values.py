@@ -74,6 +74,7 @@ def _part(fields: Any, name: str) -> Fields:
 
 
 def whole(fields: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    """A field that is a whole number. Raises `RecordNotUnderstood` if it is none."""
     value = fields.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _LARGEST:
         raise RecordNotUnderstood(f"{name} is not a number")

@@ -50,7 +50,7 @@ DELETED = ("<DELETE>", "<NULL>", "NULL", "null", "")
 
 def commit(place: Fields, key: str, value: str) -> Record | None:
     """`offset_commit::group=g,partition=t-0` (2.4 to 3.7) or `offset::g:t:0` (before), with its
-    value `offset=5` or `5`.
+    value `offset=5` or `5`. Raises `RecordNotUnderstood` if the key or the offset is damaged.
     """
     if key.startswith("offset_commit::group="):
         group, _, partition = key.removeprefix("offset_commit::group=").rpartition(",partition=")
@@ -82,7 +82,8 @@ def _digits(text: str) -> bool:
 
 def generation(place: Fields, group: str, value: Any) -> Record:
     """The value `{"protocolType":..,"protocol":..,"generationId":..,"assignment":"{m=[t-0]}"}`, or
-    None for a tombstone.
+    None for a tombstone. Raises `RecordNotUnderstood` if it is no object, or if its assignment is
+    no text.
     """
     if value is None:
         return Tombstone(**place, group=group)
@@ -115,7 +116,8 @@ def generation(place: Fields, group: str, value: Any) -> Record:
 
 def formatter_record(place: Fields, line: str) -> Record | None:
     """A line of a console consumer with a formatter: `[g,t,0]::OffsetAndMetadata(offset=5, ...)` or
-    `g::GroupMetadata(groupId=g, generation=1, ...)`; None if it is none.
+    `g::GroupMetadata(groupId=g, generation=1, ...)`; None if it is none. Raises
+    `RecordNotUnderstood` if its offset or its group is damaged.
     """
     text = line.strip()
     found = _COMMITTED.match(text)

@@ -214,7 +214,9 @@ def weights(members: Mapping[Name, GivenMember]) -> dict[str, Fraction]:
 
 
 def assigned(given: Mapping[Name, PartitionSet], group: Group, where: str) -> Assigned:
-    """Member -> partitions; members that are left out get nothing."""
+    """Member -> partitions; members that are left out get nothing. Raises `UserError` for a member
+    that is not in the group.
+    """
     found: dict[str, Partitions] = {member.id: frozenset() for member in group.members}
     for member, partitions in given.items():
         if member not in found:

@@ -42,7 +42,7 @@ def run(
     **others: Any,
 ) -> int:
     """Runs the schedules, prints the result, and returns the exit code: 0 if all agree, 1 if one
-    differs, 3 if the run ended early.
+    differs, 3 if the run ended early. Raises `UserError` for an option that --live does not take.
     """
     if faults:
         raise UserError(

@@ -200,7 +200,9 @@ def live(
     seed: int = 0,
     say: Say,
 ) -> Live:
-    """Starts a broker of that Kafka version, runs the schedules, ends the broker."""
+    """Starts a broker of that Kafka version, runs the schedules, ends the broker. Raises
+    `UserError` if `schedules` is less than 1.
+    """
     if schedules < 1:
         raise UserError(
             f"{schedules} schedules are too few", where="--schedules", do="give 1 or more"

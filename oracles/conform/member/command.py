@@ -63,7 +63,8 @@ def run(
     **options: Any,
 ) -> int:
     """Executes the rows, prints what became of them, and gives the exit code: 0 all agree, 1 some
-    differ, 3 not everything was executed.
+    differ, 3 not everything was executed. Raises `UserError` for an option that concerns the rows
+    of the coordinator.
     """
     for name in OTHER_SIDE:
         if options.get(name):

@@ -50,7 +50,8 @@ def rows_of(
     variant: str, generations: int | None, mutation: str | None, settings: Mapping[str, str]
 ) -> list[Rows]:
     """The rows of each kind of member that the variant has, with commits in poll and without,
-    perhaps with a mutation.
+    perhaps with a mutation. Raises `UserError` for settings at which no such row is executed:
+    commits of a producer, no records, phases.
     """
     about = executable(variant)
     fields: dict[str, Any] = {
@@ -100,6 +101,7 @@ def styles_of(
 ) -> list[StyledRows]:
     """The rows of each style of commits, for each kind of member that the variant has: one
     generation and one partition, unless more are asked for. None for a variant without styles.
+    Raises `UserError` for a style that does not exist, or that no such member has.
     """
     about, asked = executable(variant), settings.get(STYLE)
     without = about.scope_type.NO_STYLES

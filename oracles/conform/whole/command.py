@@ -43,7 +43,8 @@ OTHERS = {
 
 def run(variant: str, *, kafka: str, as_json: bool, **options: Any) -> int:
     """Runs the schedules, prints what became of them, and gives the exit code: 0 all agree, 1 some
-    differ, 3 not everything was seen.
+    differ, 3 not everything was seen. Raises `UserError` for an option that --whole does not take,
+    and for 0 members.
     """
     for name, flag in OTHERS.items():
         if options.get(name):
