@@ -58,7 +58,7 @@ class Fairness:
 
 def weak(*rules: Rule | str, name: str = "") -> Fairness:
     """Weak fairness of an action for each index: some step of some of these rules at that index.
-    `name`: what answers call it. Raises `SpecError` if no rule is given.
+    `name`: what answers call it. Raises `SpecError` if no rule is given, or anything else.
     """
     if not rules:
         raise SpecError("names no rule", where="weak", do="write weak(rule), or weak_any()")
@@ -68,7 +68,7 @@ def weak(*rules: Rule | str, name: str = "") -> Fairness:
 
 def weak_any(*rules: Rule | str, name: str = "") -> Fairness:
     """Weak fairness of one action: some step of some of these rules at some index; without rules:
-    any step. `name`: what answers call it.
+    any step. `name`: what answers call it. Raises `SpecError` for anything but a rule or its name.
     """
     names = _names(rules, "weak_any")
     return Fairness(names, True, name or " or ".join(names) or "any step")
@@ -137,7 +137,8 @@ def eventually(
 ) -> Callable[[Test], Liveness]: ...
 def eventually(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
     """What becomes true at some time in every fair run. `source`: where the promise stands;
-    `name`: in place of the function's own.
+    `name`: in place of the function's own. Raises `SpecError` if the function cannot be a
+    predicate.
     """
     return _decorator(function, "eventually", source, name, of)
 
@@ -149,7 +150,9 @@ def infinitely_often(
     *, source: str = "", name: str = "", of: Any = None
 ) -> Callable[[Test], Liveness]: ...
 def infinitely_often(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
-    """What becomes true again and again in every fair run."""
+    """What becomes true again and again in every fair run. Raises `SpecError` as
+    `eventually` does.
+    """
     return _decorator(function, "infinitely_often", source, name, of)
 
 
@@ -158,7 +161,9 @@ def settles(function: Test, /) -> Liveness: ...
 @overload
 def settles(*, source: str = "", name: str = "", of: Any = None) -> Callable[[Test], Liveness]: ...
 def settles(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
-    """What is true for ever from some state on in every fair run."""
+    """What is true for ever from some state on in every fair run. Raises `SpecError` as
+    `eventually` does.
+    """
     return _decorator(function, "settles", source, name, of)
 
 
@@ -169,7 +174,9 @@ def always_possible(
     *, source: str = "", name: str = "", of: Any = None
 ) -> Callable[[Test], Liveness]: ...
 def always_possible(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
-    """What can still become true from every reachable state."""
+    """What can still become true from every reachable state. Raises `SpecError` as `eventually`
+    does.
+    """
     return _decorator(function, "always_possible", source, name, of)
 
 

@@ -81,7 +81,8 @@ def predicate_of(
     **more: Any,
 ) -> Predicate:
     """The predicate that a function of slots and views stands for. `what`: how it is decorated;
-    `quantified`: "some i" or "all i", in their order; `more`: other fields of `Predicate`.
+    `quantified`: "some i" or "all i", in their order; `more`: other fields of `Predicate`. Raises
+    `SpecError` if the function cannot be one, or if a text is not like "some i".
     """
     said = signature(function, what)
     name = name_of(function, name, what)
@@ -129,7 +130,8 @@ def invariant(*given: Any, source: str = "", name: str = "", **more: Any) -> Any
     promise stands, `broken` what to say of a step that breaks it (`Predicate.broken`). It must hold
     for all indexes; `@invariant("some i")` for some index i at least, `@invariant("all i",
     "some j")` for some j to each i. `name`: in place of the function's own. `of` and `promised`:
-    the fields of `Predicate`.
+    the fields of `Predicate`. Raises `SpecError` if the function cannot be a predicate, or if a
+    text is not like "some i".
     """
     return _decorated(given, "invariant", name, source, **_known("invariant", more))
 
@@ -142,7 +144,7 @@ def goal(
 ) -> Callable[[Test], Predicate]: ...
 def goal(*given: Any, source: str = "", name: str = "", of: Any = None) -> Any:
     """A situation that some state must show; a run in which it never does is not green. It is met
-    by some index; `@goal("all i")` when it is true of all.
+    by some index; `@goal("all i")` when it is true of all. Raises `SpecError` as `invariant` does.
     """
     return _decorated(given, "goal", name, source, of=of)
 
@@ -153,7 +155,8 @@ def end(function: Test, /) -> Predicate: ...
 def end(*quantified: str, name: str = "") -> Callable[[Test], Predicate]: ...
 def end(*given: Any, name: str = "") -> Any:
     """States in which the protocol may rest. A state without a successor other than itself is a
-    deadlock if it is not an end. It must be true of all indexes; `@end("some i")` of some.
+    deadlock if it is not an end. It must be true of all indexes; `@end("some i")` of some. Raises
+    `SpecError` as `invariant` does.
     """
     return _decorated(given, "end", name)
 
@@ -165,7 +168,7 @@ def constraint(*quantified: str, name: str = "") -> Callable[[Test], Predicate]:
 def constraint(*given: Any, name: str = "") -> Any:
     """Bounds the search: a state in which it is false is a border state. Invariants and goals look
     at border states; what follows them is not explored. It must be true of all indexes;
-    `@constraint("some i")` of some.
+    `@constraint("some i")` of some. Raises `SpecError` as `invariant` does.
     """
     return _decorated(given, "constraint", name)
 
@@ -176,7 +179,7 @@ def view(function: Callable[..., Any], /) -> Predicate: ...
 def view(*, name: str = "", of: Any = None) -> Callable[[Callable[..., Any]], Predicate]: ...
 def view(*function: Callable[..., Any], name: str = "", of: Any = None) -> Any:
     """A derived value (any hashable) that predicates may name like a slot; over slots of at most
-    one index variable.
+    one index variable. Raises `SpecError` if the function cannot be one.
     """
     if function:
         return predicate_of(function[0], "view", name)

@@ -180,7 +180,7 @@ def rule(
 def rule(*labels: Any, when: Callable[..., bool] | None = None, name: str = "") -> Any:
     """Makes a `Rule` of a generator function; see the module `spec`. `labels`: names of its kinds
     of outcome. `when`: its guard. `name`: in place of the function's own, where several rules are
-    made of one function.
+    made of one function. Raises `SpecError` if the function, its labels or its guard make no rule.
     """
     if len(labels) == 1 and callable(labels[0]):
         return _rule(labels[0], False, (), when, name)
@@ -194,7 +194,9 @@ def urgent(
     *labels: str, when: Callable[..., bool] | None = None, name: str = ""
 ) -> Callable[[Body], Rule]: ...
 def urgent(*labels: Any, when: Callable[..., bool] | None = None, name: str = "") -> Any:
-    """Like `rule`, for steps that happen inside the step that made them possible."""
+    """Like `rule`, for steps that happen inside the step that made them possible. Raises
+    `SpecError` as `rule` does.
+    """
     if len(labels) == 1 and callable(labels[0]):
         return _rule(labels[0], True, (), when, name)
     return lambda function: _rule(function, True, labels, when, name)

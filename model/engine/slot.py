@@ -49,14 +49,15 @@ class Slot:
 
 def single(initial: Value | AnyOf, of: Any = None) -> Slot:
     """A slot with one value. `of`: the types that it may hold, where there are several, as
-    `Leader | None`.
+    `Leader | None`. Raises `SpecError` if `of` gives anything but types.
     """
     return Slot(initial, None, _kinds(of))
 
 
 def array(size: int, initial: Value | AnyOf, of: Any = None) -> Slot:
     """`size` slots of one kind, indexed 0 .. size-1, all starting with `initial`. `of`: the types
-    that each may hold, where there are several.
+    that each may hold, where there are several. Raises `SpecError` if `of` gives anything but
+    types.
     """
     return Slot(initial, size, _kinds(of))
 

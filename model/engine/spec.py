@@ -109,7 +109,9 @@ def _of_kind(kind: str, p: Any) -> Any:
 
 @frozen
 class Spec:
-    """A protocol at a scope, ready to be explored."""
+    """A protocol at a scope, ready to be explored. Raises `SpecError` if its parts do not fit
+    together.
+    """
 
     name: str
     slots: Mapping[str, Slot]

@@ -337,8 +337,8 @@ def explore(
     make a difference, it begins again without symmetry. None: where it is worth while.
     `liveness`: judges the progress promises, too, when the search has ended; among all states.
     `goals`: those whose shortest paths are told, too, once the search has ended.
-    Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint
-    that is torn or of another model, scope or version.
+    Raises `RuleError` for a rule at fault, `CheckpointError` for a checkpoint that is torn or of
+    another model, scope or version, `UserError` if a search with one has no symmetry after all.
     """
     explored = functools.partial(
         _explored, spec, limits, progress, workers, checkpoint, resume, look, liveness, goals

@@ -59,7 +59,8 @@ def distribute(
     cluster has cores if not said. `widest`: the first level of so many states is handed over;
     below, the search goes on in this process. `most`: states that a shard hands to the driver at
     once. `resume`: go on with what the store holds, which has its shards. `lasting`: does the store
-    stay afterwards? Raises `StoreError`, `CheckpointError`, `RuleError`.
+    stay afterwards? Raises `StoreError`, `CheckpointError`, `RuleError`, and `UserError` for a spec
+    or limits that cannot be spread, and for other `shards` than the store has.
     """
     began = time.perf_counter()
     _must_be_spreadable(spec, limits)

@@ -110,8 +110,9 @@ def runs_in(store: Store) -> set[str]:
 
 
 def keep(store: Store, manifest: Manifest, known: set[str]) -> None:
-    """Writes a run's manifest. Raises `UserError` if a run that is not among the `known` ones has
-    registered meanwhile; then nothing may be deleted any more.
+    """Writes a run's manifest. Raises `StoreError` if the store does not show it, and `UserError`
+    if a run that is not among the `known` ones has registered meanwhile; then nothing may be
+    deleted any more.
     """
     store.write_document(name_of(manifest.run), asdict(manifest))
     runs = runs_in(store)
