@@ -58,7 +58,7 @@ class Fairness:
 
 def weak(*rules: Rule | str, name: str = "") -> Fairness:
     """Weak fairness of an action for each index: some step of some of these rules at that index.
-    `name`: what answers call it. Raises `SpecError` if no rule is given, or anything else.
+    `name`: what answers call it. Raises `SpecError` if no rule is given, or something else is.
     """
     if not rules:
         raise SpecError("names no rule", where="weak", do="write weak(rule), or weak_any()")
