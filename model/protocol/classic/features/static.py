@@ -148,7 +148,7 @@ class StaticScope(Scope):
 
 
 def static_membership(spec: Spec) -> Spec:
-    """The feature: all members are static."""
+    """The feature: all members are static. Raises `ScopeError` if they list different assignors."""
     if spec.scope.protocols:
         raise ScopeError("static members that list different assignors are left out", where="scope")
     rules = [

@@ -48,7 +48,9 @@ OTHERS = 1000  # an id of the other twin's is this much more than its number the
 
 
 def twins(spec: Spec) -> Spec:
-    """The feature: the first two processes have the same instance id."""
+    """The feature: the first two processes have the same instance id. Raises `ScopeError` if fewer
+    than two members are static.
+    """
     if spec.scope.members < 2 or spec.scope.static_count < 2:
         raise ScopeError(
             "twins are two static members",
