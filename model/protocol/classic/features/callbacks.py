@@ -229,34 +229,38 @@ WORDS = Words(
 # -- How it can be wrong
 
 
+# Other features may have given these rules more slots, which come last.
+
+
 def _late_metadata(rule: Rule) -> Rule:
-    def call(client: Client, link: Link, scope: Any) -> Iterator[Any]:
-        for label, after, there in rule.call(client, link, scope):
+    def call(client: Client, link: Link, *others: Any) -> Iterator[Any]:
+        for label, after, there, *more in rule.call(client, link, *others):
             if label == "committed":
                 commit = OffsetCommit(client.id, client.generation - 1, client.position)
                 there = send(link, commit)
-            yield label, after, there
+            yield label, after, there, *more
 
     return rewritten(rule, call)
 
 
 def _keeps(rule: Rule) -> Rule:
-    def call(client: Client, link: Link, scope: Any) -> Iterator[Any]:
-        for label, after, there in rule.call(client, link, scope):
-            yield label, after, there
+    def call(client: Client, link: Link, *others: Any) -> Iterator[Any]:
+        for label, after, there, *more in rule.call(client, link, *others):
+            yield label, after, there, *more
             if label == "returned":
                 kept = but(after, owned=after.owned | client.owned)
-                yield "threw", kept, there
+                yield "threw", kept, there, *more
 
     return rewritten(rule, call)
 
 
 def _joins_first(rule: Rule) -> Rule:
-    def call(client: Client, link: Link, scope: Any) -> Iterator[Any]:
-        yield from rule.call(client, link, scope)
+    def call(client: Client, link: Link, *others: Any) -> Iterator[Any]:
+        yield from rule.call(client, link, *others)
         if client.prepare == Prepare.REVOKING and client.state == Member.STABLE and link.idle:
             join = JoinGroup(client.id, client.generation, owned=client.owned)
-            yield "sent", but(client, state=Member.PREPARING, rejoin=False), send(link, join)
+            joins = but(client, state=Member.PREPARING, rejoin=False)
+            yield "sent", joins, send(link, join), *others[: len(rule.slots) - 2]
 
     return rewritten(rule, call)
 
