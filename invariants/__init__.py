@@ -1,3 +1,3 @@
-"""What must be true of a group: one module for each subject. Each invariant has its statement and
-its source.
+"""The promises that must be true of a group: one module for each subject. Each invariant has its
+statement and its source.
 """

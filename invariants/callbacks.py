@@ -1,4 +1,4 @@
-"""What holds while the application's onPartitionsRevoked runs."""
+"""The promises that hold while the application's onPartitionsRevoked runs."""
 
 from __future__ import annotations
 

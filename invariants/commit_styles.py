@@ -1,4 +1,4 @@
-"""What the three styles of commits promise, and the moments in which they differ (see
+"""The promises of the three styles of commits, and the moments in which they differ (see
 `groupcheck.model.protocol.classic.features.commit_styles`).
 """
 

@@ -188,7 +188,7 @@ def joins_again(before: Any, after: Any) -> bool:
 
 
 def _made(before: Any, after: Any) -> tuple[Survey, Deal] | None:
-    """What the leader has seen, and its plan; None if it makes none."""
+    """The leader's survey, and its plan; None if it makes none."""
     survey, deal = before.walk.errand, after.walk.errand
     return (survey, deal) if isinstance(deal, Deal) and not deal.error else None
 
@@ -198,7 +198,7 @@ def _of_all(masks: Iterable[int]) -> int:
 
 
 def _remembered(before: Any) -> Memory:
-    """What the leader remembers as it makes the plan."""
+    """The facts that the leader remembers as it makes the plan."""
     survey = before.walk.errand
     fresh = survey.leader.led == Led.NO
     return Memory() if fresh else before.memory

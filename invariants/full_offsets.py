@@ -1,5 +1,6 @@
-"""What the coordinator keeps of offsets: who may commit in a transaction, what transactions leave
-behind, what expiry and administrators may take away, and what survives a fail-over.
+"""The promises about the offsets that the coordinator keeps: who may commit in a transaction, what
+transactions leave behind, what expiry and administrators may take away, and what survives a
+fail-over.
 """
 
 from __future__ import annotations

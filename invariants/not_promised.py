@@ -1,6 +1,7 @@
-"""What users hope for and Kafka does not promise. None of this is checked unless it is asked for by
-its name: `groupcheck check classic --fault session_timeout=1 --invariant one_process_at_work`. It
-breaks, and the counterexample is the window in which it does.
+"""The properties that users hope for and Kafka does not promise. None of this is checked unless it
+is asked for by its name:
+`groupcheck check classic --fault session_timeout=1 --invariant one_process_at_work`. It breaks, and
+the counterexample is the window in which it does.
 """
 
 from __future__ import annotations

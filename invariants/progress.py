@@ -1,4 +1,6 @@
-"""What keeps a group going: timers, the completion of full rounds, answers to parked requests."""
+"""The mechanisms that keep a group going: timers, the completion of full rounds, answers to parked
+requests.
+"""
 
 from __future__ import annotations
 

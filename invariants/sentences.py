@@ -1,6 +1,6 @@
-"""What broke, for whom: one sentence for each promise, made from the step that breaks it. It stands
-at the promise, as a template (`@invariant(broken=...)`) with the values of `VALUES`; `SENTENCES`
-has those that need more.
+"""The sentences that say what broke, and for whom: one sentence for each promise, made from the
+step that breaks it. It stands at the promise, as a template (`@invariant(broken=...)`) with the
+values of `VALUES`; `SENTENCES` has those that need more.
 """
 
 from __future__ import annotations

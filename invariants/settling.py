@@ -1,5 +1,5 @@
-"""What has to happen in the end (`--progress`): once faults stop, the group comes to rest, every
-member that goes on gets its share, and nobody waits for ever.
+"""The events that have to happen in the end (`--progress`): once faults stop, the group comes to
+rest, every member that goes on gets its share, and nobody waits for ever.
 
 Every run has finitely many faults, so each promise says what is true from some moment on, or again
 and again. Which rules are fair, and why, is in

@@ -1,4 +1,4 @@
-"""What an assignor takes and returns."""
+"""The values that an assignor takes and returns."""
 
 from __future__ import annotations
 

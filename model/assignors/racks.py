@@ -40,7 +40,7 @@ def racks_count(consumers: Iterable[str], partitions: Iterable[frozenset[str]]) 
 
 @frozen
 class RackInfo:
-    """What the sticky assignors know of racks."""
+    """The facts that the sticky assignors know of racks."""
 
     # Member -> its rack. Empty if racks do not count.
     consumers: Mapping[str, str]

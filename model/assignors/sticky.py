@@ -46,8 +46,8 @@ def cooperative_sticky(group: Group) -> Assignment:
 def _plan(
     group: Group, claim_of: ClaimOf
 ) -> tuple[dict[str, list[Partition]], dict[Partition, str] | None]:
-    """What each member shall have; and what changes hands, where the algorithm for equal
-    subscriptions knows it.
+    """The partitions that each member shall have; and those that change hands, where the algorithm
+    for equal subscriptions knows it.
     """
     if not group.members:
         return {}, {}

@@ -17,7 +17,7 @@ WRONG = "IllegalStateException"
 def deal(
     sizes: Mapping[str, int], racks: RackInfo, claims: Claims
 ) -> tuple[dict[str, list[Partition]], dict[Partition, str]]:
-    """What each member gets, and which of these partitions changes hands (partition: its new
+    """The partitions that each member gets, and those of them that change hands (partition: its new
     owner).
 
     Everybody keeps what it owns up to its quota, in the hash order of member ids: who comes first

@@ -86,7 +86,7 @@ class _Spreader:
         return {member: list(self.given[member].elements()) for member in by_text(self.topics)}
 
     def _keep(self) -> list[Partition]:
-        """What members own and may keep; the rest is revoked."""
+        """The partitions that members own and may keep; the rest is revoked."""
         kept = []
         for member in by_text(self.claimed):
             owned, topics = self.claimed[member], self.topics[member]

@@ -173,8 +173,8 @@ Look = tuple[StepInvariant, tuple[int, ...]]
 def looks(
     spec: Parts, p: StepInvariant, i: Instance, at: Mapping[tuple[str, int | None], int]
 ) -> Iterator[Look]:
-    """What a step invariant looks at in the outcomes of a rule: its slots at each index at which
-    the rule touches all of them. `at`: the place of a slot at an index.
+    """The places that a step invariant looks at in the outcomes of a rule: its slots at each index
+    at which the rule touches all of them. `at`: the place of a slot at an index.
     """
     if not p.concerns(i.rule):
         return
@@ -188,9 +188,9 @@ def looks(
 
 
 def call_key(i: Instance, checks: Sequence[Look]) -> tuple[Any, ...]:
-    """What a call of a rule depends on beside the values: its name, the indexes that it is given,
-    and where step invariants look. Instances of one key share their calls. `checks`: what step
-    invariants look at in the outcomes of this instance.
+    """The things that a call of a rule depends on beside the values: its name, the indexes that it
+    is given, and where step invariants look. Instances of one key share their calls. `checks`: what
+    step invariants look at in the outcomes of this instance.
 
     Without the last part, the step invariants of an instance would not be asked where another one,
     at which they look elsewhere or not at all, was called with the same values before.

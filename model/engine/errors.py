@@ -41,7 +41,7 @@ class UserError(Exception):
 
 
 def what_helps(error: Exception, resume: str) -> str:
-    """What to do about an error of writing: there must be room, or a right to write. `resume`: the
+    """The advice on an error of writing: there must be room, or a right to write. `resume`: the
     option that goes on with what was written before, empty if nothing was.
     """
     number, text = getattr(error, "errno", None), str(error).lower()

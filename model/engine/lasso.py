@@ -33,7 +33,7 @@ class Action:
 
 @frozen
 class Answers:
-    """What is known of the progress promises of a spec."""
+    """The answers so far on the progress promises of a spec."""
 
     # Of each promise: does it hold, and a counterexample.
     found: Mapping[str, tuple[Kind, Path | None]]

@@ -1,4 +1,4 @@
-"""What a protocol promises about its runs, and which of its steps are fair.
+"""The promises of a protocol about its runs, and those of its steps that are fair.
 
 An invariant speaks of states; these promises speak of whole runs, which never end. A run is a path
 from an initial state that goes on for ever; where nothing happens any more it stays in its last
@@ -46,7 +46,7 @@ PROMISE = "progress promise"  # what its functions are called in errors
 
 @frozen
 class Fairness:
-    """What a run may not leave undone for ever while it is possible."""
+    """The actions that a run may not leave undone for ever while they are possible."""
 
     # `rule` or `rule:label`; empty: every step.
     names: tuple[str, ...]
@@ -136,9 +136,9 @@ def eventually(
     *, source: str = "", name: str = "", of: Any = None
 ) -> Callable[[Test], Liveness]: ...
 def eventually(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
-    """What becomes true at some time in every fair run. `source`: where the promise stands;
-    `name`: in place of the function's own. Raises `SpecError` if the function cannot be a
-    predicate.
+    """The promise that a predicate becomes true at some time in every fair run. `source`: where the
+    promise stands; `name`: in place of the function's own. Raises `SpecError` if the function
+    cannot be a predicate.
     """
     return _decorator(function, "eventually", source, name, of)
 
@@ -150,8 +150,8 @@ def infinitely_often(
     *, source: str = "", name: str = "", of: Any = None
 ) -> Callable[[Test], Liveness]: ...
 def infinitely_often(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
-    """What becomes true again and again in every fair run. Raises `SpecError` as
-    `eventually` does.
+    """The promise that a predicate becomes true again and again in every fair run. Raises
+    `SpecError` as `eventually` does.
     """
     return _decorator(function, "infinitely_often", source, name, of)
 
@@ -161,8 +161,8 @@ def settles(function: Test, /) -> Liveness: ...
 @overload
 def settles(*, source: str = "", name: str = "", of: Any = None) -> Callable[[Test], Liveness]: ...
 def settles(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
-    """What is true for ever from some state on in every fair run. Raises `SpecError` as
-    `eventually` does.
+    """The promise that a predicate is true for ever from some state on in every fair run. Raises
+    `SpecError` as `eventually` does.
     """
     return _decorator(function, "settles", source, name, of)
 
@@ -174,8 +174,8 @@ def always_possible(
     *, source: str = "", name: str = "", of: Any = None
 ) -> Callable[[Test], Liveness]: ...
 def always_possible(*function: Test, source: str = "", name: str = "", of: Any = None) -> Any:
-    """What can still become true from every reachable state. Raises `SpecError` as `eventually`
-    does.
+    """The promise that a predicate can still become true from every reachable state. Raises
+    `SpecError` as `eventually` does.
     """
     return _decorator(function, "always_possible", source, name, of)
 
@@ -183,8 +183,9 @@ def always_possible(*function: Test, source: str = "", name: str = "", of: Any =
 def leads_to(
     *given: Any, when: Test | None = None, source: str = "", name: str = "", of: Any = None
 ) -> Callable[[Test], Liveness]:
-    """What becomes true, then or later, whenever `when` is true, in every fair run. `when` is a
-    function of slots or views, too. Raises `SpecError` if `when` is not given.
+    """The promise that a predicate becomes true, then or later, whenever `when` is true, in every
+    fair run. `when` is a function of slots or views, too. Raises `SpecError` if `when` is not
+    given.
     """
     if given or when is None:
         raise SpecError(

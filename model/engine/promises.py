@@ -1,4 +1,4 @@
-"""What a protocol promises: invariants, goals, ends and views, which look at states, and step
+"""The promises of a protocol: invariants, goals, ends and views, which look at states, and step
 invariants, which look at the outcomes of rules.
 
 A step invariant speaks of a step, for example "a commit is accepted only from a member of the
@@ -126,12 +126,12 @@ def invariant(
     promised: bool = True,
 ) -> Callable[[Test], Predicate]: ...
 def invariant(*given: Any, source: str = "", name: str = "", **more: Any) -> Any:
-    """What must be true in every state. The docstring is its statement; `source` says where the
-    promise stands, `broken` what to say of a step that breaks it (`Predicate.broken`). It must hold
-    for all indexes; `@invariant("some i")` for some index i at least, `@invariant("all i",
-    "some j")` for some j to each i. `name`: in place of the function's own. `of` and `promised`:
-    the fields of `Predicate`. Raises `SpecError` if the function cannot be a predicate, or if a
-    text is not like "some i".
+    """The promise that a predicate is true in every state. The docstring is its statement; `source`
+    says where the promise stands, `broken` what to say of a step that breaks it
+    (`Predicate.broken`). It must hold for all indexes; `@invariant("some i")` for some index i at
+    least, `@invariant("all i", "some j")` for some j to each i. `name`: in place of the function's
+    own. `of` and `promised`: the fields of `Predicate`. Raises `SpecError` if the function cannot
+    be a predicate, or if a text is not like "some i".
     """
     return _decorated(given, "invariant", name, source, **_known("invariant", more))
 
@@ -201,7 +201,7 @@ def _decorated(given: tuple[Any, ...], what: str, name: str, source: str = "", *
 
 @frozen
 class StepInvariant:
-    """What must be true of every outcome of some rules."""
+    """A predicate that must be true of every outcome of some rules."""
 
     name: str
     # Takes two objects with one attribute for each of `slots`: their values before and after.

@@ -189,7 +189,7 @@ def look_at(
 
 
 def in_order(wrong: Mapping[str, Broken]) -> list[tuple[str, Broken]]:
-    """What is broken, the shallowest first."""
+    """The violations that were met, the shallowest first."""
     return sorted(wrong.items(), key=lambda w: (w[1][2], w[0]))
 
 
@@ -204,7 +204,7 @@ def inside(see: Semantics, found: list[State], begins: bool = False) -> tuple[li
 
 
 def reduction(symmetry: Symmetry, stored: int) -> Reduction:
-    """What the verdict says of the symmetry of a search that stored so many states."""
+    """The verdict's statement on the symmetry of a search that stored so many states."""
     arrays = tuple(group.arrays for group in symmetry.groups)
     return Reduction(bool(arrays), "; ".join(symmetry.reasons), arrays, stored if arrays else 0)
 

@@ -133,8 +133,8 @@ def _fields(cls: Any, compared: bool) -> Callable[[Any], Sequence[Any]] | None:
 
 
 def _copied(value: Any) -> Any:
-    """What a copy of a value is made of: text (a name), or a tuple of function, arguments and
-    state.
+    """The parts that a copy of a value is made of: text (a name), or a tuple of function, arguments
+    and state.
     """
     reduced = value.__reduce_ex__(_PROTOCOL)
     if isinstance(reduced, str):

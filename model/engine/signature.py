@@ -1,5 +1,5 @@
-"""What the signature of a rule, predicate or view says: `def f(me, other, node: "node[me]", next:
-"node[other]", core, scope)`.
+"""The meaning of the signature of a rule, predicate or view: `def f(me, other, node: "node[me]",
+next: "node[other]", core, scope)`.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _text(p: inspect.Parameter, hints: dict[str, Any], function: Callable[..., Any]) -> str:
-    """What a parameter stands for: `a: "client[i]"` and `a: Annotated[Client, "client[i]"]` name
-    it, other annotations are types.
+    """The text that says what a parameter stands for: `a: "client[i]"` and
+    `a: Annotated[Client, "client[i]"]` name it, other annotations are types.
     """
     if get_origin(hints.get(p.name)) is Annotated:
         return next((m for m in get_args(hints[p.name])[1:] if isinstance(m, str)), p.name)

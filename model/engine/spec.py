@@ -1,5 +1,5 @@
-"""What a protocol is made of: slots, rules, invariants, goals, ends, and the scope that bounds
-them.
+"""The parts that a protocol is made of: slots, rules, invariants, goals, ends, and the scope that
+bounds them.
 
 A state is one value for every slot. A slot is single (`core`) or an array (`client`, one value for
 each index). A rule is a plain generator function whose parameters *are* the slots that it may read

@@ -48,7 +48,7 @@ def too_many(name: str) -> UserError:
 
 
 def fault(error: BaseException) -> str:
-    """What a function of the spec did wrong, in words."""
+    """The fault of a function of the spec, in words."""
     return (
         str(error) if isinstance(error, AnswerError) else f"raised {type(error).__name__}: {error}"
     )
@@ -83,7 +83,7 @@ class Semantics:
         return self._instances[rule, *index]
 
     def checks(self, instance: Instance) -> list[Look]:
-        """What step invariants look at in the outcomes of a rule at its indexes."""
+        """The places that step invariants look at in the outcomes of a rule at its indexes."""
         key = (instance.rule.name, *instance.index)
         if key not in self._checks:
             promises = [p for p in self.spec.invariants if isinstance(p, StepInvariant)]

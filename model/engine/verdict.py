@@ -1,5 +1,5 @@
-"""What an exploration answers: holds, violated or unknown, with the numbers and the paths that show
-it.
+"""The answer of an exploration: holds, violated or unknown, with the numbers and the paths that
+show it.
 """
 
 from __future__ import annotations

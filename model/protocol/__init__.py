@@ -1,1 +1,3 @@
-"""What the protocols of consumer groups share: coordinator, client, link, offsets, faults."""
+"""The parts that the protocols of consumer groups share: coordinator, client, link, offsets,
+faults.
+"""

@@ -108,7 +108,7 @@ class Driven:
             yield (firing.name,), after
 
     def react(self, begun: Begun) -> Iterator[Reaction]:
-        """What follows once a rule has fired."""
+        """The outcomes that follow once a rule has fired."""
         yield from self._reactions([begun], None)
 
     def settle(self, state: State) -> Iterator[Begun]:

@@ -1,5 +1,5 @@
-"""What a mutation is: a known bug as data. It replaces named rules of a healthy variant and says
-which promise must then fall.
+"""A mutation is a known bug as data. It replaces named rules of a healthy variant and says which
+promise must then fall.
 """
 
 from __future__ import annotations

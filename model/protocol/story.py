@@ -112,7 +112,7 @@ class Mark:
 
 @frozen
 class Story:
-    """What happened along a path, for every way of showing it."""
+    """The events along a path, for every way of showing it."""
 
     lanes: tuple[Lane, ...] = field(converter=_all)
     # One for each step, in order.

@@ -81,13 +81,13 @@ def _of_last_owners(deleted: Work, workers: list[tuple[Name, Work]]) -> dict[Nam
 
 
 def _all(workers: list[tuple[Name, Work]]) -> Work:
-    """What runs, each item as often as it runs."""
+    """All work that runs, each item as often as it runs."""
     connectors = (one for _, has in workers for one in has.connectors)
     return Work(tuple(connectors), tuple(one for _, has in workers for one in has.tasks))
 
 
 def _surplus(active: Work, current: Loads, release: Release) -> Mapping[Name, Work]:
-    """What is revoked for balance (performTaskRevocation)."""
+    """The work that is revoked for balance (performTaskRevocation)."""
     existing = {name: load for name, load in current.items() if any(load)}
     if not existing or len(existing) == len(current):
         return {}

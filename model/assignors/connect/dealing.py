@@ -54,9 +54,9 @@ def deal_in_turn(given: Loads, lost: Work, candidates: Sequence[Name]) -> None:
 
 
 def surplus(total: int, given: Loads, kind: int) -> dict[Name, Items]:
-    """What each worker has too much of one kind, if `total` items are to be spread evenly. The
-    first workers that are above the minimum may keep one item more, until none is left over
-    (loadBalancingRevocations).
+    """The items of one kind that each worker has beyond its share, if `total` items are to be
+    spread evenly. The first workers that are above the minimum may keep one item more, until none
+    is left over (loadBalancingRevocations).
     """
     least, extra = divmod(total, len(given))
     sizes = [len(load[kind]) for load in given.values()]
@@ -77,8 +77,8 @@ def surplus(total: int, given: Loads, kind: int) -> dict[Name, Items]:
 
 
 def surplus_of_both(configured: Work, given: Loads) -> dict[Name, Work]:
-    """What to revoke from each worker so that none has more than its share of what is configured
-    (performLoadBalancingRevocations).
+    """The work to revoke from each worker so that none has more than its share of what is
+    configured (performLoadBalancingRevocations).
     """
     if not configured or not any(any(load) for load in given.values()):
         return {}

@@ -38,7 +38,7 @@ from groupcheck.model.assignors.connect.values import (
 
 @frozen
 class Sets:
-    """What a leader derives from its memory, its configurations and the reports."""
+    """The sets that a leader derives from its memory, its configurations and the reports."""
 
     # What some worker runs.
     active: Work
@@ -52,7 +52,7 @@ class Sets:
 
 @frozen
 class ClusterAssignment:
-    """What changes for each worker, before it is put into answers."""
+    """The changes for each worker, before they are put into answers."""
 
     assigned: Mapping[Name, Work]
     # None: what nobody has (before 3.4).
@@ -62,7 +62,7 @@ class ClusterAssignment:
 
 
 def recalled(memory: Memory, active: Work, round_: Round, release: Release) -> Memory:
-    """What the leader still believes as a round begins.
+    """The part of its memory that the leader still believes as a round begins.
 
     If its last assignment is not the one of the generation that it completed last, it may never
     have arrived: it is forgotten. If somebody still runs what the last round revoked, the round did
@@ -93,8 +93,8 @@ def derived(memory: Memory, configured: Work, active: Work) -> Sets:
 
 
 def reported(round_: Round) -> list[tuple[Name, Work]]:
-    """What each worker runs, in the order in which the leader reads it, and an item that is there
-    twice once.
+    """The work that each worker runs, in the order in which the leader reads it. An item that is
+    there twice is listed once.
     """
     read = ((worker.id, listed(worker.work)) for worker in round_.workers)
     return [
@@ -103,7 +103,7 @@ def reported(round_: Round) -> list[tuple[Name, Work]]:
 
 
 def duplicated(workers: Iterable[tuple[Name, Work]]) -> Work:
-    """What several workers run."""
+    """The work that several workers run at once."""
     connectors, tasks = Counter[Connector](), Counter[Task]()
     for _, has in workers:
         connectors.update(has.connectors)
@@ -115,7 +115,7 @@ def duplicated(workers: Iterable[tuple[Name, Work]]) -> Work:
 
 
 def shared(which: Work, workers: Iterable[tuple[Name, Work]]) -> dict[Name, Work]:
-    """What each worker has of these items, sorted; workers that have none are left out."""
+    """Those of these items that each worker has, sorted; workers that have none are left out."""
     of_each = {
         name: work(
             set(has.connectors).intersection(which.connectors),
@@ -160,7 +160,7 @@ def concluded(
     revoked: Mapping[Name | None, Work],
     release: Release,
 ) -> tuple[ClusterAssignment, Memory]:
-    """What the workers are told, and what the leader remembers of it (computePreviousAssignment):
+    """The assignment to the workers, and the leader's memory of it (computePreviousAssignment):
     lost work counts as assigned until it is given away.
     """
     all_revoked = union(revoked.values())
@@ -203,7 +203,8 @@ def owners(next_: Loads, revoked: Mapping[Name | None, Work], release: Release) 
 def handle_lost(
     memory: Memory, lost: Work, next_: Loads, round_: Round, release: Release
 ) -> tuple[Memory, Work]:
-    """What happens to lost work (handleLostAssignments): the lost work that is dealt out as new.
+    """The leader handles lost work (handleLostAssignments). Returns its memory, and the lost work
+    that is dealt out as new.
 
     Its owner may only have been restarted, so it is kept for `max_delay` ms. It is dealt out at
     once if nobody has left. After the delay those get it who came with nothing while it ran; if
@@ -243,7 +244,7 @@ def _reset(memory: Memory) -> Memory:
 
 
 def balanced(memory: Memory, next_: Loads, round_: Round) -> tuple[Memory, dict[Name, Work]]:
-    """What this round revokes for balance.
+    """The work that this round revokes for balance.
 
     Nothing while a delay runs. If the last round revoked, too, it waits first: each time forty
     times as long (KAFKA-12495).

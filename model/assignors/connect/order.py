@@ -32,8 +32,8 @@ def listed(work: Work) -> Work:
 
 
 def running(kept: Work, revoked: Work, assigned: Work) -> Work:
-    """What a worker has after an answer, in the order in which it has it: what is new comes first,
-    and then what it keeps (WorkerCoordinator.onJoinComplete).
+    """The work that a worker has after an answer, in the worker's order: first the new work, and
+    then the work that it keeps (WorkerCoordinator.onJoinComplete).
 
     An item that is assigned and that it already has is there twice in the worker's own list; a
     report writes a connector once, but the task twice (a leader reads both as one).

@@ -9,8 +9,8 @@ from attrs import evolve, frozen
 
 @frozen(cache_hash=True)
 class Release:
-    """What an assignor does. The default is the newest one; each field that is False is a bug that
-    was fixed.
+    """The behaviour of an assignor. The default is the newest one; each field that is False is a
+    bug that was fixed.
     """
 
     # Lost work that came back ends its delay (KAFKA-9184, 2.4.0). If not, the old due time stays,
@@ -65,7 +65,7 @@ SINCE: Mapping[str, Release] = {
 
 
 def of_version(version: str) -> Release:
-    """What the assignor of a version of Kafka does. No version before 2.3 has one."""
+    """The behaviour of the assignor of a version of Kafka. No version before 2.3 has one."""
     return next(what for since, what in SINCE.items() if _numbers(since) <= _numbers(version))
 
 

@@ -1,4 +1,4 @@
-"""What Kafka Connect's assignors take, return and remember."""
+"""The values that Kafka Connect's assignors take, return and remember."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attrs import frozen
 
 
 class Sortable(Hashable, Protocol):
-    """What names a worker or a connector: text, or a small number in a model."""
+    """The name of a worker or a connector: text, or a small number in a model."""
 
     def __lt__(self, other: Any, /) -> bool: ...
 
@@ -99,7 +99,9 @@ def minus(base: Work, *others: Work) -> Work:
 
 @frozen(cache_hash=True)
 class Config:
-    """What a worker has read of the topic of configurations (ClusterConfigState)."""
+    """The configurations that a worker has read from the topic of configurations
+    (ClusterConfigState).
+    """
 
     # The offset up to which it has read.
     offset: int = 0
@@ -120,7 +122,7 @@ class Worker:
 
 @frozen(cache_hash=True)
 class Memory:
-    """What a leader keeps from round to round, by the names of
+    """The values that a leader keeps from round to round, by the names of
     IncrementalCooperativeAssignor's fields. A process that starts, or that was never leader, has
     `Memory()`. A process that stops being leader keeps its memory, and uses it if it is elected
     again.
@@ -148,7 +150,7 @@ class Memory:
 
 @frozen(cache_hash=True)
 class Answer:
-    """What one worker is told (ExtendedAssignment)."""
+    """The answer to one worker (ExtendedAssignment)."""
 
     leader: Name
     # The offset of the configurations on which the assignment is based.
@@ -202,5 +204,5 @@ class Assigned:
     owners: tuple[tuple[Name, Work], ...] | None = None
 
     def answer(self, worker: Name) -> Answer:
-        """What this worker is told."""
+        """The answer to this worker."""
         return next(answer for name, answer in self.answers if name == worker)

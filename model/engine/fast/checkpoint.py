@@ -70,7 +70,7 @@ def numbers_of(search: Search) -> Numbers:
 
 @frozen
 class Manifest:
-    """What a checkpoint's folder says of its segments."""
+    """The facts that a checkpoint's folder states of its segments."""
 
     identity: Identity
     numbers: Numbers
@@ -214,7 +214,7 @@ def _restore(
 
 
 def numbers_again(search: Search, at: Numbers, calls: int) -> None:
-    """What a search had counted and met."""
+    """Puts back the numbers that a search had counted, and the goals that it had met."""
     search.findings.depth = at.depth
     search.findings.goals = {name: at.goals[name] for name in search.findings.goals}
     search.findings.news = True
@@ -301,9 +301,9 @@ def rows_again(search: Search, tape: list[int]) -> None:
 
 
 def _shared_again(search: Search, table: int, ids: list[int], outcomes: list[list[int]]) -> None:
-    """What a row of a table says about rules that share their calls over all indexes, so that they
-    are not called again. Where one rule is there at several indexes, the row does not say which of
-    them an outcome belongs to: then it is called again.
+    """Puts back the calls that a row of a table shows of rules that share their calls over all
+    indexes, so that they are not called again. Where one rule is there at several indexes, the row
+    does not say which of them an outcome belongs to: then it is called again.
     """
     there = Counter(member.rule.name for member in search.rows.members[table])
     for member in search.rows.members[table]:

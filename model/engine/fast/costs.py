@@ -1,5 +1,5 @@
-"""What a search tells of rules and predicates that need many rows: by name, number and share of the
-time, so that an author knows which slots to cut.
+"""The notes that a search gives about rules and predicates that need many rows: by name, number and
+share of the time, so that an author knows which slots to cut.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def costly(
 
 
 def _named(t: Tables, number: int, table: Table) -> str:
-    """What a table holds: `rule vote`, `view standing`, `kept` for predicates."""
+    """The contents of a table, in words: `rule vote`, `view standing`, `kept` for predicates."""
     if table.view is not None:
         return f"view {table.view.view.name}"
     names = [m.rule.name for m in table.members] or [b.predicate.name for b in table.bound]

@@ -31,7 +31,7 @@ WORTH = 0.04  # seconds of work below which a fork costs more than it saves
 
 @frozen
 class _Share:
-    """What a child sends back."""
+    """The results that a child sends back."""
 
     # The rows, with the child's own numbers for new values.
     tape: Any

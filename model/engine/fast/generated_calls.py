@@ -41,7 +41,7 @@ class Checks:
 
 @frozen
 class Listener:
-    """What a caller leaves to others."""
+    """The tasks that a caller leaves to others."""
 
     # Numbers a value that is not itself in the pool: takes the arguments with their numbers, the
     # outcome with its number, the value with its position.

@@ -25,7 +25,7 @@ Call = Callable[..., Any]
 
 @define(eq=False)
 class Found:
-    """What the loop reads and writes."""
+    """The data that the loop reads and writes."""
 
     # All states in order of discovery, and each by what is equal to it.
     states: list[State]

@@ -65,7 +65,7 @@ class Identity:
         return _digest(sorted(self.sources.items()), sorted(self.values.items()))
 
     def difference(self, ours: Identity) -> str:
-        """What tells this identity from ours, in words; empty if nothing does."""
+        """The difference between this identity and ours, in words; empty if there is none."""
         for name, told in (
             ("spec", "model"),
             ("scope", "scope"),
@@ -269,8 +269,8 @@ class _Values:
         return place, self.told(held)
 
     def _used(self, names: set[str], known: dict[str, Any], met: set[str]) -> dict[str, Any]:
-        """What the names in a function's code stand for, in its module and in those that it names.
-        `met`: modules that were looked at.
+        """The values that the names in a function's code stand for, in its module and in those that
+        it names. `met`: modules that were looked at.
         """
         # Other names are those that pytest puts into functions with assertions.
         there = {name: known[name] for name in sorted(names & known.keys()) if name.isidentifier()}

@@ -38,7 +38,7 @@ Walk = list[
 
 
 def answers(search: Search, halt: Callable[[], str]) -> Answers:
-    """What holds of the progress promises of a spec, when its search has ended. `halt`: says why
+    """The answers on the progress promises of a spec, when its search has ended. `halt`: says why
     nothing more may be looked at; empty: go on.
     """
     lassos = Lassos(search)

@@ -103,8 +103,8 @@ class Watch:
         )
 
     def of_children(self, now: int, children: int) -> int:
-        """What forked children take at most: a copy of the values each, and as much growth since
-        the fork as here.
+        """The bytes that forked children take at most: a copy of the values each, and as much
+        growth since the fork as here.
         """
         if not children:
             self.alone = now
@@ -172,8 +172,8 @@ def hash_growth(packed: Packed) -> int:
 
 
 def widening(packed: Packed, states: int) -> int:
-    """What wider fields take, if a slot has more values than its field holds: longer states, new
-    tables beside the old ones, another kernel.
+    """The bytes that wider fields take, if a slot has more values than its field holds: longer
+    states, new tables beside the old ones, another kernel.
     """
     widths = packed.needed_widths()
     if widths == [f.width for f in packed.fields]:

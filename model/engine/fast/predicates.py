@@ -50,7 +50,7 @@ def grouped(values: Sequence[Any], sources: tuple[Source, ...]) -> list[Any]:
 
 
 class Findings:
-    """What is known so far: goals with the depth at which they were first met, violations with a
+    """The findings so far: goals with the depth at which they were first met, violations with a
     witness.
 
     A witness is (depth, place, kind): the state itself for `state` and `deadlock`, for `step` the

@@ -28,7 +28,7 @@ WATCHED = 64  # calls of each rule that are checked for determinism and for chan
 
 
 def not_again(outcomes: list[Any]) -> str:
-    """What is wrong with outcomes that are others when the same rule is called again."""
+    """The fault, in words, of outcomes that differ when the same rule is called again."""
     if problem := unending(outcomes):
         return f"yielded a value that {problem}"
     return "gave other outcomes when called again with the same values: it is not deterministic"
@@ -241,7 +241,9 @@ class Rows:
         return self._watched_outcomes(member, ids, place)
 
     def _caller(self, member: Member) -> Caller:
-        """What calls a rule: made at its first use, and again if its pools have changed."""
+        """The function that calls a rule: made at its first use, and again if its pools have
+        changed.
+        """
         if member.caller is None:
             function = member.rule.call if member.instance.is_flat else _flat_call
             listener = Listener(

@@ -140,7 +140,7 @@ class Search(Exploration):
         return self.direct.states[place] if self.direct is not None else super().state(place)
 
     def told(self, seconds: float) -> list[str]:
-        """What the user should know about a search that took so long."""
+        """The notes that the user should read about a search that took so long."""
         out = self.notes
         if self.direct is not None:
             out.append(

@@ -1,5 +1,5 @@
-"""What the kernels need to know of a spec's tables: numbers alone, so that a process without the
-spec (on another machine) can run them.
+"""The facts that the kernels need to know of a spec's tables: numbers alone, so that a process
+without the spec (on another machine) can run them.
 
 A kind of outcome is a table, a label and a set of changed inputs; it says what must be looked at
 afterwards.
@@ -38,7 +38,7 @@ class Ordered:
 
 @frozen
 class Shape:
-    """What the kernels need to know; tables are in the order of `Tables.all`."""
+    """The facts that the kernels need to know; tables are in the order of `Tables.all`."""
 
     # The name of the spec.
     name: str
@@ -90,8 +90,8 @@ class Shape:
 
 
 class Values(Protocol):
-    """What is known of the values of places and views: how many there are, and which guards they
-    let through.
+    """The facts that are known of the values of places and views: how many there are, and which
+    guards they let through.
     """
 
     def counts(self) -> list[int]:

@@ -56,7 +56,7 @@ def _bytes(value: Any, seen: set[int]) -> int:
 
 
 def _held(value: Any) -> Iterable[Any]:
-    """What a value holds."""
+    """The objects that a value holds."""
     if isinstance(value, _CONTAINERS):
         return value
     if isinstance(value, dict):

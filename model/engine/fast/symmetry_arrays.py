@@ -1,5 +1,5 @@
-"""What the kernels need for symmetry, as arrays: where the blocks of a state stand, how large
-orbits are, and whether urgent rules commute with permutations (see `kernels/orbits.py` and
+"""The data that the kernels need for symmetry, as arrays: where the blocks of a state stand, how
+large orbits are, and whether urgent rules commute with permutations (see `kernels/orbits.py` and
 `kernels/walks.py`).
 """
 

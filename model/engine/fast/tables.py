@@ -61,7 +61,7 @@ class Bound:
 
 @frozen
 class Table:
-    """What is looked up together: rules, or a view, or predicates."""
+    """The functions that are looked up together: rules, or a view, or predicates."""
 
     # Places of a state, or for predicates over views also places + number of a view instance;
     # ascending.
@@ -258,7 +258,7 @@ def tables_of(spec: Spec) -> Tables:
 
 
 def reads_of(see: Semantics) -> Callable[[Predicate, Mapping[str, int]], tuple[int, ...]]:
-    """What tells the places that a predicate reads in the end, for one binding."""
+    """The function that tells the places that a predicate reads in the end, for one binding."""
     return _Views(see).reads
 
 

@@ -67,7 +67,7 @@ COUNTS = (  # no room to ask: so nothing is asked for
 
 @define(eq=False)
 class Hand:
-    """What one thread needs for itself."""
+    """The data that one thread needs for itself."""
 
     registers: Words = field(factory=lambda: np.zeros(r.COUNT, np.uint64))
     # The arrays that the registers point to.
@@ -111,7 +111,7 @@ class Hand:
         self.end, self.base = end, base
 
     def queue(self, register: int, count: int, width: int = 1) -> Words:
-        """What it put into a queue."""
+        """The words that it put into a queue."""
         found: Words = self.arrays[register][: int(self.registers[count]) * width]
         return found
 
@@ -203,8 +203,8 @@ class Threads:
         return sum(array.nbytes for hand in self.hands for array in hand.arrays.values())
 
     def bytes_soon(self, search: Exploration, share: int) -> int:
-        """What they will need, beyond what they have, when each expands `share` states: room in the
-        log, lists, and queues.
+        """The bytes that they will need, beyond what they have, when each expands `share` states:
+        room in the log, lists, and queues.
         """
         if self.workers == 1:
             return 0

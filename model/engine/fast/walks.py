@@ -49,7 +49,7 @@ LENGTH = 100
 
 @frozen
 class Walks:
-    """What is asked for."""
+    """The random walks that are asked for."""
 
     number: int
     # The most steps of each.
@@ -312,7 +312,7 @@ class Walker:
     # -- what is wrong
 
     def violations(self, wrong: WrongError) -> list[Violation]:
-        """What is wrong at the end of the walk in hand, with a path that leads there."""
+        """The violations at the end of the walk in hand, with a path that leads there."""
         numbers = self._shorter(self.path[-1])
         path = path_through(self.see, [self.model.state(n) for n in numbers])
         found = []

@@ -1,4 +1,4 @@
-"""What is durable, and the coordinator's move to another broker.
+"""The durable state, and the coordinator's move to another broker.
 
 The log holds the last plan: its number, and the members with their shares and the generations that
 they had when it was made. It does not hold who has re-joined since, because that would be a record
@@ -81,7 +81,7 @@ def reloaded(errand: Reload, core: Core, scope: AsyncScope) -> Iterator[Core]:
 
 @frozen(kw_only=True)
 class Forget(Errand):
-    """What only a fail-over could read is reset at every seat."""
+    """The values that only a fail-over could read are reset at every seat."""
 
 
 @urgent(when=lambda budget: budget.closing)

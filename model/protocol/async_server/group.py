@@ -1,4 +1,5 @@
-"""What the coordinator remembers of a group: `core` (one) and `seats[i]` (the ids of process i).
+"""The state that the coordinator remembers of a group: `core` (one) and `seats[i]` (the ids of
+process i).
 
 The counts in `core` are functions of the seats and add no state. A value that no rule can read any
 more is reset.
@@ -49,7 +50,7 @@ class Core:
 
 @frozen
 class Seat:
-    """What the coordinator knows of one member."""
+    """The facts that the coordinator knows of one member."""
 
     # The generation in which it was answered last, its own; NO_GENERATION before that.
     epoch: int = NO_GENERATION
@@ -85,7 +86,7 @@ class Seat:
 
 @frozen
 class Seats:
-    """What the coordinator knows of the ids of one process."""
+    """The facts that the coordinator knows of the ids of one process."""
 
     # (id, seat) by ascending id.
     ids: tuple[tuple[int, Seat], ...] = ()

@@ -1,4 +1,4 @@
-"""What requests of this protocol carry more than Kafka's: the partitions of the member."""
+"""The data that requests of this protocol carry beyond Kafka's: the partitions of the member."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def after_removal(core: Core, scope: AsyncScope) -> Core:
 
 @frozen(kw_only=True)
 class Collect(Errand):
-    """What members own. (Begin: `attempt`.)"""
+    """The partitions that members own. (Begin: `attempt`.)"""
 
     # What each member that was visited owns, in ascending order: no order of members shows.
     owned: tuple[int, ...] = ()
@@ -129,7 +129,7 @@ def look_at_reports(
 
 
 def counted(seat: Seat, scope: AsyncScope) -> int:
-    """What a plan takes for the member's partitions, as a bit mask."""
+    """The partitions that a plan takes to be the member's, as a bit mask."""
     if seat.join:
         return 0
     return seat.share if scope.basis == "plan" else seat.owned

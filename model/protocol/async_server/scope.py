@@ -82,7 +82,7 @@ def _reading(safe: str, doc: str, **others: str) -> Any:
 
 @frozen
 class AsyncScope:
-    """What bounds a run, and how the protocol is read."""
+    """The bounds of a run, and the reading of the protocol."""
 
     LACKS: ClassVar[Mapping[str, str]] = {}
     MORE: ClassVar[Mapping[str, str]] = {}

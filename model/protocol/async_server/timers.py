@@ -1,5 +1,5 @@
-"""What the coordinator does by itself: timers fire. There is no time: a timer that runs may fire,
-whatever else could happen first.
+"""The steps that the coordinator takes by itself: timers fire. There is no time: a timer that runs
+may fire, whatever else could happen first.
 """
 
 from __future__ import annotations

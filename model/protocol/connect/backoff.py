@@ -59,7 +59,7 @@ MORE: Mapping[str, str] = {
 
 @frozen
 class ConnectBackoffScope(ConnectScope):
-    """What bounds a run of a group of workers that may not read their configurations in time."""
+    """The bounds of a run of a group of workers that may not read their configurations in time."""
 
     MORE: ClassVar[Mapping[str, str]] = MORE
 

@@ -1,4 +1,4 @@
-"""What Connect workers show: their cover scopes, and what no scope reaches."""
+"""The cover scopes of Connect workers, and the outcomes that no scope reaches."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ from groupcheck.model.protocol.transform import extended, rewritten
 
 @frozen
 class Leader:
-    """What the leader knows as it makes the plan."""
+    """The facts that the leader knows as it makes the plan."""
 
     # How far it had read the topic of configurations when it joined, and how far it has now.
     joined: int
@@ -225,7 +225,7 @@ def _deal(errand: Deal, seats: Seats, id: int) -> Iterator[tuple[Deal, Seats]]:
 
 
 def claim_of(seat: Seat) -> Claim:
-    """What the worker at a seat reports, and what the leader remembers of it."""
+    """The report of the worker at a seat, and the leader's memory of the worker."""
     told = seat.told
     return Claim(seat.owned, told is not None and told.known, told is not None and told.candidate)
 

@@ -1,5 +1,5 @@
-"""What the leader remembers from one plan to the next, in memory alone (protocol.md 4; Kafka: the
-fields of IncrementalCooperativeAssignor).
+"""The facts that the leader remembers from one plan to the next, in memory alone (protocol.md 4;
+Kafka: the fields of IncrementalCooperativeAssignor).
 
 There is one such memory in the model: that of the worker that led last (`Worker.led`). A worker
 that leads again after another one did begins anew. In Kafka it finds its old memory; but what it

@@ -27,7 +27,7 @@ LAST, THIS = 1, 2  # generations: the one that the leader completed last, and th
 
 @frozen(order=True)
 class Claim:
-    """What the leader knows of one worker."""
+    """The facts that the leader knows of one worker."""
 
     # What it reports, as a bit mask.
     owned: int
@@ -38,7 +38,7 @@ class Claim:
 
 @frozen(order=True)
 class Share:
-    """What one worker has after the plan."""
+    """The work that one worker has after the plan."""
 
     # As a bit mask.
     owned: int
@@ -66,9 +66,9 @@ class Planned:
 
 @frozen
 class Order:
-    """What is random in Kafka. The worker of claim number k is called `names[k]`; the workers stand
-    in the leader's map in the order `listed`, and candidates came in the order `came` (both are
-    numbers of claims).
+    """The names and orders that are random in Kafka. The worker of claim number k is called
+    `names[k]`; the workers stand in the leader's map in the order `listed`, and candidates came in
+    the order `came` (both are numbers of claims).
     """
 
     names: Sequence[int]

@@ -31,7 +31,7 @@ ASSIGNORS: Mapping[str, str] = {
 
 @frozen
 class ConnectScope(Scope):
-    """What bounds a run of a group of workers."""
+    """The bounds of a run of a group of workers."""
 
     LACKS: ClassVar[Mapping[str, str]] = LACKS
     MORE: ClassVar[Mapping[str, str]] = MORE

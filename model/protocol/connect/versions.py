@@ -77,7 +77,7 @@ MORE: Mapping[str, str] = {
 
 @frozen
 class ConnectVersionsScope(ConnectScope):
-    """What bounds a run of a group of workers of several versions."""
+    """The bounds of a run of a group of workers of several versions."""
 
     MORE: ClassVar[Mapping[str, str]] = MORE
 

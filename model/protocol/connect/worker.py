@@ -70,7 +70,7 @@ class Backs(IntEnum):
 
 @frozen
 class Report:
-    """What a JoinGroup says beside the work (ExtendedWorkerState)."""
+    """The facts that a JoinGroup states beside the work (ExtendedWorkerState)."""
 
     # How far the worker has read the topic of configurations.
     offset: int
@@ -81,8 +81,8 @@ class Report:
 
 @frozen(kw_only=True)
 class Told:
-    """What an answer says beside the work (ExtendedAssignment), with what the leader remembers of
-    the worker. (It stands at the seat, and goes with it.)
+    """The facts that an answer states beside the work (ExtendedAssignment), with the leader's
+    memory of the worker. (It stands at the seat, and goes with it.)
     """
 
     # CONFIG_MISMATCH: the leader was behind, and the plan says nothing.
@@ -103,7 +103,7 @@ class Told:
 
 @frozen
 class Worker:
-    """What a worker knows beyond what any member does."""
+    """The facts that a worker knows beyond what any member does."""
 
     # The work that it runs, as a bit mask.
     runs: int = 0

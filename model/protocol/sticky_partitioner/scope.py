@@ -33,7 +33,7 @@ def _partitioner(scope: Any, field: Any, value: object) -> None:
 
 @frozen
 class PartitionerScope:
-    """What bounds a run."""
+    """The bounds of a run."""
 
     LACKS: ClassVar[Mapping[str, str]] = {}
     MORE: ClassVar[Mapping[str, str]] = {}

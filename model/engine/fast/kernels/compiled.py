@@ -63,7 +63,9 @@ _engines: list[Any] = []  # they own the code that kernels point to
 
 @frozen
 class Unit:
-    """What is compiled together: a search kernel, all packing kernels, or those of graphs."""
+    """The kernels that are compiled together: a search kernel, all packing kernels, or those of
+    graphs.
+    """
 
     # Words of a state; 0: no search kernel.
     words: int
@@ -186,7 +188,7 @@ def _callable(address: int) -> Kernel:
 
 @define
 class Compiling:
-    """What compiling costs this process, and who hears of it."""
+    """The time that compiling costs this process, and the listener that hears of it."""
 
     # Seconds spent so far. No search counts them as its own.
     seconds: float = 0.0

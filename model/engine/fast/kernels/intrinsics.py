@@ -1,5 +1,5 @@
-"""What numba does not offer: pointers from addresses, prefetch, bit gathering and counting, for
-words of 64 bits.
+"""The operations that numba does not offer: pointers from addresses, prefetch, bit gathering and
+counting, for words of 64 bits.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def again(place: str) -> str:
 
 
 def told(text: str, place: str) -> str:
-    """What a library said about a place, without what may be secret in its URI."""
+    """The text of a library about a place, without what may be secret in its URI."""
     for secret in sorted(_secrets(place), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return _URI.sub(lambda found: shown(found[0]), text)

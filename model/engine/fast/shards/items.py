@@ -1,5 +1,5 @@
-"""What an executor could not finish because rows are missing: states of its frontier, and what is
-still to be done with each.
+"""The work that an executor could not finish because rows are missing: states of its frontier, and
+what is still to be done with each.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ UNFINISHED = re.compile(r"(?:[0-9a-f]{12}|manifests|drivers)/[\w./-]+\.[0-9a-f]{
 
 @frozen
 class LevelCost:
-    """What one level took."""
+    """The cost of one level."""
 
     level: int
     # New states.

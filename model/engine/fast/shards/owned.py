@@ -44,7 +44,7 @@ class Piece:
 
 @frozen
 class Held:
-    """What the files of a shard hold: the content of the marker."""
+    """The description of the files of a shard: the content of the marker."""
 
     # The blocks whose states are in the log, in their order.
     pieces: list[str]
@@ -159,7 +159,7 @@ def owned(
 
 
 def _held(folder: Path, replica: Replica, names: list[str], states: int) -> Held | None:
-    """What the files hold, if they begin with these blocks' states in today's layout."""
+    """The description of the files, if they begin with these blocks' states in today's layout."""
     try:
         held = structured(json.loads((folder / MARKER).read_text()), Held)
     except (OSError, ValueError):

@@ -37,7 +37,7 @@ COUNTS = (
 
 @frozen(eq=False)
 class Update:
-    """What the driver has learned since the update before."""
+    """The facts that the driver has learned since the update before."""
 
     # How many values each place and view has by now.
     counts: list[int]

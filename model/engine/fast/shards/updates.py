@@ -1,4 +1,6 @@
-"""What the driver tells executors: everything that its search learned since it told them last."""
+"""The updates that the driver sends to executors: everything that its search learned since it told
+them last.
+"""
 
 from __future__ import annotations
 

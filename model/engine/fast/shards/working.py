@@ -1,4 +1,4 @@
-"""What an executor does for one shard at one level: take in the states that others found for it,
+"""The work of an executor for one shard at one level: take in the states that others found for it,
 expand those that are new, deal out what it finds. Whatever lacks rows is handed to the driver, the
 only one that knows rules. Doing it twice, or on another machine, changes nothing.
 """
@@ -76,7 +76,7 @@ class Handed:
 
 @frozen(eq=False)
 class Report:
-    """What came of a work."""
+    """The result of a `Work`."""
 
     shard: int
     # The shard's new states, if there are any.
@@ -131,7 +131,7 @@ def write_shape(store: Store, run: str, shape: Shape) -> None:
 
 
 def shape_from(store: Store, run: str) -> Shape:
-    """What `write_shape` kept."""
+    """The shape that `write_shape` kept."""
     return structured(store.read_document(f"{run}/shape.json"), Shape)
 
 
@@ -234,7 +234,7 @@ class _Shift:
             replica.more_chain_memory()
 
     def retry(self, items: Items) -> None:
-        """What an earlier round left, with the rows that are there now."""
+        """Retries the items that an earlier round left, with the rows that are there now."""
         replica = self.replica
         self.frontier = items.states
         replica.scratch_with(items.states)
@@ -277,7 +277,7 @@ class _Shift:
     def hand_over(
         self, examinations: list[Words], firings: list[Words], rests: list[Words]
     ) -> Handed:
-        """What could not be finished, to the driver."""
+        """Hands the driver the items that could not be finished."""
         widths = tuple(self.replica.packed.state_widths)
         items = Items(self.frontier, pairs(examinations), pairs(firings), joined(rests), widths)
         handed, rest = items.parted(joined(self.askers), self.work.most)
