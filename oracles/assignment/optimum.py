@@ -73,7 +73,8 @@ def optimum(group: Group, weights: Weights | None = None) -> Optimum:
 
 
 def unevenness(sizes: Mapping[str, int], weights: Weights) -> Fraction:
-    """What a balanced assignment makes as small as possible: the sum of size² / weight."""
+    """The measure that a balanced assignment makes as small as possible: the sum of size² / weight.
+    """
     return sum(
         (
             Fraction(size * size) / weights.get(member, Fraction(1))

@@ -1,4 +1,4 @@
-"""What a command that failed says, in one line on stderr, and its exit code."""
+"""The message of a command that failed, in one line on stderr, and its exit code."""
 
 from __future__ import annotations
 

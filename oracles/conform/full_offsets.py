@@ -176,7 +176,7 @@ def follows(before: Memory, given: Input, outcome: Outcome) -> bool:
 
 
 def offsets_differ(memory: Memory, real: Real) -> Iterator[str]:
-    """What differs between the real offsets in memory and the model's."""
+    """The differences between the real offsets in memory and the model's."""
     kept = memory.kept
     assert kept is not None
     committed = ((TOPIC, 0, kept.committed),) if kept.committed >= 0 else ()

@@ -1,4 +1,4 @@
-"""What became of the rows of a run: counts, differences and their causes, outcomes that were never
+"""The results of the rows of a run: counts, differences and their causes, outcomes that were never
 seen.
 """
 
@@ -22,7 +22,7 @@ MAX_DIFFERENCES = 20  # differing rows after which a run stops
 
 @attrs.define
 class Counts:
-    """What became of the rows, in numbers."""
+    """The results of the rows, in numbers."""
 
     rows: int = 0
     executed: int = 0
@@ -87,7 +87,7 @@ class Listed:
 
 @attrs.define
 class Ledger:
-    """What became of the rows of one run, which may tour several scopes."""
+    """The results of the rows of one run, which may tour several scopes."""
 
     counts: Counts = field(factory=Counts)
     # Give up after so many rows (unknown); None: never.

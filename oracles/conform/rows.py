@@ -356,8 +356,8 @@ class Rows:
                 yield JoinGroup(id, CHANGED, owned=1)
 
     def outcomes(self, memory: Memory, given: Input) -> tuple[Outcome, ...]:
-        """What the model allows: that nothing happens, if no rule says more. Empty where no such
-        timer is armed.
+        """The outcomes that the model allows: that nothing happens, if no rule says more. Empty
+        where no such timer is armed.
         """
         found: dict[Outcome, None] = {}
         ruled = isinstance(given, Asks) or other_broker.is_ruled(given)

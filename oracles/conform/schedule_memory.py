@@ -79,7 +79,9 @@ class Write:
 
 @frozen
 class History:
-    """What the schedule to a memory has left behind. Keys are (process, id) as in the memory."""
+    """The facts that the schedule to a memory has left behind. Keys are (process, id) as in the
+    memory.
+    """
 
     # The number of the JoinGroup that holds for an id: its timeouts and its subscription.
     joined: tuple[tuple[Key, int], ...] = ()
@@ -150,7 +152,7 @@ def left_over(past: History, commands: Sequence[Command], core: Core) -> bool:
 
 
 def heartbeat_ms(key: Key, seat: Seat, past: History, commands: Sequence[Command]) -> int:
-    """What the timer of an id was armed with."""
+    """The time with which the timer of an id was armed."""
     if seat.new and not seat.hurried:
         return NEW_MEMBER_MS
     return join_of(key, past.armed, commands).session_timeout_ms
@@ -189,8 +191,8 @@ def after(
     number: int,
     names: Mapping[Key, str],
 ) -> History:
-    """What the step leaves behind. `commands`: the schedule with the step; `number`: of the command
-    that is the input; `names`: the driver's names of the ids before the step.
+    """The facts that the step leaves behind. `commands`: the schedule with the step; `number`: of
+    the command that is the input; `names`: the driver's names of the ids before the step.
     """
     now = outcome.after
     rule = next((name for name in outcome.rules if name not in MOVES), "")

@@ -1,4 +1,4 @@
-"""What changed between two Kafka versions: executes the schedules of the tour on both coordinators
+"""The changes between two Kafka versions: executes the schedules of the tour on both coordinators
 and compares each answer, memory and record.
 """
 
@@ -66,7 +66,7 @@ class Change:
 
 @define
 class Changes:
-    """What changed, over all tours of a run."""
+    """The changes, over all tours of a run."""
 
     # How many schedules end differently.
     schedules: int = 0

@@ -241,7 +241,7 @@ class Answers:
             yield from self.known[group][1:TIMES]
 
     def again(self, group: Group) -> Given:
-        """What it answers now. Raises `GivenUp`."""
+        """The assignor's answer now. Raises `GivenUp`."""
         if self.gave_up:
             raise GivenUp
         patience = PATIENCE_S / 5 if self.hung else PATIENCE_S

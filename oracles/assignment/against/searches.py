@@ -70,7 +70,7 @@ NOT_MADE = "Kafka's own assignor does not promise it for such a group"
 
 @frozen
 class Search:
-    """What is searched, and how strictly."""
+    """The subject of a search, and how strict the search is."""
 
     # The most groups of a kind that one search looks at; of large ones a quarter.
     examples: int = EXAMPLES

@@ -1,4 +1,4 @@
-"""What each of Kafka's assignors promises, asked of every answer of its class."""
+"""The promises of each of Kafka's assignors, asked of every answer of its class."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What `groupcheck assign FILE` prints at the terminal: the verdict, the facts, what is wrong, and
-a table. For an assignment the table shows it beside one that is right; for a sequence it shows each
-change with its rounds, its moves and the fewest moves.
+"""The text that `groupcheck assign FILE` prints at the terminal: the verdict, the facts, what is
+wrong, and a table. For an assignment the table shows it beside one that is right; for a sequence it
+shows each change with its rounds, its moves and the fewest moves.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What is proved about assignors, as z3 formulas: numbers of members and partitions are any
-integers.
+"""The statements about assignors that are proved, as z3 formulas: numbers of members and partitions
+are any integers.
 
 A loop is proved by an invariant: it holds before the first pass, each pass keeps it, and after the
 last pass it says what is wanted. statement.py explains the names of the variables. This module

@@ -1,5 +1,5 @@
-"""What the model allows next over the wire: the worlds that fit what was seen, and the answers to
-expect in each.
+"""The steps that the model allows next over the wire: the worlds that fit what was seen, and the
+answers to expect in each.
 
 A world is a memory of the model's coordinator with the broker's names of its ids. Timers and
 appends behave as on a real broker whose initial delay is 0 and whose log has one replica: what can

@@ -99,7 +99,7 @@ class ApplicationRows(Rows):
                 yield Input(does, during=During.COMMITS, code=code)
 
     def outcomes(self, m: Memory, given: Input) -> tuple[Outcome, ...]:
-        """What the member does; empty where the input cannot happen."""
+        """The actions of the member; empty where the input cannot happen."""
         if given.does == Does.UNSUBSCRIBE:
             return tuple(self._unsubscribes(m, given))
         if given.during == During.NOTHING:

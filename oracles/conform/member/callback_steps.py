@@ -57,7 +57,7 @@ LASTS, OUTLASTS = (Input(Does.POLL, during=how) for how in (During.LASTS, During
 
 
 class CallbackCounterparts(Counterparts):
-    """What each rule must do where callbacks take time."""
+    """The actions that each rule must take where callbacks take time."""
 
     def calls_back(self, at: Standing, m: Memory) -> Memory | None:
         """The member whose next poll calls onPartitionsRevoked and joins; None if it does not."""

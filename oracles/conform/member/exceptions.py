@@ -127,8 +127,8 @@ def _refusal(m: Memory, code: int) -> tuple[str, int]:
 
 
 def commit_callbacks(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Told]:
-    """What the callbacks of commits are told: those that run in this row, and those that wait for
-    the next poll.
+    """The results that the callbacks of commits are told: those that run in this row, and those
+    that wait for the next poll.
     """
     was, now = seen.before.ended, seen.steps[-1][1].ended
     told = [c.thrown for _, look, _ in seen.steps for c in look.calls if c.call == "commitCallback"]
@@ -188,7 +188,9 @@ def commit_error(m: Memory, code: int, label: str) -> str:
 
 
 def refused_at_once(m: Memory) -> str:
-    """What a commit that is not sent ends with: without positions there is nothing to commit."""
+    """The exception that ends a commit that is not sent: without positions there is nothing to
+    commit.
+    """
     if m.client.position < 0:
         return ""
     return HOPELESS if m.client.state == Member.UNJOINED else REBALANCES

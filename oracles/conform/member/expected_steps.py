@@ -1,4 +1,4 @@
-"""What each rule of the group's model must do, by the member's rows."""
+"""The actions that each rule of the group's model must take, by the member's rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kafka-python and aiokafka have in common: their assignors are classes that ask a cluster for
+"""The common parts of kafka-python and aiokafka: their assignors are classes that ask a cluster for
 its topics, answer in the same form, and write to loggers.
 """
 
