@@ -1,5 +1,5 @@
-"""Checks whether an assignment is what it must be: valid, complete, balanced, sticky, and safe to
-hand over; each told in words where it is not.
+"""The demands on an assignment: valid, complete, balanced, sticky, and safe to hand over; each told
+in words where it is not.
 """
 
 from groupcheck.oracles.assignment.balance import (

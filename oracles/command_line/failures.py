@@ -74,8 +74,8 @@ def failed(error: BaseException, debug: bool, arguments: Sequence[str]) -> int:
 
 
 def _refused(error: OSError) -> tuple[str, int]:
-    """What the system refused, and the exit code: 2 where a place is at fault that the user can
-    change.
+    """The message about a refusal of the system, and the exit code: 2 where a place is at fault
+    that the user can change.
     """
     if NO_PLACE in str(error):
         return "no folder for temporary files can be written to (set TMPDIR to one)", 2

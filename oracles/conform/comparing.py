@@ -66,8 +66,8 @@ States = {
 
 @frozen
 class Observed:
-    """What was seen of a row: its steps, the memory after it, the records from its place in the log
-    on, and what was answered at the very end.
+    """The observations of a row: its steps, the memory after it, the records from its place in the
+    log on, and what was answered at the very end.
     """
 
     steps: tuple[Step, ...]
@@ -305,8 +305,8 @@ def _joined(
 
 
 def subscribed(said: JoinGroup | Subscribed) -> tuple[Any, ...]:
-    """The topics to which a member subscribes, and the partitions that it says it owns: the
-    generation, the partitions, and the user data in hexadecimal digits.
+    """The subscription of a member, and its claim to own partitions: the generation, the
+    partitions, and the user data in hexadecimal digits.
     """
     sent = isinstance(said, JoinGroup)
     data = written_user_data(said.user_data) if sent else said.user_data

@@ -70,7 +70,7 @@ FAILS = (f"{admin.reset_offsets.name}:refused", f"{admin.delete_offsets.name}:no
 
 
 def creation(kept: Kept | None) -> tuple[Command, ...]:
-    """What makes the other group."""
+    """The commands that make the other group."""
     return (commands.OffsetCommit(group=OTHER),) if kept is not None and kept.other else ()
 
 

@@ -39,8 +39,8 @@ def records_differ(
     records: tuple[Record, ...],
     scope: Scope,
 ) -> Iterator[str]:
-    """What the step appended: a group record with the leader's SyncGroup and when the group becomes
-    Empty, an offset with an accepted commit.
+    """The differences in what the step appended: a group record with the leader's SyncGroup and
+    when the group becomes Empty, an offset with an accepted commit.
     """
     expected = _appended(before, given, outcome, now, scope)
     seen = [_seen(r) for r in records]

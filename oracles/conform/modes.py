@@ -72,7 +72,7 @@ class Mode:
         return variant
 
     def _strange(self, variant: Variant) -> list[str]:
-        """What the mode does not know of a variant, in words."""
+        """The features of a variant that the mode does not know, in words."""
         found = []
         bases = [load(base) for base in sorted({family.base for family in self.families})]
         more = [f.name for f in variant.families if f not in self.families]

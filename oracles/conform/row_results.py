@@ -232,8 +232,9 @@ def kind_of(given: Input) -> str:
 
 
 def plain(what: tuple[str, ...]) -> tuple[str, ...]:
-    """What differs without names, numbers and values, so that differences of one cause are
-    alike: `request 6: error is 27, in the model 0` is `request: error`.
+    """The text of a difference without names, numbers and values, numbers and values, so that
+    differences of one cause are alike: `request 6: error is 27, in the model 0` is `request:
+    error`.
     """
     return tuple(dict.fromkeys(_plain(one) for one in what))
 

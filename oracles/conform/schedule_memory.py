@@ -1,6 +1,6 @@
-"""What the real coordinator still knows about the schedule that led to a memory, and the model does
-not: what its timers were armed with, the subscriptions of members that have not joined again, the
-assignment of the last round, the writes in flight.
+"""The facts that the real coordinator still knows about the schedule that led to a memory, and the
+model does not: what its timers were armed with, the subscriptions of members that have not joined
+again, the assignment of the last round, the writes in flight.
 
 Each is derived from the commands and from the model's steps, never from the dump, so that the dump
 can be compared with it. Time stands still in a schedule: the whole time for which a timer was armed
@@ -131,8 +131,8 @@ def longest_ms(
 
 
 def remaining_ms(past: History, commands: Sequence[Command], extensions: int) -> int:
-    """What is left of the rebalance timeout of the group's first member when an initial delay ends
-    that was extended so often. If nothing is left, the delay is not extended again.
+    """The rest of the rebalance timeout of the group's first member when an initial delay ends that
+    was extended so often. If nothing is left, the delay is not extended again.
     """
     first = commands[past.began - 1]
     assert isinstance(first, JoinGroup)

@@ -145,7 +145,7 @@ def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: boo
 
 
 def _protocols(scope: Scope, given: Asks, seats: Seats) -> tuple[str, ...]:
-    """What the process lists."""
+    """The protocols that the process lists."""
     if given.relisted:
         assert isinstance(scope, TriggersScope)
         return scope.lists_after[given.member]

@@ -198,6 +198,6 @@ def _joins(
 
 
 def _moved(history: History) -> str:
-    """What may have made the difference: the fail-over, if there was one."""
+    """The event that may have made the difference: the fail-over, if there was one."""
     moved = [c for c in history.commands if isinstance(c, FailOver)]
     return name(moved[-1]) if moved else "no fail-over"

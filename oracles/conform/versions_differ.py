@@ -1,5 +1,5 @@
-"""The changes between two Kafka versions: executes the schedules of the tour on both coordinators
-and compares each answer, memory and record.
+"""Finds the changes between two Kafka versions: executes the schedules of the tour on both
+coordinators and compares each answer, memory and record.
 """
 
 from __future__ import annotations

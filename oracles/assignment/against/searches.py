@@ -322,7 +322,7 @@ class Searches:
         from groupcheck.oracles.assignment.against.groups import minimal_claim
 
         def told(claim: Claim) -> tuple[str | None, str]:
-            """What is wrong, and the traceback if it is an exception."""
+            """The text of what is wrong, and the traceback if it is an exception."""
             try:
                 return wrong(claim), ""
             except (Exception, SystemExit) as raised:  # of somebody's own class

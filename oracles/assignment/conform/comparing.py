@@ -55,7 +55,7 @@ class Example:
 
 @define
 class Tally:
-    """The counts of an assignor's inputs, by how they ended."""
+    """The results for the inputs of an assignor."""
 
     assignor: str
     # Bounds in words, and how many inputs each has.

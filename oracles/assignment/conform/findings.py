@@ -43,7 +43,7 @@ class Found:
 
 @define
 class Asked:
-    """What the class of an assignor was asked, and how its answers broke promises."""
+    """The questions to the class of an assignor, and how its answers broke promises."""
 
     assignor: str
     # How many answers were asked for.

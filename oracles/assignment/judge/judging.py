@@ -207,7 +207,7 @@ class Found:
 
 
 def verdict(question: Question, progress: Progress = lambda words: None) -> Found:
-    """What is wrong with the assignment that is proposed, or that the assignor answers."""
+    """The faults of the assignment that is proposed, or that the assignor answers."""
     constrained = bool(question.constraints or question.weights)
     names = question.promises
     if names is None:

@@ -52,7 +52,7 @@ def view(judged: Judged | JudgedSequence) -> Group:
 
 
 def title(judged: Judged | JudgedSequence) -> str:
-    """What the file says about itself, or what it is."""
+    """The title that the file gives itself, or what it is."""
     asked = judged.question
     what = "an assignment" if isinstance(judged, Judged) else "a sequence"
     return asked.about or (f"{what} for {asked.assignor}" if asked.assignor else what)

@@ -207,7 +207,7 @@ def _replaced(world: World, me: int) -> str:
 
 
 def members(world: World, version: int) -> frozenset[Listed]:
-    """What the leader is told of all members, in this version of JoinGroup."""
+    """The list of all members that the leader is told, in this version of JoinGroup."""
     named = version >= JOIN_GROUP.oldest_of_instances
     return frozenset(
         (world.name(me, id), instance(seats, me) if named else None, subscription(seat))

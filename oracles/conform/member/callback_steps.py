@@ -108,8 +108,8 @@ class CallbackSteps(GroupSteps):
     # -- while a callback runs
 
     def _in_callback(self, begun: Fired, m: Memory) -> Iterator[Misfit]:
-        """What happens while it runs, each time until the end of the poll. `m`: the rows' member
-        before that poll.
+        """Checks the events while it runs, each time until the end of the poll. `m`: the rows'
+        member before that poll.
         """
         yield from self._nothing_else(begun)
         yield from self._leaves(begun, m)

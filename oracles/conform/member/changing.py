@@ -323,7 +323,7 @@ class Changing:
         return Answer(request, id=0, generation=m.client.generation, share=given.share)
 
     def _polled(self, m: Memory, looks: bool) -> Led:
-        """What the member does in its polls. `looks`: its client has fresh metadata."""
+        """The actions of the member in its polls. `looks`: its client has fresh metadata."""
         fired: list[str] = []
         for rule in (members.join_complete, members.send_sync, refresh_metadata, members.send_join):
             free = m.request is None or rule in (members.join_complete, refresh_metadata)
@@ -398,7 +398,7 @@ class Changing:
             yield from _unequal("plan", plan, _assigned(sync.data["assignments"]))
 
     def _plan(self, given: tuple[Input, ...], s: Subscription, request: SyncGroup) -> Any:
-        """What the leader's SyncGroup gives to the two members; nothing if it follows."""
+        """The plan of the leader's SyncGroup for the two members; nothing if it follows."""
         last = next(one for one in reversed(given) if isinstance(one, Joined))
         if last.group == FOLLOWS:
             return {}

@@ -100,7 +100,7 @@ def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Told]:
 
 
 def left_over(look: Look) -> LeftOver:
-    """The remains that Kafka's member holds of its commit before JoinGroup, and of JoinGroup or
+    """The state that Kafka's member holds of its commit before JoinGroup, and of JoinGroup or
     SyncGroup: a row's memory says only in part whether their results are still to be used.
     """
     return look.committing, look.joining
@@ -176,7 +176,7 @@ def _comparable(request: Request) -> Request:
 
 
 def _request(sent: Sent, scope: Scope) -> Iterator[Request]:
-    """What is asked; twice, if the subscriptions to two assignors are not alike."""
+    """The request that was sent; twice, if the subscriptions to two assignors are not alike."""
     d = sent.data
     if sent.api != "JoinGroup":
         yield _asked(sent)

@@ -114,8 +114,8 @@ def _thrown(
 
 
 def _refusal(m: Memory, code: int) -> tuple[str, int]:
-    """What the first commit in a callback of onJoinComplete throws. An exception of Kafka's goes
-    through as it is there; elsewhere it is the cause of another one.
+    """The exception that the first commit in a callback of onJoinComplete throws. An exception of
+    Kafka's goes through as it is there; elsewhere it is the cause of another one.
     """
     label = {REBALANCE_IN_PROGRESS: "rebalancing", FENCED_INSTANCE_ID: "fatal"}.get(code, "dropped")
     label = "refused" if code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID) else label
@@ -179,7 +179,9 @@ def _ended(m: Memory, given: Input, outcome: Outcome) -> Iterator[str]:
 
 
 def commit_error(m: Memory, code: int, label: str) -> str:
-    """What a commit ends with that is answered, by the outcome of the model's commit_answer."""
+    """The exception that ends a commit that is answered, by the outcome of the model's
+    commit_answer.
+    """
     if label != "dropped":
         return COMMITS[label]
     if code == FENCED_INSTANCE_ID:

@@ -126,7 +126,7 @@ def move(m: Memory, given: Input, outcome: Outcome, assignor: str) -> tuple[Comm
 
 
 def _callback(name: str, m: Memory, given: Input, outcome: Outcome) -> Callback:
-    """What the application does in the callback of this name; the heartbeat thread goes on
+    """The actions of the application in the callback of this name; the heartbeat thread goes on
     meanwhile.
     """
     if given.during == During.THROWS:

@@ -1,5 +1,5 @@
-"""The changes between two versions of Kafka's Java client: executes the rows of the member on both
-and compares everything that was seen of each.
+"""Finds the changes between two versions of Kafka's Java client: executes the rows of the member on
+both and compares everything that was seen of each.
 """
 
 from __future__ import annotations

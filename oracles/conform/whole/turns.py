@@ -158,7 +158,9 @@ class Possible:
         return attrs.evolve(turn, meanwhile=other)
 
     def _meanwhile(self, turn: Turn) -> dict[Turn, float]:
-        """What may happen before the coordinator reads the request of that step, with weights."""
+        """The steps that may happen before the coordinator reads the request of that step, with
+        weights.
+        """
         if turn.kind not in SENDS:
             return {}
         every = zip(self._turns, self._weights)
@@ -197,7 +199,7 @@ CALM = (
 def _possible(
     kinds: tuple[tuple[str, ...], ...], of_the_group: tuple[tuple[float, Turn], ...], faults: float
 ) -> Possible:
-    """What can happen, if these are the kinds of steps that each member can take."""
+    """The steps that can happen, if these are the kinds of steps that each member can take."""
     members = [(KINDS[name].weight, Turn(name, i)) for i, mine in enumerate(kinds) for name in mine]
     return Possible(
         [
@@ -211,8 +213,8 @@ def _possible(
 def _of_the_group(
     group: GroupLook, appends: tuple[str, ...], loads: bool
 ) -> tuple[tuple[float, Turn], ...]:
-    """What the coordinator can do by itself, and what can happen to it. `loads`: may another one
-    load the group?
+    """The steps that the coordinator can take by itself, and the events that can happen to it.
+    `loads`: may another one load the group?
     """
     return (*_by_itself(group, appends), *(_fail_overs(group, appends) if loads else ()))
 
