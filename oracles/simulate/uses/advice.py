@@ -177,7 +177,7 @@ class Advice:
 
     @property
     def now(self) -> Costed | None:
-        """The group's alternative of today; None if that was not said, or is no alternative."""
+        """The alternative that the group has now; None if that was not said or is none."""
         return next((c for c in self.costed if c.alternative == self.described.now), None)
 
     @property
