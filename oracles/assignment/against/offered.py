@@ -60,7 +60,7 @@ class Offered:
 
 @frozen
 class Library:
-    """The assignors and claims that a library offers."""
+    """The assignors of a library, with what their use needs."""
 
     name: str
     # The installed version; empty if there is none.

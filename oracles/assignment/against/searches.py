@@ -70,7 +70,7 @@ NOT_MADE = "Kafka's own assignor does not promise it for such a group"
 
 @frozen
 class Search:
-    """The subject of a search, and how strict the search is."""
+    """The terms of a search: what it asks, and how strict it is."""
 
     # The most groups of a kind that one search looks at; of large ones a quarter.
     examples: int = EXAMPLES
