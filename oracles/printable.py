@@ -135,8 +135,8 @@ def _name(value: enum.Enum) -> str:
 
 
 def changes(name: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
-    """What differs, field by field: (`name.field`, before, after), going down into attrs values and
-    tuples of equal length.
+    """The differences, field by field: (`name.field`, before, after), going down into attrs values
+    and tuples of equal length.
     """
     if before == after:
         return

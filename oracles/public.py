@@ -24,5 +24,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What completion offers."""
+    """The names that completion offers."""
     return sorted([*HOMES, "__version__"])

@@ -26,7 +26,7 @@ NOTED = "groupcheck"  # the property of a test that says what its checks left as
 
 
 class Checker:
-    """What the fixture gives: `check`, which fails the test unless every promise holds."""
+    """The value of the fixture: `check`, which fails the test unless every promise holds."""
 
     def __init__(
         self, test: str, pictures: Path | None, properties: list[tuple[str, object]] | None = None

@@ -112,7 +112,9 @@ def modified(ns: int) -> datetime | None:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know: bytes as base64, attrs values field by field."""
+    """A plain form for values that JSON does not know: bytes as base64, attrs values field by
+    field.
+    """
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if attrs.has(type(value)):

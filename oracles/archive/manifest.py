@@ -1,5 +1,5 @@
-"""What an archive holds: its files, its parts, and the moves of a commit that may not be finished
-yet.
+"""The contents of an archive: its files, its parts, and the moves of a commit that may not be
+finished yet.
 
 A commit replaces one file: `_manifest.json`, with the new state and the moves that lead to it. The
 next run finishes them, so a run that is killed leaves the state before its commit or the one after.

@@ -13,8 +13,8 @@ from groupcheck.oracles.spark.session import OnDemand
 
 
 def replay_on(spark: OnDemand, uri: str) -> Runner:
-    """What replays packs of the archive at `uri`. It raises `OutageError` where Spark itself is
-    gone, and not one of its tasks.
+    """A function that replays packs of the archive at `uri`. It raises `OutageError` where Spark
+    itself is gone, and not one of its tasks.
     """
 
     def replayed(packs: Sequence[Pack]) -> list[Done]:

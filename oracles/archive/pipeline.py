@@ -37,7 +37,7 @@ Runner = Callable[[Sequence[Pack]], list[Done]]
 
 @frozen
 class Outcome:
-    """What a run did."""
+    """The result of a run."""
 
     uri: str
     # by path: every file that was found, replayed now or before
@@ -60,7 +60,7 @@ class Outcome:
         )
 
     def document(self) -> dict[str, Any]:
-        """What `--json` prints, schema groupcheck.archive/1."""
+        """The document that `--json` prints, schema groupcheck.archive/1."""
         return document(SCHEMA, self.shown())
 
     def shown(self) -> archive_types.ArchiveDocument:

@@ -58,7 +58,7 @@ class Pack:
 
 @frozen
 class Done:
-    """What a task wrote."""
+    """The files that a task wrote."""
 
     part: str
     # table -> name of its file

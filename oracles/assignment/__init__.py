@@ -1,4 +1,4 @@
-"""What an assignment must be: valid, complete, balanced, sticky, and safe to hand over; each told
+"""The demands on an assignment: valid, complete, balanced, sticky, and safe to hand over; each told
 in words where it is not.
 """
 

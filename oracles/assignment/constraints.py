@@ -73,7 +73,7 @@ KINDS: Mapping[str, type[Constraint]] = {
 
 @frozen
 class Due:
-    """What a soft constraint costs."""
+    """The cost of a soft constraint."""
 
     constraint: Constraint
     # By how many of its units it is broken, and how, in words.
@@ -82,7 +82,7 @@ class Due:
 
     @property
     def price(self) -> Fraction:
-        """What that costs."""
+        """The cost of that."""
         return self.amount * (self.constraint.soft or 0)
 
 
@@ -94,7 +94,7 @@ def broken(constraint: Constraint, group: Group, assigned: Assigned) -> Iterator
 
 
 def due(constraints: Iterable[Constraint], group: Group, assigned: Assigned) -> list[Due]:
-    """What each soft constraint costs, also those that cost nothing."""
+    """The cost of each soft constraint, also those that cost nothing."""
     found = []
     for constraint in constraints:
         if constraint.soft is not None:
@@ -105,7 +105,7 @@ def due(constraints: Iterable[Constraint], group: Group, assigned: Assigned) -> 
 
 
 def price(constraints: Iterable[Constraint], group: Group, assigned: Assigned) -> Fraction:
-    """What the soft constraints cost together."""
+    """The cost of all soft constraints together."""
     return sum((one.price for one in due(constraints, group, assigned)), Fraction(0))
 
 

@@ -24,7 +24,7 @@ def size(group: Group) -> tuple[int, ...]:
 
 
 def circumstances(group: Group) -> frozenset[str]:
-    """What is unusual about a group. It tells findings of one cause from those of another."""
+    """The unusual features of a group. It tells findings of one cause from those of another."""
     sizes = dict(group.topics)
     newest = max((member.generation for member in group.members), default=0)
     claims = [partition for member in group.members for partition in member.owned]

@@ -64,7 +64,7 @@ def scale(weights: Mapping[str, Fraction], *others: Fraction) -> Scale:
 
 @frozen
 class Capacity(Priced):
-    """What a member has weighs at most so much."""
+    """The partitions of a member weigh at most so much."""
 
     unit = "unit of weight"
 
@@ -146,8 +146,8 @@ class AtLeast(Priced):
 
 @frozen
 class LevelWeights(Priced):
-    """What any two members have weighs the same, or differs by at most so much. Members that
-    subscribe to nothing that weighs are not compared.
+    """The partitions of any two members weigh the same, or their weights differ by at most so much.
+    Members that subscribe to nothing that weighs are not compared.
     """
 
     unit = "unit of weight"

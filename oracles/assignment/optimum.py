@@ -73,7 +73,9 @@ def optimum(group: Group, weights: Weights | None = None) -> Optimum:
 
 
 def unevenness(sizes: Mapping[str, int], weights: Weights) -> Fraction:
-    """What a balanced assignment makes as small as possible: the sum of size² / weight."""
+    """The measure that a balanced assignment makes as small as it can be: the sum of size² /
+    weight.
+    """
     return sum(
         (
             Fraction(size * size) / weights.get(member, Fraction(1))
@@ -105,7 +107,7 @@ class _Shares:
         self.claimed = {p: member for p, member in claimants(group).items() if p in there}
 
     def price(self, member: str, size: int) -> Price:
-        """What one more partition costs a member that has `size`."""
+        """The price of one more partition for a member that has `size`."""
         return (
             Fraction(2 * size + 1) / self.weights.get(member, 1) if self.weights else 2 * size + 1
         )
@@ -263,8 +265,8 @@ class _Program:
         self.row = {member: len(sizes) + k for k, member in enumerate(room)}
 
     def solved(self, start: Flow) -> tuple[Flow, Flow]:
-        """What is kept and what is dealt. Exact: it ends when no column that is left out could make
-        the solution better.
+        """The partitions that are kept and those that are dealt. Exact: it ends when no column that
+        is left out could make the solution better.
         """
         dealt = {(c, m) for c, given in start.items() for m, count in given.items() if count}
         for c, able in enumerate(self.able):

@@ -1,4 +1,4 @@
-"""What an assignor promises, by name. Each promise can be asked of an assignment, and each of
+"""The promises of assignors, by name. Each promise can be asked of an assignment, and each of
 Kafka's assignors makes some of them.
 """
 
@@ -53,7 +53,7 @@ ASSIGNORS: Mapping[str, Solve] = {
 
 
 def answer(solve: Solve, group: Group) -> Assignment | NoAssignment:
-    """What an assignor answers, or why it throws."""
+    """The answer of an assignor, or the reason why it throws."""
     try:
         return solve(group)
     except NoAssignment as thrown:
@@ -68,7 +68,7 @@ def thrown(reason: str) -> NoAssignment:
 
 @lru_cache(maxsize=1_000)
 def own_answer(like: str, group: Group) -> Assigned | None:
-    """What Kafka's own assignor answers; None if it throws or its answer is invalid."""
+    """The answer of Kafka's own assignor; None if it throws or its answer is invalid."""
     given = answer(ASSIGNORS[like], group)
     if isinstance(given, NoAssignment) or any(True for _ in valid(group, given)):
         return None
@@ -136,7 +136,7 @@ class Case:
 
     @cached_property
     def own(self) -> Assigned | None:
-        """What the assignor of Kafka answers; None if it throws or its answer is invalid."""
+        """The answer of Kafka's assignor; None if it throws or its answer is invalid."""
         return None if self.like is None else own_answer(self.like, self.group)
 
     @property
@@ -458,8 +458,8 @@ def statement(name: str) -> str:
 
 
 def promised(assignor: str | None, group: Group, constrained: bool = False) -> tuple[str, ...]:
-    """What is judged unless the user says otherwise. `constrained`: the user adds constraints or
-    weights, which may cost moves.
+    """The promises that are judged unless the user says otherwise. `constrained`: the user adds
+    constraints or weights, which may cost moves.
     """
     return tuple(
         name

@@ -186,7 +186,7 @@ def restless(answer: Answer, group: Group, like: str) -> Iterator[Violation]:
 
 
 def _at_rest_wrong(change: Change, group: Group, given: Assigned, like: str) -> Iterator[Violation]:
-    """What is wrong at the end of a change."""
+    """The faults at the end of a change."""
     yield from complete(group, given)
     case = Case(group, given, like=like)
     for promise in AT_REST[like]:

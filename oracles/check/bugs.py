@@ -58,7 +58,7 @@ class Found:
 
     @property
     def versions(self) -> str:
-        """What is known of the versions that have the bug; empty if nothing is."""
+        """The known facts about the versions that have the bug; empty if nothing is."""
         return versions_of(self.mutation.ticket)
 
     @property

@@ -45,7 +45,7 @@ def bounds_here() -> list[Bound]:
 
 
 def own_limits() -> list[Bound]:
-    """What `ulimit -v` and `ulimit -d` leave."""
+    """The memory that `ulimit -v` and `ulimit -d` leave."""
     process = psutil.Process()
     if not hasattr(process, "rlimit"):  # not Linux
         return []
@@ -61,7 +61,7 @@ def own_limits() -> list[Bound]:
 
 
 def cgroups(root: Path = Path("/")) -> list[Bound]:
-    """What the process's cgroups leave, versions 1 and 2: its own and all above it."""
+    """The memory that the process's cgroups leave, versions 1 and 2: its own and all above it."""
     bounds = []
     for group, limits, used, cache in _groups(root):
         known = [int(text) for name in limits if (text := _read(group / name).strip()).isdecimal()]

@@ -248,7 +248,7 @@ def check(
 
 
 def _judges(progress: Any) -> Any:
-    """What `progress` says of promises: a listener and None say nothing."""
+    """The choice of promises that `progress` makes: a listener and None say nothing."""
     return False if progress is None or callable(progress) else progress
 
 
@@ -363,7 +363,7 @@ def _must_be_local(
 
 
 def _looker(about: Subject, spread: Spreading, engine: str) -> Looker:
-    """What collects the coordinator's memories of a search."""
+    """The object that collects the coordinator's memories of a search."""
     if spread.master is not None or engine != "fast":
         raise UserError(
             "needs the fast engine, in this process",

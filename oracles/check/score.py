@@ -23,7 +23,7 @@ NOBODY = "no bug of this list breaks it"
 
 @frozen
 class Killed:
-    """What one bug breaks."""
+    """The promises that one bug breaks."""
 
     mutation: Mutation
     # Every invariant that the bug breaks somewhere in its scope, those first that break first.

@@ -1,4 +1,4 @@
-"""What each command does: run, print, write files, and return the exit code. Imported only when a
+"""The work of each command: run, print, write files, and return the exit code. Imported only when a
 command runs.
 """
 

@@ -1,4 +1,4 @@
-"""What a command that failed says, in one line on stderr, and its exit code."""
+"""The message of a command that failed, in one line on stderr, and its exit code."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def failed(error: BaseException, debug: bool, arguments: Sequence[str]) -> int:
 
 
 def _refused(error: OSError) -> tuple[str, int]:
-    """What the system refused, and the exit code: 2 where a place is at fault that the user can
-    change.
+    """The message about a refusal of the system, and the exit code: 2 where a place is at fault
+    that the user can change.
     """
     if NO_PLACE in str(error):
         return "no folder for temporary files can be written to (set TMPDIR to one)", 2

@@ -1,4 +1,6 @@
-"""What `--help` shows (options in groups, examples at the end), and what the shell completes."""
+"""The page that `--help` shows (options in groups, examples at the end), and the words that the
+shell completes.
+"""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ class _Unheard(io.FileIO):
 
 
 def _speakable(error: UnicodeError) -> tuple[str, int]:
-    """What replaces a character that the encoding of a stream does not have: ASCII for lines and
-    dots, an escape for all others.
+    """The replacement for a character that the encoding of a stream does not have: ASCII for lines
+    and dots, an escape for all others.
     """
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]

@@ -123,7 +123,7 @@ def run(
 
 
 def diff_view(result: VersionDiff) -> RenderableType:
-    """What changed between two versions, each change with its shortest schedule as both carried it
+    """The changes between two versions, each change with its shortest schedule as both carried it
     out.
     """
     old, new = result.versions

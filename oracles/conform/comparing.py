@@ -66,8 +66,8 @@ States = {
 
 @frozen
 class Observed:
-    """What was seen of a row: its steps, the memory after it, the records from its place in the log
-    on, and what was answered at the very end.
+    """The observations of a row: its steps, the memory after it, the records from its place in the
+    log on, and what was answered at the very end.
     """
 
     steps: tuple[Step, ...]
@@ -305,8 +305,8 @@ def _joined(
 
 
 def subscribed(said: JoinGroup | Subscribed) -> tuple[Any, ...]:
-    """What a member subscribes to, and what it says that it owns: the generation, the partitions,
-    and the user data in hexadecimal digits.
+    """The subscription of a member, and its claim to own partitions: the generation, the
+    partitions, and the user data in hexadecimal digits.
     """
     sent = isinstance(said, JoinGroup)
     data = written_user_data(said.user_data) if sent else said.user_data
@@ -314,7 +314,7 @@ def subscribed(said: JoinGroup | Subscribed) -> tuple[Any, ...]:
 
 
 def memory_differs(memory: Memory, at: Standing, real: Real | None, scope: Scope) -> Iterator[str]:
-    """What differs between the dump of the real memory and the model's memory."""
+    """The differences between the dump of the real memory and the model's memory."""
     if memory.core.loading:
         if isinstance(real, ClassicMemory) or real is None or real.coordinator != "LOADING":
             yield f"the coordinator does not load, but remembers {type(real).__name__}"

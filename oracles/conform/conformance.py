@@ -80,7 +80,7 @@ class Toured:
 
 @frozen
 class Conformance:
-    """What a run found."""
+    """The result of a run."""
 
     variant: str
     # The scope that was asked for, and the small scopes for outcomes that cannot occur in it.
@@ -327,7 +327,7 @@ def _toured(scope: Scope, faults: tuple[str, ...], before: Counts, now: Counts) 
 
 @frozen
 class VersionDiff:
-    """What changed between two versions, `old` and `new`, within the scope of the tour that `tour`
+    """The changes between two versions, `old` and `new`, within the scope of the tour that `tour`
     tells of.
     """
 

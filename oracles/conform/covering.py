@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @frozen
 class Coverage:
-    """What a run executed of Kafka's own classes."""
+    """The parts of Kafka's own classes that a run executed."""
 
     kafka: str
     methods: tuple[Method, ...]

@@ -70,7 +70,7 @@ FAILS = (f"{admin.reset_offsets.name}:refused", f"{admin.delete_offsets.name}:no
 
 
 def creation(kept: Kept | None) -> tuple[Command, ...]:
-    """What makes the other group."""
+    """The commands that make the other group."""
     return (commands.OffsetCommit(group=OTHER),) if kept is not None and kept.other else ()
 
 
@@ -176,7 +176,7 @@ def follows(before: Memory, given: Input, outcome: Outcome) -> bool:
 
 
 def offsets_differ(memory: Memory, real: Real) -> Iterator[str]:
-    """What differs between the real offsets in memory and the model's."""
+    """The differences between the real offsets in memory and the model's."""
     kept = memory.kept
     assert kept is not None
     committed = ((TOPIC, 0, kept.committed),) if kept.committed >= 0 else ()

@@ -174,7 +174,7 @@ def observed(
     log: tuple[Record, ...],
     released: tuple[tuple[int, Answer], ...],
 ) -> Observed:
-    """What was seen of one row of a schedule: its steps are `place` to `ended`, where a look
+    """The observations of one row of a schedule: its steps are `place` to `ended`, where a look
     follows.
     """
     end = steps[place - 1].end if place else 0

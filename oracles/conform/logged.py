@@ -39,8 +39,8 @@ def records_differ(
     records: tuple[Record, ...],
     scope: Scope,
 ) -> Iterator[str]:
-    """What the step appended: a group record with the leader's SyncGroup and when the group becomes
-    Empty, an offset with an accepted commit.
+    """The differences in what the step appended: a group record with the leader's SyncGroup and
+    when the group becomes Empty, an offset with an accepted commit.
     """
     expected = _appended(before, given, outcome, now, scope)
     seen = [_seen(r) for r in records]
@@ -87,7 +87,7 @@ def _appended(
 def loads_differ(
     memory: Memory, now: Standing, found: GroupRecord | None, scope: Scope
 ) -> Iterator[str]:
-    """What differs between what a fail-over would load now and what the model keeps for it."""
+    """The differences between what a fail-over would load now and what the model keeps for it."""
     generation, led, assignor = memory.core.durable
     members = [(*key, seat) for key, seat in takeovers.record(memory).items()]
     leads = ((me, seats.durable_leader) for me, seats in enumerate(memory.seats))

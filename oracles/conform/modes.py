@@ -1,5 +1,6 @@
-"""What `--live` and `--whole` follow of a variant. Everything else is refused in words: to agree
-would be a claim about what was never executed, and to differ would be nobody's mistake.
+"""The features of a variant that `--live` and `--whole` follow. Everything else is refused in
+words: to agree would be a claim about what was never executed, and to differ would be nobody's
+mistake.
 
 A mode follows features (`Feature.followed`). What it knows are the rules of the bases of their
 families and the fields of their scopes, so a variant with anything else is refused until somebody
@@ -30,7 +31,7 @@ NAMED = 5  # rules that a refusal names
 
 @frozen
 class Mode:
-    """What a mode of `conform` follows."""
+    """The features that a mode of `conform` follows."""
 
     option: str
     # How a feature names it (`Feature.followed`).
@@ -71,7 +72,7 @@ class Mode:
         return variant
 
     def _strange(self, variant: Variant) -> list[str]:
-        """What the mode does not know of a variant, in words."""
+        """The features of a variant that the mode does not know, in words."""
         found = []
         bases = [load(base) for base in sorted({family.base for family in self.families})]
         more = [f.name for f in variant.families if f not in self.families]

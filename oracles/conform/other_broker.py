@@ -33,8 +33,8 @@ OUTSIDE = frozenset({*(r.name for r in ADMIN_RULES), *ENDS_TXN, DESCRIBES})
 
 
 def inputs(memory: Memory, scope: Scope) -> Iterator[Fires]:
-    """What comes from outside the group. A former coordinator sweeps first and is asked for a
-    description last, which shows what the rest has left in its memory.
+    """The inputs that come from outside the group. A former coordinator sweeps first and is asked
+    for a description last, which shows what the rest has left in its memory.
     """
     if memory.kept is None or not scope.phases:
         return
@@ -60,7 +60,7 @@ def is_ruled(given: Fires) -> bool:
 
 
 def remembered(memory: Memory) -> Memory:
-    """What a former coordinator remembers that does not know yet that it no longer is one. What its
+    """The memory of a former coordinator that does not know yet that it no longer is one. What its
     appends hold back, `comparing.held_for_good` knows.
     """
     assert memory.former is not None and memory.kept is not None
@@ -72,7 +72,7 @@ def remembered(memory: Memory) -> Memory:
 def outcome(
     memory: Memory, given: Fires, usually: Callable[[Memory, Input], tuple[Outcome, ...]]
 ) -> Outcome:
-    """What becomes of such an input. `usually`: what a coordinator does with it."""
+    """The result of such an input. `usually`: what a coordinator does with it."""
     there = Outcome((), (), memory, waiting=memory.waiting)
     if not given.former and memory.core.loading:
         return attrs.evolve(there, rules=(f"{given.rule}:{LOADING}",))

@@ -1,4 +1,4 @@
-"""What the coordinator promises, checked on the real memory after a row. A broken promise is a
+"""The promises of the coordinator, checked on the real memory after a row. A broken promise is a
 finding about Kafka, not about the model.
 
 Rows that write a group record are executed once more with an append that fails at once (`probe`),
@@ -111,7 +111,7 @@ def broken(
 
 
 def name(command: Command) -> str:
-    """What a command is called in a finding: its API or timer."""
+    """The name of a command in a finding: its API or timer."""
     return (
         f"Fire {command.timer.split('-')[0]}"
         if hasattr(command, "timer")

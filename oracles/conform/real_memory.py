@@ -1,4 +1,4 @@
-"""What the real coordinator remembers behind a memory of the model, so that two real memories are
+"""The memory of the real coordinator behind a memory of the model, so that two real memories are
 equal if nothing but names and times tells them apart.
 
 A real memory is the whole dump (`ClassicMemory`) with:
@@ -74,7 +74,7 @@ def real_memory(
 
 
 def _planned(at: Standing, names: dict[str, Any]) -> Hashable:
-    """What the plan that is being appended gives to each member."""
+    """The shares that the plan that is being appended gives to each member."""
     plan = at.commands[at.append - 1]
     assert isinstance(plan, SyncGroup)
     return frozenset((_named(member, names), share) for member, share in plan.assignments)

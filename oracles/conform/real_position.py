@@ -90,7 +90,7 @@ class Standing:
         return cls(seed, commands=first, gone=NEVER_MADE, made=0, log=log)
 
     def name(self, member: int, id: int) -> str:
-        """What the driver calls that id."""
+        """The driver's name for that id."""
         if id == NO_ID:
             return ""
         return self.gone if id == STRANGER else dict(self.names).get(key(member, id), self.gone)

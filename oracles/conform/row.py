@@ -1,4 +1,4 @@
-"""What a row is made of: a memory of the coordinator, an input, and an outcome in the model."""
+"""The parts of a row: a memory of the coordinator, an input, and an outcome in the model."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Waiter:
 
 @frozen(cache_hash=True)
 class Memory:
-    """What the coordinator remembers."""
+    """The memory of the coordinator."""
 
     core: Core
     seats: tuple[Seats, ...]

@@ -1,4 +1,4 @@
-"""What became of the rows of a run: counts, differences and their causes, outcomes that were never
+"""The results of the rows of a run: counts, differences and their causes, outcomes that were never
 seen.
 """
 
@@ -22,7 +22,7 @@ MAX_DIFFERENCES = 20  # differing rows after which a run stops
 
 @attrs.define
 class Counts:
-    """What became of the rows, in numbers."""
+    """The results of the rows, in numbers."""
 
     rows: int = 0
     executed: int = 0
@@ -87,7 +87,7 @@ class Listed:
 
 @attrs.define
 class Ledger:
-    """What became of the rows of one run, which may tour several scopes."""
+    """The results of the rows of one run, which may tour several scopes."""
 
     counts: Counts = field(factory=Counts)
     # Give up after so many rows (unknown); None: never.
@@ -232,8 +232,9 @@ def kind_of(given: Input) -> str:
 
 
 def plain(what: tuple[str, ...]) -> tuple[str, ...]:
-    """What differs without names, numbers and values, so that differences of one cause are
-    alike: `request 6: error is 27, in the model 0` is `request: error`.
+    """The text of a difference without names, numbers and values, numbers and values, so that
+    differences of one cause are alike: `request 6: error is 27, in the model 0` is `request:
+    error`.
     """
     return tuple(dict.fromkeys(_plain(one) for one in what))
 

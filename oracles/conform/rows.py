@@ -203,7 +203,7 @@ class Rows:
                     yield from (Fires(rule, me) for rule in ENDS_TXN)
 
     def _asks_former(self, me: int, memory: Memory) -> Iterator[Asks]:
-        """What a process asks the former coordinator, if there is one."""
+        """The requests that a process sends to the former coordinator, if there is one."""
         if memory.former is not None:
             remembered = Memory(memory.former, memory.former_seats, kept=memory.former_kept)
             for request in (*self._requests(me, remembered), *self._fetches(me, memory)):
@@ -215,7 +215,7 @@ class Rows:
                 yield Asks(me, request, former=True)
 
     def _fetches(self, me: int, memory: Memory) -> Iterator[Request]:
-        """What a process asks of committed offsets."""
+        """The requests of a process for committed offsets."""
         if me == 0 and memory.kept is not None and self.scope.records:
             yield OffsetFetch()
 
@@ -312,7 +312,7 @@ class Rows:
             yield from self._produces(me, memory)
 
     def _produces(self, me: int, memory: Memory) -> Iterator[Request]:
-        """What a producer commits that knows of no member."""
+        """The commits of a producer that knows of no member."""
         if self._transacts(memory):
             yield TxnOffsetCommit(NO_ID, NO_GENERATION, TXN_COMMITTED + me)
 
@@ -356,8 +356,8 @@ class Rows:
                 yield JoinGroup(id, CHANGED, owned=1)
 
     def outcomes(self, memory: Memory, given: Input) -> tuple[Outcome, ...]:
-        """What the model allows: that nothing happens, if no rule says more. Empty where no such
-        timer is armed.
+        """The outcomes that the model allows: that nothing happens, if no rule says more. Empty
+        where no such timer is armed.
         """
         found: dict[Outcome, None] = {}
         ruled = isinstance(given, Asks) or other_broker.is_ruled(given)

@@ -1,6 +1,6 @@
-"""What the real coordinator still knows about the schedule that led to a memory, and the model does
-not: what its timers were armed with, the subscriptions of members that have not joined again, the
-assignment of the last round, the writes in flight.
+"""The facts that the real coordinator still knows about the schedule that led to a memory, and the
+model does not: what its timers were armed with, the subscriptions of members that have not joined
+again, the assignment of the last round, the writes in flight.
 
 Each is derived from the commands and from the model's steps, never from the dump, so that the dump
 can be compared with it. Time stands still in a schedule: the whole time for which a timer was armed
@@ -79,7 +79,9 @@ class Write:
 
 @frozen
 class History:
-    """What the schedule to a memory has left behind. Keys are (process, id) as in the memory."""
+    """The facts that the schedule to a memory has left behind. Keys are (process, id) as in the
+    memory.
+    """
 
     # The number of the JoinGroup that holds for an id: its timeouts and its subscription.
     joined: tuple[tuple[Key, int], ...] = ()
@@ -129,8 +131,8 @@ def longest_ms(
 
 
 def remaining_ms(past: History, commands: Sequence[Command], extensions: int) -> int:
-    """What is left of the rebalance timeout of the group's first member when an initial delay ends
-    that was extended so often. If nothing is left, the delay is not extended again.
+    """The rest of the rebalance timeout of the group's first member when an initial delay ends that
+    was extended so often. If nothing is left, the delay is not extended again.
     """
     first = commands[past.began - 1]
     assert isinstance(first, JoinGroup)
@@ -150,7 +152,7 @@ def left_over(past: History, commands: Sequence[Command], core: Core) -> bool:
 
 
 def heartbeat_ms(key: Key, seat: Seat, past: History, commands: Sequence[Command]) -> int:
-    """What the timer of an id was armed with."""
+    """The time with which the timer of an id was armed."""
     if seat.new and not seat.hurried:
         return NEW_MEMBER_MS
     return join_of(key, past.armed, commands).session_timeout_ms
@@ -189,8 +191,8 @@ def after(
     number: int,
     names: Mapping[Key, str],
 ) -> History:
-    """What the step leaves behind. `commands`: the schedule with the step; `number`: of the command
-    that is the input; `names`: the driver's names of the ids before the step.
+    """The facts that the step leaves behind. `commands`: the schedule with the step; `number`: of
+    the command that is the input; `names`: the driver's names of the ids before the step.
     """
     now = outcome.after
     rule = next((name for name in outcome.rules if name not in MOVES), "")

@@ -145,7 +145,7 @@ def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: boo
 
 
 def _protocols(scope: Scope, given: Asks, seats: Seats) -> tuple[str, ...]:
-    """What the process lists."""
+    """The protocols that the process lists."""
     if given.relisted:
         assert isinstance(scope, TriggersScope)
         return scope.lists_after[given.member]
@@ -155,8 +155,8 @@ def _protocols(scope: Scope, given: Asks, seats: Seats) -> tuple[str, ...]:
 def plan(
     at: Standing, seats: tuple[Seats, ...], sees: int, scope: Scope
 ) -> tuple[tuple[str, frozenset[tuple[str, int]]], ...]:
-    """What the leader hands out: the range assignor's shares, with members ordered by index.
-    `sees`: the partitions that it knows, as a bit mask (see `triggers`).
+    """The plan that the leader hands out: the range assignor's shares, with members ordered by
+    index. `sees`: the partitions that it knows, as a bit mask (see `triggers`).
     """
     shares = planned_shares(seats, sees, scope)
     return tuple((at.name(*key), partitions_of(share, scope)) for key, share in shares.items())

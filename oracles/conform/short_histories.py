@@ -1,4 +1,4 @@
-"""What the coordinator promises over time, checked in every short history of a small group.
+"""The promises of the coordinator over time, checked in every short history of a small group.
 
 After the rows of `tour`, promises are checked that concern a memory, whatever led to it. Other
 promises are about what was told before: that a generation is told to one set of members, that a
@@ -92,7 +92,7 @@ class History:
 
 @frozen
 class Searched:
-    """What a search found: by promise and kind, each with a shortest schedule; and in how many
+    """The findings of a search: by promise and kind, each with a shortest schedule; and in how many
     histories the promises were checked.
     """
 
@@ -198,6 +198,6 @@ def _joins(
 
 
 def _moved(history: History) -> str:
-    """What may have made the difference: the fail-over, if there was one."""
+    """The event that may have made the difference: the fail-over, if there was one."""
     moved = [c for c in history.commands if isinstance(c, FailOver)]
     return name(moved[-1]) if moved else "no fail-over"

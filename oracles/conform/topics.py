@@ -51,9 +51,9 @@ def partitions_of(share: int, scope: Scope) -> frozenset[tuple[str, int]]:
 
 
 def subscriptions(me: int, scope: Scope) -> tuple[int, ...]:
-    """What a member may subscribe to, as masks of topics: what the scope says, or if that leaves it
-    open, any of the topics or none (a pattern that matches nothing). 0 stands for the one topic
-    where there is only one.
+    """The topics to which a member may subscribe, as masks of topics: what the scope says, or if
+    that leaves it open, any of the topics or none (a pattern that matches nothing). 0 stands for
+    the one topic where there is only one.
     """
     if not isinstance(scope, TriggersScope):
         return (0,)
@@ -63,9 +63,9 @@ def subscriptions(me: int, scope: Scope) -> tuple[int, ...]:
 
 
 def seen_by_leaders(core: Core, scope: Scope) -> Iterator[int]:
-    """What a leader may know of the topics of its group when it makes a plan, as masks of
-    partitions: each topic with any number of partitions that the scope allows. A leader that asks
-    again while its plan is being appended brings the same plan.
+    """The topics of its group that a leader may know when it makes a plan, as masks of partitions:
+    each topic with any number of partitions that the scope allows. A leader that asks again while
+    its plan is being appended brings the same plan.
     """
     if not isinstance(scope, TriggersScope) or core.appending:
         yield core.planned

@@ -362,8 +362,8 @@ class Tour:
         return []
 
     def _unreached(self) -> None:
-        """What the model reaches and no schedule did: its rows are counted, not executed. Beyond a
-        row that differs, the model is not followed.
+        """The memories that the model reaches and no schedule did: their rows are counted, not
+        executed. Beyond a row that differs, the model is not followed.
         """
         differing = self._ledger.differing
         reason = (

@@ -1,5 +1,5 @@
-"""What changed between two Kafka versions: executes the schedules of the tour on both coordinators
-and compares each answer, memory and record.
+"""Finds the changes between two Kafka versions: executes the schedules of the tour on both
+coordinators and compares each answer, memory and record.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Change:
 
 @define
 class Changes:
-    """What changed, over all tours of a run."""
+    """The changes, over all tours of a run."""
 
     # How many schedules end differently.
     schedules: int = 0

@@ -69,7 +69,7 @@ class Cluster:
 
 @frozen
 class Settings:
-    """What a cluster may do."""
+    """The choices that a cluster has."""
 
     configs: tuple[Work, ...]
     max_delay: int
@@ -84,9 +84,9 @@ def start(processes: int, configured: Work) -> Cluster:
 
 
 def changes(cluster: Cluster, settings: Settings) -> Iterator[Cluster]:
-    """What can happen before a round: nothing; a process starts, dies, drops out of the group with
-    all that it runs, comes back with it or without it; the configurations change, and one worker
-    or all have read it; time passes.
+    """The events that can happen before a round: nothing; a process starts, dies, drops out of the
+    group with all that it runs, comes back with it or without it; the configurations change, and
+    one worker or all have read it; time passes.
     """
     yield cluster
     for place in range(len(cluster.processes)):

@@ -57,7 +57,7 @@ class Example:
 
 @define
 class Tally:
-    """What became of a family."""
+    """The results for the inputs of a family."""
 
     bound: str
     inputs: int = 0
@@ -109,7 +109,7 @@ def _kind(name: str) -> str:
 
 
 class ConnectConformance(Tallied[Tally]):
-    """What a run found."""
+    """The result of a run."""
 
     def document(self) -> dict[str, Any]:
         """All that `--json` prints. Apart from `seconds`, the same question gives the same."""
@@ -157,7 +157,7 @@ def compare(
 def played(
     script: Sequence[Step], release: Release, perform: Perform
 ) -> Iterator[tuple[Memory, Assigned]]:
-    """What each step's leader remembers, and what it makes of the round."""
+    """The memory of each step's leader, and its result for the round."""
     memories: dict[int, Memory] = {}
     for step in script:
         known = Memory() if step.starts else memories[step.process]

@@ -120,7 +120,7 @@ def ordered_ids(order: Sequence[int]) -> tuple[str, ...]:
 
 
 def eager() -> Iterator[Step]:
-    """What the eager assignor is asked."""
+    """The inputs for the eager assignor."""
     for count, configured in product(range(1, 5), configs("ab", 3)):
         for order in permutations(range(count)):
             workers = tuple(Worker(name, 1) for name in ordered_ids(order))

@@ -1,1 +1,1 @@
-"""What is checked, what came out, and why: data, before anybody shows it."""
+"""The subject of a check, its result, and the reasons: data, before anybody shows it."""

@@ -1,4 +1,4 @@
-"""What a check and a replayed key give: data, which `check` wraps with ways to show it."""
+"""The answer of a check and of a replayed key: data, which `check` wraps with ways to show it."""
 
 from __future__ import annotations
 

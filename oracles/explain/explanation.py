@@ -71,7 +71,7 @@ class Explanation:
 
     @property
     def promise(self) -> str:
-        """What should have been true."""
+        """The statement that should have been true."""
         return self.statement.partition(WHY)[0]
 
     @property
@@ -316,7 +316,7 @@ def rows(story: Story) -> Iterator[Row]:
 
 
 def _marked(story: Story, first: int, last: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What breaks, and what is met, in these steps."""
+    """The promises that break, and the goals that are met, in these steps."""
     marks = [m for m in story.marks if first <= m.step <= last]
     broken = tuple(m.text for m in marks if not m.is_met)
     return broken, tuple(m.text for m in marks if m.is_met)

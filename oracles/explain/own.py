@@ -1,5 +1,5 @@
-"""What users write in files of their own and name as FILE.py:NAME: a spec, a function that makes
-one, a whole variant, a promise, or a rule with a bug.
+"""The objects that users write in files of their own and name as FILE.py:NAME: a spec, a function
+that makes one, a whole variant, a promise, or a rule with a bug.
 
 Importing a file runs its code, as `python FILE.py` does; its neighbours can be imported from it.
 """
@@ -39,7 +39,7 @@ def file_of(text: object) -> Path | None:
 
 
 def named(text: str, kinds: tuple[Any, ...], what: str) -> Any:
-    """What FILE.py:NAME stands for. `what`: the kinds in words, for the error.
+    """The object that FILE.py:NAME names. `what`: the kinds in words, for the error.
 
     Raises `UserError` for a file that cannot be read or imported, a name that is not in it, and
     something of another kind.
@@ -151,8 +151,8 @@ def spec_of(
 
 
 def _parameters(make: Callable[..., Any]) -> tuple[dict[str, tuple[str, bool]], type | None]:
-    """What a function takes: name -> (type as text, is it required); and the attrs class whose
-    fields these are, if they are not the function's own parameters.
+    """The parameters of a function: name -> (type as text, is it required); and the attrs class
+    whose fields these are, if they are not the function's own parameters.
     """
     own = [
         p for p in inspect.signature(make).parameters.values()

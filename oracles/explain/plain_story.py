@@ -95,8 +95,8 @@ def _words(step: Step, docs: dict[str, str]) -> str:
 
 
 def told_changes(path: Path, before: tuple[object, ...], step: Step) -> tuple[str, ...]:
-    """What a step changed, as `client[0].phase: joining -> stable`; the rest counted where there is
-    much.
+    """The changes of a step, as `client[0].phase: joining -> stable`; the rest counted where there
+    is much.
     """
     told = []
     for (slot, index), old, new in zip(path.places, before, step.state):

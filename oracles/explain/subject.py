@@ -1,5 +1,5 @@
-"""What is checked: a variant with a scope and perhaps a mutation, or the user's own spec. Also the
-errors for names that do not exist.
+"""The subject of a check: a variant with a scope and perhaps a mutation, or the user's own spec.
+Also the errors for names that do not exist.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _mutation(name: str, variant: Variant) -> Mutation:
 
 
 def promises(variant: Variant) -> Promises:
-    """What a variant promises: `invariants`, `goals`, `ends` and `views`."""
+    """The promises of a variant: `invariants`, `goals`, `ends` and `views`."""
     return for_families(variant.every_family)
 
 

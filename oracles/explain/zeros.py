@@ -1,5 +1,5 @@
-"""What did not happen in a check: outcomes that never fired and goals that were not met, where they
-do happen, and what that means for the verdict.
+"""The events that did not happen in a check: outcomes that never fired and goals that were not met,
+where they do happen, and what that means for the verdict.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def judged(about: Subject, verdict: Verdict) -> Verdict:
 
 
 def of_small_scope(spec: Spec) -> Iterator[str]:
-    """What says nothing because arrays are too small for its indexes, such as a rule about two
-    neighbours in a ring of one: a note on each kind.
+    """The notes on what says nothing because arrays are too small for its indexes, such as a rule
+    about two neighbours in a ring of one: a note on each kind.
     """
     see = Semantics(spec)
     possible = {i.rule.name for i in (*see.ordinary, *see.urgent)}

@@ -32,7 +32,7 @@ LOGS, TRUTH = "logs", "truth"
 
 @frozen
 class Order:
-    """What to generate."""
+    """The logs that `groupcheck generate` shall write."""
 
     # in all logs together
     groups: int = 10

@@ -1,4 +1,4 @@
-"""What stands in a line of a request log: the fields of requests and answers, as Kafka's
+"""The content of a line of a request log: the fields of requests and answers, as Kafka's
 RequestConvertToJson writes them.
 """
 

@@ -161,7 +161,7 @@ class Owned:
 
 @frozen
 class Clients:
-    """What the members of a run wrote, and the truth about them."""
+    """The lines that the members of a run wrote, and the truth about them."""
 
     # (ms since the beginning, who, the pieces of the line)
     lines: tuple[tuple[int, Process, tuple[Part, ...]], ...]

@@ -37,7 +37,7 @@ def compiled(text: str) -> tuple[Part, ...]:
 
 @frozen
 class Filling:
-    """What replaces the marks of a run in one of its lives."""
+    """The values that replace the marks of a run in one of its lives."""
 
     group: str
     # member ids by number

@@ -23,7 +23,7 @@ Enabled = dict[tuple[bool, str], list[Pair]]
 
 
 class Listener(Protocol):
-    """What hears of a walk."""
+    """An object that hears of a walk."""
 
     def preferred(self, state: State, enabled: Enabled) -> list[Pair]:
         """Steps of which one must be next; an empty list leaves the choice to the walk."""
@@ -50,7 +50,7 @@ _VARIANTS = tuple(map(load, ("classic", "static_membership", "cooperative_static
 
 @cache
 def semantics_of(scope: Scope) -> Semantics:
-    """What the rules of the variant with this type of scope mean within it."""
+    """The meaning of the rules of the variant with this type of scope within it."""
     variant = next(v for v in _VARIANTS if v.scope_type is type(scope))
     return Semantics(variant.spec(scope))
 

@@ -14,7 +14,7 @@ Codes = tuple[tuple[str, int], ...]
 
 @frozen
 class Answer:
-    """What every answer has."""
+    """The fields that every answer has."""
 
     error: int
     # The text of the exception with which the request failed; empty if the service answered it.

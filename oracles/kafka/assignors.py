@@ -37,7 +37,7 @@ class NotSolved:
 
 
 def solve(driver: Driver, problems: Iterable[Problem]) -> Iterator[Assignment | NotSolved]:
-    """What each member is assigned, for one problem after the other."""
+    """The assignment of each member, for one problem after the other."""
     asked: deque[list[Problem]] = deque()
     for answers in driver.assign_all(_batches(problems, asked)):
         for problem, answer in zip(asked.popleft(), answers):

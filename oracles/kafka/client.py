@@ -138,7 +138,7 @@ class Look:
 
 @frozen
 class Step:
-    """What one command did."""
+    """The result of one command."""
 
     # The number of the command in the schedule, from 1.
     number: int
@@ -195,7 +195,7 @@ class Schedule:
         return [f'{{"toMember":{encoded(c)}}}\n'.encode() for c in (self.setup, *self.commands)]
 
     def outcome(self, replies: list[dict[str, Any]]) -> Transcript | Lost:
-        """What became of it, by the replies to its commands; the first one is the setup's."""
+        """The schedule's result, by the replies to its commands; the first one is the setup's."""
         commands = (self.setup, *self.commands)
         steps: list[Step] = []
         for number, (command, reply) in enumerate(zip(commands, replies)):

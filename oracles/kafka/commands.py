@@ -351,15 +351,15 @@ class FailOver(Command):
 
 @frozen(kw_only=True, cache_hash=True)
 class Look(Command):
-    """What the broker remembers of the group."""
+    """A look at what the broker remembers of the group."""
 
     group: str = "g"
 
 
 @frozen(kw_only=True, cache_hash=True)
 class LookAfterReload(Command):
-    """What another broker would remember of the group if it took over now with the records that
-    `keep` names. Nothing changes.
+    """A look at what another broker would remember of the group if it took over now with the
+    records that `keep` names. Nothing changes.
     """
 
     group: str = "g"

@@ -1,5 +1,5 @@
-"""What a broker remembers of one group, as plain values that can be compared: they hold no UUIDs
-and no hash orders.
+"""The memory that a broker has of one group, as plain values that can be compared: they hold no
+UUIDs and no hash orders.
 """
 
 from __future__ import annotations
@@ -144,5 +144,5 @@ _MEMORIES: dict[str, type[Memory]] = {"classic": ClassicMemory, "consumer": Cons
 
 
 def memory(json: Json) -> Memory:
-    """What the driver found when it looked."""
+    """The memory that the driver found when it looked."""
     return read(json, _MEMORIES.get(json["kind"], NoGroup))

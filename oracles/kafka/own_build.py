@@ -78,7 +78,7 @@ class OwnBuild:
 
     @property
     def title(self) -> str:
-        """What tells it from the release of the same number."""
+        """The name that tells the build from the release of the same number."""
         return f"build {self.version}"
 
     def shown(self) -> build_types.Build:
@@ -304,7 +304,7 @@ def compiled(shim: str, classpath: str, place: Path) -> tuple[Path, str]:
 def _no_source(
     folder: Path, home: Path, version: str, missing: Sequence[str], failures: Mapping[str, str]
 ) -> UserError:
-    """What to say if no source of the driver compiles."""
+    """The message for the case that no source of the driver compiles."""
     if missing:
         tasks = " ".join(f"{PROJECTS[name]}:jar" for name in missing)
         return UserError(

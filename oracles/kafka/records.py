@@ -12,7 +12,7 @@ from groupcheck.oracles.kafka.reading import Assigned, Json, read
 
 @frozen
 class Record:
-    """What every record has."""
+    """The fields that every record has."""
 
     # Its place in the log.
     offset: int

@@ -53,7 +53,7 @@ class Schedule:
         return [f"{text}\n".encode() for text in self._texts()]
 
     def outcome(self, replies: list[dict[str, Any]]) -> Transcript | Lost:
-        """What became of it, by the replies to its commands; the first one is the setup's."""
+        """The schedule's result, by the replies to its commands; the first one is the setup's."""
         return outcome(self, replies)
 
     def _texts(self) -> list[str]:
@@ -82,7 +82,7 @@ class Told(Protocol[R]):
 
 @frozen
 class Step:
-    """What one command did."""
+    """The result of one command."""
 
     number: int
     command: Command

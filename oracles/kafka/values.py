@@ -30,8 +30,8 @@ Assignments = tuple[tuple[str, Partitions], ...]
 
 
 def assignments(given: Mapping[str, Given] | Assignments) -> Assignments:
-    """What a leader hands out, from {"m1": {"t": [0]}}: pairs of member and partitions, sorted by
-    member.
+    """The assignments that a leader hands out, from {"m1": {"t": [0]}}: pairs of member and
+    partitions, sorted by member.
     """
     pairs = given.items() if isinstance(given, Mapping) else given
     return tuple(sorted((member, partitions(assigned)) for member, assigned in pairs))

@@ -25,8 +25,8 @@ def known(version: str, supported: Sequence[str] = VERSIONS) -> str:
 
 
 def number(version: str) -> tuple[int, ...]:
-    """What orders versions: 4.10.1-SNAPSHOT is (4, 10, 1). What follows the digits does not
-    count.
+    """The numbers that order versions: 4.10.1-SNAPSHOT is (4, 10, 1). What follows the digits does
+    not count.
     """
     found = re.match(r"\d{1,9}(\.\d{1,9})*", version)
     return tuple(map(int, found[0].split("."))) if found else ()

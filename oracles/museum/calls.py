@@ -198,7 +198,7 @@ class Caller:
     # -- afterwards
 
     def _afterwards(self) -> None:
-        """What the path says will go wrong is waited for."""
+        """Brings about, or waits for, the failure that the path predicts."""
         if self._exhibit.afterwards == "fail_over":
             self._connections.close()
             self._broker.restart()

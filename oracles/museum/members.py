@@ -32,7 +32,7 @@ TAIL = 600
 
 @frozen
 class Event:
-    """What happened to the application of a member."""
+    """An event that happened to the application of a member."""
 
     member: str
     # assigned, revoked, lost, processed, or failed.

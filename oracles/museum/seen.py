@@ -1,4 +1,4 @@
-"""What was seen of real members while a path was carried out."""
+"""The observations of real members while a path was carried out."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Cut:
 
 @frozen
 class App:
-    """What the application saw."""
+    """The observations of the application."""
 
     step: int
     member: str
@@ -89,7 +89,7 @@ class App:
 
 @frozen
 class State:
-    """What the broker says of the group."""
+    """The broker's description of the group."""
 
     step: int
     state: str
@@ -126,7 +126,7 @@ class Seen:
 
     @property
     def group(self) -> State | None:
-        """What the broker said of the group last."""
+        """The broker's last description of the group."""
         return next((f for f in reversed(self.facts) if isinstance(f, State)), None)
 
     def lines(self) -> Iterator[str]:

@@ -54,6 +54,6 @@ def view(shown: Sequence[Performance], whole: bool) -> Group:
 
 
 def said(seen: Seen, bug: str) -> str:
-    """What a release did, in one line."""
+    """The behaviour of a release, in one line."""
     left = f" (it leaves the path in {seen.left_at})" if seen.left_at else ""
     return f"Kafka {seen.release}: {printable(bug) or GONE}{left}"

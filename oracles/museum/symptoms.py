@@ -1,5 +1,5 @@
-"""What a bug looks like from outside: each function says in one sentence where it shows, or
-nothing.
+"""The symptoms of a bug, as they look from outside: each function says in one sentence where it
+shows, or nothing.
 
 Each is a promise of the model's, as far as it can be seen in requests, answers and callbacks.
 """

@@ -88,7 +88,7 @@ def is_from_outside(process: subprocess.Popen[bytes]) -> bool:
 
 
 def became(process: subprocess.Popen[bytes]) -> str:
-    """What became of a process that does not answer, to come after its name."""
+    """The fate of a process that does not answer, to come after its name."""
     code = process.poll()
     if code is None:
         import psutil

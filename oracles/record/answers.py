@@ -1,5 +1,5 @@
-"""What the request log says by itself: who asked for what, what was refused, who joined which
-generation, what was committed.
+"""The facts that the request log states by itself: who asked for what, what was refused, who joined
+which generation, what was committed.
 
 It reads only the recorder's own recordings and shares nothing with the replay of logs
 (`groupcheck.traces`), so that the two can be compared.

@@ -1,5 +1,5 @@
-"""What the programs saw, from their own events: which partitions each believed that it owned and
-when, which beliefs overlap, and what was read twice.
+"""The beliefs of the programs, from their own events: which partitions each believed that it owned
+and when, which beliefs overlap, and what was read twice.
 """
 
 from __future__ import annotations

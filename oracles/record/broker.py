@@ -117,7 +117,9 @@ class Broker:
         threading.Thread(target=_read, args=(self._process, self._answers), daemon=True).start()
 
     def _answer(self, patience_s: float) -> str | None:
-        """What it says; None if it ended. Raises `OutageError` if it does not answer in time."""
+        """The answer of the broker; None if it ended. Raises `OutageError` if it does not answer in
+        time.
+        """
         try:
             return self._answers.get(timeout=patience_s)
         except queue.Empty:

@@ -157,7 +157,7 @@ class Member:
 
 
 class Twin:
-    """What the second consumer of a process is told. The process's own events do not count it."""
+    """The listener of a process's second consumer. The process's own events do not count it."""
 
     def __init__(self, member: Member) -> None:
         self._member = member

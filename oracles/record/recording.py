@@ -36,7 +36,7 @@ Say = Callable[[str], None]
 
 @frozen
 class Recording:
-    """What the user asks for."""
+    """The recording that the user asks for."""
 
     # The name and the folder of its files.
     name: str
@@ -71,7 +71,7 @@ class Recorded:
     facts: Mapping[str, int] = {}
 
     def document(self) -> dict[str, Any]:
-        """What `--json` prints."""
+        """The document that `--json` prints."""
         shown = RecordDocument(
             name=self.recording.name,
             folder=str(self.recording.folder),

@@ -1,5 +1,5 @@
-"""What a scenario can do: start members, stop, kill, freeze and wake them, restart the broker, make
-the topic, add partitions, and wait for something to be true.
+"""The actions that a scenario can take: start members, stop, kill, freeze and wake them, restart
+the broker, make the topic, add partitions, and wait for something to be true.
 
 Every action is recorded with its time.
 """
@@ -50,7 +50,7 @@ class Run:
 
     @property
     def own(self) -> frozenset[str]:
-        """What it says it owns."""
+        """The partitions that the program says it owns."""
         return frozenset(next((e["own"] for e in reversed(self.events) if "own" in e), ()))
 
     def told(self, kind: str) -> list[Event]:
@@ -118,7 +118,7 @@ class Stage:
         self._readers[name].start()
 
     def trouble(self) -> None:
-        """What the scenario is about begins."""
+        """Marks the beginning of the trouble that the scenario is about."""
         self._act("scenario", BEGINS)
 
     def over(self) -> None:

@@ -1,5 +1,5 @@
-"""What really happened in a recorded scenario: what was done, what each program saw, and the facts
-that follow from both and from the request log.
+"""The truth about a recorded scenario: what was done, what each program saw, and the facts that
+follow from both and from the request log.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Program:
 
 @frozen
 class Played:
-    """What a scenario leaves behind, apart from logs. Times are Unix ms."""
+    """The data that a scenario leaves behind, apart from logs. Times are Unix ms."""
 
     name: str
     scenario: Scenario
@@ -97,7 +97,7 @@ def truth(
 
 
 def _cause(played: Played) -> dict[str, Any] | None:
-    """What was wrong, with whom and when; None if nothing was."""
+    """The fault, with its members and its time; None if nothing was."""
     scenario = played.scenario
     if not scenario.cause:
         return None

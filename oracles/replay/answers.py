@@ -43,7 +43,7 @@ class Seen:
 
 @frozen
 class Answer:
-    """What all logs together tell about one group."""
+    """The facts that all logs together tell about one group."""
 
     # Empty for lines that name no group.
     group: str

@@ -1,4 +1,4 @@
-"""What is said about each group, in words that text, page and ticket share: the causes with their
+"""The claims about each group, in words that text, page and ticket share: the causes with their
 evidence, what to do, what is only possible, and what this log cannot tell.
 """
 

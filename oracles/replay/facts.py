@@ -1,4 +1,4 @@
-"""What a request log adds to the screen: facts that need no model. Processes are named by their
+"""The facts that a request log adds to the screen. They need no model. Processes are named by their
 client id.
 """
 

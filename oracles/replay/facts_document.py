@@ -1,4 +1,4 @@
-"""What a request log adds to the replay's document: facts that need no model, and who believed to
+"""The facts, without a model, that a request log adds to the replay's document, and who believed to
 own what.
 
 Times are milliseconds since 1970 of the broker's clock; processes are named by their client id.

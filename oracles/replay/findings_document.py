@@ -1,5 +1,5 @@
-"""What a log shows of one group beyond its rebalances, as JSON: the harm that its users felt, who
-was slow, dead or refused, and the settings that lines tell.
+"""The findings that a log shows of one group beyond its rebalances, as JSON: the harm that its
+users felt, who was slow, dead or refused, and the settings that lines tell.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What a group's users felt and what else its logs show, in short sentences: time without members
-or owners, offsets that went back, refusals, settings, absences and restarts.
+"""The harm to a group's users and the other findings of its logs, in short sentences: time without
+members or owners, offsets that went back, refusals, settings, absences and restarts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FOLLOWED = {
 
 
 def harm(found: Findings) -> Iterator[str]:
-    """What the application and its records suffered, one sentence for each kind."""
+    """The harm to the application and its records, one sentence for each kind."""
     empty = [e.window for e in found.empty if not e.by_choice]
     if empty:
         yield f"the group had no members{_total(empty)}"
@@ -81,7 +81,7 @@ def serious(found: Findings) -> bool:
 
 
 def finding_facts(found: Findings) -> Iterator[tuple[str, str]]:
-    """What else is known, as (name, text)."""
+    """The other facts that are known, as (name, text)."""
     for (who, kind), times in _grouped(found.absences):
         again = f" ({len(times)} times)" if len(times) > 1 else ""
         longest = max(times, key=lambda absent: absent.window.ms or 0)

@@ -137,8 +137,8 @@ class Picture:
 def picture(
     groups: Sequence[GroupReport], statements: Iterable[Statement], found: Sequence[FoundCause]
 ) -> Picture:
-    """What logs of brokers (`groups`) and of clients (`statements`) show about one group, with the
-    causes that were `found`.
+    """The picture that logs of brokers (`groups`) and of clients (`statements`) give of one group,
+    with the causes that were `found`.
     """
     out = Picture(concerned=frozenset(who for cause in found for who in cause.who))
     for group in groups:
@@ -280,7 +280,7 @@ def _stay(stay: MemberSpan) -> str:
 
 
 def _said(out: Picture, statements: Iterable[Statement]) -> None:
-    """What clients said: ticks, and what they own between two lines about it."""
+    """The statements of clients: ticks, and what they own between two lines about it."""
     holdings: dict[str, Holdings] = {}
     latest = 0
     clients = {client_of(name): name for name in out.lanes}

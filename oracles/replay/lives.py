@@ -1,5 +1,5 @@
-"""What the lives of members show, in sentences: how many lines are steps of the model's member, and
-memberships that ended without the member's doing.
+"""The facts that the lives of members show, in sentences: how many lines are steps of the model's
+member, and memberships that ended without the member's doing.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What the lives of members show, as the document has it: how many lines are steps of the model's
-member, memberships that ended without the member's doing, and causes that are ruled out.
+"""The facts that the lives of members show, as the document has it: how many lines are steps of the
+model's member, memberships that ended without the member's doing, and causes that are ruled out.
 """
 
 from __future__ import annotations

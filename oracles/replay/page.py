@@ -49,7 +49,7 @@ DATED = {23: "full", 18: "day"}
 
 @frozen
 class Section:
-    """What the page shows about one group."""
+    """The content of the page about one group."""
 
     told: Told
     # The id of its time line on the page; empty without a picture.
@@ -114,7 +114,7 @@ def _sections(
 
 
 def _statements(answer: Answer) -> list[Statement]:
-    """What clients said about the group; what brokers' logs show is in their reports."""
+    """The statements of clients about the group; what brokers' logs show is in their reports."""
     said = answer.evidence.all()
     return [s for s in said if s.library != BROKER] if answer.seen else said
 

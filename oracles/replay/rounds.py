@@ -56,7 +56,7 @@ def _times(keys: Sequence[tuple[object, ...]], start: int, cycle: int) -> int:
 
 
 def _kind(x: Round) -> tuple[object, ...]:
-    """What equal rounds have in common: all but times, generations, sizes and ids of one client."""
+    """The common parts of equal rounds: all but times, generations, sizes and ids of one client."""
     causers = frozenset(map(client_of, x.causers))
     held = frozenset(map(client_of, x.held_up_by))
     reason = None if any(id in (x.client_reason or "") for id in x.causers) else x.client_reason

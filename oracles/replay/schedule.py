@@ -59,7 +59,7 @@ Rounds = tuple[tuple[int | None, int | None, int | None], ...]
 
 @frozen
 class Schedule:
-    """What a log shows about one group."""
+    """The schedule that a log shows about one group."""
 
     group: str
     # The lines of the log, in order.

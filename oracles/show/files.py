@@ -101,7 +101,7 @@ def _beside(old: Path) -> Iterator[BinaryIO]:
 
 
 def _opened(path: Path) -> BinaryIO:
-    """What is no ordinary file, opened to be written to."""
+    """A place that is no ordinary file, opened to be written to."""
     if (number := _descriptor(path)) is not None:
         if sys.stdout is not None:
             sys.stdout.flush()  # what was printed before stands before it

@@ -33,7 +33,7 @@ MEANINGFUL = 100_000  # states; below that bytes a state measure the tables
 
 @frozen
 class Report:
-    """What is shown."""
+    """The content of a report."""
 
     # holds, violated or unknown; empty for a path that was only followed.
     verdict: str

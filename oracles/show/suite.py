@@ -37,7 +37,7 @@ class Case:
 
 @frozen
 class Suite:
-    """What one command judged."""
+    """The judgements of one command."""
 
     # It begins with the command.
     name: str

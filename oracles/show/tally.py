@@ -1,4 +1,4 @@
-"""What a comparison of answers found, family by family."""
+"""The result of a comparison of answers, family by family."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Compared:
 
 
 class Tally(Protocol):
-    """What became of one family of inputs."""
+    """The results for one family of inputs."""
 
     inputs: int
     differing: int
@@ -33,7 +33,7 @@ T = TypeVar("T", bound=Tally)
 
 @frozen
 class Tallied(Generic[T]):
-    """What a run found."""
+    """The result of a run."""
 
     # Whose answers stand first and second in the examples.
     sides: tuple[str, str]
@@ -51,7 +51,7 @@ class Tallied(Generic[T]):
         return 1 if self.differing else 0
 
     def compared(self) -> Compared:
-        """What the document begins with."""
+        """The beginning of the document."""
         return Compared(
             compared=list(self.sides),
             seed=self.seed,

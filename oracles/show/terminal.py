@@ -1,4 +1,4 @@
-"""What a command says to people: its answer on stdout, remarks and progress on stderr."""
+"""The messages of a command to people: its answer on stdout, remarks and progress on stderr."""
 
 from __future__ import annotations
 

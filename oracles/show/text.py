@@ -36,9 +36,9 @@ def show(view: RenderableType) -> None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """What views are drawn on: as wide as COLUMNS says, where that is a number from 1 up, else as
-    the terminal, and `WIDTH` where there is none. Widths outside of `LEAST` to `MOST` are the
-    nearest of these, so that a view can be read, and drawn.
+    """The console on which views are drawn: as wide as COLUMNS says, where that is a number from 1
+    up, else as the terminal, and `WIDTH` where there is none. Widths outside of `LEAST` to `MOST`
+    are the nearest of these, so that a view can be read, and drawn.
     """
     # Rich reads these two otherwise: a COLUMNS of 0 gives empty lines, one of 10^9 no end.
     environ = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
@@ -53,7 +53,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def as_plain(view: RenderableType) -> str:
-    """What `show` prints, without colour, in lines of at most `WIDTH` characters."""
+    """The text that `show` prints, without colour, in lines of at most `WIDTH` characters."""
     out = io.StringIO()
     plain = Console(
         file=out,

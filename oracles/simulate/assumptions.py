@@ -1,5 +1,5 @@
-"""What a simulation assumes of machines, network, clients and settings: one field each, with its
-meaning, unit and default.
+"""The assumptions of a simulation about machines, network, clients and settings: one field each,
+with its meaning, unit and default.
 
 Settings of Kafka have Kafka's defaults (4.3.0). Everything else is an assumption about a place that
 nobody has measured for you: replace it by what you know.

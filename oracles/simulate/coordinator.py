@@ -86,7 +86,7 @@ class Coordinator:
         self._handle(index, done)
 
     def stored(self, index: int, turn: int) -> None:
-        """What the coordinator has appended for this member is committed."""
+        """Handles the commit of what the coordinator has appended for this member."""
         if turn == self.turn[index] and self.group.link(index).request is not None:
             self._handle(index, self.work(self.group.clock.now, 0.0))
 

@@ -67,7 +67,7 @@ def figure(value: float, digits: int) -> str:
 
 
 def spread(found: Interval, shown: Callable[[float], str]) -> str:
-    """What stands behind a mean: half the width of its interval, or the ends of one that is cut;
+    """The text behind a mean: half the width of its interval, or the ends of one that is cut;
     nothing if there is none. `shown`: how its numbers are written.
     """
     if found.low is None or found.high is None or found.low == found.high:

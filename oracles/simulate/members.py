@@ -213,7 +213,7 @@ class Members:
             self.consider(index)
 
     def consider(self, index: int) -> None:
-        """What does the member do next?"""
+        """Decides what the member does next."""
         if not self.up[index]:
             return
         group = self.group

@@ -1,5 +1,5 @@
-"""What a simulation measures. It looks at the states alone (who owns what, who may work, the phase
-of the group), so it is the same for every protocol.
+"""The measurements of a simulation. It looks at the states alone (who owns what, who may work, the
+phase of the group), so it is the same for every protocol.
 
 A member **works** on the partitions that it owns, from its first record on. It **pauses** from the
 moment it works on none, having worked on some, until it works again or has taken over an empty
@@ -62,7 +62,7 @@ class Observer:
         self.owners = [0] * self.partitions
 
     def begin(self) -> None:
-        """What was before does not count."""
+        """Begins to measure: the time before does not count."""
         self.pauses, self.starts, self.turns = [], [], []
         self.stopped = set()
         self.paused, self.starting, self.requests = {}, {}, Counter()

@@ -1,5 +1,5 @@
-"""What the two sides of a simulated group share: the slots, the clock, the draws, what is observed;
-and what each asks of the other.
+"""The parts that the two sides of a simulated group share: the slots, the clock, the draws, what is
+observed; and what each asks of the other.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from groupcheck.oracles.simulate.world import Bound, Outcome, World
 
 
 class CoordinatorSide(Protocol):
-    """What members ask of the coordinator."""
+    """The part of the coordinator that members use."""
 
     # The number of each member's last message.
     turn: list[int]
 
 
 class MembersSide(Protocol):
-    """What the coordinator asks of the members."""
+    """The part of the members that the coordinator uses."""
 
     # The members whose processes run.
     up: list[bool]

@@ -1,4 +1,4 @@
-"""What happens to a group in a simulation: who runs at first, and what the scenario does when."""
+"""The events of a group in a simulation: who runs at first, and what the scenario does when."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Action:
 
 @frozen
 class Course:
-    """What a scenario is at a size and a seed."""
+    """The course of a scenario at a size and a seed."""
 
     # How many members run, and have run for long, when it begins: those of the first indexes.
     running: int

@@ -1,4 +1,4 @@
-"""What is simulated, and what comes out."""
+"""The setup of a simulation, and its result."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Setup:
 
 @frozen(kw_only=True)
 class Result:
-    """What a rebalance costs. Durations are in milliseconds of virtual time, from the begin of the
+    """The cost of a rebalance. Durations are in milliseconds of virtual time, from the begin of the
     scenario where it is a moment.
     """
 

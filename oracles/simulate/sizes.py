@@ -33,8 +33,8 @@ def subscription(owned: int, user_data: int = 0) -> bytes:
 
 
 def worker_state(tasks: int) -> bytes:
-    """What a worker says that runs so many tasks of one connector. One that runs nothing reports no
-    assignment, as it does before its first one.
+    """The state that a worker reports if it runs so many tasks of one connector. One that runs
+    nothing reports no assignment, as it does before its first one.
     """
     state = struct.pack(">h", 2) + _string(URL) + struct.pack(">q", 0)
     if not tasks:
@@ -66,13 +66,13 @@ def answer(members: list[dict[str, Any]], protocol: tuple[str, str] = CONSUMERS)
 
 @cache
 def entry_bytes(owned: int, static: bool, user_data: int) -> int:
-    """What one more member adds to the leader's answer."""
+    """The bytes that one more member adds to the leader's answer."""
     return _entry(INSTANCE if static else None, subscription(owned, user_data))
 
 
 @cache
 def worker_bytes(tasks: int) -> int:
-    """What one more worker adds to the leader's answer."""
+    """The bytes that one more worker adds to the leader's answer."""
     return _entry(None, worker_state(tasks))
 
 

@@ -112,7 +112,7 @@ def _cell(found: Interval, unit_of: Callable[[float], Unit]) -> str:
 
 
 def sentences(comparison: Comparison) -> Iterator[str]:
-    """What the comparison says, in words."""
+    """The statements of the comparison, in words."""
     if len(comparison.rows) == 1:
         return
     yield ""

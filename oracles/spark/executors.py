@@ -71,8 +71,8 @@ class Executors:
 def _called(
     function: Callable[[Any], Any], arguments: list[Any], numbers: Iterable[int]
 ) -> Iterator[tuple[int, int, Any]]:
-    """What a task does: the calls for its numbers. Yields the number, that of the attempt, and the
-    answer.
+    """The work of a task: the calls for its numbers. Yields the number, that of the attempt, and
+    the answer.
     """
     from pyspark import TaskContext
 

@@ -222,8 +222,8 @@ def _stderr_to(file: Path) -> Iterator[None]:
 
 
 def told_by(error: BaseException) -> str:
-    """What went wrong in a task: the last line of the executor's own traceback, without Spark's
-    around it.
+    """The error of a task: the last line of the executor's own traceback, without Spark's around
+    it.
     """
     text = str(getattr(error, "java_exception", None) or error)
     lines = [line.strip() for line in text.splitlines()]
@@ -239,7 +239,7 @@ def told_by(error: BaseException) -> str:
 
 
 def _java_words(error: BaseException) -> str:
-    """What a Java exception says, without where it was thrown."""
+    """The message of a Java exception, without where it was thrown."""
     lines = [
         line.strip() for line in str(getattr(error, "java_exception", None) or error).splitlines()
     ]

@@ -22,8 +22,8 @@ from groupcheck.oracles.printable import printable
 
 @frozen
 class Question:
-    """What is asked: names of faults, mutations and invariants, from which any executor can build
-    the model.
+    """The question of a cell: names of faults, mutations and invariants, from which any executor
+    can build the model.
     """
 
     variant: str

@@ -1,5 +1,5 @@
-"""What a sweep file may say, as classes that cattrs fills in. Fields of the scope are left as they
-are: the scope itself refuses what does not fit.
+"""The content that a sweep file may have, as classes that cattrs fills in. Fields of the scope are
+left as they are: the scope itself refuses what does not fit.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ SIMULATIONS = "simulations.parquet"
 
 @frozen
 class Done:
-    """What became of a cell."""
+    """The result of a cell."""
 
     outcome: Outcome
     # made before the cell ran; None if none was made
@@ -76,8 +76,8 @@ class Folder:
         return Done(outcome, forecast, name)
 
     def done(self, cell: Cell | SimulationCell) -> Done | None:
-        """What is known of a cell. None if nothing is, if its file or page is damaged, or if the
-        check itself had failed.
+        """The result that is known of a cell. None if nothing is, if its file or page is damaged,
+        or if the check itself had failed.
         """
         name = f"{PAGES}/{cell.id}.html"
         try:

@@ -37,7 +37,7 @@ CALL, START = 150, 150_000
 
 @frozen
 class Forecast:
-    """What a cell is expected to cost."""
+    """The expected cost of a cell."""
 
     # the number that grows, and its value
     by: str

@@ -26,7 +26,7 @@ MOST_CELLS = 5_000
 
 @frozen
 class Sweep:
-    """What a file asks."""
+    """The cells that a file asks for."""
 
     title: str
     # the names of the grids, "" without one

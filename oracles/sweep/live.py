@@ -1,5 +1,5 @@
-"""What the terminal shows of a sweep under way: how many cells are done, what they said, and the
-last ones.
+"""The view that the terminal shows of a sweep under way: how many cells are done, what they said,
+and the last ones.
 """
 
 from __future__ import annotations

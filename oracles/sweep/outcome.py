@@ -1,4 +1,4 @@
-"""What became of a cell, whether it was a check or a simulation."""
+"""The result of a cell, whether it was a check or a simulation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_REASON = 600
 
 @frozen
 class Outcome:
-    """What became of a cell."""
+    """The result of a cell."""
 
     verdict: Kind
     reason: str
@@ -49,5 +49,5 @@ def failure(reason: str, tries: int) -> Outcome:
 
 
 def told(error: BaseException) -> str:
-    """What a check raised, on one line."""
+    """The error that a check raised, on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")

@@ -87,8 +87,8 @@ def matrices(sweep: Sweep, rows: Sequence[sweep_types.Cell]) -> Iterator[Matrix]
 
 
 def _told(cell: Cell) -> dict[str, str]:
-    """What the file chose for a cell, as texts. What a mutation brings with it is not told: it goes
-    with the mutation's name.
+    """The values that the file chose for a cell, as texts. What a mutation brings with it is not
+    told: it goes with the mutation's name.
     """
     q = cell.question
     fields = {name: word(value) for name, value in q.fields.items()}

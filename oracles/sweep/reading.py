@@ -20,7 +20,7 @@ HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half a character, which no file can h
 
 
 def read_sweep(path: Path) -> Any:
-    """What the file says: `.yaml` and `.yml` are YAML, anything else is TOML.
+    """The content of the file: `.yaml` and `.yml` are YAML, anything else is TOML.
 
     Raises `UserError` for a file that cannot be read, is too large or nested too deeply, repeats a
     key, or (YAML) uses aliases or tags.

@@ -41,7 +41,7 @@ LARGEST_BOUND = MOST  # of the measures that are bounded
 
 @frozen
 class Simulation:
-    """What is asked: names and numbers, from which any executor can simulate."""
+    """The question of a simulation: names and numbers, from which any executor can simulate."""
 
     variant: str
     # Fields of `Setup` and assumptions that the file gives.
@@ -53,7 +53,7 @@ class Simulation:
     max_seconds: float | None = None
 
     def setup(self) -> simulate.Setup:
-        """What is simulated. Raises `UserError` for what does not fit."""
+        """The setup of the simulation. Raises `UserError` for what does not fit."""
         own = {name: v for name, v in self.fields.items() if name in SETUP}
         own.setdefault("partitions", own.get("members", simulate.Setup().members))
         settings = {name: v for name, v in self.fields.items() if name not in SETUP}

@@ -47,7 +47,7 @@ def word(value: Any) -> str:
 
 
 def forecast_lines(forecasts: Sequence[tuple[Cell, Forecast]]) -> Iterator[str]:
-    """What is expected of cells that are not checked yet, one line each."""
+    """The forecasts for cells that are not checked yet, one line each."""
     if forecasts:
         yield (
             f"forecast of {plural(len(forecasts), 'larger scope')} from smaller ones,"

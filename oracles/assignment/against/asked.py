@@ -116,7 +116,9 @@ def _another(answers: Answers, group: Group) -> Iterator[Violation]:
 
 
 def _restarted(answers: Answers, group: Group) -> Iterator[Violation]:
-    """What changes if all static members come back with other ids, in the opposite order."""
+    """The change in the answer if all static members come back with other ids, in the opposite
+    order.
+    """
     static = sorted(m.instance for m in group.members if m.instance is not None)
     if not static:
         return
@@ -143,7 +145,7 @@ def _restarted(answers: Answers, group: Group) -> Iterator[Violation]:
 
 
 def _turned(answers: Answers, group: Group) -> Iterator[Violation]:
-    """What changes if the leader lists the members in the opposite order."""
+    """The change in the answer if the leader lists the members in the opposite order."""
     turned = evolve(group, members=group.members[::-1])
     before, after = answers.of(group), answers.of(turned)
     if isinstance(before, NoAssignment) or isinstance(after, NoAssignment):
@@ -241,7 +243,7 @@ class Answers:
             yield from self.known[group][1:TIMES]
 
     def again(self, group: Group) -> Given:
-        """What it answers now. Raises `GivenUp`."""
+        """The assignor's answer now. Raises `GivenUp`."""
         if self.gave_up:
             raise GivenUp
         patience = PATIENCE_S / 5 if self.hung else PATIENCE_S

@@ -172,7 +172,9 @@ def told(result: Against) -> Iterator[str]:
 
 
 def finding_told(finding: Finding) -> str:
-    """What is wrong, under which circumstances, where the assignor raised it, and what to paste."""
+    """The text of a finding: what is wrong, under which circumstances, where the assignor raised
+    it, and what to paste.
+    """
     who = f"{finding.library} {finding.version}".strip()
     lines = [_wrapped(f"{finding.assignor} of {who}, {finding.promise}: {finding.words}")]
     if finding.informs:
@@ -190,7 +192,7 @@ def finding_told(finding: Finding) -> str:
 
 
 def _rounds_told(finding: Finding) -> Iterator[str]:
-    """What each answer of several gave: what was kept, lost and gained."""
+    """The result of each answer of several: what was kept, lost and gained."""
     for number, (group, given) in enumerate(finding.rounds, 1):
         shown = round_shown(group, given)
         yield _wrapped(f"answer {number}: {shown.answer}", "  ")

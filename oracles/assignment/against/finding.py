@@ -1,4 +1,4 @@
-"""What a run of `assign --against` found, as data: findings, and what was drawn to find them."""
+"""The result of a run of `assign --against`, as data: findings, and what was drawn to find them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def round_shown(group: Group, given: Assigned | NoAssignment) -> against_types.R
 
 @frozen
 class Against:
-    """What a run found."""
+    """The result of a run."""
 
     library: Library
     # The most groups of a kind that one search looks at.
@@ -145,7 +145,7 @@ def inform(finding: Finding, why: str) -> Finding:
 
 
 def circumstances(group: Group) -> frozenset[str]:
-    """What is unusual about a group. It tells findings of one cause from those of another."""
+    """The unusual features of a group. It tells findings of one cause from those of another."""
     wanted = frozenset[str]().union(*(m.topics for m in group.members))
     sizes = dict(group.topics)
     strange = {

@@ -130,7 +130,7 @@ def _claiming(member: Member, owned: set[Partition], generation: int) -> Member:
 
 @st.composite
 def claims(draw: st.DrawFn) -> tuple[frozenset[Partition], int]:
-    """What one member was assigned, and in which generation."""
+    """The partitions that one member was assigned, and in which generation."""
     return frozenset(
         draw(st.sets(st.sampled_from(every_partition({"t": 2, "u": 1})), min_size=1))
     ), draw(st.integers(1, 9))

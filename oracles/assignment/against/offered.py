@@ -27,7 +27,7 @@ Claim = tuple[Partitions, int]
 
 @frozen
 class Claims:
-    """What a library's members say of themselves when they join, with the code that shows it."""
+    """The claims that a library's members make when they join, with the code that shows it."""
 
     # What the leader reads of a member that was assigned these partitions in that generation.
     told: Callable[[Partitions, int], Claim]
@@ -60,7 +60,7 @@ class Offered:
 
 @frozen
 class Library:
-    """What a library offers."""
+    """The assignors of a library, with what their use needs."""
 
     name: str
     # The installed version; empty if there is none.

@@ -70,7 +70,7 @@ NOT_MADE = "Kafka's own assignor does not promise it for such a group"
 
 @frozen
 class Search:
-    """What is searched, and how strictly."""
+    """The terms of a search: what it asks, and how strict it is."""
 
     # The most groups of a kind that one search looks at; of large ones a quarter.
     examples: int = EXAMPLES
@@ -322,7 +322,7 @@ class Searches:
         from groupcheck.oracles.assignment.against.groups import minimal_claim
 
         def told(claim: Claim) -> tuple[str | None, str]:
-            """What is wrong, and the traceback if it is an exception."""
+            """The text of what is wrong, and the traceback if it is an exception."""
             try:
                 return wrong(claim), ""
             except (Exception, SystemExit) as raised:  # of somebody's own class

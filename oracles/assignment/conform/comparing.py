@@ -55,7 +55,7 @@ class Example:
 
 @define
 class Tally:
-    """What became of an assignor's inputs."""
+    """The results for the inputs of an assignor."""
 
     assignor: str
     # Bounds in words, and how many inputs each has.
@@ -114,7 +114,7 @@ class Tally:
 
 @frozen
 class AssignorConformance(Tallied[Tally]):
-    """What a run found."""
+    """The result of a run."""
 
     # Whose answers stand first, if it is no release.
     build: OwnBuild | None = None
@@ -152,7 +152,7 @@ def answer_shown(answer: Answer) -> Any:
 
 
 def difference(real: Answer, other: Answer) -> str | None:
-    """What kind of difference there is between two answers, or None."""
+    """The kind of difference between two answers, or None."""
     if isinstance(real, NoAssignment) or isinstance(other, NoAssignment):
         one, two = (
             answer.thrown if isinstance(answer, NoAssignment) else "nothing"

@@ -1,4 +1,4 @@
-"""What each of Kafka's assignors promises, asked of every answer of its class."""
+"""The promises of each of Kafka's assignors, asked of every answer of its class."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Found:
 
 @define
 class Asked:
-    """What the class of an assignor was asked, and how its answers broke promises."""
+    """The questions to the class of an assignor, and how its answers broke promises."""
 
     assignor: str
     # How many answers were asked for.

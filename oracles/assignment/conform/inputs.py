@@ -1,4 +1,4 @@
-"""What Kafka's assignors and groupcheck's are asked: all groups within small bounds, and larger
+"""The inputs for Kafka's assignors and groupcheck's: all groups within small bounds, and larger
 ones at random.
 """
 

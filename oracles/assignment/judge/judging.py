@@ -73,7 +73,7 @@ class Judged:
         return WRONG if self.violations or self.right.core else RIGHT
 
     def price(self) -> assign_types.Price:
-        """What the soft constraints cost: the assignment judged, and the right one."""
+        """The costs of the soft constraints: the assignment judged, and the right one."""
         soft = [c for c in self.question.constraints if c.soft is not None]
         case = Case(self.question.group, {}, drained=self.question.drained)
         here, there = (
@@ -195,7 +195,7 @@ def judge(question: Question, progress: Progress = lambda words: None) -> Judged
 
 @frozen
 class Found:
-    """What is wrong with an assignment, and what it was asked for."""
+    """The faults of an assignment, and the promises that it was asked for."""
 
     case: Case
     # What is judged. None: the assignor throws.
@@ -207,7 +207,7 @@ class Found:
 
 
 def verdict(question: Question, progress: Progress = lambda words: None) -> Found:
-    """What is wrong with the assignment that is proposed, or that the assignor answers."""
+    """The faults of the assignment that is proposed, or that the assignor answers."""
     constrained = bool(question.constraints or question.weights)
     names = question.promises
     if names is None:

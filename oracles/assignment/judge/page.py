@@ -52,7 +52,7 @@ class Board:
 
 @frozen
 class Section:
-    """What was judged together: in words, and as tables side by side."""
+    """A part of the page: in words, and as tables side by side."""
 
     heading: str
     words: tuple[str, ...]

@@ -1,5 +1,5 @@
-"""What `groupcheck assign` is asked: a group, an assignment or an assignor, promises and
-constraints, read from JSON (docs/assignment.md).
+"""The question that `groupcheck assign` is asked: a group, an assignment or an assignor, promises
+and constraints, read from JSON (docs/assignment.md).
 """
 
 from __future__ import annotations

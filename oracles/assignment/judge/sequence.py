@@ -224,7 +224,9 @@ class JudgedSequence:
 
     @property
     def promises(self) -> tuple[str, ...]:
-        """What was asked of some round, and under cooperation that each change comes to rest."""
+        """The promises that were asked of some round, and under cooperation that each change comes
+        to rest.
+        """
         rounds = (one for change in self.changes for one in change.rounds)
         names = dict.fromkeys(name for one in rounds for name in one.promises)
         return (*names, "at rest") if cooperative(self.question) else tuple(names)

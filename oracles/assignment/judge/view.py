@@ -1,6 +1,6 @@
-"""What `groupcheck assign FILE` prints at the terminal: the verdict, the facts, what is wrong, and
-a table. For an assignment the table shows it beside one that is right; for a sequence it shows each
-change with its rounds, its moves and the fewest moves.
+"""The text that `groupcheck assign FILE` prints at the terminal: the verdict, the facts, what is
+wrong, and a table. For an assignment the table shows it beside one that is right; for a sequence it
+shows each change with its rounds, its moves and the fewest moves.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def view(judged: Judged | JudgedSequence) -> Group:
 
 
 def title(judged: Judged | JudgedSequence) -> str:
-    """What the file says about itself, or what it is."""
+    """The title that the file gives itself, or what it is."""
     asked = judged.question
     what = "an assignment" if isinstance(judged, Judged) else "a sequence"
     return asked.about or (f"{what} for {asked.assignor}" if asked.assignor else what)

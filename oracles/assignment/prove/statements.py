@@ -1,5 +1,5 @@
-"""What is proved about assignors, as z3 formulas: numbers of members and partitions are any
-integers.
+"""The statements about assignors that are proved, as z3 formulas: numbers of members and partitions
+are any integers.
 
 A loop is proved by an invariant: it holds before the first pass, each pass keeps it, and after the
 last pass it says what is wanted. statement.py explains the names of the variables. This module
@@ -368,8 +368,8 @@ def _all_kept(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
 
 
 def _dealt(v: Mapping[str, Term], f: Mapping[str, Part]) -> Term:
-    """What is free fills everybody to q; what is then left is one for each of so many members that
-    r have q + 1.
+    """The free partitions fill everybody to q; those then left are one for each of so many members
+    that r have q + 1.
     """
     left = f["free"](v) - v["short"]
     return z3.And(left >= 0, left <= v["n"] - v["over"], v["over"] + left == v["r"])

@@ -70,7 +70,9 @@ class Bound:
 
 
 class _Limits:
-    """What the promises and constraints of a core say about how many partitions a member has."""
+    """The limits that the promises and constraints of a core set on how many partitions a member
+    has.
+    """
 
     def __init__(self, case: Case, names: Sequence[str], constraints: Sequence[Constraint]) -> None:
         self.case, self.constraints = case, constraints

@@ -26,8 +26,8 @@ MOST_SWITCHES = 3_000  # with more of them HiGHS neither decides nor ends in tim
 
 @frozen
 class Planned:
-    """What HiGHS says. If nothing was found and `none` is false, it did not decide, or the program
-    would be too large.
+    """The answer of HiGHS. If nothing was found and `none` is false, it did not decide, or the
+    program would be too large.
     """
 
     # An assignment that keeps everything.

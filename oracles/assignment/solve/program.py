@@ -186,7 +186,7 @@ class Program:
         self.also = ()
 
     def columns(self, kind: int, member: str) -> Sum:
-        """What the member has of the kind."""
+        """The columns of the member for the kind."""
         found = (of.get((kind, member)) for of in (self.kept, self.dealt))
         return {column: 1 for column in found if column is not None}
 
@@ -288,7 +288,7 @@ class Program:
         self.row(given, many, many)
 
     def _promise(self, name: str) -> None:
-        """What is not a restriction."""
+        """States a promise that is not a restriction."""
         if name == "level":
             self._level()
         elif name == "balanced":

@@ -82,7 +82,7 @@ def _price_by(program: Program, scaled: Scale) -> None:
 
 
 def _load(program: Program, scaled: Scale, member: str) -> Sum:
-    """What the member has, by weight."""
+    """The load of the member, by weight."""
     total: Sum = {}
     for number in program.kinds_of[member]:
         weight = scaled.weigh(program.kinds[number].partitions[0])

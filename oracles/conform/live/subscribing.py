@@ -1,4 +1,4 @@
-"""What a member says about itself in its requests, as bytes and names: its instance id, the
+"""The statements of a member about itself in its requests, as bytes and names: its instance id, the
 assignors that it lists, its subscription with the partitions that it claims.
 """
 

@@ -65,7 +65,7 @@ class Row:
 
 @define
 class Seen:
-    """What all schedules together have met."""
+    """The sum of what all schedules have met."""
 
     rows: set[Row] = field(factory=set)
     # The kinds of requests that the broker refused without the coordinator.

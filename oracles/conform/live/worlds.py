@@ -1,5 +1,5 @@
-"""What the model allows next over the wire: the worlds that fit what was seen, and the answers to
-expect in each.
+"""The steps that the model allows next over the wire: the worlds that fit what was seen, and the
+answers to expect in each.
 
 A world is a memory of the model's coordinator with the broker's names of its ids. Timers and
 appends behave as on a real broker whose initial delay is 0 and whose log has one replica: what can
@@ -207,7 +207,7 @@ def _replaced(world: World, me: int) -> str:
 
 
 def members(world: World, version: int) -> frozenset[Listed]:
-    """What the leader is told of all members, in this version of JoinGroup."""
+    """The list of all members that the leader is told, in this version of JoinGroup."""
     named = version >= JOIN_GROUP.oldest_of_instances
     return frozenset(
         (world.name(me, id), instance(seats, me) if named else None, subscription(seat))

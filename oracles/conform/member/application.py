@@ -76,10 +76,11 @@ class ApplicationRows(Rows):
                 yield from self._commits(m, does)
 
     def _left_out(self, m: Memory, given: Input) -> bool:
-        """What Kafka's member can do in memories that the group's model does not have. An eager one
-        reads and commits while its share is installed only in part. After a callback in which it
-        has left, a member runs onJoinPrepare a second time although its JoinGroup is answered; but
-        a coordinator answers that JoinGroup, which has no id, with 79 first.
+        """Is this one of the things that Kafka's member can do in memories that the group's model
+        does not have? An eager one reads and commits while its share is installed only in part.
+        After a callback in which it has left, a member runs onJoinPrepare a second time although
+        its JoinGroup is answered; but a coordinator answers that JoinGroup, which has no id, with
+        79 first.
         """
         reads = given.does in (Does.FETCH, Does.PROCESS, Does.COMMIT)
         if reads and interrupted(m) and not self.scope.cooperative:
@@ -99,7 +100,7 @@ class ApplicationRows(Rows):
                 yield Input(does, during=During.COMMITS, code=code)
 
     def outcomes(self, m: Memory, given: Input) -> tuple[Outcome, ...]:
-        """What the member does; empty where the input cannot happen."""
+        """The actions of the member; empty where the input cannot happen."""
         if given.does == Does.UNSUBSCRIBE:
             return tuple(self._unsubscribes(m, given))
         if given.during == During.NOTHING:

@@ -95,7 +95,7 @@ class CallbackRows(ApplicationRows):
             yield but(m, client=clean(now["client"]))
 
     def _ends(self, m: Memory, how: str) -> Iterator[dict[str, Any]]:
-        """What follows if the callback ends so, or commits."""
+        """The states that follow if the callback ends so, or commits."""
         for name, now in self._fire(callback_runs, m):
             if name == how:
                 yield now
@@ -113,7 +113,9 @@ class CallbackRows(ApplicationRows):
                     yield attrs.evolve(lost, gave_up=gave_up)
 
     def _prepares(self, m: Memory, given: Input) -> list[Outcome]:
-        """What `ApplicationRows` says of onPartitionsRevoked, by the rules of the group's model."""
+        """The outcomes that `ApplicationRows` has for onPartitionsRevoked, by the rules of the
+        group's model.
+        """
         c = m.client
         waited = without_commit(but(m, failed=Failed.NOTHING) if m.failed == Failed.COMMIT else m)
         if must_commit_first(dirty(c), self.scope):  # its time is over
@@ -271,7 +273,7 @@ class CallbackRows(ApplicationRows):
                 yield from self._hears_assigned(first, code)
 
     def _hears_assigned(self, first: Outcome, code: int) -> Iterator[Outcome]:
-        """What follows onPartitionsRevoked of onJoinComplete, `first`."""
+        """The outcomes that follow onPartitionsRevoked of onJoinComplete, `first`."""
         assert first.after is not None
         told = self._heard(first.after, "assigned", code)
         here = told.after

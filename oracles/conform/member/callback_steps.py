@@ -57,7 +57,7 @@ LASTS, OUTLASTS = (Input(Does.POLL, during=how) for how in (During.LASTS, During
 
 
 class CallbackCounterparts(Counterparts):
-    """What each rule must do where callbacks take time."""
+    """The actions that each rule must take where callbacks take time."""
 
     def calls_back(self, at: Standing, m: Memory) -> Memory | None:
         """The member whose next poll calls onPartitionsRevoked and joins; None if it does not."""
@@ -108,8 +108,8 @@ class CallbackSteps(GroupSteps):
     # -- while a callback runs
 
     def _in_callback(self, begun: Fired, m: Memory) -> Iterator[Misfit]:
-        """What happens while it runs, each time until the end of the poll. `m`: the rows' member
-        before that poll.
+        """Checks the events while it runs, each time until the end of the poll. `m`: the rows'
+        member before that poll.
         """
         yield from self._nothing_else(begun)
         yield from self._leaves(begun, m)

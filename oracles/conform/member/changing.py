@@ -123,7 +123,7 @@ Input = Topics | Subscribes | Told | GivenId | Joined | Synced | Broken
 
 @frozen(cache_hash=True)
 class Memory:
-    """What the member remembers, and its request that waits."""
+    """The memory of the member, and its request that waits."""
 
     client: Client
     subscription: Subscription
@@ -133,7 +133,7 @@ class Memory:
 
 @frozen
 class Led:
-    """What an input and the polls after it lead to, and the outcomes of rules on the way."""
+    """The result of an input and the polls after it, and the outcomes of rules on the way."""
 
     memory: Memory
     fired: tuple[str, ...]
@@ -144,7 +144,7 @@ Worlds = tuple[Memory, ...]  # memories of which the member has one
 
 @frozen
 class ChangingRow:
-    """What the member may remember, what happens next, and what the model allows then."""
+    """The memory that the member may have, what happens next, and what the model allows then."""
 
     # Inputs since the process started; none if it only starts.
     inputs: tuple[Input, ...]
@@ -177,7 +177,7 @@ Place = tuple[Worlds, ChangingRow]  # what the member may remember, and the row 
 
 @frozen
 class Executed:
-    """What became of a row: where the client may be, as far as it shows; if nowhere, what differs
+    """The result of a row: where the client may be, as far as it shows; if nowhere, what differs
     from the first outcome.
     """
 
@@ -277,8 +277,8 @@ class Changing:
                 yield now & ~topic.whole | topic.mask(then)
 
     def after(self, m: Memory, given: Input) -> Iterator[Led]:
-        """What the model allows. A member with a pattern may look at the topics in any poll of a
-        round: it asks for fresh metadata once in `retry.backoff.ms`.
+        """The memories and requests that the model allows. A member with a pattern may look at the
+        topics in any poll of a round: it asks for fresh metadata once in `retry.backoff.ms`.
         """
         looks = {isinstance(given, Topics | Subscribes)}
         if m.subscription.pattern:
@@ -323,7 +323,7 @@ class Changing:
         return Answer(request, id=0, generation=m.client.generation, share=given.share)
 
     def _polled(self, m: Memory, looks: bool) -> Led:
-        """What the member does in its polls. `looks`: its client has fresh metadata."""
+        """The actions of the member in its polls. `looks`: its client has fresh metadata."""
         fired: list[str] = []
         for rule in (members.join_complete, members.send_sync, refresh_metadata, members.send_join):
             free = m.request is None or rule in (members.join_complete, refresh_metadata)
@@ -380,7 +380,7 @@ class Changing:
         return (Disconnect(node="coordinator"), NETWORK, *found)
 
     def differs(self, given: tuple[Input, ...], led: Led, look: Look) -> Iterator[str]:
-        """What the client shows that the model does not have."""
+        """The facts that the client shows and the model does not have."""
         c, scope, request = led.memory.client, self.scope, led.memory.request
         yield from _unequal("state", str(c.state), look.state)
         yield from _unequal("owned", partitions_of(c.owned, scope), look.owned)
@@ -398,7 +398,7 @@ class Changing:
             yield from _unequal("plan", plan, _assigned(sync.data["assignments"]))
 
     def _plan(self, given: tuple[Input, ...], s: Subscription, request: SyncGroup) -> Any:
-        """What the leader's SyncGroup gives to the two members; nothing if it follows."""
+        """The plan of the leader's SyncGroup for the two members; nothing if it follows."""
         last = next(one for one in reversed(given) if isinstance(one, Joined))
         if last.group == FOLLOWS:
             return {}
@@ -421,7 +421,7 @@ class Changing:
         return tuple(led for led in row.may if not any(self.differs(row.inputs, led, look)))
 
     def misfits(self, row: ChangingRow, seen: Seen | Lost) -> tuple[str, ...]:
-        """What differs from the first outcome."""
+        """The differences from the first outcome."""
         if isinstance(seen, Lost):
             return (f"it cannot be carried out: {seen.reason}",)
         return tuple(self.differs(row.inputs, row.may[0], seen.steps[-1][1]))

@@ -36,7 +36,7 @@ def kind_of(row: ChangingRow) -> str:
 
 
 def row_shown(row: ChangingRow) -> tuple[str, str]:
-    """What happens, and what the member remembers before it, each in a line."""
+    """The event, and the member's memory before it, each in a line."""
     return _input(row), _memory(row.before, row.scope)
 
 

@@ -135,7 +135,7 @@ def view(result: MemberConformance) -> RenderableType:
 
 
 def changes_view(result: MemberVersions) -> RenderableType:
-    """What changed between two versions, each change with its shortest schedule on both."""
+    """The changes between two versions, each change with its shortest schedule on both."""
     old, new = result.versions
     rows, executed = result.counts
     n = len(result.changes)

@@ -75,7 +75,7 @@ _OVER = (Advance(ms=NEVER_MS), POLL)
 
 @frozen
 class Does:
-    """What a member does, as far as a style tells."""
+    """The actions of a member, as far as a style tells."""
 
     # The offsets that the coordinator accepts.
     accepted: tuple[int, ...]
@@ -115,12 +115,12 @@ class StyleRow:
 
     @property
     def kind(self) -> str:
-        """What happens, without the answers."""
+        """The event of the row, without the answers."""
         return f"close, commit_style {self.style}" if self.closes else CALLS[self.style]
 
     @property
     def given(self) -> str:
-        """What happens, in a line."""
+        """The event of the row, in a line."""
         codes = ["the connection breaks" if c == BROKEN else f"answer {c}" for c in self.answers]
         return ": ".join([self.kind, *([", then ".join(codes)] if codes else [])])
 
@@ -165,7 +165,7 @@ class StyledRows(Firing):
         return members.can_commit(client) and in_poll(client, self.scope)
 
     def differences(self, row: StyleRow, seen: Seen | Lost) -> list[str]:
-        """What is different about a row, one line each."""
+        """The differences in a row, one line each."""
         if isinstance(seen, Lost):
             return [f"it cannot be carried out: {seen.reason}"]
         real, model = attrs.asdict(did(row, seen), recurse=False), self.does(row)
@@ -176,7 +176,7 @@ class StyledRows(Firing):
         ]
 
     def does(self, row: StyleRow) -> Does:
-        """What the model's member does."""
+        """The actions of the model's member."""
         return _Run(self, row).does()
 
 
@@ -251,7 +251,7 @@ def _answer(code: int) -> tuple[Command, ...]:
 
 
 def did(row: StyleRow, seen: Seen) -> Does:
-    """What Kafka's member did."""
+    """The actions of Kafka's member."""
     last = seen.steps[-1][1]
     calls = [call for _, look, _ in seen.steps for call in look.calls]
     accepted = (o for c in calls if c.call == "committed" for _, p, o in c.offsets if p == 0)

@@ -41,8 +41,8 @@ LeftOver = tuple[str, bool]
 def differences(
     rows: Rows, before: Memory, given: Input, outcome: Outcome, seen: Seen, standing: Standing
 ) -> Iterator[str]:
-    """What is different, one line each: `state: STABLE, the model UNJOINED`. `standing`: the
-    schedule that led to the row.
+    """The differences, one line each: `state: STABLE, the model UNJOINED`. `standing`: the schedule
+    that led to the row.
     """
     told = [
         *_sent(before, given, outcome, seen, rows.scope),
@@ -60,7 +60,7 @@ def differences(
 
 
 def before_differs(rows: Rows, before: Memory, seen: Seen) -> list[str]:
-    """What differs between the real memory before the row and the row's memory."""
+    """The differences between the real memory before the row and the row's memory."""
     return [
         f"before, {what}: {real!r}, the model {model!r}"
         for what, real, model in _memory(rows, before, seen.before)
@@ -100,8 +100,8 @@ def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Told]:
 
 
 def left_over(look: Look) -> LeftOver:
-    """What Kafka's member holds of its commit before JoinGroup, and of JoinGroup or SyncGroup: a
-    row's memory says only in part whether their results are still to be used.
+    """The state that Kafka's member holds of its commit before JoinGroup, and of JoinGroup or
+    SyncGroup: a row's memory says only in part whether their results are still to be used.
     """
     return look.committing, look.joining
 
@@ -176,7 +176,7 @@ def _comparable(request: Request) -> Request:
 
 
 def _request(sent: Sent, scope: Scope) -> Iterator[Request]:
-    """What is asked; twice, if the subscriptions to two assignors are not alike."""
+    """The request that was sent; twice, if the subscriptions to two assignors are not alike."""
     d = sent.data
     if sent.api != "JoinGroup":
         yield _asked(sent)

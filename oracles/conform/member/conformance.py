@@ -48,7 +48,7 @@ AnyTour = Touring[Any, Any, Any]
 
 @frozen
 class MemberConformance:
-    """What became of the rows."""
+    """The results of the rows."""
 
     variant: str
     # The scopes whose rows were executed: of each kind of member, with commits in poll and without.

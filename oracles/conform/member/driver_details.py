@@ -1,4 +1,5 @@
-"""What else a row shows of Kafka's member: the fields and reasons of its requests, and its timers.
+"""The other details that a row shows of Kafka's member: the fields and reasons of its requests, and
+its timers.
 
 Reasons and timers are compared as changes: what was seen before the row and what happens in it
 determine what must be seen after it.

@@ -1,4 +1,4 @@
-"""What a member takes notice of when one of several requests in flight is answered."""
+"""The errors that a member notices when one of several requests in flight is answered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def answered(m: Memory, sent: Sent, now: Client) -> Client:
 
 
 def failed(m: Memory, sent: Sent, answer: Answer, now: Client) -> Failed:
-    """What the next poll takes notice of: a request that has failed, for now or for good."""
+    """The failure that the next poll notices: a request that has failed, for now or for good."""
     request, code = sent.request, answer.code
     if isinstance(request, JoinGroup | SyncGroup):
         late = (

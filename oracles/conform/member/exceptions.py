@@ -114,8 +114,8 @@ def _thrown(
 
 
 def _refusal(m: Memory, code: int) -> tuple[str, int]:
-    """What the first commit in a callback of onJoinComplete throws. An exception of Kafka's goes
-    through as it is there; elsewhere it is the cause of another one.
+    """The exception that the first commit in a callback of onJoinComplete throws. An exception of
+    Kafka's goes through as it is there; elsewhere it is the cause of another one.
     """
     label = {REBALANCE_IN_PROGRESS: "rebalancing", FENCED_INSTANCE_ID: "fatal"}.get(code, "dropped")
     label = "refused" if code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID) else label
@@ -127,8 +127,8 @@ def _refusal(m: Memory, code: int) -> tuple[str, int]:
 
 
 def commit_callbacks(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Told]:
-    """What the callbacks of commits are told: those that run in this row, and those that wait for
-    the next poll.
+    """The results that the callbacks of commits are told: those that run in this row, and those
+    that wait for the next poll.
     """
     was, now = seen.before.ended, seen.steps[-1][1].ended
     told = [c.thrown for _, look, _ in seen.steps for c in look.calls if c.call == "commitCallback"]
@@ -179,7 +179,9 @@ def _ended(m: Memory, given: Input, outcome: Outcome) -> Iterator[str]:
 
 
 def commit_error(m: Memory, code: int, label: str) -> str:
-    """What a commit ends with that is answered, by the outcome of the model's commit_answer."""
+    """The exception that ends a commit that is answered, by the outcome of the model's
+    commit_answer.
+    """
     if label != "dropped":
         return COMMITS[label]
     if code == FENCED_INSTANCE_ID:
@@ -188,7 +190,9 @@ def commit_error(m: Memory, code: int, label: str) -> str:
 
 
 def refused_at_once(m: Memory) -> str:
-    """What a commit that is not sent ends with: without positions there is nothing to commit."""
+    """The exception that ends a commit that is not sent: without positions there is nothing to
+    commit.
+    """
     if m.client.position < 0:
         return ""
     return HOPELESS if m.client.state == Member.UNJOINED else REBALANCES

@@ -1,4 +1,4 @@
-"""What each rule of the group's model must do, by the member's rows."""
+"""The actions that each rule of the group's model must take, by the member's rows."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Counterparts:
     # -- what the poll thread sends
 
     def _joins(self, at: Standing, m: Memory) -> tuple[Request, Memory] | None:
-        """What the next poll sends to join, and the member afterwards."""
+        """The request that the next poll sends to join, and the member afterwards."""
         begins = self.before_joining(at, m)
         polled = self.row(begins, Input(Does.POLL)) if begins else None
         if polled is None or polled.after is None or not polled.sent:
@@ -311,7 +311,9 @@ class Counterparts:
             yield Expected(f"{LOSE_REQUEST}:sync", NEW, after, given, None, (LOSE_REQUEST,))
 
     def _lost(self, at: Standing, m: Memory) -> Iterator[tuple[Request, Memory | None, Input]]:
-        """What the member may send next, and the member whose connection breaks under it."""
+        """The requests that the member may send next, and the member whose connection breaks under
+        it.
+        """
         if joins := self._joins(at, m):
             request, now = joins[0], m
             if isinstance(request, JoinGroup):

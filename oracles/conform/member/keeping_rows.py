@@ -31,7 +31,7 @@ class Asking(Rows):
     """The rows of the group's model."""
 
     def fetches(self, m: Memory) -> Iterator[Input]:
-        """What an OffsetFetch may find, and where the log ends if it finds nothing."""
+        """The offsets that an OffsetFetch may find, and where the log ends if it finds nothing."""
         last = self.scope.records
         if not m.client.owned & WATCHED or m.client.position >= 0:
             yield Input(Does.FETCH, end=last)

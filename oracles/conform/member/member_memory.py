@@ -1,4 +1,4 @@
-"""What can happen to a member, what it remembers, and what it does: the parts of a row."""
+"""The parts of a row: what can happen to a member, what it remembers, and what it does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BACKS_OFF = (COORDINATOR_LOAD_IN_PROGRESS, *LOST)
 
 
 class Does(StrEnum):
-    """What happens to the member, apart from answers."""
+    """The events that happen to the member, apart from answers."""
 
     POLL = "the application polls"
     SEND = "the network is polled"
@@ -48,7 +48,7 @@ class Does(StrEnum):
 
 
 class During(StrEnum):
-    """What the application does in each rebalance callback that is called."""
+    """The actions of the application in each rebalance callback that is called."""
 
     NOTHING = "they do nothing"
     THROWS = "they throw"
@@ -138,7 +138,7 @@ class Memory:
 
 @frozen
 class Outcome:
-    """What the model's member does."""
+    """The actions of the model's member."""
 
     # The rules that fired, with their outcomes, in order.
     rules: tuple[str, ...]

@@ -126,7 +126,7 @@ def move(m: Memory, given: Input, outcome: Outcome, assignor: str) -> tuple[Comm
 
 
 def _callback(name: str, m: Memory, given: Input, outcome: Outcome) -> Callback:
-    """What the application does in the callback of this name; the heartbeat thread goes on
+    """The actions of the application in the callback of this name; the heartbeat thread goes on
     meanwhile.
     """
     if given.during == During.THROWS:
@@ -260,7 +260,7 @@ class Standing:
 
 @frozen
 class Seen:
-    """What was seen of one row: the look before it, and each of its commands with the look after
+    """The observations of one row: the look before it, and each of its commands with the look after
     it and what it threw.
     """
 
@@ -303,7 +303,7 @@ class Probe:
         return [f'{{"toMember":{text}}}\n'.encode() for text in self._texts()]
 
     def outcome(self, replies: list[dict[str, Any]]) -> Seen | Lost:
-        """What became of it, by the replies to its commands; the first one is the setup's."""
+        """The result of the probe, by the replies to its commands; the first one is the setup's."""
         every = (self.setup, *self.commands)
         for number, (command, reply) in enumerate(zip(every, replies)):
             for why in ("failed", "refused"):

@@ -1,5 +1,5 @@
-"""What a member promises its group and its application, checked on Kafka's member after each row. A
-broken promise is a finding about the client, not about the model.
+"""The promises of a member to its group and its application, checked on Kafka's member after each
+row. A broken promise is a finding about the client, not about the model.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ class Rows(Firing):
     # -- what the member does
 
     def outcomes(self, m: Memory, given: Input) -> tuple[Outcome, ...]:
-        """What the model's member may do; empty where the input cannot happen."""
+        """The outcomes that the model's member may have; empty where the input cannot happen."""
         if given.does is None:
             return tuple(self._answered(m, given))
         return tuple(self._done(m, given))

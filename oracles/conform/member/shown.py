@@ -37,7 +37,7 @@ def kind_of(row: AnyRow) -> str:
 
 
 def row_shown(row: AnyRow) -> tuple[str, str]:
-    """What happens, and what the member remembers before it, each in a line."""
+    """The event, and the member's memory before it, each in a line."""
     if isinstance(row, ChangingRow):
         return changing_shown.row_shown(row)
     if isinstance(row, StyleRow):

@@ -1,4 +1,4 @@
-"""What is compared: a name, what the real member shows, and what the model says."""
+"""The unit of a comparison: a name, what the real member shows, and what the model says."""
 
 from __future__ import annotations
 

@@ -311,7 +311,7 @@ class StyledTour(Touring[StyledRows, StyleRow, StyleRow]):
 
 
 def different(rows: Rows, row: Row, seen: Seen | Lost) -> list[str]:
-    """What is different about a row."""
+    """The differences in a row."""
     if row.outcome is None:
         return [NO_ROW]
     if isinstance(seen, Lost):

@@ -1,5 +1,5 @@
-"""What changed between two versions of Kafka's Java client: executes the rows of the member on both
-and compares everything that was seen of each.
+"""Finds the changes between two versions of Kafka's Java client: executes the rows of the member on
+both and compares everything that was seen of each.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Change:
 
 @define
 class Changes:
-    """What changed, over all tours of a run."""
+    """The changes, over all tours of a run."""
 
     # How many rows differ.
     rows: int = 0
@@ -165,7 +165,7 @@ def _sent(a: tuple[Sent, ...], b: tuple[Sent, ...]) -> Iterator[str]:
 
 @frozen
 class MemberVersions:
-    """What changed between two versions, `old` and `new`."""
+    """The changes between two versions, `old` and `new`."""
 
     variant: str
     versions: tuple[str, str]

@@ -1,4 +1,4 @@
-"""What changes while the group is there: its plan, and the limit of its size."""
+"""The things that change while the group is there: its plan, and the limit of its size."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ SITUATIONS: tuple[Situation, ...] = (
 
 @frozen
 class Executed:
-    """What became of a situation."""
+    """The result of a situation."""
 
     situation: Situation
     # What is not as expected; empty if it agrees.

@@ -67,7 +67,7 @@ class Situation:
         return Schedule([step.command for step in self.steps], self.setup, Looks.EACH)
 
     def differs(self, result: Transcript) -> Iterator[str]:
-        """What is not as expected."""
+        """The differences from what is expected."""
         if result.refused:
             yield f"step {len(result.steps)} is refused: {result.refused}"
             return

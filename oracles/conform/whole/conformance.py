@@ -122,7 +122,7 @@ ABSTRACTIONS: Mapping[str, str] = {
 
 @frozen
 class WholeConformance:
-    """What became of the schedules."""
+    """The results of the schedules."""
 
     variant: str
     members: int

@@ -201,7 +201,7 @@ class Fitting:
 
 
 def listed_by_all(scope: Scope) -> str:
-    """What each member lists, where all list the same."""
+    """The protocols that each member lists, where all list the same."""
     return COOPERATIVE if scope.cooperative else PROTOCOL
 
 

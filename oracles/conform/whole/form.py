@@ -1,5 +1,5 @@
-"""What of a whole group is compared, in one form for the real group and for a state of the model,
-and what differs between two such forms, in words.
+"""The parts of a whole group that are compared, in one form for the real group and for a state of
+the model, and what differs between two such forms, in words.
 
 The form has a field for each thing that is compared. What cannot be compared in some situation is
 None there on both sides: the situation itself is compared as well.

@@ -1,4 +1,4 @@
-"""What the real group shows after a step, as values: what is compared with the model, and what
+"""The view of the real group after a step, as values: what is compared with the model, and what
 decides which steps can follow. Nobody reads more of the driver's answer than what stands here.
 """
 

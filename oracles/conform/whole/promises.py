@@ -1,5 +1,5 @@
-"""What real members and a real coordinator promise the application, checked on the real group after
-each step. These are the promises of the model's invariants, checked without the model.
+"""The promises of real members and a real coordinator to the application, checked on the real group
+after each step. These are the promises of the model's invariants, checked without the model.
 """
 
 from __future__ import annotations

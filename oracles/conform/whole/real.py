@@ -1,4 +1,4 @@
-"""What the real group shows, as it is compared."""
+"""The form of the real group, as it is compared."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def forgets(member: MemberLook) -> bool:
 
 
 def form_of(look: Look) -> Form:
-    """What the real group shows, as it is compared."""
+    """The form of the real group, as it is compared."""
     group, seats = _real_group(look.group)
     return Form(
         group._replace(append_ms=frozenset(look.append_ms)),

@@ -51,7 +51,7 @@ class Setup:
 
     @property
     def ways(self) -> tuple[Ways, ...]:
-        """What each member is like."""
+        """The properties of each member."""
         static, kind = self.scope.static_count, self.kind
         return tuple((self.autocommit, k < static, kind.cooperative) for k in range(self.members))
 
@@ -91,7 +91,7 @@ class Parted:
 
 @define
 class Seen:
-    """What was executed."""
+    """The steps that were executed."""
 
     # Steps that agree, and steps that do not.
     steps: int = 0

@@ -54,7 +54,7 @@ Chances = tuple[tuple[Chance, ...], ...]
 
 
 def commands(turn: Turn, look: Look) -> list[dict[str, Any]]:
-    """What the driver is told."""
+    """The commands for the driver."""
     if turn.kind == "fire":
         return [{"op": "fire", "timer": turn.key}, {"op": "settle"}]
     if turn.kind == "replicate":
@@ -68,7 +68,7 @@ def commands(turn: Turn, look: Look) -> list[dict[str, Any]]:
 
 
 def plan(turn: Turn, look: Look) -> Plan:
-    """What the step may be in the model."""
+    """The steps of the model that this step may be."""
     static = tuple([member.static for member in look.members])
     return _plan(turn, look.group.new_member_added, static)
 
@@ -134,7 +134,7 @@ def _chance(may: May, member: int) -> Chance:
 
 
 class Possible:
-    """What can happen now, each with its weight."""
+    """The steps that can happen now, each with its weight."""
 
     def __init__(self, found: Sequence[tuple[float, Turn]]) -> None:
         """`found`: without what happens meanwhile."""
@@ -158,7 +158,9 @@ class Possible:
         return attrs.evolve(turn, meanwhile=other)
 
     def _meanwhile(self, turn: Turn) -> dict[Turn, float]:
-        """What may happen before the coordinator reads the request of that step, with weights."""
+        """The steps that may happen before the coordinator reads the request of that step, with
+        weights.
+        """
         if turn.kind not in SENDS:
             return {}
         every = zip(self._turns, self._weights)
@@ -166,9 +168,9 @@ class Possible:
 
 
 def possible(look: Look, faults: float = 1, most: int | None = None) -> Possible:
-    """What can happen now. `faults`: how heavy faults are beside the rest. `most`: the members that
-    a group may have. Static members may exceed that, and the model leaves out the round that a
-    coordinator begins when it loads such a group.
+    """The steps that can happen now. `faults`: how heavy faults are beside the rest. `most`: the
+    members that a group may have. Static members may exceed that, and the model leaves out the
+    round that a coordinator begins when it loads such a group.
     """
     kinds = tuple([_kinds(member, bool(look.appends)) for member in look.members])
     loads = most is None or all(len(r.members) <= most for r in look.logged if r)
@@ -197,7 +199,7 @@ CALM = (
 def _possible(
     kinds: tuple[tuple[str, ...], ...], of_the_group: tuple[tuple[float, Turn], ...], faults: float
 ) -> Possible:
-    """What can happen, if these are the kinds of steps that each member can take."""
+    """The steps that can happen, if these are the kinds of steps that each member can take."""
     members = [(KINDS[name].weight, Turn(name, i)) for i, mine in enumerate(kinds) for name in mine]
     return Possible(
         [
@@ -211,8 +213,8 @@ def _possible(
 def _of_the_group(
     group: GroupLook, appends: tuple[str, ...], loads: bool
 ) -> tuple[tuple[float, Turn], ...]:
-    """What the coordinator can do by itself, and what can happen to it. `loads`: may another one
-    load the group?
+    """The steps that the coordinator can take by itself, and the events that can happen to it.
+    `loads`: may another one load the group?
     """
     return (*_by_itself(group, appends), *(_fail_overs(group, appends) if loads else ()))
 

@@ -113,7 +113,7 @@ def _jar(classpath: str, name: str) -> str:
 
 
 def read(version: str, counted: Path) -> tuple[Method, ...]:
-    """What was counted, of the classes and methods in `COUNTED`. Raises `UserError` if there are no
+    """The counts of the classes and methods in `COUNTED`. Raises `UserError` if there are no
     counts.
     """
     if not counted.is_file():

@@ -43,7 +43,9 @@ def too_large(report: GroupReport) -> None:
 
 
 def without_contradictions(report: GroupReport) -> None:
-    """What happened cannot be read from lines that contradict each other. Raises `UserError`."""
+    """Refuses lines that contradict each other, from which nobody can read what happened. Raises
+    `UserError`.
+    """
     if report.verdict == VIOLATED:
         raise UserError(
             f"replay without --what-if says violated: {report.reason}",

@@ -1,4 +1,4 @@
-"""What was and what might have been, side by side: the events of a log under the group's own
+"""The actual course and a possible one, side by side: the events of a log under the group's own
 protocol and settings (the baseline), and under others, from the same seeds.
 """
 
@@ -280,7 +280,7 @@ def _kinds(kinds: tuple[bool, bool], change: Change) -> tuple[bool, bool]:
 
 @frozen
 class _Course:
-    """What is simulated."""
+    """The subject of the simulations."""
 
     events: Outside
     clock: Shortened

@@ -58,7 +58,7 @@ LEAST_SESSION_MS, MOST_SESSION_MS = 6_000, 1_800_000
 
 @frozen
 class Change:
-    """What is different: words, and assumptions by name."""
+    """The difference that the question supposes: words, and assumptions by name."""
 
     words: tuple[str, ...]
     settings: Mapping[str, str]

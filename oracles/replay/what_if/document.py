@@ -138,7 +138,7 @@ def told(row: Row, counts: Sequence[int]) -> str:
 
 
 def sentences(w: WhatIf) -> Iterator[str]:
-    """What the answer says, and how far it can be trusted."""
+    """The sentences of the answer, and how far it can be trusted."""
     yield from _verdict(w)
     yield from _rounds(w)
     yield from _stands_still(w)
@@ -239,7 +239,7 @@ def _ends_before(w: WhatIf) -> str:
 
 
 def _noticed(w: WhatIf) -> Iterator[str]:
-    """What a longer session costs, which a log without deaths does not show."""
+    """The cost of a longer session, which a log without deaths does not show."""
     (base, before), (variant, after) = w.baseline, w.changed
     session = f"{after.session_timeout_ms / 1000:,g} s"
     if "static" in variant and "static" not in base:
@@ -267,7 +267,7 @@ def _bounds_of_sessions(w: WhatIf) -> Iterator[str]:
 
 
 def _assumed(w: WhatIf) -> Iterator[str]:
-    """What the log does not state."""
+    """The assumptions that the log does not state."""
     estimates = _estimates(w)
     if estimates:
         told = (f"{name}={one.value_ms:.0f} (from {one.source})" for name, one in estimates)

@@ -1,5 +1,5 @@
-"""What happened to the processes of a group, read from its log: who came, closed, died, stalled or
-was paused.
+"""The events that happened to the processes of a group, read from its log: who came, closed, died,
+stalled or was paused.
 
 A log of a coordinator shows what the protocol made of these events: a member joined, left, expired.
 How they are read:
@@ -68,7 +68,7 @@ class Happening:
 
 @define
 class Process:
-    """What is taken for one process."""
+    """A process, as far as the log tells one from another."""
 
     # Its client ids or instance ids, in order.
     names: list[str]

@@ -39,7 +39,7 @@ class Began:
 
 @frozen
 class Run:
-    """What one simulation says."""
+    """The result of one simulation."""
 
     rounds: tuple[Began, ...]
     # How long each process stood still, in ms, and the longest time of that.

@@ -60,7 +60,7 @@ class Estimate:
 
 @frozen
 class Settings:
-    """What is known of a group's settings: the name of an assumption -> ms."""
+    """The known part of a group's settings: the name of an assumption -> ms."""
 
     told: Mapping[str, float] = Factory(dict)
     # Those that `told` lacks.
@@ -73,7 +73,9 @@ class Settings:
 
 
 def settings_of(report: GroupReport) -> Settings:
-    """What the log states and what follows from its times. Of several values the longest holds."""
+    """The settings that the log states and those that follow from its times. Of several values the
+    longest holds.
+    """
     told: dict[str, float] = {}
     found: dict[str, Estimate] = {}
     for one in report.findings.settings:

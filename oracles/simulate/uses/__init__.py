@@ -1,4 +1,4 @@
-"""What simulations are good for: curves that answer a question about settings."""
+"""The uses of simulations: curves that answer a question about settings."""
 
 from groupcheck.oracles.simulate.uses.curves import QUESTIONS, Answered, Curve, answered, question
 

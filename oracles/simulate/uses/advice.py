@@ -1,4 +1,4 @@
-"""What should I set? Every alternative of protocol and timeouts is simulated in the events of a
+"""Recommends settings. Every alternative of protocol and timeouts is simulated in the events of a
 described group's week; the cheapest one, or a simpler one that is as cheap, is recommended.
 
 The cost of an alternative is linear in how often each event happens. So the same simulations also
@@ -53,7 +53,7 @@ Part = Mapping[str, tuple[float, ...]]
 
 @frozen
 class Cost:
-    """What counts as cost."""
+    """A measure that counts as cost."""
 
     # Of `Result.measures`.
     measure: CostMeasure
@@ -112,7 +112,7 @@ class Costed:
         return max((max(part["longest_pause_ms"]) for part in happens), default=0.0)
 
     def of(self, event: Event) -> Interval:
-        """What the event costs when it happens once."""
+        """The cost of the event when it happens once."""
         return intervals.mean(self.parts[event.name][self.cost.measure], least=0)
 
     def summed(self, measure: str) -> tuple[float, ...]:
@@ -177,7 +177,7 @@ class Advice:
 
     @property
     def now(self) -> Costed | None:
-        """What the group has now; None if that was not said, or is no alternative."""
+        """The alternative that the group has now; None if that was not said or is none."""
         return next((c for c in self.costed if c.alternative == self.described.now), None)
 
     @property

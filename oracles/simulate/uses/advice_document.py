@@ -146,7 +146,7 @@ def sentences(advice: Advice) -> Iterator[str]:
 
 
 def _short_session(advice: Advice) -> Iterator[str]:
-    """What a session shorter than Kafka's default rests on, if nobody has described it."""
+    """The assumptions behind a session shorter than Kafka's default, if nobody has described it."""
     group, mine = advice.described, advice.recommended.alternative
     if mine.session_timeout_ms < DEFAULT_SESSION_MS and not group.disturbed:
         yield (
@@ -210,7 +210,7 @@ def told(advice: Advice) -> str:
 
 
 def cost_told(advice: Advice) -> str:
-    """What counts as cost, and what the marks of alternatives mean."""
+    """The meaning of cost, and of the marks of alternatives."""
     now = ", *: what you have now" if advice.now is not None else ""
     return f"Cost: {advice.cost.doc} (->: recommended, =: as good as the cheapest one{now})."
 

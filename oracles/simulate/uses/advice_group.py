@@ -158,7 +158,7 @@ class Described:
 
     @property
     def base(self) -> Alternative:
-        """What the group has now, or else Kafka's defaults."""
+        """The settings that the group has now, or else Kafka's defaults."""
         return self.now or DEFAULTS
 
     @property

@@ -36,7 +36,7 @@ class Event:
 
 
 def events(described: Described) -> tuple[Event, ...]:
-    """What happens to the group, if only never in a week."""
+    """The events that happen to the group, if only never in a week."""
     week, slow, members = described.week, described.slow_ms, described.members
     outage = {"pause_ms": distribution(described.outage_ms), "pause_every_s": 0.0}
     found = [
@@ -57,7 +57,7 @@ def events(described: Described) -> tuple[Event, ...]:
 
 
 def key(alternative: Alternative, event: Event) -> tuple[object, ...]:
-    """What a simulation of the event depends on."""
+    """The values on which a simulation of the event depends."""
     session = (alternative.session_timeout_ms, alternative.heartbeat_interval_ms)
     return (
         event.name,

@@ -1,4 +1,4 @@
-"""What kafka-python and aiokafka have in common: their assignors are classes that ask a cluster for
+"""The common parts of kafka-python and aiokafka: their assignors are classes that ask a cluster for
 its topics, answer in the same form, and write to loggers.
 """
 
@@ -88,7 +88,7 @@ def offered_by(asked: Any, name: str, like: str | None) -> Offered:
 
 
 def read(assignor: Any, sent: Any) -> Claim:
-    """What the leader reads of a member's metadata."""
+    """The part of a member's metadata that the leader reads."""
     claim = assignor.parse_member_metadata(sent)
     return frozenset(map(tuple, claim.partitions)), claim.generation
 

@@ -121,5 +121,5 @@ class _Assignor:
 
 
 def _claim(member: Member) -> Partitions | None:
-    """What the member claims. None, not an empty claim, if it was never assigned anything."""
+    """The claim of the member. None, not an empty claim, if it was never assigned anything."""
     return member.owned if member.generation >= 0 else None
