@@ -5,7 +5,7 @@ values of `VALUES`; `SENTENCES` has those that need more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -36,7 +36,7 @@ class Broken:
         return self.after[slot][self.who[0]]
 
 
-class Values(Mapping[str, Any]):
+class Values:
     """The values that a template of a promise may name (`broken`), each made when it is asked for:
     not every protocol has all of them. Without a member concerned, those about it are empty.
     """
@@ -48,12 +48,6 @@ class Values(Mapping[str, Any]):
         if name in OF_THE_FIRST and not self._broken.who:
             return ""
         return VALUES[name](self._broken)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(VALUES)
-
-    def __len__(self) -> int:
-        return len(VALUES)
 
 
 def _link(b: Broken) -> Any:

@@ -125,7 +125,14 @@ def invariant(
     of: Any = None,
     promised: bool = True,
 ) -> Callable[[Test], Predicate]: ...
-def invariant(*given: Any, source: str = "", name: str = "", **more: Any) -> Any:
+def invariant(
+    *given: Any,
+    source: str = "",
+    name: str = "",
+    broken: str = "",
+    of: Any = None,
+    promised: bool = True,
+) -> Any:
     """The promise that a predicate is true in every state. The docstring is its statement; `source`
     says where the promise stands, `broken` what to say of a step that breaks it
     (`Predicate.broken`). It must hold for all indexes; `@invariant("some i")` for some index i at
@@ -133,7 +140,8 @@ def invariant(*given: Any, source: str = "", name: str = "", **more: Any) -> Any
     own. `of` and `promised`: the fields of `Predicate`. Raises `SpecError` if the function cannot
     be a predicate, or if a text is not like "some i".
     """
-    return _decorated(given, "invariant", name, source, **_known("invariant", more))
+    more = {"broken": broken, "of": of, "promised": promised}
+    return _decorated(given, "invariant", name, source, **more)
 
 
 @overload
@@ -184,13 +192,6 @@ def view(*function: Callable[..., Any], name: str = "", of: Any = None) -> Any:
     if function:
         return predicate_of(function[0], "view", name)
     return lambda f: predicate_of(f, "view", name, of=of)
-
-
-def _known(decorator: str, more: dict[str, Any]) -> dict[str, Any]:
-    """The other arguments of a decorator, of which it takes three."""
-    if strange := more.keys() - {"broken", "of", "promised"}:
-        raise TypeError(f"{decorator}() got an unexpected keyword argument {min(strange)!r}")
-    return more
 
 
 def _decorated(given: tuple[Any, ...], what: str, name: str, source: str = "", **more: Any) -> Any:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,14 @@ def covers_of(name: str) -> tuple[Cover, ...]:
     """The cover scopes of the variant of this name, in their order; none where nobody has written
     them: for a combination of features without a name of its own.
     """
-    every = json.loads(REACHED.read_text("utf-8"))
-    return tuple(Cover(c["fields"], tuple(c["reaches"].split())) for c in every.get(name, ()))
+    return tuple(Cover(c["fields"], tuple(c["reaches"].split())) for c in _read().get(name, ()))
+
+
+@cache
+def _read() -> Mapping[str, list[dict[str, Any]]]:
+    """The file, which is read once for all variants."""
+    found: dict[str, list[dict[str, Any]]] = json.loads(REACHED.read_text("utf-8"))
+    return found
 
 
 def each_once(shows: Iterable[Fields]) -> tuple[Fields, ...]:

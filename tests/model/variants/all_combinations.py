@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from combinations import broken, refused, together
+from combinations import MOST_STATES, broken, refused, together
 from contract import promised
 
 from groupcheck.model.engine import Limits, ScopeError
@@ -24,7 +24,6 @@ SCOPES: tuple[dict[str, Any], ...] = (
     {"members": 2, "generations": 1, "any_faults": 1, "commit_style": "sync"},
     {"members": 2, "generations": 1, "any_faults": 1, "commit_style": "auto"},
 )
-MOST_STATES = 200_000
 
 
 @pytest.mark.parametrize("scope", SCOPES, ids=str)
