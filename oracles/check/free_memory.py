@@ -12,7 +12,7 @@ import attrs
 import psutil
 
 from groupcheck.model.engine import Limits
-from groupcheck.model.engine.fast.memory import resident_bytes
+from groupcheck.model.engine.resident import resident_bytes
 
 SHARE = 0.8  # of what is left
 UNLIMITED = 1 << 60  # what version 1 of cgroups writes for "no limit" is above this

@@ -34,7 +34,6 @@ from groupcheck.model.engine.fast.memory import (
     peak_bytes,
     ran_out,
     reached,
-    resident_bytes,
 )
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.lasso import Answers
@@ -46,6 +45,7 @@ from groupcheck.model.engine.reference import (
     violation,
     with_progress,
 )
+from groupcheck.model.engine.resident import resident_bytes
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import (
     FEW,

@@ -16,7 +16,6 @@ from groupcheck.model.engine.fast.forked import Forks, evaluate
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.refined import Refinements
-from groupcheck.model.engine.fast.sizes import bytes_of_pools, weighed_inside
 from groupcheck.model.engine.fast.threads import Threads
 from groupcheck.model.engine.fast.untabled_predicates import Aside
 from groupcheck.model.engine.paths import path_through, unwound
@@ -24,13 +23,18 @@ from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
+from groupcheck.model.engine.tabled.sizes import bytes_of_pools, weighed_inside
+from groupcheck.model.engine.tabled.tabled import Tabled
 from groupcheck.model.engine.verdict import Path
 
 
 class Search(Exploration):
     """An exploration with workers: as many as `threads` and `forks` say, one at first."""
 
-    def __init__(self, spec: Spec, symmetry: Symmetry = NO_SYMMETRY) -> None:
+    def __init__(
+        self, spec: Spec, symmetry: Symmetry = NO_SYMMETRY, tabled: Tabled | None = None
+    ) -> None:
+        """`tabled`: the spec as another search knows it, which is taken over."""
         self.forks = Forks(1)
         self.threads = Threads(1)
         # May it go on as a search over values, which leaves the log behind?
@@ -38,7 +42,7 @@ class Search(Exploration):
         self.direct: Direct | None = None
         # May it begin a level by itself? Only before this place.
         self.may_go_down_below = 0
-        super().__init__(spec, symmetry)
+        super().__init__(spec, symmetry, tabled)
         every = len(self.see.places)
         self.factoring = Factoring([len(self.tables.read(k)) == every for k in self.tables.all])
         self.refinements = Refinements(self)
@@ -141,7 +145,7 @@ class Search(Exploration):
 
     def told(self, seconds: float) -> list[str]:
         """The notes that the user should read about a search that took so long."""
-        out = self.notes
+        out = self.tabled.notes
         if self.direct is not None:
             out.append(
                 f"nearly every state asked {', '.join(self.factoring.culprits(self.tables))} anew,"

@@ -16,13 +16,13 @@ from typing import Any
 
 from groupcheck.model.engine.binding import Instance, call_key
 from groupcheck.model.engine.errors import RuleError, UserError
-from groupcheck.model.engine.fast.generated_calls import Caller, Checks, Listener, caller
-from groupcheck.model.engine.fast.tables import Table, Tables
 from groupcheck.model.engine.functions import AnswerError, brief, outcomes
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.sameness import unending
 from groupcheck.model.engine.step import MOST_OUTCOMES, Semantics, too_many
+from groupcheck.model.engine.tabled.generated_calls import Caller, Checks, Listener, caller
+from groupcheck.model.engine.tabled.tables import Table, Tables
 
 WATCHED = 64  # calls of each rule that are checked for determinism and for changed input
 
