@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from groupcheck.model.engine import Limits, Predicate, Refinement, Spec, UserError
+from groupcheck.model.engine import (
+    Limits,
+    Predicate,
+    Refinement,
+    Spec,
+    UserError,
+    reference,
+    staged,
+)
+from groupcheck.model.engine.plain import plain_explore
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Reduction, Verdict, Violation
 from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_of
@@ -27,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENGINES", "CheckResult", "Followed", "check", "follow", "run", "walk"]
 
-ENGINES = ("fast", "reference")
+ENGINES = ("fast", "plain", "reference")
 ON_A_CLUSTER = Reduction(False, "not on a cluster (leave out --spark)")
 
 
@@ -266,7 +275,7 @@ def run(
     symmetry: bool | None = None,
     walks: Walks | None = None,
 ) -> CheckResult:
-    """Explores a subject with one of the two engines, in this process or on a cluster, or goes
+    """Explores a subject with one of the engines, in this process or on a cluster, or goes
     random walks. Raises `UserError` for options that do not fit each other.
     """
     if engine not in ENGINES:
@@ -289,26 +298,12 @@ def run(
         verdict = _untold(about, verdict, "a search on a cluster tells no schedules of goals")
         return CheckResult(about, _judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)
-    if engine == "reference":
-        if checkpoint or resume or workers != 1 or limits.memory is not None:
-            raise UserError(
-                "the reference engine has no workers, memory limit or checkpoints",
-                do="leave out --engine reference",
-            )
-        from groupcheck.model.engine.reference import explore
-
-        verdict = explore(
-            about.spec,
-            limits,
-            progress,
-            symmetry=bool(symmetry),
-            liveness=about.progress,
-            goals=about.goals,
+    if engine != "fast":
+        verdict = _by_one_engine(
+            about, limits, progress, engine, symmetry, bool(checkpoint or resume or workers != 1)
         )
     else:
-        from groupcheck.model.engine.fast.explore import explore as explore_fast
-
-        verdict = explore_fast(
+        verdict = staged.explore(
             about.spec,
             limits,
             progress,
@@ -321,6 +316,31 @@ def run(
             goals=about.goals,
         )
     return CheckResult(about, _judged(about, verdict), engine, looker.found if looker else None)
+
+
+def _by_one_engine(
+    about: Subject,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    engine: str,
+    symmetry: bool | None,
+    is_more: bool,
+) -> Verdict:
+    """Explores with an engine in plain Python. `is_more`: was something asked for that it has
+    not? Raises `UserError` then.
+    """
+    spec, liveness, goals = about.spec, about.progress, about.goals
+    if is_more or limits.memory is not None:
+        what = f"the {engine} engine has no workers, memory limit or checkpoints"
+        raise UserError(what, do=f"leave out --engine {engine}")
+    if engine == "reference":
+        return reference.explore(
+            spec, limits, progress, symmetry=bool(symmetry), liveness=liveness, goals=goals
+        )
+    if symmetry:
+        what, do = "the plain engine stores every state", "leave out one of them"
+        raise UserError(what, where="--symmetry with --engine plain", do=do)
+    return plain_explore.whole(spec, limits, progress, liveness=liveness, goals=goals)
 
 
 def _judged(about: Subject, verdict: Verdict) -> Verdict:

@@ -17,9 +17,6 @@ from groupcheck.oracles.show.files import not_read, write, written
 from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import answer, say
 
-NOT_FIRST = (
-    "checkpoint", "resume", "spark", "conformed", "symmetry", "random_walks", "walk_length", "seed"
-)  # fmt: skip
 SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
 OF_WHAT_IF = ("settings", "partitions", "replications", "seed")  # options of `replay`
 OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
@@ -27,14 +24,12 @@ OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
 
 def check(**options: Any) -> int:
     """`groupcheck check`: explore, then show the verdict and write what was asked for."""
-    from groupcheck.model.engine.fast.segments import FILE
-    from groupcheck.oracles.check.first_run import announce_compiling, first_answer
+    from groupcheck.oracles.check.compile_notice import announce_compiling
     from groupcheck.oracles.check.free_memory import bounded
     from groupcheck.oracles.show.text import report_view
     from groupcheck.oracles.show.verdict_cases import verdict_suite
 
-    kept = [Path(options["resume"], FILE)] if options["resume"] else []
-    not_read({f"--{name}": options[name] for name in (*OF_CHECK, "junit")}, kept)
+    not_read({f"--{name}": options[name] for name in (*OF_CHECK, "junit")}, _resumed(options))
     about = _subject(options)
     limits = Limits(
         options["max_states"],
@@ -42,19 +37,24 @@ def check(**options: Any) -> int:
         options["max_memory"],
         depth=options["max_depth"],
     )
-    if options["engine"] != "reference":
+    if options["engine"] not in ("plain", "reference"):
         limits = bounded(limits)
-    result = None
-    if options["engine"] is None and all(options[name] in (None, False) for name in NOT_FIRST):
-        result = first_answer(about, limits)
-    if result is None:
-        announce_compiling()
-        result = _explored(about, limits, options)
+    announce_compiling()
+    result = _explored(about, limits, options)
     answer(result.document, lambda: report_view(result.report()), options["as_json"])
     for name in OF_CHECK:
         _save(result, name, options[name])
     tell(lambda: verdict_suite(result), options["junit"])
     return result.exit_code
+
+
+def _resumed(options: Mapping[str, Any]) -> list[Path]:
+    """The file of a checkpoint from which the search goes on, which no answer may replace."""
+    if not options["resume"]:
+        return []
+    from groupcheck.model.engine.fast.segments import FILE
+
+    return [Path(options["resume"], FILE)]
 
 
 def _explored(about: Subject, limits: Limits, options: Mapping[str, Any]) -> CheckResult:

@@ -174,6 +174,13 @@ class Exploration(Loop):
         self.outside += end - first - len(self.frontier)
         return 0, len(self.frontier)
 
+    def open_rest(self, first: int, end: int) -> tuple[int, int]:
+        """The same for what is left of a level that was opened before."""
+        if not self.tables.constraints:
+            return first, end
+        self.frontier = self.within(first, end)
+        return 0, len(self.frontier)
+
     def opened(self, first: int, end: int) -> Words:
         """The places of the states that `stretch` counts from `first` to before `end`."""
         if self.frontier is not None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from attrs import define
 
 from groupcheck.model.engine.liveness import Graph
-from groupcheck.model.engine.plain.search import Search
+from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.reference import (
     conclude,
     goal_met,
@@ -26,22 +26,24 @@ BETWEEN = 0.2  # seconds between two reports of progress, and looks at the limit
 
 
 @define
-class Run:
+class PlainRun:
     """A search in plain Python with its clock, limits and listener."""
 
-    search: Search
+    search: PlainSearch
     limits: Limits
     progress: Callable[[Progress], None] | None
-    # Whether the search is to be left to another one; asked now and then.
-    leaves: Callable[[Search], bool]
+    # Whether the search is to be left to another one: asked now and then, with whether it stands
+    # between two levels. Not asked where something is wrong: then the level is the last one.
+    leaves: Callable[[PlainSearch, bool], bool]
     # When it began, by `time.perf_counter`.
     began: float
     # Why it ends early; empty: it does not.
     reason: str = ""
     # The first state of the level in hand that is not expanded.
     place: int = 0
-    # Is it to be left to another search?
+    # Is it to be left to another search; and does it stand between two levels?
     is_left: bool = False
+    is_between_levels: bool = False
     # When progress was reported last, by `time.perf_counter`.
     reported: float = 0.0
 
@@ -59,6 +61,7 @@ class Run:
         more = len(s.states)
         while more and not s.findings.wrong and not self.is_stopped:
             self.place, end = s.open_level()
+            self.is_between_levels = False
             while self.place < end and not self.is_stopped:
                 self.place = s.stretch(self.place, end)
                 self._look(end)
@@ -67,6 +70,8 @@ class Run:
             more = s.close_level()
             if more and not s.findings.wrong:
                 self.reason = self.reason or self.limits.reached_depth(s.findings.depth)
+                self.is_between_levels = not self.reason
+                self.is_left = self.is_left or (not self.reason and self.leaves(s, True))
             self._report(more)
 
     @property
@@ -83,7 +88,8 @@ class Run:
             self._report(end - self.place)
             if limits.memory is not None and resident_bytes() > limits.memory:
                 self.reason = f"stopped at the limit of memory, in level {level}"
-        self.is_left = not self.reason and self.leaves(s)
+        is_open = self.place < end and not self.reason and not s.findings.wrong
+        self.is_left = is_open and self.leaves(s, False)
 
     def _report(self, frontier: int) -> None:
         if self.progress:
@@ -93,7 +99,7 @@ class Run:
         self.reported = time.perf_counter()
 
 
-def explore(
+def explore_plainly(
     spec: Spec,
     limits: Limits = Limits(),
     progress: Callable[[Progress], None] | None = None,
@@ -101,13 +107,13 @@ def explore(
     liveness: bool = False,
     symmetry: Symmetry = NO_SYMMETRY,
     goals: Sequence[str] = (),
-    leaves: Callable[[Search], bool] = lambda search: False,
-) -> Verdict | Run:
+    leaves: Callable[[PlainSearch, bool], bool] = lambda search, is_between: False,
+) -> Verdict | PlainRun:
     """Explores every state of a spec, as `reference.explore` does. `symmetry`: why this search does
-    without. `leaves`: asked now and then whether to leave the search as it is; then it is returned
-    for another one to go on with. Raises `RuleError` for a rule at fault.
+    without. `leaves`: as in `PlainRun`; a search that is left is returned. Raises `RuleError` for a
+    rule at fault.
     """
-    run = Run(Search(spec), limits, progress, leaves, time.perf_counter())
+    run = PlainRun(PlainSearch(spec), limits, progress, leaves, time.perf_counter())
     try:
         run.levels()
     except KeyboardInterrupt:
@@ -121,7 +127,22 @@ def explore(
     return verdict
 
 
-def verdict_of(run: Run, symmetry: Symmetry, goals: Sequence[str]) -> Verdict:
+def whole(
+    spec: Spec,
+    limits: Limits = Limits(),
+    progress: Callable[[Progress], None] | None = None,
+    *,
+    liveness: bool = False,
+    goals: Sequence[str] = (),
+) -> Verdict:
+    """Explores every state, to the end. Raises as `explore_plainly` does."""
+    why = Symmetry((), ("plain Python stores every state",))
+    found = explore_plainly(spec, limits, progress, liveness=liveness, symmetry=why, goals=goals)
+    assert isinstance(found, Verdict), "a search was left that nobody takes over"
+    return found
+
+
+def verdict_of(run: PlainRun, symmetry: Symmetry, goals: Sequence[str]) -> Verdict:
     """The answer of a search that has ended."""
     s = run.search
     violations = tuple(
@@ -155,7 +176,7 @@ def verdict_of(run: Run, symmetry: Symmetry, goals: Sequence[str]) -> Verdict:
     )
 
 
-def bytes_of(search: Search) -> int:
+def bytes_of(search: PlainSearch) -> int:
     """Memory of a search, that of Python's values as far as a sample tells."""
     s = search
     held = (s.states, s.parents, s._places, *(s.states[:1] * len(s.states)))

@@ -19,7 +19,7 @@ from groupcheck.model.engine.verdict import DEADLOCK, Path
 AT_ONCE = 64  # states between two looks at limits
 
 
-class Search:
+class PlainSearch:
     """A breadth-first search, level by level. `levels[d]` is the place of the first state of level
     d, a place the number of a state in order of discovery.
     """
@@ -209,6 +209,11 @@ class Search:
                 counts[label] += n
         names = self.tabled.tables.labels
         return {name: self._begun[name] + counts[k] for k, name in enumerate(names)}
+
+    def free(self) -> None:
+        """Gives the states back; the search cannot be used any more."""
+        self.states.clear()
+        self._places.clear()
 
     def state(self, place: int) -> State:
         """The values of the state at a place."""
