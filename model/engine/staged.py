@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.model.engine.plain.plain_explore import PlainRun, explore_plainly, whole
+from groupcheck.model.engine.plain import plain_explore
+from groupcheck.model.engine.plain.plain_explore import PlainRun, explore_until
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import Symmetry, symmetry_to_use
@@ -111,7 +112,7 @@ def explore(
             what = "needs the compiled search, and numba is not installed"
             where, do = "--checkpoint, --resume and --conformed", "pip install 'groupcheck[fast]'"
             raise UserError(what, where=where, do=do)
-        verdict = whole(spec, limits, progress, liveness=liveness, goals=goals)
+        verdict = plain_explore.explore(spec, limits, progress, liveness=liveness, goals=goals)
         return attrs.evolve(verdict, notes=(*verdict.notes, NO_COMPILER))
     begun: PlainRun | None = None
     is_special = checkpoint is not None or resume is not None or look is not None or liveness
@@ -119,7 +120,7 @@ def explore(
         used = symmetry_to_use(spec, symmetry)
         told = ENOUGH_ALONE if used.groups else used
         leaves = Stages(used).leaves
-        found = explore_plainly(spec, limits, progress, symmetry=told, goals=goals, leaves=leaves)
+        found = explore_until(spec, limits, progress, symmetry=told, goals=goals, leaves=leaves)
         if isinstance(found, Verdict):
             return found
         begun = found

@@ -340,7 +340,7 @@ def _by_one_engine(
     if symmetry:
         what, do = "the plain engine stores every state", "leave out one of them"
         raise UserError(what, where="--symmetry with --engine plain", do=do)
-    return plain_explore.whole(spec, limits, progress, liveness=liveness, goals=goals)
+    return plain_explore.explore(spec, limits, progress, liveness=liveness, goals=goals)
 
 
 def _judged(about: Subject, verdict: Verdict) -> Verdict:

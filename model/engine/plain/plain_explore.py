@@ -99,7 +99,12 @@ class PlainRun:
         self.reported = time.perf_counter()
 
 
-def explore_plainly(
+def never(search: PlainSearch, is_between: bool) -> bool:
+    """Another search never takes over."""
+    return False
+
+
+def explore_until(
     spec: Spec,
     limits: Limits = Limits(),
     progress: Callable[[Progress], None] | None = None,
@@ -107,11 +112,11 @@ def explore_plainly(
     liveness: bool = False,
     symmetry: Symmetry = NO_SYMMETRY,
     goals: Sequence[str] = (),
-    leaves: Callable[[PlainSearch, bool], bool] = lambda search, is_between: False,
+    leaves: Callable[[PlainSearch, bool], bool] = never,
 ) -> Verdict | PlainRun:
-    """Explores every state of a spec, as `reference.explore` does. `symmetry`: why this search does
-    without. `leaves`: as in `PlainRun`; a search that is left is returned. Raises `RuleError` for a
-    rule at fault.
+    """Explores every state of a spec, as `reference.explore` does, until it is left; a search that
+    is left is returned. `symmetry`: why this search does without. `leaves`: as in `PlainRun`.
+    Raises `RuleError` for a rule at fault.
     """
     run = PlainRun(PlainSearch(spec), limits, progress, leaves, time.perf_counter())
     try:
@@ -127,7 +132,7 @@ def explore_plainly(
     return verdict
 
 
-def whole(
+def explore(
     spec: Spec,
     limits: Limits = Limits(),
     progress: Callable[[Progress], None] | None = None,
@@ -135,9 +140,9 @@ def whole(
     liveness: bool = False,
     goals: Sequence[str] = (),
 ) -> Verdict:
-    """Explores every state, to the end. Raises as `explore_plainly` does."""
+    """Explores every state, to the end. Raises `RuleError` for a rule at fault."""
     why = Symmetry((), ("plain Python stores every state",))
-    found = explore_plainly(spec, limits, progress, liveness=liveness, symmetry=why, goals=goals)
+    found = explore_until(spec, limits, progress, liveness=liveness, symmetry=why, goals=goals)
     assert isinstance(found, Verdict), "a search was left that nobody takes over"
     return found
 

@@ -37,8 +37,7 @@ from groupcheck.model.engine.fast.walks import (
     applied,
     walk,
 )
-from groupcheck.model.engine.plain import plain_search
-from groupcheck.model.engine.plain.plain_explore import explore_plainly
+from groupcheck.model.engine.plain import plain_explore, plain_search
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.symmetry import symmetry_of
@@ -70,7 +69,7 @@ def taken_over(spec: Spec, seed: int, symmetry: bool = False) -> Verdict:
         return search.transitions >= begins and (is_between or not symmetry)
 
     with patch.object(plain_search, "AT_ONCE", 1 + seed % 3):
-        begun = explore_plainly(spec, leaves=leaves)
+        begun = plain_explore.explore_until(spec, leaves=leaves)
     if isinstance(begun, Verdict):
         return begun
     return explore.explore(spec, begun=begun, symmetry=symmetry)
@@ -203,7 +202,7 @@ def ways(
     runs = {
         "reference": lambda: reference.explore(spec),
         "reference, symmetry": lambda: reference.explore(spec, symmetry=True),
-        "plain": lambda: explore_plainly(spec),
+        "plain": lambda: plain_explore.explore(spec),
         "plain, taken over": lambda: taken_over(spec, seed),
         "plain, taken over with symmetry": lambda: taken_over(spec, seed, symmetry=True),
         "one thread": lambda: explore.explore(spec),
