@@ -4,6 +4,8 @@ state is explored twice, and no rule is called again.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from groupcheck.model.engine.fast.checkpoint import rows_again
@@ -12,13 +14,14 @@ from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.plain.plain_search import PlainSearch
-from groupcheck.model.engine.symmetry import Symmetry
+from groupcheck.model.engine.symmetry import AsymmetryError, Symmetry
 from groupcheck.model.engine.tabled.tabled import Numbers
 
 
 def taken_over(plain: PlainSearch, symmetry: Symmetry) -> Search:
     """A search that goes on where another one was left: anywhere in a level, or with a symmetry
-    between two levels. The other one cannot be used any more.
+    between two levels. The other one cannot be used any more. Raises `AsymmetryError` if states of
+    an orbit were found, and others of it not.
     """
     search = Search(plain.spec, symmetry, plain.tabled)
     search.predicates.met, search.predicates.plans = plain.predicates.met, plain.predicates.plans
@@ -31,6 +34,9 @@ def taken_over(plain: PlainSearch, symmetry: Symmetry) -> Search:
     search.log.memory.words[: words.size] = words.reshape(-1)
     search.registers[r.LOG] = search.log.memory.address
     search.registers[r.STATES] = len(states)
+    # Steps so far were taken by all states, and not compared with the permuted ones.
+    if symmetry.groups and search.counted != len(plain.states):
+        raise AsymmetryError("a state is reached, and a permutation of it is not")
     search.registers[r.TRANSITIONS] = plain.transitions
     search.log.levels = list(levels)
     search.extra = plain.fired
@@ -43,18 +49,22 @@ def taken_over(plain: PlainSearch, symmetry: Symmetry) -> Search:
 
 def _stored(plain: PlainSearch, search: Search) -> tuple[list[Numbers], list[int], list[int]]:
     """The states that stand for their orbits, their levels, and the places of those that they were
-    found from. All states of an orbit are of one level. Moves the places of goals that are met.
+    found from. Moves the places of goals that are met. Raises `AsymmetryError` if states of one
+    orbit are of several levels.
     """
     places: dict[Numbers, int] = {}
-    parents = []
+    levels: list[int] = []
+    parents: list[int] = []
     stored = [search.stored(state) for state in plain.states]
-    for state, before in zip(stored, plain.parents):
-        if state not in places:
-            places[state] = len(places)
-            parents.append(places[stored[before]])
-    first = search.findings.first
-    search.findings.first = {goal: places[stored[place]] for goal, place in first.items()}
-    levels = [len({*stored[:place]}) for place in plain.levels]
+    for first, end in pairwise((*plain.levels, len(stored))):
+        levels.append(len(places))
+        for k in range(first, end):
+            if places.setdefault(stored[k], len(places)) == len(parents):
+                parents.append(places[stored[plain.parents[k]]])
+            elif places[stored[k]] < levels[-1]:
+                raise AsymmetryError("a state is nearer to the start than a permutation of it")
+    met = search.findings.first
+    search.findings.first = {goal: places[stored[place]] for goal, place in met.items()}
     return list(places), levels, parents
 
 
