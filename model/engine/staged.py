@@ -103,9 +103,9 @@ def explore(
     goals: Sequence[str] = (),
 ) -> Verdict:
     """Explores every state of a spec, as `fast.explore.explore` does; the arguments are those of
-    it. What plain Python has not (checkpoints, promises about progress, a symmetry that is asked
-    for) is left to the compiled search at once. Raises `UserError` where there is no compiler for
-    checkpoints.
+    it. What plain Python has not (checkpoints, promises about progress, a symmetry or a limit of
+    memory that is asked for) is left to the compiled search at once. Raises `UserError` where there
+    is no compiler for checkpoints.
     """
     if not has_compiler():
         if checkpoint is not None or resume is not None or look is not None:
@@ -115,8 +115,9 @@ def explore(
         verdict = plain_explore.explore(spec, limits, progress, liveness=liveness, goals=goals)
         return attrs.evolve(verdict, notes=(*verdict.notes, NO_COMPILER))
     begun: PlainRun | None = None
-    is_special = checkpoint is not None or resume is not None or look is not None or liveness
-    if not is_special and not symmetry:
+    is_kept = checkpoint is not None or resume is not None
+    is_bounded = limits.memory is not None and not limits.memory_of
+    if not (is_kept or is_bounded or look is not None or liveness or symmetry):
         used = symmetry_to_use(spec, symmetry)
         told = ENOUGH_ALONE if used.groups else used
         leaves = Stages(used).leaves
