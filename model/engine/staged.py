@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from groupcheck.model.engine.fast.kernels.compiled import Unit
     from groupcheck.model.engine.fast.search import Search
 
-ENOUGH = 100_000  # transitions after which plain Python is too slow: two seconds
+ENOUGH = 50_000  # transitions after which plain Python is too slow: about a second
 MOST_STATES = 3_000_000  # that plain Python holds while kernels are compiled: a gigabyte
 BETWEEN = 0.2  # seconds between two looks at the process that compiles
 ENOUGH_ALONE = Symmetry((), ("plain Python was enough, and it stores every state",))
