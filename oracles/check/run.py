@@ -16,12 +16,11 @@ from groupcheck.model.engine import (
     Refinement,
     Spec,
     UserError,
-    reference,
     staged,
 )
-from groupcheck.model.engine.plain import plain_explore
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Reduction, Verdict, Violation
+from groupcheck.oracles.check.engines import ENGINES, in_plain_python
 from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_of
 from groupcheck.oracles.explain.answer import NOT_JUDGED, Answer, Walked
 from groupcheck.oracles.explain.subject import Promise, Subject, subject
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ENGINES", "CheckResult", "Followed", "check", "follow", "run", "walk"]
 
-ENGINES = ("fast", "plain", "reference")
 ON_A_CLUSTER = Reduction(False, "not on a cluster (leave out --spark)")
 
 
@@ -299,7 +297,7 @@ def run(
         return CheckResult(about, _judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)
     if engine != "fast":
-        verdict = _by_one_engine(
+        verdict = in_plain_python(
             about, limits, progress, engine, symmetry, bool(checkpoint or resume or workers != 1)
         )
     else:
@@ -316,31 +314,6 @@ def run(
             goals=about.goals,
         )
     return CheckResult(about, _judged(about, verdict), engine, looker.found if looker else None)
-
-
-def _by_one_engine(
-    about: Subject,
-    limits: Limits,
-    progress: Callable[[Progress], None] | None,
-    engine: str,
-    symmetry: bool | None,
-    is_more: bool,
-) -> Verdict:
-    """Explores with an engine in plain Python. `is_more`: was something asked for that it has
-    not? Raises `UserError` then.
-    """
-    spec, liveness, goals = about.spec, about.progress, about.goals
-    if is_more or limits.memory is not None:
-        what = f"the {engine} engine has no workers, memory limit or checkpoints"
-        raise UserError(what, do=f"leave out --engine {engine}")
-    if engine == "reference":
-        return reference.explore(
-            spec, limits, progress, symmetry=bool(symmetry), liveness=liveness, goals=goals
-        )
-    if symmetry:
-        what, do = "the plain engine stores every state", "leave out one of them"
-        raise UserError(what, where="--symmetry with --engine plain", do=do)
-    return plain_explore.explore(spec, limits, progress, liveness=liveness, goals=goals)
 
 
 def _judged(about: Subject, verdict: Verdict) -> Verdict:

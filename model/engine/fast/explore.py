@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gc
 import math
 import signal
 import threading
@@ -36,6 +35,7 @@ from groupcheck.model.engine.fast.memory import (
     peak_bytes,
     ran_out,
     reached,
+    without_collection,
 )
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.lasso import Answers
@@ -293,19 +293,6 @@ def interrupts(run: Run) -> Iterator[None]:
     finally:
         if is_ours:
             signal.signal(signal.SIGINT, default)
-
-
-@contextlib.contextmanager
-def without_collection() -> Iterator[None]:
-    """No garbage collection: values hold no cycles, and a search makes millions of them
-    that stay.
-    """
-    resume = gc.enable if gc.isenabled() else gc.disable
-    gc.disable()
-    try:
-        yield
-    finally:
-        resume()
 
 
 def explore(

@@ -5,11 +5,13 @@ run ends before it takes more than it may.
 from __future__ import annotations
 
 import contextlib
+import gc
 import mmap
 import os
 import resource
 import sys
 import time
+from collections.abc import Iterator
 
 import psutil
 from attrs import define
@@ -230,3 +232,16 @@ def no_room(purpose: str) -> str:
         else "the system gave no memory"
     )
     return f"stopped: {whose} {purpose}"
+
+
+@contextlib.contextmanager
+def without_collection() -> Iterator[None]:
+    """No garbage collection: values hold no cycles, and a search makes millions of them
+    that stay.
+    """
+    resume = gc.enable if gc.isenabled() else gc.disable
+    gc.disable()
+    try:
+        yield
+    finally:
+        resume()
