@@ -7,8 +7,7 @@ from xml.etree import ElementTree
 import attrs
 import pytest
 
-from groupcheck.oracles.assignment.conform.command import assignors_suite
-from groupcheck.oracles.assignment.conform.comparing import AssignorConformance, Tally
+from groupcheck.oracles.assignment.conform.comparing import AssignorConformance, AssignorTally
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.cases import conform_suite, versions_suite
 from groupcheck.oracles.conform.command import diff_view
@@ -107,8 +106,8 @@ def test_a_situation_in_which_a_build_differs_from_its_release_fails(
 
 
 def test_each_assignor_is_a_case():
-    tallies = (Tally("range", inputs=5), Tally("sticky", inputs=7, differing=2))
-    suite = assignors_suite(AssignorConformance(("Kafka 4.3.0", "groupcheck"), 0, tallies))
+    tallies = (AssignorTally("range", inputs=5), AssignorTally("sticky", inputs=7, differing=2))
+    suite = AssignorConformance(("Kafka 4.3.0", "groupcheck"), 0, tallies).suite()
     assert became(suite) == {"range": "passed", "sticky": "failure"}
     assert suite.cases[1].why == "2 of 7 inputs differ"
 
