@@ -114,7 +114,7 @@ class Comparison(ABC):
 
 def carried_out(
     compare: Callable[..., Comparison],
-    progress_line: Callable[..., str],
+    progress_line: Callable[..., str] | None,
     *,
     as_json: bool,
     junit: Path | None = None,
@@ -122,10 +122,13 @@ def carried_out(
 ) -> int:
     """Compares, prints the answer, writes the files that are wanted, and gives the exit code.
     `compare` takes `progress`, to which it reports, or None if nobody looks; `progress_line` puts a
-    report into words.
+    report into words. Without it `compare` speaks for itself.
     """
-    with reports(progress_line) as progress:
-        result = compare(progress=progress)
+    if progress_line is None:
+        result = compare()
+    else:
+        with reports(progress_line) as progress:
+            result = compare(progress=progress)
     if parquet:
         write_table(result.table(), CONFORMANCE, parquet)
     answer(result.document, result.view, as_json)

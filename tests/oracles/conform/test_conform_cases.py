@@ -10,7 +10,6 @@ import pytest
 from groupcheck.oracles.assignment.conform.comparing import AssignorConformance, AssignorTally
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.conformance import CoordinatorVersions, conform
-from groupcheck.oracles.conform.live.command import live_suite
 from groupcheck.oracles.conform.live.live import Live
 from groupcheck.oracles.conform.live.walk import Disagreement, Seen
 from groupcheck.oracles.conform.row_comparison import Conformance
@@ -121,6 +120,14 @@ def test_each_assignor_is_a_case():
 )
 def test_schedules_over_the_wire_are_one_case(agreeing, schedules, disagreement, expected):
     seen = Seen(schedules=schedules)
-    found = Live("classic", agreeing.scope, "4.3.0", None, 0, 10, seen, disagreement, 1.0)
-    (case,) = live_suite(found).cases
+    found = Live(
+        variant="classic",
+        scope=agreeing.scope,
+        kafka="4.3.0",
+        wanted=10,
+        seen=seen,
+        disagreement=disagreement,
+        seconds=1.0,
+    )
+    (case,) = found.suite().cases
     assert (case.became, case.why) == expected
