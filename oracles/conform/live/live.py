@@ -95,9 +95,11 @@ class Live(ModelComparison):
     def details(self) -> Iterator[RenderableType]:
         """The disagreement with its transcript."""
         if self.disagreement:
-            lines = ("", *self.disagreement.what)
-            lines += tuple(f"   {line}" for line in self.disagreement.transcript)
-            yield from (Text(printable(line)) for line in lines)
+            lines = [*self.disagreement.what]
+            lines += [f"   {line}" for line in self.disagreement.transcript]
+            yield Text()
+            # Bytes of a request are not folded.
+            yield from (Text(printable(x), no_wrap=True, overflow="ignore") for x in lines)
 
     def suite(self) -> Suite:
         """One case: all schedules."""
