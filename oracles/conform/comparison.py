@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from attrs import frozen
 from rich.console import RenderableType
@@ -13,7 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.oracles.conform import conform_types
-from groupcheck.oracles.kafka.comparison import Comparison, block
+from groupcheck.oracles.conform.shown import situations_shown
+from groupcheck.oracles.conform.situations.running import Executed
+from groupcheck.oracles.kafka.comparison import SHOWN, Comparison, block
 from groupcheck.oracles.show.suite import ERROR, FAILURE, Case
 from groupcheck.oracles.show.text import facts_table
 
@@ -119,6 +121,72 @@ class ModelComparison(Comparison):
         """The rows of a table, with what is the same in all."""
         same = {"variant": self.variant, "kafka": self.kafka, "mutation": self.mutation}
         return [{**same, **row} for row in rows]
+
+
+@frozen(kw_only=True)
+class RowsComparison(ModelComparison):
+    """The result of comparing one side of the group, row by row."""
+
+    side: ClassVar[Literal["coordinator", "member"]]
+    # The option of the command, and what stands before the name of a change between versions.
+    option: ClassVar[str]
+    when: ClassVar[str]
+
+    # Were the promises of the real code checked?
+    asks: bool = False
+    # Outcomes of the model that fired in no row that agrees.
+    never_executed: tuple[str, ...] = ()
+    # What became of each situation; None if none was executed.
+    situations: tuple[Executed, ...] | None = None
+
+    @property
+    def broken(self) -> int:
+        """How many situations differ."""
+        return sum(bool(one.differs) for one in self.situations or ())
+
+    @property
+    def differs(self) -> bool:
+        """Does a row or a situation differ?"""
+        return self.differing + self.broken > 0
+
+    @abstractmethod
+    def asked_for(self) -> conform_types.Scope:
+        """The scope that was asked for."""
+
+    @abstractmethod
+    def executed(self) -> dict[str, int]:
+        """How many `rows` there are, how many were `executed`, and in how many `schedules`."""
+
+    @abstractmethod
+    def beside(self, old: str, new: str) -> str:
+        """What is compared where two versions are compared."""
+
+    @abstractmethod
+    def on_both(self, number: int) -> str:
+        """The figures then; so many end differently."""
+
+    def counted(self) -> list[tuple[str, str]]:
+        """How many situations agree, if they were executed."""
+        if self.situations is None:
+            return []
+        told = situations_shown(self.situations)
+        return [("situations", f"{told.executed} executed, {told.agreeing} agreeing")]
+
+    def situations_view(self) -> Iterator[RenderableType]:
+        """The first situations that differ."""
+        for told in situations_shown(self.situations or ()).differences[:SHOWN]:
+            differs = (f"real: {what}" for what in told.differs)
+            yield block(f"Situation: {told.situation} ({told.source})", *differs, *told.transcript)
+
+    def situations_case(self) -> list[Case]:
+        """The situations as one test case, if they were executed."""
+        if self.situations is None:
+            return []
+        if not (told := situations_shown(self.situations).differences):
+            return [Case("situations")]
+        text = "\n".join([told[0].situation, *told[0].differs, *told[0].transcript])
+        why = f"{len(told)} of {len(self.situations)} situations differ"
+        return [Case("situations", FAILURE, why, text)]
 
 
 def failure(

@@ -9,24 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-from attrs import frozen
-from rich.console import RenderableType
-from rich.text import Text
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
-from groupcheck.oracles.conform.row_comparison import (
-    Conformance,
-    Toured,
-    counted,
-    situations_cases,
-    situations_view,
-)
+from groupcheck.oracles.conform import conform_types
+from groupcheck.oracles.conform.row_comparison import Conformance, Toured
 from groupcheck.oracles.conform.row_results import MAX_DIFFERENCES, Counts, Ledger
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.short_histories import search
-from groupcheck.oracles.conform.shown import scope_shown, situations_shown
+from groupcheck.oracles.conform.shown import scope_shown
 from groupcheck.oracles.conform.situations.running import execute
 from groupcheck.oracles.conform.tour import Tour
 from groupcheck.oracles.conform.versions import Changes, Versions
@@ -36,8 +28,6 @@ from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.side_by_side import side_by_side
 from groupcheck.oracles.kafka.versions import known
-from groupcheck.oracles.show.json_schemas import ABSENT
-from groupcheck.oracles.show.suite import Suite
 
 MEMBERS, GENERATIONS = 2, 2
 ANY = 99  # a fault that may happen may happen any number of times
@@ -138,65 +128,9 @@ def scopes_of(
 
 def _toured(scope: Scope, faults: tuple[str, ...], before: Counts, now: Counts) -> Toured:
     names = ("rows", "executed", "memories", "real_memories")
-    return Toured(scope, faults, *(getattr(now, n) - getattr(before, n) for n in names))
-
-
-@frozen
-class CoordinatorVersions(Versions[Conformance]):
-    """The changes between two versions of the coordinator."""
-
-    side = "coordinator"
-    command = "conform"
-    when = "after "
-
-    @property
-    def differs(self) -> bool:
-        """Is there a change, or a situation that the build does not meet?"""
-        return super().differs or self._broken > 0
-
-    @property
-    def _broken(self) -> int:
-        return sum(bool(one.differs) for one in self.tour.situations or ())
-
-    def bounds(self) -> dict[str, Any]:
-        """Rows and schedules; of a build also the situations."""
-        c, tour = self.tour.counts, self.tour
-        return {
-            "scope": scope_shown(tour.scope, tour.toured[0].faults),
-            "rows": c.rows,
-            "executed": c.executed,
-            "schedules": c.schedules,
-            "situations": situations_shown(tour.situations or ()) if self.build else ABSENT,
-        }
-
-    def title(self) -> str:
-        """The variant and both versions."""
-        old, new = self.versions
-        return f"{self.tour.variant}, Kafka {old} and {new}"
-
-    def counts(self) -> dict[str, int]:
-        """Also the situations that differ."""
-        return {**super().counts(), "differing situation": self._broken}
-
-    def figures(self) -> Text:
-        """Rows and situations."""
-        c = self.tour.counts
-        lines = [
-            f"{c.executed:,} rows executed in {c.schedules:,} schedules on both,"
-            f" {self.number:,} of them end differently",
-            *(f"{what}: {words}" for what, words in counted(self.tour.situations)),
-        ]
-        return Text("\n".join(lines))
-
-    def details(self) -> Iterator[RenderableType]:
-        """Also the situations that differ."""
-        yield from super().details()
-        yield from situations_view(self.tour.situations)
-
-    def suite(self) -> Suite:
-        """Also a case for the situations."""
-        found = super().suite()
-        return attrs.evolve(found, cases=(*found.cases, *situations_cases(self.tour.situations)))
+    share = {name: getattr(now, name) - getattr(before, name) for name in names}
+    shown = conform_types.TouredScope(scope=scope_shown(scope, faults), **share)
+    return Toured(scope, faults, shown)
 
 
 def versions_differ(
@@ -206,7 +140,7 @@ def versions_differ(
     *,
     progress: Callable[[Counts], None] | None = None,
     **options: Any,
-) -> CoordinatorVersions:
+) -> Versions:
     """Executes the rows of the variant's coordinator on two Kafka versions, or on a release (None:
     the nearest) and the build in a folder, and lists what differs. A build also executes the
     situations, of which the release is known to do what they state. `options`: as for `conform`.
@@ -229,7 +163,7 @@ def versions_differ(
             **options,
         )
     versions = (older.title, newer.title)
-    return CoordinatorVersions(versions, told, found.number, found.found, newer.build)
+    return Versions(versions, told, found.number, found.found, newer.build)
 
 
 def executable(name: str) -> Variant:

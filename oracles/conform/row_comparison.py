@@ -12,7 +12,7 @@ from rich.text import Text
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform import conform_types
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
-from groupcheck.oracles.conform.comparison import ModelComparison, findings_view
+from groupcheck.oracles.conform.comparison import RowsComparison, findings_view
 from groupcheck.oracles.conform.covering import Coverage, coverage_view
 from groupcheck.oracles.conform.promises import Finding
 from groupcheck.oracles.conform.row_results import (
@@ -34,12 +34,11 @@ from groupcheck.oracles.conform.shown import (
     situations_shown,
     unseen_shown,
 )
-from groupcheck.oracles.conform.situations.running import Executed
 from groupcheck.oracles.conform.transcript import model_seen
 from groupcheck.oracles.explain.subject import variant_named
-from groupcheck.oracles.kafka.comparison import SHOWN, block, first_of
+from groupcheck.oracles.kafka.comparison import block, first_of
 from groupcheck.oracles.show.json_schemas import ABSENT, printed
-from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite
+from groupcheck.oracles.show.suite import ERROR, PASSED, Case, Suite
 from groupcheck.traces.findings.anomalies import plural
 
 UNSEEN_LISTED, UNSEEN_SHOWN = 100, 5  # outcomes never seen, of a document and of a report
@@ -51,35 +50,20 @@ class Toured:
 
     scope: Scope
     faults: tuple[str, ...]
-    rows: int
-    executed: int
-    memories: int
-    real_memories: int
-
-    def shown(self) -> conform_types.TouredScope:
-        """The scope as the document has it."""
-        return conform_types.TouredScope(
-            scope=scope_shown(self.scope, self.faults),
-            rows=self.rows,
-            executed=self.executed,
-            memories=self.memories,
-            real_memories=self.real_memories,
-        )
+    share: conform_types.TouredScope
 
 
 @frozen(kw_only=True)
-class Conformance(ModelComparison):
+class Conformance(RowsComparison):
     """The result of a run."""
+
+    side = "coordinator"
+    option = ""
+    when = "after "
 
     # The scope that was asked for, and the small scopes for outcomes that cannot occur in it.
     toured: tuple[Toured, ...]
     ledger: Ledger
-    # Were the promises of the coordinator checked on the real memory?
-    asks: bool = False
-    # Outcomes of the coordinator that fired in no row that agrees.
-    never_executed: tuple[str, ...] = ()
-    # What became of each situation; None if none was executed.
-    situations: tuple[Executed, ...] | None = None
     # What was executed of Kafka's classes, if that was counted.
     coverage: Coverage | None = None
 
@@ -96,11 +80,6 @@ class Conformance(ModelComparison):
     def differing(self) -> int:
         """The number of rows on which they differ."""
         return self.ledger.differing
-
-    @property
-    def differs(self) -> bool:
-        """Does a row or a situation differ?"""
-        return super().differs or any(one.differs for one in self.situations or ())
 
     @property
     def differences(self) -> tuple[Difference, ...]:
@@ -141,15 +120,31 @@ class Conformance(ModelComparison):
         outcomes = "outcomes that the model allows were" if unseen > 1 else "outcome was"
         return f"{unseen:,} {outcomes} never seen" if unseen else ""
 
+    def asked_for(self) -> conform_types.Scope:
+        return self.toured[0].share.scope
+
+    def executed(self) -> dict[str, int]:
+        c = self.counts
+        return {"rows": c.rows, "executed": c.executed, "schedules": c.schedules}
+
+    def beside(self, old: str, new: str) -> str:
+        return f"{self.variant}, Kafka {old} and {new}"
+
+    def on_both(self, number: int) -> str:
+        return (
+            f"{self.counts.executed:,} rows executed in {self.counts.schedules:,} schedules on"
+            f" both, {number:,} of them end differently"
+        )
+
     def content(self) -> conform_types.ConformDocument:
         """The document."""
         c, found = self.counts, self.ledger
         unseen, situations = found.unseen, self.situations
         return conform_types.ConformDocument(
             **self.head(),
-            side="coordinator",
-            scope=scope_shown(self.scope, self.toured[0].faults),
-            toured=[toured.shown() for toured in self.toured],
+            side=self.side,
+            scope=self.asked_for(),
+            toured=[toured.share for toured in self.toured],
             rows=c.rows,
             executed=c.executed,
             agreeing=c.agreeing,
@@ -194,7 +189,7 @@ class Conformance(ModelComparison):
             *(("and", bounds) for bounds in beside),
             ("rows", f"{c.rows:,} (memory, input), of {c.memories:,} memories"),
             ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {found.differing:,}"),
-            *counted(self.situations),
+            *self.counted(),
             (
                 "executed from",
                 f"{c.real_memories:,} real memories behind them, {c.executions:,} times",
@@ -215,7 +210,7 @@ class Conformance(ModelComparison):
         """
         yield from first_of(self.ledger.causes, _cause, "causes (--json lists all)")
         yield from _unseen(self.ledger.unseen)
-        yield from situations_view(self.situations)
+        yield from self.situations_view()
         if self.asks:
             title = f"Promises asked of the real memory {self.asked:,} times"
             found = self.findings
@@ -233,7 +228,7 @@ class Conformance(ModelComparison):
         if self.verdict == "unknown" and all(case.became == PASSED for case in cases):
             why = f"unknown: {self.reason}"
             cases.append(Case("every row and outcome is seen", ERROR, why))
-        cases += situations_cases(self.situations)
+        cases += self.situations_case()
         return Suite(f"conform {self.variant}, Kafka {self.kafka}", tuple(cases))
 
     def _first(self, kind: str) -> conform_types.Difference | None:
@@ -254,34 +249,6 @@ class Conformance(ModelComparison):
             }
             for row, executed, agrees in self.listed
         )
-
-
-def counted(situations: tuple[Executed, ...] | None) -> list[tuple[str, str]]:
-    """How many situations agree, if they were executed."""
-    if situations is None:
-        return []
-    told = situations_shown(situations)
-    return [("situations", f"{told.executed} executed, {told.agreeing} agreeing")]
-
-
-def situations_view(situations: tuple[Executed, ...] | None) -> Iterator[RenderableType]:
-    """The first situations that differ."""
-    for told in situations_shown(situations or ()).differences[:SHOWN]:
-        differs = (f"real: {what}" for what in told.differs)
-        yield block(f"Situation: {told.situation} ({told.source})", *differs, *told.transcript)
-
-
-def situations_cases(situations: tuple[Executed, ...] | None) -> list[Case]:
-    """The situations as one test case, if they were executed."""
-    if situations is None:
-        return []
-    told = situations_shown(situations).differences
-    if not told:
-        return [Case("situations")]
-    first = told[0]
-    text = "\n".join([first.situation, *first.differs, *first.transcript])
-    why = f"{len(told)} of {len(situations)} situations differ"
-    return [Case("situations", FAILURE, why, text)]
 
 
 def _bounds(toured: Toured) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from attrs import define, field, frozen
 from rich.console import RenderableType
 from rich.text import Text
 
 from groupcheck.oracles.conform import conform_diff_types
-from groupcheck.oracles.conform.comparison import ModelComparison
+from groupcheck.oracles.conform.comparison import RowsComparison
+from groupcheck.oracles.conform.shown import situations_shown
 from groupcheck.oracles.kafka.comparison import Comparison, block
 from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.show.json_schemas import ABSENT
@@ -31,7 +31,6 @@ class Change(Protocol):
 
 
 C = TypeVar("C", bound=Change)
-M = TypeVar("M", bound=ModelComparison)
 
 
 @define
@@ -56,93 +55,91 @@ class Changes(Generic[C]):
 
 
 @frozen
-class Versions(Comparison, Generic[M]):
+class Versions(Comparison):
     """The changes between two versions, `old` and `new`, within the scope of the tour that `tour`
     tells of.
     """
 
     schema = "groupcheck.conform-diff/1"
-    side: ClassVar[Literal["coordinator", "member"]]
-    # The command, and what stands before the name of a change in the report.
-    command: ClassVar[str]
-    when: ClassVar[str]
 
     versions: tuple[str, str]
-    tour: M
+    tour: RowsComparison
+    # How many schedules or rows end differently.
     number: int
     changes: Sequence[Change]
-    # What is newer, if it is no release.
+    # What is newer, if it is no release. It executes the situations, too.
     build: OwnBuild | None = None
 
     @property
     def differs(self) -> bool:
-        """Is there a change?"""
-        return bool(self.changes)
+        return bool(self.changes) or self.tour.broken > 0
 
     @property
     def reason(self) -> str:
         """Why not every row was executed; else empty."""
         return self.tour.stopped
 
-    @abstractmethod
-    def bounds(self) -> dict[str, Any]:
-        """The fields of the document that say what was executed."""
-
     def content(self) -> conform_diff_types.ConformDiffDocument:
-        """The document."""
+        situations = self.tour.situations
         return conform_diff_types.ConformDiffDocument(
-            **self.bounds(),
-            side=self.side,
+            **self.tour.executed(),
+            side=self.tour.side,
             variant=self.tour.variant,
+            scope=self.tour.asked_for(),
             versions=list(self.versions),
             reason=self.reason,
             schedules_that_differ=self.number,
             changes=[change.shown(self.versions) for change in self.changes],
             build=ABSENT if self.build is None else self.build.shown(),
+            situations=ABSENT if situations is None else situations_shown(situations),
             seconds=round(self.tour.seconds, 3),
         )
 
-    def counts(self) -> dict[str, int]:
-        """What differs -> how often."""
-        return {"change": len(self.changes)}
+    def title(self) -> str:
+        return self.tour.beside(*self.versions)
 
     def headline(self) -> Text:
         """How many changes there are, between what, and why not all is known."""
-        said = ", ".join(plural(n, what) for what, n in self.counts().items() if n)
-        parts = (said or "no difference", self.title(), self.reason)
-        return Text("  ".join(filter(None, parts)), "bold")
+        counts = ((len(self.changes), "change"), (self.tour.broken, "differing situation"))
+        said = ", ".join(plural(n, what) for n, what in counts if n) or "no difference"
+        return Text("  ".join(filter(None, (said, self.title(), self.reason))), "bold")
+
+    def figures(self) -> Text:
+        counted = (f"{what}: {words}" for what, words in self.tour.counted())
+        return Text("\n".join([self.tour.on_both(self.number), *counted]))
 
     def details(self) -> Iterator[RenderableType]:
-        """Each change with its shortest schedule, as both carried it out."""
-        old, new = self.versions
+        """Each change with its shortest schedule, as both carried it out, and the situations that
+        differ.
+        """
         for change in self.changes:
             told = change.shown(self.versions)
-            lines: list[str | tuple[str, str]] = [*_values(told, old, new)[:VALUES]]
+            lines: list[str | tuple[str, str]] = [*self._values(told)[:VALUES]]
             for version, transcript in told.transcripts.items():
                 lines += [(f"Kafka {version}", "bold"), *transcript]
-            yield block(f"{self.when}{told.after}: {', '.join(told.differs)}", *lines)
+            yield block(f"{self.tour.when}{told.after}: {', '.join(told.differs)}", *lines)
+        yield from self.tour.situations_view()
 
     def suite(self) -> Suite:
         """One case for each change; a single one that passes if there is none."""
-        old, new = self.versions
         cases = []
         for number, change in enumerate(self.changes, 1):
             told = change.shown(self.versions)
-            text = _values(told, old, new)
+            text = self._values(told)
             for version, transcript in told.transcripts.items():
                 text += [f"Kafka {version}", *transcript]
             name = f"{number} after {told.after}"
             cases.append(Case(name, FAILURE, ", ".join(told.differs), "\n".join(text)))
         if self.reason:
             cases.append(Case("every row is executed", ERROR, f"unknown: {self.reason}"))
-        same = Case("no difference", seconds=self.tour.seconds)
+        cases = cases or [Case("no difference", seconds=self.tour.seconds)]
         option = "--jars" if self.build else "--diff"
-        name = f"{self.command} {option}, Kafka {' and '.join(self.versions)}"
-        return Suite(name, tuple(cases or [same]))
+        name = f"conform{self.tour.option} {option}, Kafka {' and '.join(self.versions)}"
+        return Suite(name, (*cases, *self.tour.situations_case()))
 
-
-def _values(told: conform_diff_types.Change, old: str, new: str) -> list[str]:
-    return [
-        f"{one.what}: {one.old} in {old}, {one.new} in {new}"
-        for one in (() if told.values is ABSENT else told.values)
-    ]
+    def _values(self, told: conform_diff_types.Change) -> list[str]:
+        old, new = self.versions
+        return [
+            f"{one.what}: {one.old} in {old}, {one.new} in {new}"
+            for one in (() if told.values is ABSENT else told.values)
+        ]

@@ -14,7 +14,7 @@ from rich.console import Group, RenderableType
 
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform import conform_types
-from groupcheck.oracles.conform.comparison import ModelComparison, failure, findings_view
+from groupcheck.oracles.conform.comparison import RowsComparison, failure, findings_view
 from groupcheck.oracles.conform.member.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
 from groupcheck.oracles.conform.member.callback_steps import CallbackSteps
@@ -51,15 +51,15 @@ AnyTour = Touring[Any, Any, Any]
 
 
 @frozen(kw_only=True)
-class MemberConformance(ModelComparison):
+class MemberConformance(RowsComparison):
     """The results of the rows."""
+
+    side = "member"
+    option = " --side member"
+    when = ""
 
     # Of each kind of member, with commits in poll and without.
     tours: tuple[AnyTour, ...]
-    # Outcomes of the member's rules that fired in no row that agrees.
-    unfired: tuple[str, ...]
-    # Were the promises checked?
-    asks: bool = False
     # The steps of the group's model that were compared with the rows, scope by scope.
     steps: tuple[GroupSteps, ...] = ()
     # Steps that differ from the rows, each beside the real member.
@@ -103,7 +103,7 @@ class MemberConformance(ModelComparison):
     @property
     def missing(self) -> str:
         """The outcomes that no row executes."""
-        return f"no row executes {', '.join(self.unfired)}" if self.unfired else ""
+        return f"no row executes {', '.join(self.never_executed)}" if self.never_executed else ""
 
     def title(self) -> str:
         """The variant, and whose member."""
@@ -133,7 +133,7 @@ class MemberConformance(ModelComparison):
             *([("styles", styles)] if styles else []),
             ("again", f"{c.again:,} from {c.real_memories - c.memories:,} more real memories"),
             ("steps", f"{steps.compared:,} of the group's model, of {steps.states:,} states"),
-            *([("never fired", ", ".join(self.unfired))] if self.unfired else []),
+            *([("never fired", ", ".join(self.never_executed))] if self.never_executed else []),
             ("beyond the model", "; ".join(excused) or "no row"),
             ("commands", f"{c.commands:,}, {self.speed(c.executed, 'rows')}"),
         ]
@@ -155,7 +155,7 @@ class MemberConformance(ModelComparison):
         if self.verdict == "unknown":
             why = f"unknown: {self.reason}"
             cases.append(Case("every row and outcome is executed", ERROR, why))
-        name = f"conform {self.variant} --side member, Kafka {self.kafka}"
+        name = f"conform {self.variant}{self.option}, Kafka {self.kafka}"
         return Suite(name, tuple(cases))
 
     def _first(self, kind: str) -> conform_types.Difference | None:
@@ -184,13 +184,28 @@ class MemberConformance(ModelComparison):
             for number, (row, agrees) in enumerate(self.listed)
         )
 
+    def asked_for(self) -> conform_types.Scope:
+        return with_faults(self.scopes[0])
+
+    def executed(self) -> dict[str, int]:
+        c = self.counts
+        return {"rows": c.rows, "executed": c.executed, "schedules": c.executed}
+
+    def beside(self, old: str, new: str) -> str:
+        return f"the member of {self.variant}, Java clients of Kafka {old} and {new}"
+
+    def on_both(self, number: int) -> str:
+        c = self.counts
+        executed = f"{c.executed:,} of {c.rows:,} rows executed on both in {self.seconds:.1f} s"
+        return f"{executed}, {number:,} differ"
+
     def content(self) -> conform_types.ConformDocument:
         """The document."""
         c = self.counts
         return conform_types.ConformDocument(
             **self.head(),
-            side="member",
-            scope=with_faults(self.scopes[0]),
+            side=self.side,
+            scope=self.asked_for(),
             toured=[_toured(tour) for tour in self.tours],
             scopes=[
                 conform_types.ScopeShare(
@@ -220,7 +235,7 @@ class MemberConformance(ModelComparison):
             schedules=c.executed + c.again,
             commands=c.commands,
             real=variant_named(self.variant).real_member,
-            never_executed=list(self.unfired),
+            never_executed=list(self.never_executed),
             not_executed=dict(variant_named(self.variant).member_apart),
             abstractions={a.name: a.meaning for a in ABSTRACTIONS},
             asked=self._asked() if self.asks else ABSENT,
@@ -365,7 +380,7 @@ def conform_member(
         kafka=kafka,
         mutation=mutation,
         tours=tuple(tours),
-        unfired=tuple(sorted(named - fired - {*apart})),
+        never_executed=tuple(sorted(named - fired - {*apart})),
         seconds=time.perf_counter() - began,
         asks=findings,
         steps=tuple(steps),

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from attrs import fields, frozen
-from rich.text import Text
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.conform import conform_diff_types
@@ -18,9 +17,7 @@ from groupcheck.oracles.conform.member.changing import Changing, ChangingRow, Pl
 from groupcheck.oracles.conform.member.commit_styles import StyledRows, StyleRow
 from groupcheck.oracles.conform.member.conformance import (
     AnyTour,
-    MemberConformance,
     conform_member,
-    with_faults,
 )
 from groupcheck.oracles.conform.member.every_row import AnyRows, every_row
 from groupcheck.oracles.conform.member.member_memory import Memory
@@ -150,38 +147,6 @@ def _sent(a: tuple[Sent, ...], b: tuple[Sent, ...]) -> Iterator[str]:
                 yield f"{one.api}: {name}"
 
 
-@frozen
-class MemberVersions(Versions[MemberConformance]):
-    """The changes between two versions of the member."""
-
-    side = "member"
-    command = "conform --side member"
-    when = ""
-
-    def bounds(self) -> dict[str, Any]:
-        """Rows, each of which is a schedule."""
-        c = self.tour.counts
-        return {
-            "scope": with_faults(self.tour.scopes[0]),
-            "rows": c.rows,
-            "executed": c.executed,
-            "schedules": c.executed,
-        }
-
-    def title(self) -> str:
-        """The variant and both versions."""
-        old, new = self.versions
-        return f"the member of {self.tour.variant}, Java clients of Kafka {old} and {new}"
-
-    def figures(self) -> Text:
-        """How many rows differ."""
-        c = self.tour.counts
-        return Text(
-            f"{c.executed:,} of {c.rows:,} rows executed on both in {self.tour.seconds:.1f} s,"
-            f" {self.number:,} differ"
-        )
-
-
 def member_versions_differ(
     variant: str,
     old: str | None,
@@ -189,7 +154,7 @@ def member_versions_differ(
     *,
     progress: Callable[[Counts], None] | None = None,
     **options: Any,
-) -> MemberVersions:
+) -> Versions:
     """Executes the rows of the variant's member on two versions of the client, or on a release
     (None: the nearest) and the build in a folder, and lists what differs. Options as for
     `conform_member`.
@@ -216,7 +181,7 @@ def member_versions_differ(
             variant, kafka=newer.title, driver=newer, progress=progress, tour=tour, **options
         )
     versions = (older.title, newer.title)
-    return MemberVersions(versions, told, found.number, found.found, newer.build)
+    return Versions(versions, told, found.number, found.found, newer.build)
 
 
 def begins(driver: Driver) -> None:

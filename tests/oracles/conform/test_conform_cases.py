@@ -9,11 +9,12 @@ import pytest
 
 from groupcheck.oracles.assignment.conform.comparing import AssignorConformance, AssignorTally
 from groupcheck.oracles.command_line import cli
-from groupcheck.oracles.conform.conformance import CoordinatorVersions, conform
+from groupcheck.oracles.conform.conformance import conform
 from groupcheck.oracles.conform.live.live import Live
 from groupcheck.oracles.conform.live.walk import Disagreement, Seen
 from groupcheck.oracles.conform.row_comparison import Conformance
 from groupcheck.oracles.conform.situations.running import SITUATIONS, execute
+from groupcheck.oracles.conform.versions import Versions
 from groupcheck.oracles.conform.versions_differ import Change
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.own_build import OwnBuild
@@ -70,13 +71,13 @@ def test_changes_between_versions_are_failures_and_without_any_one_case_passes(
     agreeing: Conformance, coordinator: Driver
 ):
     versions = ("4.0.0", "4.3.0")
-    same = CoordinatorVersions(versions, agreeing, 0, ()).suite()
+    same = Versions(versions, agreeing, 0, ()).suite()
     assert became(same) == {"no difference": "passed"}
     (difference, *_) = conform(
         "classic", kafka="4.3.0", driver=coordinator, mutation="commit_while_syncing", **ONE
     ).differences
     change = Change("JoinGroup", ("answers",), difference.transcript, difference.transcript)
-    (case,) = CoordinatorVersions(versions, agreeing, 1, (change,)).suite().cases
+    (case,) = Versions(versions, agreeing, 1, (change,)).suite().cases
     assert (case.name, case.became, case.why) == ("1 after JoinGroup", "failure", "answers")
     assert "Kafka 4.0.0\n" in case.text and "Kafka 4.3.0\n" in case.text
 
@@ -93,7 +94,7 @@ def test_a_situation_in_which_a_build_differs_from_its_release_fails(
         ((right, wrong), 1, "1 differing"),
     ):
         tour = attrs.evolve(agreeing, situations=executed)
-        result = CoordinatorVersions(versions, tour, 0, (), build)
+        result = Versions(versions, tour, 0, (), build)
         assert result.exit_code == code and result.document()["build"]["commit"] == "abc"
         shown = as_plain(result.view())
         assert shown.startswith(said) and "the driver's source for Kafka 4.4.0 and later" in shown

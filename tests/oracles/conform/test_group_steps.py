@@ -133,7 +133,6 @@ def test_a_wrong_step_makes_the_verdict_differ_beside_the_real_member(
         variant="classic",
         kafka="4.3.0",
         tours=(tour,),
-        unfired=(),
         seconds=0.0,
         steps=(wrong,),
         misfits=found,
