@@ -108,7 +108,6 @@ class Conformance(RowsComparison):
 
     @property
     def stopped(self) -> str:
-        """Why the run stopped early; else empty."""
         return self.ledger.reason
 
     @property
@@ -137,7 +136,6 @@ class Conformance(RowsComparison):
         )
 
     def content(self) -> conform_types.ConformDocument:
-        """The document."""
         c, found = self.counts, self.ledger
         unseen, situations = found.unseen, self.situations
         return conform_types.ConformDocument(
@@ -174,11 +172,9 @@ class Conformance(RowsComparison):
         )
 
     def title(self) -> str:
-        """The variant, and whose coordinator."""
         return f"{self.model} and the coordinator of Kafka {self.kafka}"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The figures, in words."""
         c, found = self.counts, self.ledger
         unfired = self.never_executed if self.verdict == "agrees" else ()
         excused = [f"{name} {n:,}" for name, n in sorted(c.excuses.items())]
@@ -236,7 +232,6 @@ class Conformance(RowsComparison):
         return next(map(difference_shown, alike), None)
 
     def table(self) -> list[dict[str, Any]]:
-        """A row of the table for each row."""
         return self.table_of(
             {
                 "row": row.number,

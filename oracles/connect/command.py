@@ -1,4 +1,4 @@
-"""`groupcheck conform connect` at the terminal: progress, the table, the smallest examples."""
+"""`groupcheck conform connect` at the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from groupcheck.model.assignors.connect import of_version
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.connect.comparing import compare
+from groupcheck.oracles.connect.comparing import RoundTally, compare
 from groupcheck.oracles.connect.driver import VERSIONS, Leaders
 from groupcheck.oracles.connect.inputs import families
 from groupcheck.oracles.kafka.comparison import carried_out, refuse
@@ -51,9 +51,4 @@ def run(
         old = open_drivers.enter_context(Leaders(diff[0], long_run=True)) if diff else None
         asked = families(of_version(newest), seed, **(sizes or {}))
         ask = partial(compare, new, asked, older=old, seed=seed)
-        return carried_out(ask, progress_line, as_json=as_json, junit=junit)
-
-
-def progress_line(family: str, inputs: int, differing: int, seconds: float) -> str:
-    """One line for a terminal."""
-    return f"{family}: {inputs:,} rounds, {differing:,} differ  {seconds:.0f} s"
+        return carried_out(ask, RoundTally.progress_line, as_json=as_json, junit=junit)

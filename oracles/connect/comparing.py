@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -26,13 +25,11 @@ from groupcheck.oracles.connect.driver import Leaders
 from groupcheck.oracles.connect.inputs import Family
 from groupcheck.oracles.connect.rounds import MEMORY, Facts, Step, differences, expected, read
 from groupcheck.oracles.kafka.comparison import block
-from groupcheck.oracles.kafka.tallied import EVERY, Tallied, Tally, values
+from groupcheck.oracles.kafka.tallied import EVERY, Progress, Tallied, Tally, answered, values
 from groupcheck.oracles.show.json_schemas import ABSENT, printed
 
 LONGEST = 700  # characters of an example at the terminal
 Perform = Callable[[Memory, Round, Release], Assigned]
-Progress = Callable[[str, int, int], None]
-"""Called with the family's name, inputs so far, and those that differ."""
 
 
 @frozen
@@ -118,13 +115,11 @@ class ConnectConformance(Tallied[RoundTally]):
     columns = ("rounds", "compared", "agreeing", "differing", "rounds/s")
 
     def content(self) -> conform_connect_types.ConformConnectDocument:
-        """The families."""
         return conform_connect_types.ConformConnectDocument(
             compared=self.compared(), families=[tally.shown(self.sides) for tally in self.tallies]
         )
 
     def title(self) -> str:
-        """Both leaders."""
         real, other = self.sides
         return f"Connect's leader, of {other} and of {real}"
 
@@ -190,15 +185,7 @@ def played(
 
 def answers(leaders: Leaders, family: Family) -> Iterator[tuple[Sequence[Step], list[Facts]]]:
     """Each script with the facts of Kafka's class."""
-    waiting: deque[Sequence[Step]] = deque()
-
-    def scripts() -> Iterator[Sequence[Step]]:
-        for script in family.scripts():
-            waiting.append(script)
-            yield script
-
-    for replies in leaders.assign_all(scripts()):
-        script = waiting.popleft()
+    for script, replies in answered(leaders.assign_all, family.scripts()):
         yield script, [read(reply, step.round.protocol) for step, reply in zip(script, replies)]
 
 

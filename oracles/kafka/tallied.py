@@ -4,7 +4,8 @@ input of each kind of difference, and how all this is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from attrs import define, field, frozen
@@ -18,6 +19,10 @@ from groupcheck.oracles.show.json_schemas import Also, Count, printed
 from groupcheck.oracles.show.suite import FAILURE, PASSED, Case, Suite
 
 EVERY = 2_000  # inputs between two reports of progress
+Progress = Callable[[str, int, int], None]
+"""Called with the name of a family, inputs so far, and those that differ."""
+X = TypeVar("X")  # an input
+Y = TypeVar("Y")  # its answer
 
 
 @frozen(kw_only=True)
@@ -84,6 +89,11 @@ class Tally(Generic[K, E]):
         """A kind of difference."""
         return str(kind)
 
+    @classmethod
+    def progress_line(cls, name: str, inputs: int, differing: int, seconds: float) -> str:
+        """One line for a terminal."""
+        return f"{name}: {inputs:,} {cls.unit}, {differing:,} differ  {seconds:.0f} s"
+
     def case(self) -> Case:
         """The family as a test case."""
         kinds = "\n".join(
@@ -118,7 +128,6 @@ class Tallied(Comparison, Generic[F]):
 
     @property
     def differs(self) -> bool:
-        """Does any answer differ?"""
         return self.differing > 0
 
     def compared(self) -> Compared:
@@ -132,7 +141,6 @@ class Tallied(Comparison, Generic[F]):
         )
 
     def figures(self) -> Table:
-        """A row for each family."""
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
         table.add_column(self.columns[0], no_wrap=True)
         for name in self.columns[1:]:
@@ -145,6 +153,23 @@ class Tallied(Comparison, Generic[F]):
     def suite(self) -> Suite:
         """One test case for each family."""
         return Suite(f"conform {self.command}", tuple(tally.case() for tally in self.tallies))
+
+
+def answered(
+    ask: Callable[[Iterator[X]], Iterable[Y]], inputs: Iterable[X]
+) -> Iterator[tuple[X, Y]]:
+    """Each input with its answer. `ask` answers in order, and may take more inputs before it has
+    answered the first.
+    """
+    waiting: deque[X] = deque()
+
+    def asked() -> Iterator[X]:
+        for one in inputs:
+            waiting.append(one)
+            yield one
+
+    for answer in ask(asked()):
+        yield waiting.popleft(), answer
 
 
 def values(named: dict[str, Any], longest: int, indent: int = 2) -> Iterator[Text]:

@@ -1,4 +1,4 @@
-"""`groupcheck conform assignors` at the terminal: progress, the table, the smallest examples."""
+"""`groupcheck conform assignors` at the terminal."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.conform.comparing import (
     RANDOM,
+    AssignorTally,
     all_inputs,
     compare,
 )
@@ -55,7 +56,7 @@ def run(
             seed=seed,
             findings=findings,
         )
-        return carried_out(ask, progress_line, as_json=as_json, junit=junit)
+        return carried_out(ask, AssignorTally.progress_line, as_json=as_json, junit=junit)
 
 
 def _fit(others: dict[str, Any], assignors: Sequence[str], members: int | None) -> None:
@@ -70,8 +71,3 @@ def _fit(others: dict[str, Any], assignors: Sequence[str], members: int | None) 
             where="--members",
             do=f"take 1 to {MEMBERS}",
         )
-
-
-def progress_line(assignor: str, inputs: int, differing: int, seconds: float) -> str:
-    """One line for a terminal."""
-    return f"{assignor}: {inputs:,} inputs, {differing:,} differ  {seconds:.0f} s"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -24,14 +23,12 @@ from groupcheck.oracles.assignment.validity import named
 from groupcheck.oracles.kafka.assignors import NotSolved, Problem, solve
 from groupcheck.oracles.kafka.comparison import block
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.tallied import EVERY, Tallied, Tally, values
+from groupcheck.oracles.kafka.tallied import EVERY, Progress, Tallied, Tally, answered, values
 from groupcheck.oracles.show.json_schemas import ABSENT
 
 RANDOM = 10_000
 LONGEST = 500  # characters of an example at the terminal
 Answer = Mapping[str, Partitions] | NoAssignment
-Progress = Callable[[str, int, int], None]
-"""Called with the assignor, inputs so far, and those that differ."""
 
 
 def ours(kafka: str) -> Mapping[str, Solve]:
@@ -125,7 +122,6 @@ class AssignorConformance(Tallied[AssignorTally]):
     columns = ("assignor", "inputs", "agreeing", "differing", "throws", "inputs/s")
 
     def content(self) -> conform_assignors_types.ConformAssignorsDocument:
-        """The assignors."""
         return conform_assignors_types.ConformAssignorsDocument(
             compared=self.compared(),
             assignors=[tally.shown(self.sides) for tally in self.tallies],
@@ -133,7 +129,6 @@ class AssignorConformance(Tallied[AssignorTally]):
         )
 
     def title(self) -> str:
-        """Whose assignors."""
         real, other = self.sides
         return f"the assignors of {other} and of {real}"
 
@@ -207,15 +202,9 @@ def answers(
     driver: Driver, assignor: str, groups: Iterable[Group]
 ) -> Iterator[tuple[Group, Answer]]:
     """Each input with the answer of Kafka's class; what breaks the driver counts as thrown."""
-    waiting: deque[Group] = deque()
-
-    def problems() -> Iterator[Problem]:
-        for group in groups:
-            waiting.append(group)
-            yield Problem(assignor, group)
-
-    for answer in solve(driver, problems()):
-        yield waiting.popleft(), thrown(answer.reason) if isinstance(answer, NotSolved) else answer
+    problems = (Problem(assignor, group) for group in groups)
+    for problem, answer in answered(partial(solve, driver), problems):
+        yield problem.group, thrown(answer.reason) if isinstance(answer, NotSolved) else answer
 
 
 def all_inputs(assignor: str, members: int, random: int, seed: int) -> Iterator[Inputs]:

@@ -68,11 +68,9 @@ class Live(ModelComparison):
         return f"{done} of {self.wanted} schedules were run" if done < self.wanted else ""
 
     def title(self) -> str:
-        """The variant, and what it is compared with."""
         return f"{self.model} and a broker of Kafka {self.kafka}, over the wire"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The figures, in words."""
         told = self.content()
         scope = [
             plural(told.scope.members, "member"),
@@ -111,7 +109,6 @@ class Live(ModelComparison):
         return Suite(f"conform --live, Kafka {self.kafka}", (case,))
 
     def content(self) -> conform_live_types.ConformLiveDocument:
-        """The figures."""
         generations = self.scope.generations
         assert generations is not None  # `rows_of` bounds them
         scope = conform_live_types.Scope(

@@ -106,11 +106,9 @@ class MemberConformance(RowsComparison):
         return f"no row executes {', '.join(self.never_executed)}" if self.never_executed else ""
 
     def title(self) -> str:
-        """The variant, and whose member."""
         return f"the member of {self.model} and the Java client of Kafka {self.kafka}"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The figures, in words."""
         c, scope = self.counts, self.scopes[0]
         bounds = [
             plural(n or 0, name)
@@ -170,7 +168,6 @@ class MemberConformance(RowsComparison):
         return failure(name, why, difference_shown(self.misfits[0]))
 
     def table(self) -> list[dict[str, Any]]:
-        """A row of the table for each row."""
         return self.table_of(
             {
                 "row": number,
@@ -200,7 +197,6 @@ class MemberConformance(RowsComparison):
         return f"{executed}, {number:,} differ"
 
     def content(self) -> conform_types.ConformDocument:
-        """The document."""
         c = self.counts
         return conform_types.ConformDocument(
             **self.head(),

@@ -146,11 +146,9 @@ class WholeConformance(ModelComparison):
         return f"no step was {', '.join(self.unfired)}: take more schedules"
 
     def title(self) -> str:
-        """The variant, and what follows it."""
         return f"{self.model} and a whole group of Kafka {self.kafka}"
 
     def facts(self) -> list[tuple[str, str]]:
-        """The figures, in words."""
         seen = self.seen
         speed = self.speed(seen.steps, "steps")
         return [
@@ -166,7 +164,6 @@ class WholeConformance(ModelComparison):
         return first_of(self.differences, _difference, "causes (--json lists all)")
 
     def content(self) -> conform_types.ConformDocument:
-        """The document."""
         steps = self.seen.steps + self.seen.differing
         about = variant_named(self.variant)
         apart, mixed = apart_from(about), issubclass(about.scope_type, MixedScope)
