@@ -61,6 +61,7 @@ def run(
 
 def _fit(others: dict[str, Any], assignors: Sequence[str], members: int | None) -> None:
     """Raises `UserError` for an option that the comparison of assignors does not have."""
+    refuse(others, ("coverage",), "a comparison of assignors has no coverage")
     refuse(others, NOT_HERE, "the comparison of assignors does not have this option")
     for name in assignors:
         if name not in ASSIGNORS:
