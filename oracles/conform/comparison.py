@@ -89,39 +89,6 @@ class ModelComparison(Comparison):
         rate = f", {done / self.seconds:,.0f} {unit}/s" if self.seconds else ""
         return f"{self.seconds:.1f} s{rate}"
 
-    def kind_cases(
-        self,
-        listed: Sequence[tuple[str, bool | None]],
-        first: Callable[[str], conform_types.Difference | None],
-        left_out: str,
-    ) -> Iterator[Case]:
-        """One test case for each kind of row: a request, or what happens by itself. A kind of which
-        not every row was executed is an error.
-
-        `listed`: the kind of each row, and whether it agrees (None: it was not executed). `first`:
-        the first row of a kind that differs. `left_out`: why rows were not executed. One tour
-        executes all rows, so its time is divided among the cases by their rows.
-        """
-        kinds: dict[str, list[bool | None]] = defaultdict(list)
-        for kind, agrees in listed:
-            kinds[kind].append(agrees)
-        for kind, rows in sorted(kinds.items()):
-            seconds = self.seconds * len(rows) / len(listed)
-            differing, left = rows.count(False), rows.count(None)
-            of = f"of {len(rows):,} rows"
-            if differing:
-                yield failure(kind, f"{differing:,} {of} differ", first(kind), seconds)
-            elif left:
-                why = f"unknown: {left:,} {of} were not executed: {left_out}"
-                yield Case(kind, ERROR, why, seconds=seconds)
-            else:
-                yield Case(kind, seconds=seconds)
-
-    def table_of(self, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The rows of a table, with what is the same in all."""
-        same = {"variant": self.variant, "kafka": self.kafka, "mutation": self.mutation}
-        return [{**same, **row} for row in rows]
-
 
 @frozen(kw_only=True)
 class RowsComparison(ModelComparison):
@@ -187,6 +154,39 @@ class RowsComparison(ModelComparison):
         text = "\n".join([told[0].situation, *told[0].differs, *told[0].transcript])
         why = f"{len(told)} of {len(self.situations)} situations differ"
         return [Case("situations", FAILURE, why, text)]
+
+    def kind_cases(
+        self,
+        listed: Sequence[tuple[str, bool | None]],
+        first: Callable[[str], conform_types.Difference | None],
+        left_out: str,
+    ) -> Iterator[Case]:
+        """One test case for each kind of row: a request, or what happens by itself. A kind of which
+        not every row was executed is an error.
+
+        `listed`: the kind of each row, and whether it agrees (None: it was not executed). `first`:
+        the first row of a kind that differs. `left_out`: why rows were not executed. One tour
+        executes all rows, so its time is divided among the cases by their rows.
+        """
+        kinds: dict[str, list[bool | None]] = defaultdict(list)
+        for kind, agrees in listed:
+            kinds[kind].append(agrees)
+        for kind, rows in sorted(kinds.items()):
+            seconds = self.seconds * len(rows) / len(listed)
+            differing, left = rows.count(False), rows.count(None)
+            of = f"of {len(rows):,} rows"
+            if differing:
+                yield failure(kind, f"{differing:,} {of} differ", first(kind), seconds)
+            elif left:
+                why = f"unknown: {left:,} {of} were not executed: {left_out}"
+                yield Case(kind, ERROR, why, seconds=seconds)
+            else:
+                yield Case(kind, seconds=seconds)
+
+    def table_of(self, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The rows of a table, with what is the same in all."""
+        same = {"variant": self.variant, "kafka": self.kafka, "mutation": self.mutation}
+        return [{**same, **row} for row in rows]
 
 
 def failure(
