@@ -19,7 +19,7 @@ from groupcheck.oracles.conform.versions_differ import Change
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.show.suite import Suite
-from groupcheck.oracles.show.text import as_plain
+from groupcheck.oracles.show.text import as_plain, show
 
 ONE = {"members": 1, "generations": 1, "faults": {"append_failure": 0}}
 KINDS = {"JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "append_committed"}
@@ -132,3 +132,18 @@ def test_schedules_over_the_wire_are_one_case(agreeing, schedules, disagreement,
     )
     (case,) = found.suite().cases
     assert (case.became, case.why) == expected
+
+
+def test_a_schedule_over_the_wire_is_shown_in_lines_that_are_not_folded(agreeing, capsys):
+    line = f"   1. JoinGroup v5(metadata={'0' * 200})"
+    found = Live(
+        variant="classic",
+        scope=agreeing.scope,
+        kafka="4.3.0",
+        wanted=10,
+        seen=Seen(schedules=4),
+        disagreement=Disagreement(("error is 22",), (line.strip(),), False),
+        seconds=1.0,
+    )
+    show(found.view())
+    assert f"\n\nerror is 22\n{line}\n" in capsys.readouterr().out
