@@ -285,17 +285,9 @@ def conform(
             "is only for --live and --whole", where="--schedules", do="add one of these"
         )
     if options["variant"] == ASSIGNORS:
-        return _conform_assignors(**options)
-    return run(**options)
+        from groupcheck.oracles.assignment.conform.command import run as run_assignors
 
-
-def _conform_assignors(variant: str, coverage: bool, **options: Any) -> int:
-    from groupcheck.oracles.assignment.conform.command import run
-
-    if coverage:
-        raise UserError(
-            f"a comparison of {variant} has no coverage", where="--coverage", do="leave it out"
-        )
+        return run_assignors(**options)
     return run(**options)
 
 

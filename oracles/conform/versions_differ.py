@@ -8,21 +8,20 @@ from collections.abc import Generator, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from attrs import asdict, define, field, fields, frozen, has
+from attrs import asdict, fields, frozen, has
 
 from groupcheck.oracles.conform import conform_diff_types
 from groupcheck.oracles.conform.jobs import Job
 from groupcheck.oracles.conform.promises import name
 from groupcheck.oracles.conform.tour import Tour
 from groupcheck.oracles.conform.transcript import lines
+from groupcheck.oracles.conform.versions import TOGETHER, Changes
 from groupcheck.oracles.kafka.commands import Look
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.memory import ClassicMemory, Memory
 from groupcheck.oracles.kafka.schedule import Lost, Step, Transcript
 from groupcheck.oracles.printable import printable
 
-TOGETHER = 256  # schedules that each version gets in turn
-KEPT = 20
 LONGEST = 300  # characters of a value that differs
 
 Result = Transcript | Lost
@@ -64,22 +63,12 @@ class Change:
         )
 
 
-@define
-class Changes:
-    """The changes, over all tours of a run."""
-
-    # How many schedules end differently.
-    schedules: int = 0
-    # The first schedule for each kind of change.
-    kinds: dict[tuple[str, tuple[str, ...]], Change] = field(factory=dict)
-
-
 class VersionTour(Tour):
     """A tour led by the coordinator of the newer version; every schedule goes to the older one,
     too.
     """
 
-    def beside(self, older: Driver, found: Changes) -> VersionTour:
+    def beside(self, older: Driver, found: Changes[Change]) -> VersionTour:
         """Sets the other version, and where to note what changed."""
         self._older, self._found = older, found
         return self
@@ -96,12 +85,8 @@ class VersionTour(Tour):
 
     def _compare(self, old: Result, new: Result) -> None:
         found = difference(old, new)
-        if found is None:
-            return
-        self._found.schedules += 1
-        kinds = self._found.kinds
-        if found not in kinds and len(kinds) < KEPT:
-            kinds[found] = Change(*found, old, new)
+        if found is not None:
+            self._found.note(found, lambda: Change(*found, old, new))
 
 
 def difference(old: Result, new: Result) -> tuple[str, tuple[str, ...]] | None:

@@ -1,46 +1,25 @@
-"""`groupcheck conform connect` at the terminal: progress, the table, the smallest examples."""
+"""`groupcheck conform connect` at the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
 from groupcheck.model.assignors.connect import of_version
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.connect.comparing import ConnectConformance, compare, input_shown
+from groupcheck.oracles.connect.comparing import RoundTally, compare
 from groupcheck.oracles.connect.driver import VERSIONS, Leaders
 from groupcheck.oracles.connect.inputs import families
+from groupcheck.oracles.kafka.comparison import carried_out, refuse
 from groupcheck.oracles.kafka.versions import known
-from groupcheck.oracles.printable import as_json as in_json
-from groupcheck.oracles.show.json_schemas import printed
-from groupcheck.oracles.show.meter import reports
-from groupcheck.oracles.show.suite import FAILURE, PASSED, Case, Suite, tell
-from groupcheck.oracles.show.terminal import answer
 
-LONGEST = 700  # characters of an example at the terminal
-NOT_HERE = {
-    "members": "--members",
-    "generations": "--generations",
-    "faults": "--fault",
-    "settings": "--set",
-    "mutation": "--mutation",
-    "max_rows": "--max-rows",
-    "max_differences": "--max-differences",
-    "findings": "--findings",
-    "assignors": "--assignor",
-    "parquet": "--parquet",
-    "coverage": "--coverage",
-    "live": "--live",
-    "whole": "--whole",
-    "schedules": "--schedules",
-}
+NOT_HERE = (
+    "members", "generations", "faults", "settings", "mutation", "max_rows", "max_differences",
+    "findings", "assignors", "parquet", "coverage", "live", "whole", "schedules",
+)  # fmt: skip
 CONNECT = "connect"  # stands where a variant would
 
 
@@ -65,77 +44,11 @@ def run(
             where="--side",
             do=f"see `conform {CONNECT}`; `conform assignors` compares the assignors of consumers",
         )
-    for name, option in NOT_HERE.items():
-        if others.get(name):
-            raise UserError(
-                "the comparison of Connect's leader does not have this option",
-                where=option,
-                do="leave it out",
-            )
+    refuse(others, NOT_HERE, "the comparison of Connect's leader does not have this option")
     newest = known(diff[1] if diff else kafka, VERSIONS)
     with ExitStack() as open_drivers:
         new = open_drivers.enter_context(Leaders(newest, long_run=True))
         old = open_drivers.enter_context(Leaders(diff[0], long_run=True)) if diff else None
-        with reports(progress_line) as progress:
-            result = compare(
-                new,
-                families(of_version(newest), seed, **(sizes or {})),
-                older=old,
-                seed=seed,
-                progress=progress,
-            )
-    answer(result.document, lambda: view(result), as_json)
-    tell(lambda: connect_suite(result), junit)
-    return result.exit_code
-
-
-def progress_line(family: str, inputs: int, differing: int, seconds: float) -> str:
-    """One line for a terminal."""
-    return f"{family}: {inputs:,} rounds, {differing:,} differ  {seconds:.0f} s"
-
-
-def view(result: ConnectConformance) -> RenderableType:
-    """The table, then the smallest input of each kind of difference."""
-    real, other = result.sides
-    said, colour = ("differs", "bold red") if result.differing else ("agrees", "bold green")
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column("rounds", no_wrap=True)
-    for name in ("compared", "agreeing", "differing", "rounds/s"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for t in result.tallies:
-        rate = f"{t.inputs / t.seconds:,.0f}" if t.seconds else ""
-        numbers = (t.inputs, t.inputs - t.differing, t.differing)
-        table.add_row(t.name, *(f"{n:,}" for n in numbers), rate)
-    out: list[RenderableType] = [
-        Text.assemble((said, colour), f"  Connect's leader, of {other} and of {real}"),
-        Padding(table, (0, 0, 0, 2)),
-        Text(),
-        *(Text(f"  {t.bound}", "dim") for t in result.tallies),
-    ]
-    for t in result.tallies:
-        for kind, (number, example) in sorted(t.differences.items()):
-            told = f"\n{t.name}: {', '.join(kind)} differ {number:,} times; the smallest input:"
-            out.append(Text(told, "bold red"))
-            answers = example.answers_shown(result.sides)
-            out += _values({"input": input_shown(example.memory, example.round), **answers})
-    return Group(*out)
-
-
-def _values(named: dict[str, Any]) -> Iterator[Text]:
-    for name, value in named.items():
-        text = in_json(printed(value))
-        cut = text if len(text) <= LONGEST else f"{text[:LONGEST]} ... (--json has it all)"
-        yield Text(f"  {name}: {cut}")
-
-
-def connect_suite(result: ConnectConformance) -> Suite:
-    """One test case for each family of rounds."""
-    cases = []
-    for t in result.tallies:
-        kinds = "\n".join(
-            f"{', '.join(kind)}: {n:,} rounds" for kind, (n, _) in t.differences.items()
-        )
-        why = f"{t.differing:,} of {t.inputs:,} rounds differ" if t.differing else ""
-        became = FAILURE if t.differing else PASSED
-        cases.append(Case(t.bound, became, why, kinds, t.seconds))
-    return Suite("conform connect", tuple(cases))
+        asked = families(of_version(newest), seed, **(sizes or {}))
+        ask = partial(compare, new, asked, older=old, seed=seed)
+        return carried_out(ask, RoundTally.progress_line, as_json=as_json, junit=junit)

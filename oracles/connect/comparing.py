@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, frozen
+from rich.console import RenderableType
+from rich.text import Text
 
 from groupcheck.model.assignors.connect import (
     Assigned,
@@ -23,14 +24,12 @@ from groupcheck.oracles.connect import conform_connect_types
 from groupcheck.oracles.connect.driver import Leaders
 from groupcheck.oracles.connect.inputs import Family
 from groupcheck.oracles.connect.rounds import MEMORY, Facts, Step, differences, expected, read
-from groupcheck.oracles.show.json_schemas import ABSENT, document, printed
-from groupcheck.oracles.show.tally import Tallied
+from groupcheck.oracles.kafka.comparison import block
+from groupcheck.oracles.kafka.tallied import EVERY, Progress, Tallied, Tally, answered, values
+from groupcheck.oracles.show.json_schemas import ABSENT, printed
 
-SCHEMA = "groupcheck.conform-connect/1"
-EVERY = 2_000  # inputs between two reports of progress
+LONGEST = 700  # characters of an example at the terminal
 Perform = Callable[[Memory, Round, Release], Assigned]
-Progress = Callable[[str, int, int], None]
-"""Called with the family's name, inputs so far, and those that differ."""
 
 
 @frozen
@@ -45,7 +44,11 @@ class Example:
     @property
     def size(self) -> int:
         """How much a reader has to read."""
-        return len(str(printed(input_shown(self.memory, self.round))))
+        return len(str(printed(self.input_shown())))
+
+    def input_shown(self) -> conform_connect_types.RoundInput:
+        """The memory and the round."""
+        return input_shown(self.memory, self.round)
 
     def answers_shown(self, sides: tuple[str, str]) -> dict[str, dict[str, Any]]:
         """Side -> fact that differs -> its value."""
@@ -56,38 +59,34 @@ class Example:
 
 
 @define
-class Tally:
-    """The results for the inputs of a family."""
+class RoundTally(Tally[tuple[str, ...], Example]):
+    """The results for the rounds of a family, of which `name` has the bounds, too. The kind of a
+    difference are the facts that differ, without names of workers.
+    """
 
-    bound: str
-    inputs: int = 0
-    differing: int = 0
-    seconds: float = 0.0
-    # The facts that differ, without names of workers -> how many inputs, and the smallest.
-    differences: dict[tuple[str, ...], tuple[int, Example]] = field(factory=dict)
+    unit = "rounds"
 
     @property
-    def name(self) -> str:
+    def title(self) -> str:
         """The family's name."""
-        return self.bound.partition(":")[0]
+        return self.name.partition(":")[0]
+
+    def in_words(self, kind: tuple[str, ...]) -> str:
+        """The facts, in a row."""
+        return ", ".join(kind)
 
     def count(self, memory: Memory, round_: Round, real: Facts, other: Facts) -> None:
         """Counts one input."""
         self.inputs += 1
-        names = differences(real, other)
-        if not names:
-            return
-        self.differing += 1
-        kind = tuple(sorted({_kind(name) for name in names}))
-        example = Example(memory, round_, (real, other), names)
-        number, smallest = self.differences.get(kind, (0, example))
-        self.differences[kind] = number + 1, min(smallest, example, key=lambda one: one.size)
+        if names := differences(real, other):
+            kind = tuple(sorted({_kind(name) for name in names}))
+            self.note(kind, Example(memory, round_, (real, other), names))
 
     def shown(self, sides: tuple[str, str]) -> conform_connect_types.Family:
         """As the document has it."""
         return conform_connect_types.Family(
-            family=self.name,
-            bound=self.bound.partition(": ")[2],
+            family=self.title,
+            bound=self.name.partition(": ")[2],
             inputs=self.inputs,
             agreeing=self.inputs - self.differing,
             differing=self.differing,
@@ -96,7 +95,7 @@ class Tally:
                 conform_connect_types.Difference(
                     differs=list(kind),
                     inputs=number,
-                    input=input_shown(example.memory, example.round),
+                    input=example.input_shown(),
                     answers=example.answers_shown(sides),
                 )
                 for kind, (number, example) in sorted(self.differences.items())
@@ -108,15 +107,32 @@ def _kind(name: str) -> str:
     return name if name.startswith("memory: ") else name.rpartition(": ")[2]
 
 
-class ConnectConformance(Tallied[Tally]):
+class ConnectConformance(Tallied[RoundTally]):
     """The result of a run."""
 
-    def document(self) -> dict[str, Any]:
-        """All that `--json` prints. Apart from `seconds`, the same question gives the same."""
-        shown = conform_connect_types.ConformConnectDocument(
+    schema = "groupcheck.conform-connect/1"
+    command = "connect"
+    columns = ("rounds", "compared", "agreeing", "differing", "rounds/s")
+
+    def content(self) -> conform_connect_types.ConformConnectDocument:
+        return conform_connect_types.ConformConnectDocument(
             compared=self.compared(), families=[tally.shown(self.sides) for tally in self.tallies]
         )
-        return document(SCHEMA, shown)
+
+    def title(self) -> str:
+        real, other = self.sides
+        return f"Connect's leader, of {other} and of {real}"
+
+    def details(self) -> Iterator[RenderableType]:
+        """The bounds of the families, then the smallest input of each kind of difference."""
+        yield Text()
+        yield from (Text(f"  {t.name}", "dim") for t in self.tallies)
+        for t in self.tallies:
+            for kind, (number, example) in sorted(t.differences.items()):
+                differ = f"{t.in_words(kind)} differ {number:,} times"
+                yield block(f"{t.title}: {differ}; the smallest input:")
+                answers = example.answers_shown(self.sides)
+                yield from values({"input": example.input_shown(), **answers}, LONGEST)
 
 
 def compare(
@@ -134,7 +150,7 @@ def compare(
     release = of_version(leaders.version)
     tallies = []
     for family in families:
-        tally = Tally(family.bound)
+        tally = RoundTally(family.bound)
         began = time.perf_counter()
         real = answers(leaders, family)
         others = None if older is None else answers(older, family)
@@ -147,7 +163,7 @@ def compare(
             for step, one, (memory, _), other in zip(script, facts, mine, theirs):
                 tally.count(memory, step.round, one, other)
                 if progress is not None and tally.inputs % EVERY == 0:
-                    progress(tally.name, tally.inputs, tally.differing)
+                    progress(tally.title, tally.inputs, tally.differing)
         tally.seconds = time.perf_counter() - began
         tallies.append(tally)
     sides = f"Kafka {leaders.version}", "groupcheck" if older is None else f"Kafka {older.version}"
@@ -169,15 +185,7 @@ def played(
 
 def answers(leaders: Leaders, family: Family) -> Iterator[tuple[Sequence[Step], list[Facts]]]:
     """Each script with the facts of Kafka's class."""
-    waiting: deque[Sequence[Step]] = deque()
-
-    def scripts() -> Iterator[Sequence[Step]]:
-        for script in family.scripts():
-            waiting.append(script)
-            yield script
-
-    for replies in leaders.assign_all(scripts()):
-        script = waiting.popleft()
+    for script, replies in answered(leaders.assign_all, family.scripts()):
         yield script, [read(reply, step.round.protocol) for step, reply in zip(script, replies)]
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from attrs import field, frozen
 
+from groupcheck.oracles.kafka.tallied import Compared
 from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
-from groupcheck.oracles.show.tally import Compared
 
 
 @frozen(kw_only=True)

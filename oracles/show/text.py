@@ -31,7 +31,7 @@ def show(view: RenderableType) -> None:
     """
     shown = console()
     with shown.capture() as captured:
-        shown.print(view)
+        shown.print(view, crop=False)
     sys.stdout.write(_trimmed(captured.get()))
 
 

@@ -84,7 +84,7 @@ def conform(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
                 "by": f"{by}: {input_shown(first.row.given)}: {'; '.join(first.what)}",
             }
         if found.verdict == "unknown":
-            return {"verdict": UNKNOWN, "by": f"{by}: {found.why}"}
+            return {"verdict": UNKNOWN, "by": f"{by}: {found.reason}"}
     return {"verdict": SURVIVED, "by": alike(tables, usual), "tables": tables}
 
 

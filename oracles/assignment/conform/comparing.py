@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from attrs import define, field, frozen
+from rich.console import RenderableType
+from rich.text import Text
 
 from groupcheck.model.assignors import Group, NoAssignment, Partitions, uniform
+from groupcheck.oracles.assignment import group_types
 from groupcheck.oracles.assignment.conform import conform_assignors_types
 from groupcheck.oracles.assignment.conform.findings import Asked
 from groupcheck.oracles.assignment.conform.inputs import families, random_groups
@@ -19,17 +21,14 @@ from groupcheck.oracles.assignment.promises import ASSIGNORS, Solve, thrown
 from groupcheck.oracles.assignment.promises import answer as answer_of
 from groupcheck.oracles.assignment.validity import named
 from groupcheck.oracles.kafka.assignors import NotSolved, Problem, solve
+from groupcheck.oracles.kafka.comparison import block
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.own_build import OwnBuild
-from groupcheck.oracles.show.json_schemas import ABSENT, document
-from groupcheck.oracles.show.tally import Tallied
+from groupcheck.oracles.kafka.tallied import EVERY, Progress, Tallied, Tally, answered, values
+from groupcheck.oracles.show.json_schemas import ABSENT
 
-SCHEMA = "groupcheck.conform-assignors/1"
 RANDOM = 10_000
-EVERY = 2_000  # inputs between two reports of progress
+LONGEST = 500  # characters of an example at the terminal
 Answer = Mapping[str, Partitions] | NoAssignment
-Progress = Callable[[str, int, int], None]
-"""Called with the assignor, inputs so far, and those that differ."""
 
 
 def ours(kafka: str) -> Mapping[str, Solve]:
@@ -48,47 +47,50 @@ class Example:
     group: Group
     answers: tuple[Answer, Answer]
 
+    @property
+    def size(self) -> tuple[int, ...]:
+        """How large the group is."""
+        return size(self.group)
+
+    def input_shown(self) -> group_types.Group:
+        """The group."""
+        return shown(self.group)
+
     def answers_shown(self, sides: tuple[str, str]) -> dict[str, Any]:
         """Side -> its answer."""
         return {side: answer_shown(answer) for side, answer in zip(sides, self.answers)}
 
 
 @define
-class Tally:
+class AssignorTally(Tally[str, Example]):
     """The results for the inputs of an assignor."""
 
-    assignor: str
+    unit = "inputs"
+
     # Bounds in words, and how many inputs each has.
     bounds: list[tuple[str, int]] = field(factory=list)
-    inputs: int = 0
-    differing: int = 0
     # Inputs over which Kafka's class throws.
     threw: int = 0
-    # Of wall clock.
-    seconds: float = 0.0
-    # Kind of difference -> how many inputs, and the smallest of them.
-    differences: dict[str, tuple[int, Example]] = field(factory=dict)
     # The promises that the answers of Kafka's class break, if that was asked.
     asked: Asked | None = None
+
+    def numbers(self) -> tuple[int, ...]:
+        """Also how often Kafka's class throws."""
+        return *super().numbers(), self.threw
 
     def count(self, group: Group, real: Answer, other: Answer) -> None:
         """Counts one input: the answer of Kafka's class, and the one that it is compared with."""
         self.inputs += 1
         self.threw += isinstance(real, NoAssignment)
-        kind = difference(real, other)
-        if kind is not None:
-            self.differing += 1
-            number, example = self.differences.get(kind, (0, None))
-            if example is None or size(group) < size(example.group):
-                example = Example(group, (real, other))
-            self.differences[kind] = number + 1, example
+        if (kind := difference(real, other)) is not None:
+            self.note(kind, Example(group, (real, other)))
         if self.asked is not None:
             self.asked.ask(group, real)
 
     def shown(self, sides: tuple[str, str]) -> conform_assignors_types.Assignor:
         """As the document has it."""
         return conform_assignors_types.Assignor(
-            assignor=self.assignor,
+            assignor=self.name,
             inputs=self.inputs,
             agreeing=self.inputs - self.differing,
             differing=self.differing,
@@ -102,7 +104,7 @@ class Tally:
                 conform_assignors_types.Difference(
                     kind=kind,
                     inputs=number,
-                    input=shown(example.group),
+                    input=example.input_shown(),
                     answers=example.answers_shown(sides),
                 )
                 for kind, (number, example) in sorted(self.differences.items())
@@ -112,21 +114,46 @@ class Tally:
         )
 
 
-@frozen
-class AssignorConformance(Tallied[Tally]):
+class AssignorConformance(Tallied[AssignorTally]):
     """The result of a run."""
 
-    # Whose answers stand first, if it is no release.
-    build: OwnBuild | None = None
+    schema = "groupcheck.conform-assignors/1"
+    command = "assignors"
+    columns = ("assignor", "inputs", "agreeing", "differing", "throws", "inputs/s")
 
-    def document(self) -> dict[str, Any]:
-        """All that `--json` prints. Apart from `seconds`, the same question gives the same."""
-        found = conform_assignors_types.ConformAssignorsDocument(
+    def content(self) -> conform_assignors_types.ConformAssignorsDocument:
+        return conform_assignors_types.ConformAssignorsDocument(
             compared=self.compared(),
             assignors=[tally.shown(self.sides) for tally in self.tallies],
             build=ABSENT if self.build is None else self.build.shown(),
         )
-        return document(SCHEMA, found)
+
+    def title(self) -> str:
+        real, other = self.sides
+        return f"the assignors of {other} and of {real}"
+
+    def details(self) -> Iterator[RenderableType]:
+        """The bounds of each assignor, and the smallest input of each kind of difference."""
+        for t in self.tallies:
+            yield Text(f"\n{t.name}", "bold")
+            yield from (Text(f"  {number:>9,}  {bound}", "dim") for bound, number in t.bounds)
+            for kind, (number, example) in sorted(t.differences.items()):
+                yield block(f"  {kind}, {number:,} times; the smallest input:")
+                answers = example.answers_shown(self.sides)
+                yield from values({"input": example.input_shown(), **answers}, LONGEST, 4)
+            if t.asked is not None:
+                yield from _findings(t.asked)
+
+
+def _findings(asked: Asked) -> Iterator[RenderableType]:
+    """The promises that Kafka's own answers break."""
+    findings = findings_shown(asked)
+    broken = ":" if findings else " and never broken"
+    yield Text(f"  its promises were asked of {asked.answers:,} answers{broken}")
+    for found in findings:
+        why = "; ".join(found.circumstances) or "nothing unusual"
+        yield block(f"  {found.promise} is broken by {found.answers:,} where {why}: {found.words}")
+        yield from values({"input": found.input, "answer": found.answer}, LONGEST, 4)
 
 
 def findings_shown(asked: Asked) -> list[conform_assignors_types.Finding]:
@@ -175,15 +202,9 @@ def answers(
     driver: Driver, assignor: str, groups: Iterable[Group]
 ) -> Iterator[tuple[Group, Answer]]:
     """Each input with the answer of Kafka's class; what breaks the driver counts as thrown."""
-    waiting: deque[Group] = deque()
-
-    def problems() -> Iterator[Problem]:
-        for group in groups:
-            waiting.append(group)
-            yield Problem(assignor, group)
-
-    for answer in solve(driver, problems()):
-        yield waiting.popleft(), thrown(answer.reason) if isinstance(answer, NotSolved) else answer
+    problems = (Problem(assignor, group) for group in groups)
+    for problem, answer in answered(partial(solve, driver), problems):
+        yield problem.group, thrown(answer.reason) if isinstance(answer, NotSolved) else answer
 
 
 def all_inputs(assignor: str, members: int, random: int, seed: int) -> Iterator[Inputs]:
@@ -215,7 +236,7 @@ def compare(
     mine = solvers or ours(driver.version)
     tallies = []
     for assignor in assignors:
-        tally = Tally(assignor, asked=Asked(assignor) if findings else None)
+        tally = AssignorTally(assignor, asked=Asked(assignor) if findings else None)
         began = time.perf_counter()
         for bound, groups in inputs(assignor):
             before = tally.inputs

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from attrs import field, frozen
 
 from groupcheck.oracles.assignment.group_types import Group
+from groupcheck.oracles.kafka.tallied import Compared
 from groupcheck.oracles.show.build_types import Build
 from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
-from groupcheck.oracles.show.tally import Compared
 
 
 @frozen(kw_only=True)

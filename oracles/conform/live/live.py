@@ -5,25 +5,31 @@ them, and each answer is compared with what the model allows.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from attrs import frozen
+from rich.console import RenderableType
+from rich.text import Text
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.oracles.conform.comparison import ModelComparison
 from groupcheck.oracles.conform.conformance import rows_at
 from groupcheck.oracles.conform.live import conform_live_types
 from groupcheck.oracles.conform.live.subscribing import TOPIC
 from groupcheck.oracles.conform.live.walk import PATIENCE_S, Disagreement, Seen, Walk
 from groupcheck.oracles.conform.modes import LIVE
 from groupcheck.oracles.conform.rows import Rows
+from groupcheck.oracles.conform.shown import settings_shown
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.printable import printable
 from groupcheck.oracles.record.running import running
-from groupcheck.oracles.show import json_schemas
+from groupcheck.oracles.show.json_schemas import printed
+from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite
 from groupcheck.oracles.wire.sockets import Connections
+from groupcheck.traces.findings.anomalies import plural
 
-SCHEMA = "groupcheck.conform-live/1"
 MEMBERS, GENERATIONS, SCHEDULES = 3, 12, 300
 # How long the first disagreement is made shorter, and how long an answer may take meanwhile.
 SHRINK_S, HURRY_S = 30.0, 1.0
@@ -37,41 +43,72 @@ SETTINGS = {
 Say = Callable[[str], None]
 
 
-@frozen
-class Live:
-    variant: str
+@frozen(kw_only=True)
+class Live(ModelComparison):
+    """The result of the schedules."""
+
+    schema = "groupcheck.conform-live/1"
+
     scope: Scope
-    kafka: str
-    mutation: str | None
-    seed: int
     # How many schedules were asked for.
     wanted: int
     seen: Seen
     # The shortest one, if there is any.
     disagreement: Disagreement | None
-    seconds: float
 
     @property
-    def verdict(self) -> Literal["agrees", "differs", "unknown"]:
-        """`agrees`, `differs`, or `unknown` if fewer schedules were run than were asked for."""
-        return "differs" if self.disagreement else "unknown" if self.reason else "agrees"
+    def differing(self) -> int:
+        """1 if there is a disagreement: it ends the run."""
+        return int(self.disagreement is not None)
 
     @property
-    def reason(self) -> str:
-        """Why the verdict is unknown, else empty."""
-        short = not self.disagreement and self.seen.schedules < self.wanted
-        return f"{self.seen.schedules} of {self.wanted} schedules were run" if short else ""
+    def missing(self) -> str:
+        """Schedules that were not run."""
+        done = self.seen.schedules
+        return f"{done} of {self.wanted} schedules were run" if done < self.wanted else ""
 
-    @property
-    def exit_code(self) -> int:
-        return {"agrees": 0, "differs": 1, "unknown": 3}[self.verdict]
+    def title(self) -> str:
+        return f"{self.model} and a broker of Kafka {self.kafka}, over the wire"
 
-    def document(self) -> dict[str, Any]:
-        """All that `--json` prints."""
-        return json_schemas.document(SCHEMA, self.shown())
+    def facts(self) -> list[tuple[str, str]]:
+        told = self.content()
+        scope = [
+            plural(told.scope.members, "member"),
+            plural(told.scope.generations, "generation"),
+            *settings_shown(printed(told.scope)),
+        ]
+        fired = f"{len(told.rules)} rules and outcomes of the coordinator's fired"
+        refused = len(told.refused_by_the_api)
+        return [
+            ("scope", ", ".join(scope)),
+            (
+                "schedules",
+                f"{told.schedules:,} of {told.requests:,} requests, {told.seconds:.1f} s, seed"
+                f" {self.seed}",
+            ),
+            ("rows", f"{told.rows:,} different (memory, request), {fired}"),
+            ("API", f"{refused} kinds of requests that the broker refuses by itself"),
+        ]
 
-    def shown(self) -> conform_live_types.ConformLiveDocument:
-        """The figures."""
+    def details(self) -> Iterator[RenderableType]:
+        """The disagreement with its transcript."""
+        if self.disagreement:
+            lines = [*self.disagreement.what]
+            lines += [f"   {line}" for line in self.disagreement.transcript]
+            yield Text()
+            # Bytes of a request are not folded.
+            yield from (Text(printable(x), no_wrap=True, overflow="ignore") for x in lines)
+
+    def suite(self) -> Suite:
+        """One case: all schedules."""
+        became = {"agrees": PASSED, "differs": FAILURE, "unknown": ERROR}[self.verdict]
+        d = self.disagreement
+        why = d.what[0] if d else f"unknown: {self.reason}" if self.reason else ""
+        text = "\n".join([*d.what, *d.transcript]) if d else ""
+        case = Case("schedules over the wire", became, why, text, self.seconds)
+        return Suite(f"conform --live, Kafka {self.kafka}", (case,))
+
+    def content(self) -> conform_live_types.ConformLiveDocument:
         generations = self.scope.generations
         assert generations is not None  # `rows_of` bounds them
         scope = conform_live_types.Scope(
@@ -84,13 +121,8 @@ class Live:
             protocols=self.scope.protocols,
         )
         return conform_live_types.ConformLiveDocument(
-            variant=self.variant,
+            **self.head(),
             scope=scope,
-            kafka=self.kafka,
-            mutation=self.mutation,
-            seed=self.seed,
-            verdict=self.verdict,
-            reason=self.reason,
             schedules=self.seen.schedules,
             requests=self.seen.requests,
             rows=len({(row.before, row.given) for row in self.seen.rows}),
@@ -98,7 +130,6 @@ class Live:
             refused_by_the_api=sorted(self.seen.refused),
             differs=list(self.disagreement.what) if self.disagreement else [],
             transcript=list(self.disagreement.transcript) if self.disagreement else [],
-            seconds=round(self.seconds, 3),
         )
 
 
@@ -220,13 +251,13 @@ def live(
         finally:
             on.broker.ask("flush")  # one that was killed or stopped disagrees with nothing
     return Live(
-        variant,
-        scope,
-        version,
-        mutation,
-        seed,
-        schedules,
-        seen,
-        disagreement,
-        time.perf_counter() - began,
+        variant=variant,
+        scope=scope,
+        kafka=version,
+        mutation=mutation,
+        seed=seed,
+        wanted=schedules,
+        seen=seen,
+        disagreement=disagreement,
+        seconds=time.perf_counter() - began,
     )

@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import attrs
 from attrs import frozen
+from rich.console import Group, RenderableType
 
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform import conform_types
-from groupcheck.oracles.conform.conform_types import Agreement
-from groupcheck.oracles.conform.conformance import SCHEMA
+from groupcheck.oracles.conform.comparison import RowsComparison, failure, findings_view
 from groupcheck.oracles.conform.member.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
 from groupcheck.oracles.conform.member.callback_steps import CallbackSteps
@@ -36,35 +37,38 @@ from groupcheck.oracles.conform.member.tour import (
     Tour,
     Touring,
 )
+from groupcheck.oracles.conform.row_results import MAX_DIFFERENCES
 from groupcheck.oracles.conform.shown import scope_shown
 from groupcheck.oracles.explain.subject import variant_named
+from groupcheck.oracles.kafka.comparison import block, first_of
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
-from groupcheck.oracles.show.json_schemas import ABSENT, document
+from groupcheck.oracles.show.json_schemas import ABSENT
+from groupcheck.oracles.show.suite import ERROR, Case, Suite
+from groupcheck.traces.findings.anomalies import plural
 
-MAX_DIFFERENCES = 20
 AnyTour = Touring[Any, Any, Any]
 
 
-@frozen
-class MemberConformance:
+@frozen(kw_only=True)
+class MemberConformance(RowsComparison):
     """The results of the rows."""
 
-    variant: str
-    # The scopes whose rows were executed: of each kind of member, with commits in poll and without.
-    scopes: tuple[Scope, ...]
-    kafka: str
-    mutation: str | None
+    side = "member"
+    option = " --side member"
+    when = ""
+
+    # Of each kind of member, with commits in poll and without.
     tours: tuple[AnyTour, ...]
-    # Outcomes of the member's rules that fired in no row that agrees.
-    unfired: tuple[str, ...]
-    seconds: float
-    # Were the promises checked?
-    asks: bool = False
     # The steps of the group's model that were compared with the rows, scope by scope.
     steps: tuple[GroupSteps, ...] = ()
     # Steps that differ from the rows, each beside the real member.
     misfits: tuple[Difference, ...] = ()
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The scopes whose rows were executed."""
+        return tuple(tour.rows.scope for tour in self.tours)
 
     @property
     def counts(self) -> Counts:
@@ -87,31 +91,117 @@ class MemberConformance:
         return sum((tour.excused for tour in self.tours), Counter())
 
     @property
-    def verdict(self) -> Agreement:
-        """`agrees`, `differs`, or `unknown` where not everything was executed."""
-        if self.differences:
-            return "differs"
-        return "unknown" if self.reason else "agrees"
+    def differing(self) -> int:
+        """Rows on which they differ, and steps that differ from the rows."""
+        return len(self.differences)
 
     @property
-    def reason(self) -> str:
-        """Why the run stopped early, or why the verdict is unknown; else empty."""
-        stopped = next((tour.reason for tour in self.tours if tour.reason), "")
-        if stopped or self.differences or not self.unfired:
-            return stopped
-        return f"no row executes {', '.join(self.unfired)}"
+    def stopped(self) -> str:
+        """Why a tour ended early; else empty."""
+        return next((tour.reason for tour in self.tours if tour.reason), "")
 
     @property
-    def exit_code(self) -> int:
-        return {"agrees": 0, "differs": 1, "unknown": 3}[self.verdict]
+    def missing(self) -> str:
+        """The outcomes that no row executes."""
+        return f"no row executes {', '.join(self.never_executed)}" if self.never_executed else ""
 
-    def document(self) -> dict[str, Any]:
-        """All that `--json` prints. `seconds` apart, the same question gives the same document."""
+    def title(self) -> str:
+        return f"the member of {self.model} and the Java client of Kafka {self.kafka}"
+
+    def facts(self) -> list[tuple[str, str]]:
+        c, scope = self.counts, self.scopes[0]
+        bounds = [
+            plural(n or 0, name)
+            for name, n in (
+                ("generation", scope.generations),
+                ("partition", scope.partition_count),
+                ("record", scope.records),
+            )
+        ]
+        ways = dict.fromkeys("on" if s.autocommit else "off" for s in self.scopes)
+        kinds = dict.fromkeys(tour.rows.kind for tour in self.tours if tour.rows.kind)
+        excused = [f"{n:,} {name}" for name, n in self.excused.items()]
+        steps = self.group_steps()
+        styles = _styles(self)
+        return [
+            ("scope", f"{', '.join(bounds)}; commits in poll {' and '.join(ways)}"),
+            *([("members", "; ".join(kinds))] if kinds else []),
+            ("rows", f"{c.rows:,} (memory, input), of {c.memories:,} memories"),
+            ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {c.differing:,}"),
+            *([("styles", styles)] if styles else []),
+            ("again", f"{c.again:,} from {c.real_memories - c.memories:,} more real memories"),
+            ("steps", f"{steps.compared:,} of the group's model, of {steps.states:,} states"),
+            *([("never fired", ", ".join(self.never_executed))] if self.never_executed else []),
+            ("beyond the model", "; ".join(excused) or "no row"),
+            ("commands", f"{c.commands:,}, {self.speed(c.executed, 'rows')}"),
+        ]
+
+    def details(self) -> Iterator[RenderableType]:
+        """The first differences with their schedules, and what was asked for beside that."""
+        yield from first_of(self.differences, _difference, "rows differ (--json lists them)")
+        if self.asks:
+            title = f"Promises asked of the real member in {self.counts.executed:,} rows"
+            found = [finding_shown(*one) for one in self.findings]
+            yield from findings_view(f"{title}; broken in {len(found)} ways.", found)
+
+    def suite(self) -> Suite:
+        """One case for each kind of row, and one for the steps of the group's model."""
+        rows = [(kind_of(row), agrees) for row, agrees in self.listed]
+        cases = [*self.kind_cases(rows, self._first, self.reason)]
+        if self.steps:
+            cases.append(self._steps_case())
+        if self.verdict == "unknown":
+            why = f"unknown: {self.reason}"
+            cases.append(Case("every row and outcome is executed", ERROR, why))
+        name = f"conform {self.variant}{self.option}, Kafka {self.kafka}"
+        return Suite(name, tuple(cases))
+
+    def _first(self, kind: str) -> conform_types.Difference | None:
+        alike = (d for d in self.differences if kind_of(d.row) == kind)
+        return next(map(difference_shown, alike), None)
+
+    def _steps_case(self) -> Case:
+        name = "steps of the group's model"
+        if not self.misfits:
+            return Case(name)
+        why = f"{len(self.misfits):,} steps differ from the rows"
+        return failure(name, why, difference_shown(self.misfits[0]))
+
+    def table(self) -> list[dict[str, Any]]:
+        return self.table_of(
+            {
+                "row": number,
+                "memory": row_shown(row)[1],
+                "generation": row.before.client.generation,
+                "input": row_shown(row)[0],
+                "outcomes": row.allowed,
+                "executed": agrees is not None,
+                "agrees": agrees,
+            }
+            for number, (row, agrees) in enumerate(self.listed)
+        )
+
+    def asked_for(self) -> conform_types.Scope:
+        return with_faults(self.scopes[0])
+
+    def executed(self) -> dict[str, int]:
         c = self.counts
-        shown = conform_types.ConformDocument(
-            side="member",
-            variant=self.variant,
-            scope=with_faults(self.scopes[0]),
+        return {"rows": c.rows, "executed": c.executed, "schedules": c.executed}
+
+    def beside(self, old: str, new: str) -> str:
+        return f"the member of {self.variant}, Java clients of Kafka {old} and {new}"
+
+    def on_both(self, number: int) -> str:
+        c = self.counts
+        executed = f"{c.executed:,} of {c.rows:,} rows executed on both in {self.seconds:.1f} s"
+        return f"{executed}, {number:,} differ"
+
+    def content(self) -> conform_types.ConformDocument:
+        c = self.counts
+        return conform_types.ConformDocument(
+            **self.head(),
+            side=self.side,
+            scope=self.asked_for(),
             toured=[_toured(tour) for tour in self.tours],
             scopes=[
                 conform_types.ScopeShare(
@@ -124,11 +214,6 @@ class MemberConformance:
                 )
                 for scope, tour in zip(self.scopes, self.tours, strict=True)
             ],
-            kafka=self.kafka,
-            mutation=self.mutation,
-            seed=0,
-            verdict=self.verdict,
-            reason=self.reason,
             rows=c.rows,
             executed=c.executed,
             agreeing=c.agreeing,
@@ -145,9 +230,8 @@ class MemberConformance:
             group_steps=self.group_steps(),
             schedules=c.executed + c.again,
             commands=c.commands,
-            seconds=round(self.seconds, 3),
             real=variant_named(self.variant).real_member,
-            never_executed=list(self.unfired),
+            never_executed=list(self.never_executed),
             not_executed=dict(variant_named(self.variant).member_apart),
             abstractions={a.name: a.meaning for a in ABSTRACTIONS},
             asked=self._asked() if self.asks else ABSENT,
@@ -160,7 +244,6 @@ class MemberConformance:
             ],
             differences=[difference_shown(d) for d in self.differences],
         )
-        return document(SCHEMA, shown)
 
     def group_steps(self) -> conform_types.GroupSteps:
         """The steps of the group's model, counted."""
@@ -190,6 +273,23 @@ class MemberConformance:
             rows, first = found.get(key, (0, d))
             found[key] = (rows + 1, first)
         return found
+
+
+def _styles(result: MemberConformance) -> str:
+    """How many of the rows are those of each style of commits."""
+    rows: dict[str, int] = {}
+    for scope, tour in zip(result.scopes, result.tours, strict=True):
+        if style := scope.commit_style:
+            rows[style] = rows.get(style, 0) + tour.counts.rows
+    each = [f"{count:,} of commit_style {style}" for style, count in rows.items()]
+    return ", ".join(each)
+
+
+def _difference(k: int, d: Difference) -> Group:
+    shown = difference_shown(d)
+    before = (f"model before: {shown.memory}", "dim")
+    differs = (f"real {what}" for what in shown.differs)
+    return block(f"{k}. {shown.input}", before, *differs, *shown.transcript)
 
 
 def _toured(tour: AnyTour) -> conform_types.TouredScope:
@@ -243,48 +343,44 @@ def conform_member(
     lists: bool = False,
     driver: Driver | None = None,
     progress: Callable[[Counts], None] | None = None,
+    tour: Callable[..., AnyTour] | None = None,
 ) -> MemberConformance:
     """Executes every row of the variant's member on the Java client of that Kafka version.
 
     `findings`: the promises of the real member are checked after each row. `lists`: the result
     lists its rows. `settings`: fields of the scope as text, such as `partitions` or `commit_style`.
-    Raises `UserError` for a name
-    that does not exist, and where there is no JDK.
+    `tour`: makes the tour of such rows, which is then not compared with the group's model. Raises
+    `UserError` for a name that does not exist, and where there is no JDK.
     """
     found = every_row(variant, generations, mutation, settings or {})
-    own = driver or Driver(known(kafka))
     began = time.perf_counter()
     tours: list[AnyTour] = []
     steps: list[GroupSteps] = []
     misfits: list[Difference] = []
-    try:
+    with nullcontext(driver) if driver else Driver(known(kafka)) as own:
         for rows in found:
             left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
-            tour = toured(rows, own, left, max_differences, progress, findings, lists)
-            tours.append(tour)
-            tour.run()
-            if tour.reason:
+            one = (tour or toured)(rows, own, left, max_differences, progress, findings, lists)
+            tours.append(one)
+            one.run()
+            if one.reason:
                 break
-            if isinstance(tour, Tour) and not tour.differences:
-                steps.append(_steps_of(tour.rows)(tour.rows, tour.memories))
-                misfits += beside(tour, steps[-1].run(max_differences))
-    finally:
-        if driver is None:
-            own.close()
-    fired = set[str]().union(*(tour.fired for tour in tours))
+            if tour is None and isinstance(one, Tour) and not one.differences:
+                steps.append(_steps_of(one.rows)(one.rows, one.memories))
+                misfits += beside(one, steps[-1].run(max_differences))
+    fired = set[str]().union(*(one.fired for one in tours))
     named = set[str]().union(*(rows.outcomes_named for rows in found))
     apart = variant_named(variant).member_apart
     return MemberConformance(
-        variant,
-        tuple(tour.rows.scope for tour in tours),
-        kafka,
-        mutation,
-        tuple(tours),
-        tuple(sorted(named - fired - {*apart})),
-        time.perf_counter() - began,
-        findings,
-        tuple(steps),
-        tuple(misfits),
+        variant=variant,
+        kafka=kafka,
+        mutation=mutation,
+        tours=tuple(tours),
+        never_executed=tuple(sorted(named - fired - {*apart})),
+        seconds=time.perf_counter() - began,
+        asks=findings,
+        steps=tuple(steps),
+        misfits=tuple(misfits),
     )
 
 

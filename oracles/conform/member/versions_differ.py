@@ -4,21 +4,22 @@ both and compares everything that was seen of each.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
-from attrs import define, field, fields, frozen
+from attrs import fields, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.conform import conform_diff_types
-from groupcheck.oracles.conform.conformance import DIFF_SCHEMA
 from groupcheck.oracles.conform.member.changing import Changing, ChangingRow, Place
 from groupcheck.oracles.conform.member.commit_styles import StyledRows, StyleRow
-from groupcheck.oracles.conform.member.conformance import AnyTour, with_faults
-from groupcheck.oracles.conform.member.every_row import every_row
+from groupcheck.oracles.conform.member.conformance import (
+    AnyTour,
+    conform_member,
+)
+from groupcheck.oracles.conform.member.every_row import AnyRows, every_row
 from groupcheck.oracles.conform.member.member_memory import Memory
 from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing
 from groupcheck.oracles.conform.member.rows import Rows
@@ -36,17 +37,14 @@ from groupcheck.oracles.conform.member.tour import (
     Tour,
     Touring,
 )
+from groupcheck.oracles.conform.versions import TOGETHER, Changes, Versions
 from groupcheck.oracles.kafka.client import Look, Schedule, Sent, Thrown
 from groupcheck.oracles.kafka.client_commands import Poll
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.kafka.schedule import Lost
 from groupcheck.oracles.kafka.side_by_side import side_by_side
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.show.json_schemas import ABSENT, document
 
-TOGETHER = 256  # rows that each version executes in turn
-KEPT = 20
 MESSAGE = "message of an exception"
 Result = Seen | Lost
 
@@ -78,20 +76,10 @@ class Change:
         return [f"{t.type} says: {printable(t.message)}" for _, _, t in seen.steps if t is not None]
 
 
-@define
-class Changes:
-    """The changes, over all tours of a run."""
-
-    # How many rows differ.
-    rows: int = 0
-    # The first row for each kind of change: what happens, and what differs then.
-    kinds: dict[tuple[str, tuple[str, ...]], Change] = field(factory=dict)
-
-
 class Beside(Touring[S, P, R]):
     """A tour led by the newer version; every row goes to the older one, too."""
 
-    def beside(self, older: Driver, found: Changes) -> Self:
+    def beside(self, older: Driver, found: Changes[Change]) -> Self:
         """Sets the other version, and where to note what changed."""
         self._older, self._found = older, found
         return self
@@ -107,12 +95,8 @@ class Beside(Touring[S, P, R]):
 
     def _compare(self, row: R, old: Result, new: Result) -> None:
         what = tuple(dict.fromkeys(difference(old, new)))
-        if not what:
-            return
-        self._found.rows += 1
-        kinds, kind = self._found.kinds, (kind_of(row), what)
-        if kind not in kinds and len(kinds) < KEPT:
-            kinds[kind] = Change(row, what, old, new)
+        if what:
+            self._found.note((kind_of(row), what), lambda: Change(row, what, old, new))
 
 
 class VersionTour(Beside[Rows, tuple[Memory, Standing], Row], Tour):
@@ -163,97 +147,41 @@ def _sent(a: tuple[Sent, ...], b: tuple[Sent, ...]) -> Iterator[str]:
                 yield f"{one.api}: {name}"
 
 
-@frozen
-class MemberVersions:
-    """The changes between two versions, `old` and `new`."""
-
-    variant: str
-    versions: tuple[str, str]
-    tours: tuple[AnyTour, ...]
-    # Rows in which they differ.
-    changed: int
-    changes: tuple[Change, ...]
-    seconds: float
-    # What is newer, if it is no release.
-    build: OwnBuild | None = None
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """Rows, and how many of them were executed on both."""
-        every = [tour.counts for tour in self.tours]
-        return sum(c.rows for c in every), sum(c.executed for c in every)
-
-    @property
-    def reason(self) -> str:
-        """Why not every row was executed; else empty."""
-        return next((tour.reason for tour in self.tours if tour.reason), "")
-
-    @property
-    def exit_code(self) -> int:
-        """0 where nothing changed, 1 where something did, 3 where not every row was executed."""
-        return 1 if self.changes else 3 if self.reason else 0
-
-    def document(self) -> dict[str, Any]:
-        """All that `--diff --json` prints."""
-        rows, executed = self.counts
-        shown = conform_diff_types.ConformDiffDocument(
-            side="member",
-            variant=self.variant,
-            scope=with_faults(self.tours[0].rows.scope),
-            versions=list(self.versions),
-            reason=self.reason,
-            rows=rows,
-            executed=executed,
-            schedules=executed,
-            schedules_that_differ=self.changed,
-            changes=[change.shown(self.versions) for change in self.changes],
-            build=ABSENT if self.build is None else self.build.shown(),
-            seconds=round(self.seconds, 3),
-        )
-        return document(DIFF_SCHEMA, shown)
-
-
 def member_versions_differ(
     variant: str,
     old: str | None,
     new: str | Path,
     *,
-    generations: int | None = None,
-    mutation: str | None = None,
-    settings: Mapping[str, str] | None = None,
-    max_rows: int | None = None,
     progress: Callable[[Counts], None] | None = None,
-) -> MemberVersions:
+    **options: Any,
+) -> Versions:
     """Executes the rows of the variant's member on two versions of the client, or on a release
     (None: the nearest) and the build in a folder, and lists what differs. Options as for
     `conform_member`.
     """
-    began = time.perf_counter()
-    found, tours = Changes(), list[AnyTour]()
-    found_rows = every_row(variant, generations, mutation, settings or {})
+    found = Changes[Change]()
+    scope = (options.get("generations"), options.get("mutation"), options.get("settings") or {})
+    every_row(variant, *scope)  # what does not exist is refused before two JVMs start
     with side_by_side((old, new)) as (older, newer):
         for driver in (older, newer):
             begins(driver)
-        for rows in found_rows:
-            left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
-            # What the model says does not matter here, but the tour goes on where it agrees.
-            tour: VersionTour | ChangingVersionTour | StyledVersionTour
+
+        def tour(rows: AnyRows, *how: Any) -> AnyTour:
+            led: VersionTour | ChangingVersionTour | StyledVersionTour
             if isinstance(rows, Changing):
-                tour = ChangingVersionTour(rows, newer, left, 0, progress)
+                led = ChangingVersionTour(rows, *how)
             elif isinstance(rows, StyledRows):
-                tour = StyledVersionTour(rows, newer, left, 0, progress)
+                led = StyledVersionTour(rows, *how)
             else:
-                tour = VersionTour(rows, newer, left, 0, progress)
-            tour.beside(older, found).run()
-            tours.append(tour)
-            if tour.reason:
-                break
-    changes = tuple(found.kinds.values())
-    seconds = time.perf_counter() - began
+                led = VersionTour(rows, *how)
+            return led.beside(older, found)
+
+        options["max_differences"] = 0  # what the model says does not matter here
+        told = conform_member(
+            variant, kafka=newer.title, driver=newer, progress=progress, tour=tour, **options
+        )
     versions = (older.title, newer.title)
-    return MemberVersions(
-        variant, versions, tuple(tours), found.rows, changes, seconds, newer.build
-    )
+    return Versions(versions, told, found.number, found.found, newer.build)
 
 
 def begins(driver: Driver) -> None:

@@ -9,11 +9,12 @@ import gc
 import itertools
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from attrs import frozen
+from rich.console import Group, RenderableType
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic import client, client_faults, dead_values, timers
@@ -22,10 +23,10 @@ from groupcheck.model.protocol.classic.features.mixed import MixedScope
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform import conform_types
-from groupcheck.oracles.conform.conform_types import Agreement
-from groupcheck.oracles.conform.conformance import SCHEMA
+from groupcheck.oracles.conform.comparison import ModelComparison
 from groupcheck.oracles.conform.member.moves import COOPERATIVE
 from groupcheck.oracles.conform.modes import WHOLE
+from groupcheck.oracles.conform.row_results import MAX_DIFFERENCES
 from groupcheck.oracles.conform.whole.fitting import Fitting
 from groupcheck.oracles.conform.whole.model import Following, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES
@@ -38,13 +39,13 @@ from groupcheck.oracles.conform.whole.schedule import (
     shortened,
 )
 from groupcheck.oracles.explain.subject import subject, variant_named
+from groupcheck.oracles.kafka.comparison import block, first_of
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
-from groupcheck.oracles.show.json_schemas import document
+from groupcheck.traces.findings.anomalies import plural
 
 MEMBERS, PARTITIONS = 3, 2
 SCHEDULES, STEPS = 300, 100
-MAX_DIFFERENCES = 20
 SEEDS = 1 << 16
 # Session and rebalance timeouts of members. They are longer than any schedule: timers fire by name,
 # and the clock of a member passes max.poll.interval.ms only where a command says so.
@@ -120,44 +121,49 @@ ABSTRACTIONS: Mapping[str, str] = {
 }
 
 
-@frozen
-class WholeConformance:
+@frozen(kw_only=True)
+class WholeConformance(ModelComparison):
     """The results of the schedules."""
 
-    variant: str
     members: int
-    kafka: str
-    mutation: str | None
-    seed: int
     seen: Seen
     # The shortest schedule of each cause.
     differences: tuple[Parted, ...]
     # Outcomes of the model that were never seen: no step may have been one of them.
     unfired: tuple[str, ...]
-    # Why the run stopped early; else empty.
     stopped: str
-    seconds: float
 
     @property
-    def verdict(self) -> Agreement:
-        """`agrees`, `differs`, or `unknown` where outcomes of the model were not seen."""
-        if self.differences:
-            return "differs"
-        return "unknown" if self.reason else "agrees"
+    def differing(self) -> int:
+        """The number of causes."""
+        return len(self.differences)
 
     @property
-    def reason(self) -> str:
-        """Why the verdict is unknown; else empty."""
-        if self.stopped or self.differences or not self.unfired:
-            return self.stopped
+    def missing(self) -> str:
+        """The outcomes that were not seen."""
+        if not self.unfired:
+            return ""
         return f"no step was {', '.join(self.unfired)}: take more schedules"
 
-    @property
-    def exit_code(self) -> int:
-        return {"agrees": 0, "differs": 1, "unknown": 3}[self.verdict]
+    def title(self) -> str:
+        return f"{self.model} and a whole group of Kafka {self.kafka}"
 
-    def document(self) -> dict[str, Any]:
-        """All that `--json` prints. `seconds` apart, the same question gives the same document."""
+    def facts(self) -> list[tuple[str, str]]:
+        seen = self.seen
+        speed = self.speed(seen.steps, "steps")
+        return [
+            ("group", f"{plural(self.members, 'member')}, {PARTITIONS} partitions; all faults"),
+            ("steps", f"{seen.steps:,} agreeing, {seen.differing:,} differing"),
+            ("schedules", f"{seen.schedules:,}, {speed}, seed {self.seed}"),
+            ("outcomes", f"{len(seen.rules):,} of the model's seen"),
+            *([("never seen", ", ".join(self.unfired))] if self.unfired else []),
+        ]
+
+    def details(self) -> Iterator[RenderableType]:
+        """The first differences with their schedules."""
+        return first_of(self.differences, _difference, "causes (--json lists all)")
+
+    def content(self) -> conform_types.ConformDocument:
         steps = self.seen.steps + self.seen.differing
         about = variant_named(self.variant)
         apart, mixed = apart_from(about), issubclass(about.scope_type, MixedScope)
@@ -170,16 +176,11 @@ class WholeConformance:
             two_step=True,
             protocols="",
         )
-        shown = conform_types.ConformDocument(
+        return conform_types.ConformDocument(
+            **self.head(),
             side="whole",
-            variant=self.variant,
             scope=scope,
             drawn=DRAWN | (DRAWN_OF_MIXED if mixed else {}),
-            kafka=self.kafka,
-            mutation=self.mutation,
-            seed=self.seed,
-            verdict=self.verdict,
-            reason=self.reason,
             rows=steps,
             executed=steps,
             agreeing=self.seen.steps,
@@ -188,7 +189,6 @@ class WholeConformance:
             schedules=self.seen.schedules,
             steps=dict(sorted(self.seen.kinds.items())),
             fired=dict(sorted(self.seen.rules.items())),
-            seconds=round(self.seconds, 3),
             real=REAL,
             never_executed=list(self.unfired),
             not_executed=apart,
@@ -196,7 +196,12 @@ class WholeConformance:
             promises=dict(PROMISES),
             differences=[difference_shown(d) for d in self.differences],
         )
-        return document(SCHEMA, shown)
+
+
+def _difference(k: int, parted: Parted) -> Group:
+    told = difference_shown(parted)
+    head = f"{k}. {told.input}" + (f" breaks {told.promise!r}" if told.promise else "")
+    return block(head, *(f"real: {what}" for what in told.differs), *told.transcript)
 
 
 def difference_shown(parted: Parted) -> conform_types.Difference:

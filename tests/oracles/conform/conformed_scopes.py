@@ -7,8 +7,8 @@ from __future__ import annotations
 import sys
 
 from groupcheck.model.variants import load, names
-from groupcheck.oracles.conform.command import view
-from groupcheck.oracles.conform.conformance import Conformance, conform
+from groupcheck.oracles.conform.conformance import conform
+from groupcheck.oracles.conform.row_comparison import Conformance
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.show.text import as_plain
 
@@ -26,5 +26,5 @@ def executed() -> list[Conformance]:
 if __name__ == "__main__":
     found = executed()
     for one in found:
-        print(as_plain(view(one)))
+        print(as_plain(one.view()))
     sys.exit(any(one.verdict != "agrees" for one in found))

@@ -82,7 +82,7 @@ def test_kafkas_class_and_groupchecks_function_give_the_same(
 def test_assignors_without_memory_and_those_of_the_coordinator_break_no_promise(
     compared: AssignorConformance,
 ):
-    found = {tally.assignor: tally.asked.found for tally in compared.tallies if tally.asked}
+    found = {tally.name: tally.asked.found for tally in compared.tallies if tally.asked}
     assert {name for name, broken in found.items() if broken} == {"sticky", "cooperative-sticky"}
 
 

@@ -16,7 +16,8 @@ from groupcheck.model.protocol.classic import coordinator as asked
 from groupcheck.model.protocol.classic import failover, offsets, timers
 from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.model.variants import load
-from groupcheck.oracles.conform.conformance import Conformance, conform
+from groupcheck.oracles.conform.conformance import conform
+from groupcheck.oracles.conform.row_comparison import Conformance
 from groupcheck.oracles.explain import subject
 from groupcheck.oracles.kafka.driver import Driver
 

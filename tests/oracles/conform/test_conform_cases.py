@@ -7,21 +7,19 @@ from xml.etree import ElementTree
 import attrs
 import pytest
 
-from groupcheck.oracles.assignment.conform.command import assignors_suite
-from groupcheck.oracles.assignment.conform.comparing import AssignorConformance, Tally
+from groupcheck.oracles.assignment.conform.comparing import AssignorConformance, AssignorTally
 from groupcheck.oracles.command_line import cli
-from groupcheck.oracles.conform.cases import conform_suite, versions_suite
-from groupcheck.oracles.conform.command import diff_view
-from groupcheck.oracles.conform.conformance import Conformance, VersionDiff, conform
-from groupcheck.oracles.conform.live.command import live_suite
+from groupcheck.oracles.conform.conformance import conform
 from groupcheck.oracles.conform.live.live import Live
 from groupcheck.oracles.conform.live.walk import Disagreement, Seen
+from groupcheck.oracles.conform.row_comparison import Conformance
 from groupcheck.oracles.conform.situations.running import SITUATIONS, execute
+from groupcheck.oracles.conform.versions import Versions
 from groupcheck.oracles.conform.versions_differ import Change
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.show.suite import Suite
-from groupcheck.oracles.show.text import as_plain
+from groupcheck.oracles.show.text import as_plain, show
 
 ONE = {"members": 1, "generations": 1, "faults": {"append_failure": 0}}
 KINDS = {"JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "append_committed"}
@@ -37,7 +35,7 @@ def became(suite: Suite) -> dict[str, str]:
 
 
 def test_each_kind_of_row_that_agrees_is_a_case_that_passes(agreeing: Conformance):
-    suite = conform_suite(agreeing)
+    suite = agreeing.suite()
     assert set(became(suite)) >= KINDS and set(became(suite).values()) == {"passed"}
     assert sum(case.seconds for case in suite.cases) == pytest.approx(agreeing.seconds)
 
@@ -45,7 +43,7 @@ def test_each_kind_of_row_that_agrees_is_a_case_that_passes(agreeing: Conformanc
 def test_a_kind_that_differs_fails_with_its_schedule_and_no_other_does(coordinator: Driver):
     bug = "commit_while_syncing"
     found = conform("classic", kafka="4.3.0", driver=coordinator, lists=True, mutation=bug, **ONE)
-    (case,) = [case for case in conform_suite(found).cases if case.became != "passed"]
+    (case,) = [case for case in found.suite().cases if case.became != "passed"]
     assert (case.name, case.became) == ("OffsetCommit", "failure")
     assert f"{found.differing:,} of " in case.why and "-> 27" in case.text
 
@@ -53,7 +51,7 @@ def test_a_kind_that_differs_fails_with_its_schedule_and_no_other_does(coordinat
 def test_rows_that_were_not_executed_are_an_error(agreeing: Conformance):
     ledger = attrs.evolve(agreeing.ledger, executed=set(), unrealizable={"too long": 1})
     part = attrs.evolve(agreeing, ledger=ledger)
-    wrong = [case for case in conform_suite(part).cases if case.became != "passed"]
+    wrong = [case for case in part.suite().cases if case.became != "passed"]
     assert {case.became for case in wrong} == {"error"}
     assert "rows were not executed: too long" in wrong[0].why
 
@@ -73,13 +71,13 @@ def test_changes_between_versions_are_failures_and_without_any_one_case_passes(
     agreeing: Conformance, coordinator: Driver
 ):
     versions = ("4.0.0", "4.3.0")
-    same = versions_suite(VersionDiff(versions, agreeing, 0, ()))
+    same = Versions(versions, agreeing, 0, ()).suite()
     assert became(same) == {"no difference": "passed"}
     (difference, *_) = conform(
         "classic", kafka="4.3.0", driver=coordinator, mutation="commit_while_syncing", **ONE
     ).differences
     change = Change("JoinGroup", ("answers",), difference.transcript, difference.transcript)
-    (case,) = versions_suite(VersionDiff(versions, agreeing, 1, (change,))).cases
+    (case,) = Versions(versions, agreeing, 1, (change,)).suite().cases
     assert (case.name, case.became, case.why) == ("1 after JoinGroup", "failure", "answers")
     assert "Kafka 4.0.0\n" in case.text and "Kafka 4.3.0\n" in case.text
 
@@ -96,19 +94,19 @@ def test_a_situation_in_which_a_build_differs_from_its_release_fails(
         ((right, wrong), 1, "1 differing"),
     ):
         tour = attrs.evolve(agreeing, situations=executed)
-        result = VersionDiff(versions, tour, 0, (), build)
+        result = Versions(versions, tour, 0, (), build)
         assert result.exit_code == code and result.document()["build"]["commit"] == "abc"
-        shown = as_plain(diff_view(result))
+        shown = as_plain(result.view())
         assert shown.startswith(said) and "the driver's source for Kafka 4.4.0 and later" in shown
-        suite = versions_suite(result)
+        suite = result.suite()
         assert suite.name == "conform --jars, Kafka 4.4.0 and build 4.5.0-SNAPSHOT"
         passed = "failure" if code else "passed"
         assert became(suite) == {"no difference": "passed", "situations": passed}
 
 
 def test_each_assignor_is_a_case():
-    tallies = (Tally("range", inputs=5), Tally("sticky", inputs=7, differing=2))
-    suite = assignors_suite(AssignorConformance(("Kafka 4.3.0", "groupcheck"), 0, tallies))
+    tallies = (AssignorTally("range", inputs=5), AssignorTally("sticky", inputs=7, differing=2))
+    suite = AssignorConformance(("Kafka 4.3.0", "groupcheck"), 0, tallies).suite()
     assert became(suite) == {"range": "passed", "sticky": "failure"}
     assert suite.cases[1].why == "2 of 7 inputs differ"
 
@@ -123,6 +121,29 @@ def test_each_assignor_is_a_case():
 )
 def test_schedules_over_the_wire_are_one_case(agreeing, schedules, disagreement, expected):
     seen = Seen(schedules=schedules)
-    found = Live("classic", agreeing.scope, "4.3.0", None, 0, 10, seen, disagreement, 1.0)
-    (case,) = live_suite(found).cases
+    found = Live(
+        variant="classic",
+        scope=agreeing.scope,
+        kafka="4.3.0",
+        wanted=10,
+        seen=seen,
+        disagreement=disagreement,
+        seconds=1.0,
+    )
+    (case,) = found.suite().cases
     assert (case.became, case.why) == expected
+
+
+def test_a_schedule_over_the_wire_is_shown_in_lines_that_are_not_folded(agreeing, capsys):
+    line = f"   1. JoinGroup v5(metadata={'0' * 200})"
+    found = Live(
+        variant="classic",
+        scope=agreeing.scope,
+        kafka="4.3.0",
+        wanted=10,
+        seen=Seen(schedules=4),
+        disagreement=Disagreement(("error is 22",), (line.strip(),), False),
+        seconds=1.0,
+    )
+    show(found.view())
+    assert f"\n\nerror is 22\n{line}\n" in capsys.readouterr().out

@@ -10,8 +10,8 @@ import pytest
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line.cli import run
-from groupcheck.oracles.conform.command import view
-from groupcheck.oracles.conform.conformance import Conformance, conform
+from groupcheck.oracles.conform.conformance import conform
+from groupcheck.oracles.conform.row_comparison import Conformance
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import VERSIONS
 from groupcheck.oracles.show.text import as_plain
@@ -64,7 +64,7 @@ def test_every_row_of_two_members_in_one_generation_and_of_the_scopes_beside_it_
         "sync_timeout",
         "elect",
     }
-    text = as_plain(view(found))
+    text = as_plain(found.view())
     assert "max size 1" in text and "real memories behind them" in text
 
 
@@ -111,12 +111,12 @@ def test_a_difference_is_told_with_the_schedule_that_shows_it(coordinator: Drive
         in first["transcript"]
     )
     assert first["transcript"][5].endswith("-> 27")
-    assert "real: request 6: error is 27, in the model 0" in as_plain(view(found))
+    assert "real: request 6: error is 27, in the model 0" in as_plain(found.view())
 
 
 def test_a_run_that_was_cut_short_is_unknown(coordinator: Driver):
     found = ask(coordinator, **ONE, max_rows=40)
-    assert (found.verdict, found.exit_code, found.why) == ("unknown", 3, "stopped after 40 rows")
+    assert (found.verdict, found.exit_code, found.reason) == ("unknown", 3, "stopped after 40 rows")
     assert found.counts.executed == found.counts.rows == 40
 
 

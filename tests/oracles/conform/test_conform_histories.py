@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.oracles.conform.conformance import Conformance, conform
+from groupcheck.oracles.conform.conformance import conform
 from groupcheck.oracles.conform.promises import PROMISES, Finding
+from groupcheck.oracles.conform.row_comparison import Conformance
 from groupcheck.oracles.conform.short_histories import search
 from groupcheck.oracles.conform.transcript import lines
 from groupcheck.oracles.kafka.driver import Driver

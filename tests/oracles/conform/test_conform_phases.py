@@ -9,7 +9,8 @@ import pytest
 from groupcheck.model.mutations.failover_phases import MUTATIONS
 from groupcheck.model.protocol.classic.features.failover_phases import Way
 from groupcheck.oracles.conform import phases
-from groupcheck.oracles.conform.conformance import Conformance, conform
+from groupcheck.oracles.conform.conformance import conform
+from groupcheck.oracles.conform.row_comparison import Conformance
 from groupcheck.oracles.kafka.commands import FailOver, Load, Unload
 from groupcheck.oracles.kafka.driver import Driver
 
@@ -34,7 +35,7 @@ def ask(coordinator: Driver, **options) -> Conformance:
 
 def test_every_row_of_one_member_with_every_fault_is_executed_and_agrees(coordinator: Driver):
     found = ask(coordinator, members=1, generations=1)
-    assert (found.verdict, found.why, found.differences) == ("agrees", "", ())
+    assert (found.verdict, found.reason, found.differences) == ("agrees", "", ())
     assert found.counts.rows == found.counts.executed == found.counts.agreeing == 1_466
     assert found.counts.seen == found.counts.choices > 0
     assert found.counts.excuses["answers of a former coordinator"] > 0

@@ -7,8 +7,6 @@ from collections import Counter
 import attrs
 import pytest
 
-from groupcheck.oracles.conform.cases import conform_suite
-from groupcheck.oracles.conform.command import view
 from groupcheck.oracles.conform.conformance import conform
 from groupcheck.oracles.conform.situations.groups import stable
 from groupcheck.oracles.conform.situations.running import SITUATIONS, execute
@@ -94,6 +92,6 @@ def test_a_situation_that_differs_makes_the_verdict_and_is_shown(
     assert (found.verdict, found.exit_code, found.differing) == ("differs", 1, 0)
     document = found.document()
     assert misfits(document) == [] and document["situations"]["agreeing"] == 0
-    shown = as_plain(view(found))
+    shown = as_plain(found.view())
     assert "Situation: a wrong one (nowhere)" in shown and "1 executed, 0 agreeing" in shown
-    assert conform_suite(found).cases[-1].why == "1 of 1 situations differ"
+    assert found.suite().cases[-1].why == "1 of 1 situations differ"

@@ -15,8 +15,8 @@ from groupcheck.model.protocol.classic.coordinator import heartbeat
 from groupcheck.model.protocol.classic.timers import initial_delay
 from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.model.variants import load
-from groupcheck.oracles.conform.command import view
-from groupcheck.oracles.conform.conformance import Conformance, conform
+from groupcheck.oracles.conform.conformance import conform
+from groupcheck.oracles.conform.row_comparison import Conformance
 from groupcheck.oracles.conform.row_results import plain
 from groupcheck.oracles.explain import subject
 from groupcheck.oracles.kafka.driver import Driver
@@ -62,8 +62,8 @@ def test_a_model_that_allows_more_than_was_ever_seen_is_unknown(
     assert misfits(document) == []
     assert document["outcomes"]["unseen"] == len(document["unseen"]) > 0
     assert {tuple(one["rules"]) for one in document["unseen"]} == {("heartbeat:rebalancing",)}
-    assert found.why.endswith("outcomes that the model allows were never seen")
-    text = as_plain(view(found))
+    assert found.reason.endswith("outcomes that the model allows were never seen")
+    text = as_plain(found.view())
     assert "member 0 sends Heartbeat(id=0, generation=1): heartbeat:rebalancing" in text
 
 
@@ -105,14 +105,14 @@ def test_differences_of_one_cause_are_one_group_with_its_shortest_schedule(
     assert cause["rows"] + behind_an_append["rows"] == document["differing"] > 1
     lengths = [len(d["transcript"]) for d in document["differences"]]
     assert len(cause["first"]["transcript"]) == min(lengths)
-    assert f"1. Heartbeat: {cause['rows']} rows differ in request: error" in as_plain(view(found))
+    assert f"1. Heartbeat: {cause['rows']} rows differ in request: error" in as_plain(found.view())
 
 
 def test_a_run_stops_after_so_many_rows_that_differ(coordinator: Driver):
     whole, some = mistaken(coordinator), mistaken(coordinator, max_differences=2)
     assert (some.verdict, some.exit_code, some.differing) == ("differs", 1, 2)
-    assert some.why == "stopped after 2 rows that differ"
-    assert some.counts.executed < whole.counts.executed and whole.why == ""
+    assert some.reason == "stopped after 2 rows that differ"
+    assert some.counts.executed < whole.counts.executed and whole.reason == ""
     assert mistaken(coordinator, max_differences=0).differing == whole.differing > 2
 
 

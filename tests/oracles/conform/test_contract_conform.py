@@ -147,7 +147,7 @@ def never_executed(variant: Variant, coordinator: Driver) -> set[str]:
     for scope in variant.executed:
         tour = partial(OfOtherRules, same=same_rules(variant, phases=in_phases(scope)))
         found = conform(variant.name, kafka="4.3.0", driver=coordinator, tour=tour, **scope)
-        assert (found.verdict, found.why) == ("agrees", ""), scope
+        assert (found.verdict, found.reason) == ("agrees", ""), scope
         left -= own_outcomes(variant, in_phases(scope)) - set(found.never_executed)
     return left - set(variant.bookkeeping)
 

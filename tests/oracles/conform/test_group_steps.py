@@ -19,7 +19,6 @@ from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.model.protocol.transform import rebuilt, rewritten
 from groupcheck.model.variants import load
-from groupcheck.oracles.conform.member.cases import member_suite
 from groupcheck.oracles.conform.member.conformance import MemberConformance, beside
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.group_steps import GroupSteps
@@ -131,13 +130,18 @@ def test_a_wrong_step_makes_the_verdict_differ_beside_the_real_member(
     assert not tour.differences
     found = tuple(beside(tour, wrong.run(1)))
     result = MemberConformance(
-        "classic", (wrong.rows.scope,), "4.3.0", None, (tour,), (), 0.0, False, (wrong,), found
+        variant="classic",
+        kafka="4.3.0",
+        tours=(tour,),
+        seconds=0.0,
+        steps=(wrong,),
+        misfits=found,
     )
     assert (result.verdict, result.exit_code) == ("differs", 1)
     document = result.document()
     assert misfits(document) == []
     assert document["group_steps"]["differing"] == 1
-    assert [c.name for c in member_suite(result).cases if c.became == FAILURE] == [
+    assert [c.name for c in result.suite().cases if c.became == FAILURE] == [
         "steps of the group's model"
     ]
     (told,) = document["differences"]

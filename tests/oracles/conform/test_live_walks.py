@@ -45,7 +45,15 @@ def test_a_broker_answers_as_the_model_allows(address: str, misfits):
         "append_committed",
         "initial_delay:over",
     }
-    found = live.Live("classic", rows.scope, "4.3.0", None, 1, 15, total, disagreement, 1.0)
+    found = live.Live(
+        variant="classic",
+        scope=rows.scope,
+        kafka="4.3.0",
+        wanted=15,
+        seen=total,
+        disagreement=disagreement,
+        seconds=1.0,
+    )
     assert misfits(found.document()) == []
 
 

@@ -39,7 +39,7 @@ class Fleeting(Driver):
 
 def test_a_tour_of_the_coordinators_rows_ends_with_the_reason():
     found = conform("classic", kafka="4.3.0", members=1, generations=1, driver=Fleeting())
-    assert (found.verdict, found.exit_code, found.why) == ("unknown", 3, WHY)
+    assert (found.verdict, found.exit_code, found.reason) == ("unknown", 3, WHY)
     assert found.document()["reason"] == WHY
 
 

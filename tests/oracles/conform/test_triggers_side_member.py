@@ -15,13 +15,13 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.transform import own, rebuilt
 from groupcheck.model.variants import load
 from groupcheck.oracles.command_line import cli
-from groupcheck.oracles.conform.member.cases import member_suite, member_table
 from groupcheck.oracles.conform.member.changing import Changing
 from groupcheck.oracles.conform.member.commit_styles import StyledRows
 from groupcheck.oracles.conform.member.conformance import MemberConformance
 from groupcheck.oracles.conform.member.every_row import changing_of, every_row, rows_of
 from groupcheck.oracles.conform.member.tour import ChangingTour, Tour
-from groupcheck.oracles.conform.member.versions_differ import Changes, ChangingVersionTour
+from groupcheck.oracles.conform.member.versions_differ import Change, ChangingVersionTour
+from groupcheck.oracles.conform.versions import Changes
 from groupcheck.oracles.kafka.driver import Driver, shared
 from groupcheck.oracles.show.suite import PASSED
 
@@ -36,8 +36,7 @@ def changing(settings: dict[str, str], generations: int = 1) -> Changing:
 
 
 def answer_of(tour: ChangingTour) -> MemberConformance:
-    scope = tour.rows.scope
-    return MemberConformance("triggers", (scope,), "4.3.0", None, (tour,), (), 1.0)
+    return MemberConformance(variant="triggers", kafka="4.3.0", tours=(tour,), seconds=1.0)
 
 
 def test_every_row_of_one_generation_with_a_pattern_agrees(
@@ -50,9 +49,9 @@ def test_every_row_of_one_generation_with_a_pattern_agrees(
     assert tour.counts.memories == MEMORIES
     result = answer_of(tour)
     assert (result.verdict, misfits(result.document())) == ("agrees", [])
-    cases = {case.name: case.became for case in member_suite(result).cases}
+    cases = {case.name: case.became for case in result.suite().cases}
     assert {*cases} == KINDS and {*cases.values()} == {PASSED}
-    table = member_table(result)
+    table = result.table()
     assert table[0]["input"] == "the process starts"
     assert {row["agrees"] for row in table} == {True}
     assert max(row["outcomes"] for row in table) > 1  # it may look at the topics, or not yet
@@ -134,10 +133,10 @@ def test_a_wrong_member_makes_the_verdict_differ_with_a_schedule(
 
 
 def test_two_versions_execute_the_same_rows(coordinator: Driver) -> None:
-    found = Changes()
+    found = Changes[Change]()
     tour = ChangingVersionTour(changing(GONE), coordinator, max_differences=0)
     tour.beside(shared("4.0.0"), found).run()
-    assert (tour.counts.rows, tour.counts.agreeing, found.rows) == (OF_GONE, OF_GONE, 0)
+    assert (tour.counts.rows, tour.counts.agreeing, found.number) == (OF_GONE, OF_GONE, 0)
 
 
 def test_the_command_lists_what_no_row_executes_with_a_reason(

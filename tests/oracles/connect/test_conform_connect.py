@@ -106,7 +106,7 @@ def test_a_function_that_is_wrong_is_told_with_its_smallest_input(newest: Leader
     smallest = told["differences"][0]
     assert smallest["Kafka 4.3.0"]["memory: delay"] < 300_000
     assert smallest["groupcheck"]["memory: delay"] == 300_000
-    assert command.connect_suite(result).cases[0].became == "failure"
+    assert result.suite().cases[0].became == "failure"
 
 
 def test_what_kafkas_class_throws_is_a_difference_and_no_end():
