@@ -275,7 +275,15 @@ def run(
     if about.progress:
         _must_be_one_search(spread, walks, conformed)
     if walks is not None:
-        searching = (engine != "fast", workers != 1, checkpoint, resume, spread.master, conformed)
+        searching = (
+            engine != "fast",
+            workers != 1,
+            checkpoint,
+            resume,
+            spread.master,
+            conformed,
+            symmetry,
+        )
         verdict = walked(about.spec, walks, limits, progress, any(searching))
         verdict = _untold(about, verdict, "random walks keep no schedules of goals")
         return CheckResult(about, _judged(about, verdict), "walks", walks=walks)
@@ -302,6 +310,7 @@ def run(
             limits,
             progress,
             symmetry=bool(symmetry),
+            required=bool(symmetry),
             liveness=about.progress,
             goals=about.goals,
         )
@@ -317,6 +326,7 @@ def run(
             resume=resume,
             look=looker,
             symmetry=symmetry,
+            required=bool(symmetry),
             liveness=about.progress,
             goals=about.goals,
         )

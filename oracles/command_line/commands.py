@@ -54,6 +54,8 @@ def check(**options: Any) -> int:
     for name in OF_CHECK:
         _save(result, name, options[name])
     tell(lambda: verdict_suite(result), options["junit"])
+    if result.verdict.unsaved is not None:
+        raise result.verdict.unsaved
     return result.exit_code
 
 
@@ -188,18 +190,18 @@ def bugs(
     _can_write_table(parquet)
     found = find_all(ids)
     told = score.score([one.mutation for one in found]) if scored or html else None
-    if parquet:
-        write_parquet(found, parquet)
-    if html and told:
-        from groupcheck.oracles.check.gallery import page
-
-        write(html, page(found, told))
     shown = told if scored else None
     answer(
         lambda: documents(found, shown),
         lambda: Group(view(found, bool(ids)), *([score.view(shown)] if shown else [])),
         as_json,
     )
+    if parquet:
+        write_parquet(found, parquet)
+    if html and told:
+        from groupcheck.oracles.check.gallery import page
+
+        write(html, page(found, told))
     return 0 if all(one.fell for one in found) else 1
 
 
@@ -219,6 +221,7 @@ def _real_bugs(
             do=f"leave out --real or {'--parquet' if parquet else '--score'}",
         )
     shown = [perform(exhibit, say) for exhibit in exhibits(ids)]
+    answer(lambda: document(shown), lambda: view(shown, bool(ids)), as_json)
     if html:
         from groupcheck.oracles.check import score
         from groupcheck.oracles.check.bugs import find_all
@@ -226,7 +229,6 @@ def _real_bugs(
 
         found = find_all([one.exhibit.mutation for one in shown] if ids else ())
         write(html, page(found, score.score([one.mutation for one in found]), shown))
-    answer(lambda: document(shown), lambda: view(shown, bool(ids)), as_json)
     return 0 if all(one.reproduced for one in shown) else 1
 
 

@@ -111,13 +111,13 @@ def run(
         result, executed = covered(known(kafka), on)
     else:
         result = on()
-    if parquet:
-        write_table(table_rows(result), CONFORMANCE, parquet)
     answer(
         lambda: result.document(executed.shown() if executed else ABSENT),
         lambda: Group(view(result), *([coverage_view(executed)] if executed else [])),
         as_json,
     )
+    if parquet:
+        write_table(table_rows(result), CONFORMANCE, parquet)
     tell(lambda: conform_suite(result), junit)
     return result.exit_code
 

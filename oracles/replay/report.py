@@ -200,15 +200,20 @@ def run(
     with meter.reports(_progress) as progress:
         reports = replay(paths, format=format, group=group, knowledge=known, watch=progress)
     code = reports.fails_on(fail_on) if fail_on else reports.exit_code
+    _print(reports, as_json)
     if html is not None:
         written(html, reports.html())
     if markdown is not None:
         written(markdown, reports.markdown())
+    return code
+
+
+def _print(reports: Replayed, as_json: bool) -> None:
     if as_json:
         from groupcheck.oracles.replay.document import replay_text
 
         sys.stdout.writelines(replay_text(reports, reports.answers, reports.notes))
-        return code
+        return
     from rich.text import Text
 
     from groupcheck.oracles.replay.text import replay_view
@@ -217,4 +222,3 @@ def run(
     show(replay_view(reports, reports.answers))
     for note in reports.notes:
         show(Text(printable(note), "dim"))
-    return code

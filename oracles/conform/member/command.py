@@ -82,9 +82,9 @@ def run(
         result = conform_member(
             variant, kafka=known(kafka), progress=progress, lists=lists, **given
         )
+    answer(result.document, lambda: view(result), as_json)
     if parquet:
         write_table(member_table(result), CONFORMANCE, parquet)
-    answer(result.document, lambda: view(result), as_json)
     tell(lambda: member_suite(result), junit)
     return result.exit_code
 

@@ -1,0 +1,29 @@
+"""Which symmetry a search uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from groupcheck.model.engine.fast.checkpoint import has_symmetry
+from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.symmetry import FEW, NO_SYMMETRY, ON_PROGRESS, Symmetry, symmetry_of
+
+WORTH = 6  # permutations below which symmetry is used only if it is asked for
+
+
+def symmetry_to_use(
+    spec: Spec, asked: bool | None, each_state: bool, liveness: bool, resume: str | Path | None
+) -> Symmetry:
+    """The symmetry to search with. `asked`: None leaves the choice to the search that `resume`
+    continues, and where there is none, to the number of permutations. `each_state`: each state is
+    looked at by itself. Raises `CheckpointError` for a checkpoint that cannot be read.
+    """
+    found = NO_SYMMETRY if asked is False else symmetry_of(spec)
+    if found.groups and asked is None and resume is not None:
+        if not has_symmetry(resume):
+            return Symmetry((), ("the checkpoint is of a search without it",))
+    elif found.groups and asked is None and found.permutations < WORTH:
+        return Symmetry((), (FEW,))
+    if found.groups and each_state:
+        return Symmetry((), ("each state is looked at by itself (leave out --conformed)",))
+    return ON_PROGRESS if found.groups and liveness else found
