@@ -102,14 +102,14 @@ class CheckResult(Answer):
 
         return trace(self.subject, self._first("ITF"))
 
-    def pytest(self) -> str:
-        """The text of a test file that reproduces the counterexamples. Raises `UserError` if there
-        is none.
+    def pytest(self, file: str | FilePath | None = None) -> str:
+        """The text of a test file that reproduces the counterexamples, to be written to `file`
+        (None: any in the current folder). Raises `UserError` if there is none.
         """
         from groupcheck.oracles.show.pytest_export import test_file
 
         self._first("pytest")
-        return test_file(self)
+        return test_file(self, None if file is None else FilePath(file))
 
     def save(self, path: str | FilePath) -> None:
         """Writes the page of `html` to a file."""

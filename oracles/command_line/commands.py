@@ -84,7 +84,7 @@ def _save(result: CheckResult, name: str, path: Path | None) -> None:
     if path is None:
         return
     if name == "html" or result.verdict.violations:
-        text = getattr(result, name)()
+        text = result.pytest(path) if name == "pytest" else getattr(result, name)()
         written(path, as_text(text) if name == "itf" else text)
     else:
         say(f"there is no counterexample, so {path} is not written")
