@@ -85,15 +85,15 @@ def generate(folder: Path, order: Order) -> list[Written]:
     groups.jsonl, and for members owned.jsonl and troubles.jsonl; one JSON object a line.
 
     The same order gives the same bytes. All files come to their places at the end, when they are
-    whole. Raises `UserError` if the folder cannot be made, already holds logs, or has no room for
-    them.
+    whole. Raises `UserError` if the folder cannot be made, is not empty, or has no room for them.
     """
     try:
         _refuse_full(folder, order)
-        for name in (LOGS, TRUTH):
-            (folder / name).mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         with temporary_folder(".groupcheck-", folder) as beside:
             written = _write_all(beside, order)
+            for name in (LOGS, TRUTH):
+                (folder / name).mkdir()
             for file in (*(beside / LOGS).iterdir(), *(beside / TRUTH).iterdir()):
                 file.replace(folder / file.relative_to(beside))
         return [evolve(one, path=folder / one.path.relative_to(beside)) for one in written]
@@ -107,9 +107,8 @@ def _refuse_full(folder: Path, order: Order) -> None:
     """Raises `UserError` before anything is made, where files are in the way, or the logs would
     fill the disk. How small packed ones become is not known before.
     """
-    for place in (folder / LOGS, folder / TRUTH):
-        if place.is_dir() and any(place.iterdir()):
-            raise UserError(f"{place} is not empty", where="--out", do="name a new folder")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UserError(f"{folder} is not empty", where="--out", do="name a new folder")
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     free = shutil.disk_usage(there).free
     if order.size > free and not order.packed:

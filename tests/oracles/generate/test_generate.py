@@ -234,11 +234,11 @@ def test_the_command_writes_what_it_says_and_refuses_what_it_cannot(
     assert cli.run(["generate", "--out", "/proc/x"]) == 2
 
 
-@pytest.mark.parametrize("taken", ["logs", "truth"])
-def test_a_folder_with_files_in_the_way_stays_as_it_is(tmp_path: Path, taken: str) -> None:
+@pytest.mark.parametrize("taken", ["logs", "truth", "others"])
+def test_a_folder_that_holds_something_stays_as_it_is(tmp_path: Path, taken: str) -> None:
     (tmp_path / taken).mkdir()
     (tmp_path / taken / "mine").touch()
-    with pytest.raises(UserError, match=f"{taken} is not empty"):
+    with pytest.raises(UserError, match=f"{tmp_path} is not empty"):
         generate(tmp_path, Order())
     assert [path.name for path in tmp_path.iterdir()] == [taken]
 
