@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 
 from groupcheck.model.engine import Limits
-from groupcheck.model.engine.fast.cache import REMEDY
+from groupcheck.model.engine.fast.cache import why_not_kept
 from groupcheck.model.engine.fast.explore import hear_of_compiling, is_compiled
 from groupcheck.oracles.check.run import CheckResult, run
 from groupcheck.oracles.explain.subject import Subject
@@ -23,7 +23,7 @@ def announce_compiling() -> None:
     """Has stderr told, once, before kernels are compiled: how long, and where they will be kept."""
 
     def told(folder: Path | None) -> None:
-        kept = f"kept in {folder}" if folder else f"for this run only ({REMEDY})"
+        kept = f"kept in {folder}" if folder else f"for this run only: {why_not_kept()}"
         text = f"groupcheck: compiling the search for this machine, 10 to 40 seconds, {kept}"
         print(printable(text), file=sys.stderr, flush=True)
 
