@@ -15,7 +15,7 @@ from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.printable import as_text
 from groupcheck.oracles.show.files import not_read, write, written
 from groupcheck.oracles.show.suite import tell
-from groupcheck.oracles.show.terminal import answer, say
+from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
 
 NOT_FIRST = (
     "checkpoint", "resume", "spark", "conformed", "symmetry", "random_walks", "walk_length", "seed"
@@ -184,20 +184,27 @@ def bugs(
         return _real_bugs(ids, as_json, parquet, html, scored)
     from rich.console import Group
 
-    from groupcheck.oracles.check import score
-    from groupcheck.oracles.check.bugs import documents, find_all, view, write_parquet
+    from groupcheck.oracles.check import bugs, score
+    from groupcheck.oracles.show.meter import reports
 
     _can_write_table(parquet)
-    found = find_all(ids)
+    with reports(bugs.progress_line) as progress:
+        found = bugs.find_all(ids, progress)
+    missing = len(bugs.chosen(ids)) - len(found)
+    if missing:  # Ctrl-C: a score or a page of some would be taken for that of all
+        parquet, html, scored = None, None, False
     told = score.score([one.mutation for one in found]) if scored or html else None
     shown = told if scored else None
     answer(
-        lambda: documents(found, shown),
-        lambda: Group(view(found, bool(ids)), *([score.view(shown)] if shown else [])),
+        lambda: bugs.documents(found, shown),
+        lambda: Group(bugs.view(found, bool(ids)), *([score.view(shown)] if shown else [])),
         as_json,
     )
+    if missing:
+        say(f"interrupted: {missing} of {missing + len(found)} bugs were not looked for")
+        return EXIT_CODES["unknown"]
     if parquet:
-        write_parquet(found, parquet)
+        bugs.write_parquet(found, parquet)
     if html and told:
         from groupcheck.oracles.check.gallery import page
 

@@ -47,6 +47,7 @@ from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.kafka.side_by_side import side_by_side
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.processes.supervisor import INTERRUPTED, until_interrupted
 from groupcheck.oracles.show.json_schemas import ABSENT, document
 
 SCHEMA = "groupcheck.conform/1"
@@ -272,10 +273,13 @@ def conform(
             ledger.settings, before = asked["settings"], attrs.evolve(ledger.counts)
             tour(rows, own, ledger, seed=seed, asks=findings).run()
             toured.append(_toured(scope, asked["faults"], before, ledger.counts))
-        executed = tuple(execute(own)) if situations else None
-        if findings:
-            past = search(own)
-            ledger.ask(past.asked, past.findings)
+        executed = None
+        with until_interrupted(ledger.stop):
+            if situations and ledger.reason != INTERRUPTED:
+                executed = tuple(execute(own))
+            if findings and ledger.reason != INTERRUPTED:
+                past = search(own)
+                ledger.ask(past.asked, past.findings)
     named = rows_of[0][1].outcomes_named
     return Conformance(
         variant=variant,

@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
@@ -22,7 +22,9 @@ from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.generate_types import GenerateDocument, Log
 from groupcheck.oracles.generate.lives import Begun, BrokerStream, Pool
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.processes.supervisor import temporary_folder
+from groupcheck.oracles.processes.supervisor import temporary_folder, until_interrupted
+from groupcheck.oracles.show.meter import reports, time_left
+from groupcheck.oracles.show.terminal import EXIT_CODES, say
 
 SCHEMA = "groupcheck.generate/1"
 RUNS = 30
@@ -80,18 +82,22 @@ class Written:
     groups: int
 
 
-def generate(folder: Path, order: Order) -> list[Written]:
+Progress = Callable[[int, int], None]
+
+
+def generate(folder: Path, order: Order, progress: Progress | None = None) -> list[Written]:
     """Writes logs into `folder`/logs and the truth into `folder`/truth: rebalances.jsonl and
     groups.jsonl, and for members owned.jsonl and troubles.jsonl; one JSON object a line.
 
     The same order gives the same bytes. All files come to their places at the end, when they are
-    whole. Raises `UserError` if the folder cannot be made, is not empty, or has no room for them.
+    whole. `progress` hears how many logs are written, and how many there will be. Raises
+    `UserError` if the folder cannot be made, is not empty, or has no room for them.
     """
     try:
         _refuse_full(folder, order)
         folder.mkdir(parents=True, exist_ok=True)
         with temporary_folder(".groupcheck-", folder) as beside:
-            written = _write_all(beside, order)
+            written = _write_all(beside, order, progress or (lambda *_: None))
             for name in (LOGS, TRUTH):
                 (folder / name).mkdir()
             for file in (*(beside / LOGS).iterdir(), *(beside / TRUTH).iterdir()):
@@ -119,7 +125,7 @@ def _refuse_full(folder: Path, order: Order) -> None:
         )
 
 
-def _write_all(folder: Path, order: Order) -> list[Written]:
+def _write_all(folder: Path, order: Order, progress: Progress) -> list[Written]:
     for name in (LOGS, TRUTH):
         (folder / name).mkdir()
     pools = {
@@ -129,17 +135,12 @@ def _write_all(folder: Path, order: Order) -> list[Written]:
         (folder / TRUTH / "rebalances.jsonl").open("w") as rebalances,
         (folder / TRUTH / "groups.jsonl").open("w") as groups,
     ):
-        return [
-            _write(
-                folder,
-                order,
-                k,
-                pools[order.dialects[k % len(order.dialects)]],
-                rebalances,
-                groups,
-            )
-            for k in range(order.files)
-        ]
+        written = []
+        for k in range(order.files):
+            progress(k, order.files)
+            pool = pools[order.dialects[k % len(order.dialects)]]
+            written.append(_write(folder, order, k, pool, rebalances, groups))
+        return written
 
 
 def _write(
@@ -196,12 +197,28 @@ def _opened(path: Path, packed: bool) -> Iterator[Any]:
             yield out
 
 
+def progress_line(done: int, whole: int, seconds: float) -> str:
+    """One line for a terminal."""
+    return f"{done:,} of {whole:,} logs  {seconds:.0f} s{time_left(done, whole, seconds)}"
+
+
 def run(folder: Path, as_json: bool, **wanted: Any) -> int:
     """`groupcheck generate`."""
     import sys
 
-    begun = monotonic()
-    written = generate(folder, Order(**wanted))
+    begun, order, done = monotonic(), Order(**wanted), [0]
+    stopped: list[str] = []
+
+    def heard(files: int, whole: int) -> None:
+        done[0] = files
+        if meter:
+            meter(files, whole)
+
+    with reports(progress_line) as meter, until_interrupted(stopped.append):
+        written = generate(folder, order, heard)
+    if stopped:
+        say(f"interrupted: {done[0]:,} of {order.files:,} logs were written, and none is kept")
+        return EXIT_CODES["unknown"]
     seconds = monotonic() - begun
     size = sum(one.bytes for one in written)
     if as_json:

@@ -40,6 +40,7 @@ from groupcheck.oracles.conform.shown import scope_shown
 from groupcheck.oracles.explain.subject import variant_named
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.json_schemas import ABSENT, document
 
 MAX_DIFFERENCES = 20
@@ -262,7 +263,8 @@ def conform_member(
             left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
             tour = toured(rows, own, left, max_differences, progress, findings, lists)
             tours.append(tour)
-            tour.run()
+            with until_interrupted(tour.stop):
+                tour.run()
             if tour.reason:
                 break
             if isinstance(tour, Tour) and not tour.differences:

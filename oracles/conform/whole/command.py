@@ -19,7 +19,7 @@ from groupcheck.oracles.conform.whole.conformance import (
 )
 from groupcheck.oracles.conform.whole.schedule import Seen
 from groupcheck.oracles.kafka.versions import known
-from groupcheck.oracles.show.meter import reports
+from groupcheck.oracles.show.meter import reports, time_left
 from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
 from groupcheck.traces.findings.anomalies import plural
@@ -62,9 +62,10 @@ def run(variant: str, *, kafka: str, as_json: bool, **options: Any) -> int:
     return result.exit_code
 
 
-def progress_line(seen: Seen, seconds: float) -> str:
-    """One line for a terminal."""
-    return f"{seen.steps:,} steps of {seen.schedules:,} schedules  {seconds:.0f} s"
+def progress_line(seen: Seen, schedules: int, seconds: float) -> str:
+    """One line for a terminal. `schedules`: how many there will be."""
+    told = f"{seen.steps:,} steps of {seen.schedules:,} schedules  {seconds:.0f} s"
+    return told + time_left(seen.schedules, schedules, seconds)
 
 
 def view(result: WholeConformance) -> RenderableType:
