@@ -13,6 +13,7 @@ from groupcheck.oracles.check.run import CheckResult, Spreading, run, walk
 from groupcheck.oracles.check.walks import walks_of
 from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.printable import as_text
+from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.files import not_read, write, written
 from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
@@ -227,8 +228,15 @@ def _real_bugs(
             where="--parquet" if parquet else "--score",
             do=f"leave out --real or {'--parquet' if parquet else '--score'}",
         )
-    shown = [perform(exhibit, say) for exhibit in exhibits(ids)]
+    every, shown, stopped = list(exhibits(ids)), [], list[str]()
+    with until_interrupted(stopped.append):
+        for exhibit in every:
+            shown.append(perform(exhibit, say))
     answer(lambda: document(shown), lambda: view(shown, bool(ids)), as_json)
+    if stopped:
+        missing = len(every) - len(shown)
+        say(f"interrupted: {missing} of {len(every)} bugs were not shown")
+        return EXIT_CODES["unknown"]
     if html:
         from groupcheck.oracles.check import score
         from groupcheck.oracles.check.bugs import find_all

@@ -97,7 +97,7 @@ def progress_line(family: str, inputs: int, differing: int, seconds: float) -> s
 def view(result: ConnectConformance) -> RenderableType:
     """The table, then the smallest input of each kind of difference."""
     real, other = result.sides
-    said, colour = ("differs", "bold red") if result.differing else ("agrees", "bold green")
+    said, colour = result.headline()
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("rounds", no_wrap=True)
     for name in ("compared", "agreeing", "differing", "rounds/s"):

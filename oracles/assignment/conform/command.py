@@ -109,7 +109,7 @@ def progress_line(assignor: str, inputs: int, differing: int, seconds: float) ->
 def view(result: AssignorConformance) -> RenderableType:
     """The table, then the smallest input of each kind of difference."""
     real, other = result.sides
-    said, colour = ("differs", "bold red") if result.differing else ("agrees", "bold green")
+    said, colour = result.headline()
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("assignor", no_wrap=True)
     for name in ("inputs", "agreeing", "differing", "throws", "inputs/s"):

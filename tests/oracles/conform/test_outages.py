@@ -8,14 +8,18 @@ import os
 import signal
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from groupcheck.model.engine import OutageError
+from groupcheck.oracles.assignment.conform.comparing import compare as compare_assignors
 from groupcheck.oracles.conform.conformance import conform
 from groupcheck.oracles.conform.member.conformance import conform_member
 from groupcheck.oracles.conform.whole.conformance import conform_whole
+from groupcheck.oracles.connect.comparing import compare as compare_leaders
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Lost
 from groupcheck.oracles.museum import members as museum
@@ -117,3 +121,23 @@ def test_members_of_the_museum_that_are_killed_or_stopped_show_no_bug(
     stage = Stage(Cast({}, (0,), 1), "2.8.0", print)
     with pytest.raises(OutageError, match=told):
         stage.perform([Move(1, "appended", 0)], 0.0)
+
+
+def stop(*_: object) -> Iterator[Any]:
+    raise KeyboardInterrupt
+    yield
+
+
+def test_comparisons_of_answers_end_with_what_was_compared():
+    driver: Any = SimpleNamespace(version="4.3.0", title="4.3.0", build=None)
+    family: Any = SimpleNamespace(bound="any", scripts=stop)
+    leaders: Any = SimpleNamespace(version="4.3.0", assign_all=lambda scripts: map(list, scripts))
+    for found in (
+        compare_assignors(driver, ["range"], inputs=stop, solvers={"range": stop}),
+        compare_leaders(leaders, [family, family]),
+    ):
+        assert (found.verdict, found.exit_code, len(found.tallies)) == ("unknown", 3, 1)
+        assert found.headline()[0] == "unknown (interrupted)"
+        assert found.document()["verdict"] == "unknown"
+        tally = SimpleNamespace(inputs=1, differing=1)
+        assert evolve(found, tallies=[tally]).exit_code == 1
