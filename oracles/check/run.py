@@ -275,16 +275,9 @@ def run(
     if about.progress:
         _must_be_one_search(spread, walks, conformed)
     if walks is not None:
-        searching = (
-            engine != "fast",
-            workers != 1,
-            checkpoint,
-            resume,
-            spread.master,
-            conformed,
-            symmetry,
-        )
-        verdict = walked(about.spec, walks, limits, progress, any(searching))
+        others = (checkpoint, resume, spread.master, conformed, symmetry)
+        searching = engine != "fast" or workers != 1 or any(others)
+        verdict = walked(about.spec, walks, limits, progress, searching)
         verdict = _untold(about, verdict, "random walks keep no schedules of goals")
         return CheckResult(about, _judged(about, verdict), "walks", walks=walks)
     looker = _looker(about, spread, engine) if conformed else None
@@ -297,6 +290,9 @@ def run(
         verdict = _untold(about, verdict, "a search on a cluster tells no schedules of goals")
         return CheckResult(about, _judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)
+    asked: dict[str, Any] = {
+        "required": bool(symmetry), "liveness": about.progress, "goals": about.goals
+    }  # fmt: skip
     if engine == "reference":
         if checkpoint or resume or workers != 1 or limits.memory is not None:
             raise UserError(
@@ -305,15 +301,7 @@ def run(
             )
         from groupcheck.model.engine.reference import explore
 
-        verdict = explore(
-            about.spec,
-            limits,
-            progress,
-            symmetry=bool(symmetry),
-            required=bool(symmetry),
-            liveness=about.progress,
-            goals=about.goals,
-        )
+        verdict = explore(about.spec, limits, progress, symmetry=bool(symmetry), **asked)
     else:
         from groupcheck.model.engine.fast.explore import explore as explore_fast
 
@@ -326,9 +314,7 @@ def run(
             resume=resume,
             look=looker,
             symmetry=symmetry,
-            required=bool(symmetry),
-            liveness=about.progress,
-            goals=about.goals,
+            **asked,
         )
     return CheckResult(about, _judged(about, verdict), engine, looker.found if looker else None)
 

@@ -19,6 +19,7 @@ from groupcheck.oracles.conform.live.walk import PATIENCE_S, Disagreement, Seen,
 from groupcheck.oracles.conform.modes import LIVE
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.record.running import running
 from groupcheck.oracles.show import json_schemas
 from groupcheck.oracles.wire.sockets import Connections
@@ -177,7 +178,8 @@ def explore(
         verbosity=hypothesis.Verbosity.quiet,
     )
     try:
-        hypothesis.seed(seed)(how(hypothesis.given(strategies.data())(one)))()
+        with until_interrupted(say):
+            hypothesis.seed(seed)(how(hypothesis.given(strategies.data())(one)))()
     except Exception:
         # Hypothesis also complains about a schedule that does not fail twice: ids are random, and
         # so are hash orders.
