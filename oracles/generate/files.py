@@ -82,7 +82,8 @@ class Written:
     groups: int
 
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[float, int], None]
+GLANCE = 1 << 12  # lines between two reports of progress
 
 
 def generate(folder: Path, order: Order, progress: Progress | None = None) -> list[Written]:
@@ -137,14 +138,19 @@ def _write_all(folder: Path, order: Order, progress: Progress) -> list[Written]:
     ):
         written = []
         for k in range(order.files):
-            progress(k, order.files)
             pool = pools[order.dialects[k % len(order.dialects)]]
-            written.append(_write(folder, order, k, pool, rebalances, groups))
+            written.append(_write(folder, order, k, pool, rebalances, groups, progress))
         return written
 
 
 def _write(
-    folder: Path, order: Order, k: int, pool: Pool, rebalances: IO[str], groups: IO[str]
+    folder: Path,
+    order: Order,
+    k: int,
+    pool: Pool,
+    rebalances: IO[str],
+    groups: IO[str],
+    progress: Progress,
 ) -> Written:
     """One broker's log."""
     dialect = pool.dialect
@@ -163,6 +169,8 @@ def _write(
     clock, count, size = Clock(), 0, 0
     with _opened(folder / LOGS / name, order.packed) as out:
         for at, text in stream.lines(tell):
+            if count % GLANCE == 0:
+                progress(k + min(1.0, size * order.files / order.size), order.files)
             line = f"{clock.stamp(at)} {text}\n".encode()
             out.write(line)
             count, size = count + 1, size + len(line)
@@ -197,19 +205,19 @@ def _opened(path: Path, packed: bool) -> Iterator[Any]:
             yield out
 
 
-def progress_line(done: int, whole: int, seconds: float) -> str:
+def progress_line(done: float, whole: int, seconds: float) -> str:
     """One line for a terminal."""
-    return f"{done:,} of {whole:,} logs  {seconds:.0f} s{time_left(done, whole, seconds)}"
+    return f"{int(done):,} of {whole:,} logs  {seconds:.0f} s{time_left(done, whole, seconds)}"
 
 
 def run(folder: Path, as_json: bool, **wanted: Any) -> int:
     """`groupcheck generate`."""
     import sys
 
-    begun, order, done = monotonic(), Order(**wanted), [0]
+    begun, order, done = monotonic(), Order(**wanted), [0.0]
     stopped: list[str] = []
 
-    def heard(files: int, whole: int) -> None:
+    def heard(files: float, whole: int) -> None:
         done[0] = files
         if meter:
             meter(files, whole)
@@ -217,7 +225,7 @@ def run(folder: Path, as_json: bool, **wanted: Any) -> int:
     with reports(progress_line) as meter, until_interrupted(stopped.append):
         written = generate(folder, order, heard)
     if stopped:
-        say(f"interrupted: {done[0]:,} of {order.files:,} logs were written, and none is kept")
+        say(f"interrupted: {int(done[0]):,} of {order.files:,} logs were written, and none is kept")
         return EXIT_CODES["unknown"]
     seconds = monotonic() - begun
     size = sum(one.bytes for one in written)
