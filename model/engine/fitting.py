@@ -275,6 +275,7 @@ def _places(spec: Parts, part: Rule | Predicate, where: str) -> None:
                 where=where,
                 do=f"take it from {name}[{EVERY}]",
             )
+    _apart(spec, part, where)
     reads = _reads(spec, part)
     if _is_view(spec, part) and len({*reads, *part.takes}) > 1:
         raise SpecError(
@@ -289,6 +290,25 @@ def _places(spec: Parts, part: Rule | Predicate, where: str) -> None:
         if is_rule
         else "give each array a predicate of its own, or read state, where arrays are tuples",
     )
+
+
+def _apart(spec: Parts, part: Rule | Predicate, where: str) -> None:
+    """Two parameters that go round the array from one index do not meet at one element: there would
+    be no choice for which they differ. That a ring of one or two is too small for neighbours is no
+    mistake, but a scope; the verdict has a note on it.
+    """
+    for (variable, m), (other, n), size in indexing(spec, part).apart:
+        if variable == other and (m - n) % size == 0 and max(abs(m), abs(n)) > 1:
+            at = [(name, index or part.own) for name, index in part.places if index != EVERY]
+            one, two = (
+                next(f"{name}[{index}]" for name, index in at if parted(index) == (variable, k))
+                for k in (m, n)
+            )
+            raise SpecError(
+                f"{one} and {two} are the same element of an array of {size}",
+                where=where,
+                do=f"take an array of more than {abs(m - n)}, or leave one of them out",
+            )
 
 
 def _reads(spec: Parts, part: Rule | Predicate) -> dict[str, dict[str, int]]:

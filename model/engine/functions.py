@@ -5,10 +5,13 @@ from __future__ import annotations
 import dis
 import inspect
 import re
+import sysconfig
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from numbers import Number
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -31,6 +34,29 @@ class AnswerError(Exception):
     """A function answered with something that it must not answer. The text continues a sentence:
     the caller adds the function's name and arguments.
     """
+
+
+def fault(error: BaseException) -> str:
+    """The fault of a function of the spec, in words: what it raised, and the file, the line and the
+    statement from which that came.
+    """
+    if isinstance(error, AnswerError):
+        return str(error)
+    return " ".join(filter(None, (f"raised {type(error).__name__}: {error}", _place_of(error))))
+
+
+def _place_of(error: BaseException) -> str:
+    """`(in file.py, line 3: return 1 // n)`: the innermost line of a function that is neither the
+    engine's nor a library's. Empty if there is none.
+    """
+    paths = sysconfig.get_paths()
+    libraries = (paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    others = ("<", f"{Path(__file__).parent}/", *libraries)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith(others):
+            line = f": {frame.line}" if frame.line else ""
+            return f"(in {Path(frame.filename).name}, line {frame.lineno}{line})"
+    return ""
 
 
 class OddError(Exception):

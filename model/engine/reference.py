@@ -24,6 +24,7 @@ from groupcheck.model.engine.symmetry import (
     AsymmetryError,
     Orbits,
     Symmetry,
+    must_be_usable,
     symmetry_of,
     takes_permuted_steps,
 )
@@ -56,6 +57,7 @@ def explore(
     progress: Callable[[Progress], None] | None = None,
     *,
     symmetry: bool = False,
+    required: bool = False,
     liveness: bool = False,
     goals: Sequence[str] = (),
 ) -> Verdict:
@@ -64,18 +66,23 @@ def explore(
 
     `symmetry`: expands one state of each orbit where the spec allows it, after looking that its
     permutations take the permuted steps. The numbers stay those of all states. `liveness`: judges
-    the progress promises, too, among all states.
+    the progress promises, too, among all states. `required`: raises `UserError` where there is no
+    symmetry after all.
     """
     if liveness:
         found = ON_PROGRESS if symmetry and symmetry_of(spec).groups else NO_SYMMETRY
+        must_be_usable(spec, found, required)
         see, verdict = Semantics(spec), _explored(spec, limits, progress, found, goals)
         graph = Graph(see, verdict.states + verdict.border, verdict.depth)
         return with_progress(see, verdict, graph.answers())
     found = symmetry_of(spec) if symmetry else NO_SYMMETRY
+    must_be_usable(spec, found, required)
     try:
         return _explored(spec, limits, progress, found, goals)
     except AsymmetryError as error:
-        return _explored(spec, limits, progress, Symmetry((), (str(error),)), goals)
+        found = Symmetry((), (str(error),))
+    must_be_usable(spec, found, required)
+    return _explored(spec, limits, progress, found, goals)
 
 
 def _explored(

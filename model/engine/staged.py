@@ -100,6 +100,7 @@ def explore(
     look: Callable[[Search], None] | None = None,
     liveness: bool = False,
     symmetry: bool | None = False,
+    required: bool = False,
     goals: Sequence[str] = (),
 ) -> Verdict:
     """Explores every state of a spec, as `fast.explore.explore` does; the arguments are those of
@@ -137,6 +138,7 @@ def explore(
         look=look,
         liveness=liveness,
         symmetry=symmetry,
+        required=required,
         goals=goals,
         begun=begun,
     )

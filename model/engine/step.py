@@ -23,7 +23,7 @@ from groupcheck.model.engine.binding import (
     looks,
 )
 from groupcheck.model.engine.errors import RuleError, SpecError, UserError, shown
-from groupcheck.model.engine.functions import AnswerError, brief, outcomes, truth
+from groupcheck.model.engine.functions import brief, fault, outcomes, truth
 from groupcheck.model.engine.pools import Taken, flaw
 from groupcheck.model.engine.progress import PROMISE
 from groupcheck.model.engine.promises import ALL, SOME, Predicate, Quantifier, StepInvariant
@@ -44,13 +44,6 @@ def too_many(name: str) -> UserError:
         f"more than {MOST_OUTCOMES:,} outcomes from one combination of arguments",
         where=f"rule {name}",
         do="split it",
-    )
-
-
-def fault(error: BaseException) -> str:
-    """The fault of a function of the spec, in words."""
-    return (
-        str(error) if isinstance(error, AnswerError) else f"raised {type(error).__name__}: {error}"
     )
 
 

@@ -43,6 +43,7 @@ from typing import Any
 from attrs import field, frozen
 
 from groupcheck.model.engine.binding import indexing
+from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.signature import EVERY, parted
@@ -96,6 +97,13 @@ NO_SYMMETRY = Symmetry((), (NOT_ASKED,))
 ON_PROGRESS = Symmetry(
     (), ("promises about progress are judged among all states (leave out --progress)",)
 )
+
+
+def must_be_usable(spec: Spec, found: Symmetry, required: bool) -> None:
+    """Raises `UserError` where symmetry is required and nothing can be permuted."""
+    if required and not found.groups:
+        why = "; ".join(found.reasons)
+        raise UserError(f"cannot be used for {spec.name}: {why}", where="--symmetry")
 
 
 class _Ties:

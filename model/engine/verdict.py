@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from attrs import field, frozen
 
-from groupcheck.model.engine.errors import shown
+from groupcheck.model.engine.errors import CheckpointError, shown
 
 HOLDS: Literal["holds"] = "holds"
 VIOLATED: Literal["violated"] = "violated"
@@ -194,6 +194,8 @@ class Verdict:
     border: int = 0
     # How symmetry was used.
     symmetry: Reduction = Reduction(False, NOT_ASKED)
+    # Why its checkpoints are not complete.
+    unsaved: CheckpointError | None = field(default=None, kw_only=True)
 
     @property
     def complete(self) -> bool:

@@ -46,6 +46,8 @@ class Line:
     changes: tuple[str, ...] = ()
     # False: routine (a heartbeat that changes nothing), in the table but not in the prose.
     telling: bool = True
+    # Whose step it is, in words; empty: the title of the lane.
+    who: str = ""
 
 
 @frozen

@@ -5,7 +5,7 @@ invariant that it names to break.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,10 @@ from groupcheck.oracles.explain.explanation import Explanation
 from groupcheck.oracles.explain.subject import every_mutation, mutation_named, subject
 from groupcheck.oracles.museum.exhibits import BY_ID
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.processes.supervisor import INTERRUPTED, until_interrupted
 from groupcheck.oracles.show import parquet
 from groupcheck.oracles.show.json_schemas import ABSENT, printed
+from groupcheck.oracles.show.meter import time_left
 from groupcheck.oracles.show.text import explanation_view
 
 ENGINE = "fast"
@@ -99,17 +101,42 @@ class Found:
         )
 
 
-def find_all(ids: Sequence[str] = ()) -> list[Found]:
-    """Checks these mutations, or all of them, each within its own scope. Raises `UserError` for an
-    unknown id.
+def chosen(ids: Sequence[str] = ()) -> tuple[Mutation, ...]:
+    """The mutations of these ids, all if there are none. Raises `UserError` for an unknown id."""
+    return tuple(mutation_named(name) for name in ids) if ids else every_mutation()
+
+
+def find_all(
+    ids: Sequence[str] = (), progress: Callable[[int, int, str], None] | None = None
+) -> list[Found]:
+    """Checks these mutations, or all of them, each within its own scope; Ctrl-C ends it, and those
+    that were checked by then are given. `progress` hears how many are done, how many there are, and
+    which is next. Raises `UserError` for an unknown id.
     """
-    chosen = [mutation_named(name) for name in ids] if ids else every_mutation()
-    return [_find(m) for m in chosen]
+    found: list[Found] = []
+    every = chosen(ids)
+    stopped: list[str] = []
+    with until_interrupted(stopped.append):
+        for m in every:
+            if progress:
+                progress(len(found), len(every), m.id)
+            one = _find(m)
+            searches = (one.result, *([one.later] if one.later else []))
+            if any(r.verdict.reason.startswith(INTERRUPTED) for r in searches):
+                break
+            found.append(one)
+    return found
+
+
+def progress_line(done: int, whole: int, name: str, seconds: float) -> str:
+    """One line for a terminal."""
+    left = time_left(done, whole, seconds)
+    return f"{done} of {whole} bugs  {seconds:.0f} s{left}  {printable(name)}"
 
 
 def _find(m: Mutation) -> Found:
     now = run(subject(m.family.base, mutation=m.id), Limits(), engine=ENGINE)
-    if not m.progress:
+    if not m.progress or now.verdict.reason.startswith(INTERRUPTED):
         return Found(m, now)
     later = subject(m.family.base, mutation=m.id, progress=True)
     return Found(m, now, run(later, Limits(), engine=ENGINE))

@@ -28,8 +28,15 @@ def in_plain_python(
         what = f"the {engine} engine has no workers, memory limit or checkpoints"
         raise UserError(what, do=f"leave out --engine {engine}")
     if engine == "reference":
+        is_asked = bool(symmetry)
         return reference.explore(
-            spec, limits, progress, symmetry=bool(symmetry), liveness=liveness, goals=goals
+            spec,
+            limits,
+            progress,
+            symmetry=is_asked,
+            required=is_asked,
+            liveness=liveness,
+            goals=goals,
         )
     if symmetry:
         what, do = "the plain engine stores every state", "leave out one of them"

@@ -109,14 +109,14 @@ class CheckResult(Answer):
 
         return trace(self.subject, self._first("ITF"))
 
-    def pytest(self) -> str:
-        """The text of a test file that reproduces the counterexamples. Raises `UserError` if there
-        is none.
+    def pytest(self, file: str | FilePath | None = None) -> str:
+        """The text of a test file that reproduces the counterexamples, to be written to `file`
+        (None: any in the current folder). Raises `UserError` if there is none.
         """
         from groupcheck.oracles.show.pytest_export import test_file
 
         self._first("pytest")
-        return test_file(self)
+        return test_file(self, None if file is None else FilePath(file))
 
     def save(self, path: str | FilePath) -> None:
         """Writes the page of `html` to a file."""
@@ -282,8 +282,9 @@ def run(
     if about.progress:
         _must_be_one_search(spread, walks, conformed)
     if walks is not None:
-        searching = (engine != "fast", workers != 1, checkpoint, resume, spread.master, conformed)
-        verdict = walked(about.spec, walks, limits, progress, any(searching))
+        others = (checkpoint, resume, spread.master, conformed, symmetry)
+        searching = engine != "fast" or workers != 1 or any(others)
+        verdict = walked(about.spec, walks, limits, progress, searching)
         verdict = _untold(about, verdict, "random walks keep no schedules of goals")
         return CheckResult(about, _judged(about, verdict), "walks", walks=walks)
     looker = _looker(about, spread, engine) if conformed else None
@@ -297,9 +298,8 @@ def run(
         return CheckResult(about, _judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)
     if engine != "fast":
-        verdict = in_plain_python(
-            about, limits, progress, engine, symmetry, bool(checkpoint or resume or workers != 1)
-        )
+        is_more = bool(checkpoint or resume or workers != 1)
+        verdict = in_plain_python(about, limits, progress, engine, symmetry, is_more)
     else:
         verdict = staged.explore(
             about.spec,
@@ -310,6 +310,7 @@ def run(
             resume=resume,
             look=looker,
             symmetry=symmetry,
+            required=bool(symmetry),
             liveness=about.progress,
             goals=about.goals,
         )

@@ -53,8 +53,8 @@ def walked(
     """
     if searching:
         raise UserError(
-            "cannot be combined with --engine, --workers, --checkpoint, --resume, --spark or"
-            " --conformed",
+            "cannot be combined with --engine, --workers, --checkpoint, --resume, --spark,"
+            " --symmetry or --conformed",
             where="--random-walks",
             do="leave those out",
         )

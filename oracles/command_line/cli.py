@@ -152,8 +152,8 @@ def command(debug: bool) -> None:
     "--symmetry/--no-symmetry",
     default=None,
     help="Whether members that no rule tells apart are exchanged: one state is stored for all that"
-    " differ only in their order; counts and verdicts stay. Left out: with the fast engine, from"
-    " three members on.",
+    " differ only in their order; counts and verdicts stay. --symmetry is refused where that is"
+    " impossible. Left out: with the fast engine, from three members on.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.verdict/2)."

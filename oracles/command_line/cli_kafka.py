@@ -312,7 +312,10 @@ def assign(**options: Any) -> int:
     --prove exits with 0 if every statement is proved and every mutant of it is refuted.
 
     --against exits with 1 if it finds an assignment that breaks a promise. It shows the smallest
-    one, with code that reproduces it. A program reads one JSON object per line, {"topics": {"t":
+    one, with code that reproduces it. A function of your own is def assign(group), where group is a
+    groupcheck.model.assignors.Group: group.topics are pairs (topic, partitions), and each of
+    group.members has id, topics, owned, generation, instance and rack. It returns {"A": [("t", 0),
+    ("t", 1)]} or {"A": {"t": [0, 1]}}. A program reads one JSON object per line, {"topics": {"t":
     2}, "members": [{"id": "A", "topics": ["t"], "owned": {"t": [0]}, "generation": 1, "instance":
     null, "rack": null}]}, and answers with one line, {"assignment": {"A": {"t": [0, 1]}}} or
     {"failed": "why"}.

@@ -13,9 +13,10 @@ from groupcheck.oracles.check.run import CheckResult, Spreading, run, walk
 from groupcheck.oracles.check.walks import walks_of
 from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.printable import as_text
+from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.files import not_read, write, written
 from groupcheck.oracles.show.suite import tell
-from groupcheck.oracles.show.terminal import answer, say
+from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
 
 SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
 OF_WHAT_IF = ("settings", "partitions", "replications", "seed")  # options of `replay`
@@ -45,6 +46,8 @@ def check(**options: Any) -> int:
     for name in OF_CHECK:
         _save(result, name, options[name])
     tell(lambda: verdict_suite(result), options["junit"])
+    if result.verdict.unsaved is not None:
+        raise result.verdict.unsaved
     return result.exit_code
 
 
@@ -82,7 +85,7 @@ def _save(result: CheckResult, name: str, path: Path | None) -> None:
     if path is None:
         return
     if name == "html" or result.verdict.violations:
-        text = getattr(result, name)()
+        text = result.pytest(path) if name == "pytest" else getattr(result, name)()
         written(path, as_text(text) if name == "itf" else text)
     else:
         say(f"there is no counterexample, so {path} is not written")
@@ -182,24 +185,31 @@ def bugs(
         return _real_bugs(ids, as_json, parquet, html, scored)
     from rich.console import Group
 
-    from groupcheck.oracles.check import score
-    from groupcheck.oracles.check.bugs import documents, find_all, view, write_parquet
+    from groupcheck.oracles.check import bugs, score
+    from groupcheck.oracles.show.meter import reports
 
     _can_write_table(parquet)
-    found = find_all(ids)
+    with reports(bugs.progress_line) as progress:
+        found = bugs.find_all(ids, progress)
+    missing = len(bugs.chosen(ids)) - len(found)
+    if missing:  # Ctrl-C: a score or a page of some would be taken for that of all
+        parquet, html, scored = None, None, False
     told = score.score([one.mutation for one in found]) if scored or html else None
+    shown = told if scored else None
+    answer(
+        lambda: bugs.documents(found, shown),
+        lambda: Group(bugs.view(found, bool(ids)), *([score.view(shown)] if shown else [])),
+        as_json,
+    )
+    if missing:
+        say(f"interrupted: {missing} of {missing + len(found)} bugs were not looked for")
+        return EXIT_CODES["unknown"]
     if parquet:
-        write_parquet(found, parquet)
+        bugs.write_parquet(found, parquet)
     if html and told:
         from groupcheck.oracles.check.gallery import page
 
         write(html, page(found, told))
-    shown = told if scored else None
-    answer(
-        lambda: documents(found, shown),
-        lambda: Group(view(found, bool(ids)), *([score.view(shown)] if shown else [])),
-        as_json,
-    )
     return 0 if all(one.fell for one in found) else 1
 
 
@@ -218,7 +228,15 @@ def _real_bugs(
             where="--parquet" if parquet else "--score",
             do=f"leave out --real or {'--parquet' if parquet else '--score'}",
         )
-    shown = [perform(exhibit, say) for exhibit in exhibits(ids)]
+    every, shown, stopped = list(exhibits(ids)), [], list[str]()
+    with until_interrupted(stopped.append):
+        for exhibit in every:
+            shown.append(perform(exhibit, say))
+    answer(lambda: document(shown), lambda: view(shown, bool(ids)), as_json)
+    if stopped:
+        missing = len(every) - len(shown)
+        say(f"interrupted: {missing} of {len(every)} bugs were not shown")
+        return EXIT_CODES["unknown"]
     if html:
         from groupcheck.oracles.check import score
         from groupcheck.oracles.check.bugs import find_all
@@ -226,7 +244,6 @@ def _real_bugs(
 
         found = find_all([one.exhibit.mutation for one in shown] if ids else ())
         write(html, page(found, score.score([one.mutation for one in found]), shown))
-    answer(lambda: document(shown), lambda: view(shown, bool(ids)), as_json)
     return 0 if all(one.reproduced for one in shown) else 1
 
 

@@ -28,6 +28,7 @@ from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.side_by_side import side_by_side
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.processes.supervisor import INTERRUPTED, until_interrupted
 
 MEMBERS, GENERATIONS = 2, 2
 ANY = 99  # a fault that may happen may happen any number of times
@@ -78,10 +79,13 @@ def conform(
             ledger.settings, before = asked["settings"], attrs.evolve(ledger.counts)
             tour(rows, own, ledger, seed=seed, asks=findings).run()
             toured.append(_toured(scope, asked["faults"], before, ledger.counts))
-        executed = tuple(execute(own)) if situations else None
-        if findings:
-            past = search(own)
-            ledger.ask(past.asked, past.findings)
+        executed = None
+        with until_interrupted(ledger.stop):
+            if situations and ledger.reason != INTERRUPTED:
+                executed = tuple(execute(own))
+            if findings and ledger.reason != INTERRUPTED:
+                past = search(own)
+                ledger.ask(past.asked, past.findings)
     named = rows_of[0][1].outcomes_named
     return Conformance(
         variant=variant,

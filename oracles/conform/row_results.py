@@ -124,6 +124,10 @@ class Ledger:
         """Do so many rows differ that the run ends at once?"""
         return 0 < self.max_differences <= self.differing
 
+    def stop(self, why: str) -> None:
+        """The run ends here."""
+        self.reason = why
+
     @property
     def full(self) -> bool:
         """Is there no room for another row? Then the run ends."""

@@ -51,6 +51,7 @@ from groupcheck.oracles.conform.transcript import lines
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.records import GroupRecord, Record
 from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Step, Transcript
+from groupcheck.oracles.processes.supervisor import until_interrupted
 
 SEEDS = 64  # hash orders that are tried before an outcome counts as not seen
 AT_ONCE = 8  # seeds tried together
@@ -84,11 +85,14 @@ class Tour:
         self._sought: dict[tuple[int, bool], int] = {}
 
     def run(self) -> None:
-        """Executes every row that can be reached, up to the limits, or until the JVM fails."""
+        """Executes every row that can be reached, up to the limits, until the JVM fails, or until
+        Ctrl-C.
+        """
         try:
-            self._levels()
+            with until_interrupted(self._ledger.stop):
+                self._levels()
         except OutageError as error:
-            self._ledger.reason = str(error)
+            self._ledger.stop(str(error))
         self._unreached()
 
     def _levels(self) -> None:

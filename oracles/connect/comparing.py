@@ -26,6 +26,7 @@ from groupcheck.oracles.connect.inputs import Family
 from groupcheck.oracles.connect.rounds import MEMORY, Facts, Step, differences, expected, read
 from groupcheck.oracles.kafka.comparison import block
 from groupcheck.oracles.kafka.tallied import EVERY, Progress, Tallied, Tally, answered, values
+from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.json_schemas import ABSENT, printed
 
 LONGEST = 700  # characters of an example at the terminal
@@ -148,26 +149,28 @@ def compare(
     version) for the same rounds. `perform` stands in for groupcheck's function.
     """
     release = of_version(leaders.version)
-    tallies = []
-    for family in families:
-        tally = RoundTally(family.bound)
-        began = time.perf_counter()
-        real = answers(leaders, family)
-        others = None if older is None else answers(older, family)
-        for script, facts in real:
-            mine = [
-                (memory, expected(assigned))
-                for memory, assigned in played(script, release, perform)
-            ]
-            theirs = [one for _, one in mine] if others is None else next(others)[1]
-            for step, one, (memory, _), other in zip(script, facts, mine, theirs):
-                tally.count(memory, step.round, one, other)
-                if progress is not None and tally.inputs % EVERY == 0:
-                    progress(tally.title, tally.inputs, tally.differing)
-        tally.seconds = time.perf_counter() - began
-        tallies.append(tally)
+    tallies: list[RoundTally] = []
+    stopped: list[str] = []
+    with until_interrupted(stopped.append):
+        for family in families:
+            tally = RoundTally(family.bound)
+            tallies.append(tally)
+            began = time.perf_counter()
+            real = answers(leaders, family)
+            others = None if older is None else answers(older, family)
+            for script, facts in real:
+                mine = [
+                    (memory, expected(assigned))
+                    for memory, assigned in played(script, release, perform)
+                ]
+                theirs = [one for _, one in mine] if others is None else next(others)[1]
+                for step, one, (memory, _), other in zip(script, facts, mine, theirs):
+                    tally.count(memory, step.round, one, other)
+                    if progress is not None and tally.inputs % EVERY == 0:
+                        progress(tally.title, tally.inputs, tally.differing)
+            tally.seconds = time.perf_counter() - began
     sides = f"Kafka {leaders.version}", "groupcheck" if older is None else f"Kafka {older.version}"
-    return ConnectConformance(sides, seed, tuple(tallies))
+    return ConnectConformance(sides, seed, tuple(tallies), stopped="".join(stopped))
 
 
 def played(

@@ -297,14 +297,14 @@ def rows(story: Story) -> Iterator[Row]:
     """
 
     def alike(line: Line) -> object:
-        return line.step if line.changes else (line.lane, line.words)
+        return line.step if line.changes else (line.lane, line.who, line.words)
 
     if story.start:
         yield Row("start", "", "", story.start, *_marked(story, 0, 0))
     for _, group in groupby(story.lines, alike):
         first, *more = group
         last = more[-1] if more else first
-        who = story.lane(first.lane).title
+        who = first.who or story.lane(first.lane).title
         words = _without_subject(first.words, who)
         yield Row(
             f"{first.step} to {last.step}" if more else f"{first.step}",

@@ -4,12 +4,14 @@ and each rule's own first sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from groupcheck.model.engine import Spec
+from groupcheck.model.engine.binding import indexing
+from groupcheck.model.engine.signature import EVERY, parted
 from groupcheck.model.engine.step import Semantics
-from groupcheck.model.engine.verdict import Path, Step
+from groupcheck.model.engine.verdict import Firing, Path, Step
 from groupcheck.model.protocol.story import Lane, Line, Note, Story
 from groupcheck.oracles.printable import brief, changes, place, sentence
 
@@ -33,13 +35,14 @@ def plain_story(spec: Spec, path: Path, tell: Tell | None = None) -> Story:
     lines, notes = [], []
     named = Semantics(spec).named
     for number, step in enumerate(path.steps, 1):
-        lane = next((x for x in lanes if x.me == step.firing.me), lanes[-1])
+        lane, who = _actor(spec, lanes, step.firing)
         words = (
             tell(step, named(before), named(step.state))
             if tell
-            else f"{lane.title}{_with(step)}: {_words(step, docs)}"
+            else f"{who}{_with(step)}: {_words(step, docs)}"
         )
-        lines.append(Line(number, lane.name, words, told_changes(path, before, step)))
+        told = told_changes(path, before, step)
+        lines.append(Line(number, lane.name, words, told, who="" if tell else who))
         notes.append(Note(number, lane.name, step.firing.name.replace("_", " ")))
         before = step.state
     return Story(lanes, lines, notes, start=told_start(path) if tell is None else ())
@@ -77,6 +80,28 @@ def plain_lanes(spec: Spec) -> tuple[Lane, ...]:
             Lane(SHARED, ", ".join(n for n, slot in spec.slots.items() if slot.size is None))
         )
     return tuple(lanes)
+
+
+def _actor(spec: Spec, lanes: Sequence[Lane], firing: Firing) -> tuple[Lane, str]:
+    """The lane of a step, and whose step it is: the element at its index, or the single slots; in
+    both cases among those that the rule reads.
+    """
+    rule = next(r for r in spec.rules if r.name == firing.name.partition(":")[0])
+    if firing.me is None:
+        return lanes[-1], ", ".join(dict.fromkeys(slot for slot, _ in rule.places))
+    variable = next(iter(indexing(spec, rule).sizes))
+    own = [
+        slot
+        for slot, index in rule.places
+        if spec.slots[slot].size is not None
+        and index != EVERY
+        and parted(index or rule.own)[0] == variable
+    ] or [slot for slot, _ in rule.places]
+    longest = sum(lane.me is not None for lane in lanes)
+    is_there = any(spec.slots[slot].size == longest for slot in own)
+    lane = next((x for x in lanes if x.me == firing.me and is_there), lanes[-1])
+    titles = [f"{slot.replace('_', ' ')} {firing.me}" for slot in own]
+    return lane, lane.title if lane.title in titles else titles[0]
 
 
 def _with(step: Step) -> str:

@@ -21,9 +21,11 @@ from groupcheck.model.engine import (
 )
 from groupcheck.model.engine.verdict import Path
 from groupcheck.model.protocol.classic.presets import PLUS
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import load, names
 from groupcheck.oracles.explain import own
+from groupcheck.oracles.explain.given import must_fit
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import plain, printable
 
@@ -154,24 +156,33 @@ def _mutation(name: str, variant: Variant) -> Mutation:
     """
     if not own.is_own(name):
         return mutation_named(name)
-    from groupcheck.model.mutations import SEEDED, Mutation
-    from groupcheck.model.protocol.mutation import Seeded
+    from groupcheck.model.mutations import Mutation
 
     found = own.named(name, (Mutation, Rule), "a rule with a bug, or a Mutation")
     if isinstance(found, Mutation):
         return found
-    healthy = {r.name: r for r in variant.spec(variant.scope_type()).rules}
-    if found.name not in healthy:
-        raise one_of("rule", found.name, healthy)
+    return _another(name, found, variant.spec(variant.scope_type()), variant.families[0])
+
+
+def _another(name: str, found: Rule, healthy: Spec, family: Family) -> Mutation:
+    """The bug of a rule that takes the place of the healthy rule of its name. Raises `UserError` if
+    there is none.
+    """
+    from groupcheck.model.mutations import SEEDED, Mutation
+    from groupcheck.model.protocol.mutation import Seeded
+
+    rules = {r.name: r for r in healthy.rules}
+    if found.name not in rules:
+        raise one_of("rule", found.name, rules)
     return Mutation(
         id=name,
         ticket=SEEDED,
         title=f"another {found.name}",
-        family=variant.families[0],
+        family=family,
         invariant="",
         doc=found.doc,
         scope={},
-        seeds=(Seeded(found, healthy[found.name]),),
+        seeds=(Seeded(found, rules[found.name]),),
     )
 
 
@@ -203,12 +214,13 @@ def subject(
     and `faults` with a budget above 0, must happen, or the verdict is `unknown`. `constraints` are
     the user's own or FILE.py:NAME, beside those of the spec, as `refines` is. `deadlock`: is one a
     violation? `progress`: are the promises about progress judged? (Of a variant they alone are.) A
-    `mutation` changes the defaults to the smallest scope that shows it. Raises `UserError` for any
+    `mutation` changes the defaults to the smallest scope that shows it; of the user's own spec it
+    is FILE.py:NAME of a rule. Raises `UserError` for any
     name that does not exist.
     """
     smaller = (refines,) if isinstance(refines, Refinement) else refines
     promises = (invariants, goals, constraints, deadlock, smaller, progress)
-    _must_fit(what, mutation, *promises, faults, settings)
+    must_fit(what, mutation, *promises, faults, settings)
     given = {name: value for name, value in fields.items() if value is not None}
     for name in settings or {}:
         if name in given:
@@ -221,9 +233,11 @@ def subject(
     if isinstance(found, Variant | str):
         about = _of_variant(_variant(str(what)), mutation, faults, given, settings or {}, progress)
     else:
-        more = {"faults": faults or None, "mutation": mutation}
+        bug = mutation if own.is_own(mutation) else None
+        more = {"faults": faults or None, "mutation": None if bug else mutation}
         given |= {name: value for name, value in more.items() if value is not None}
         about = _of_spec(what, found, given, settings or {})
+        about = about if bug is None else _seeded(about, bug)
     if progress and not about.spec.progress:
         raise UserError(
             f"{about.spec.name} promises nothing about progress",
@@ -271,6 +285,13 @@ def _of_spec(
             f"a spec has its own scope: {extra!r} cannot be changed here", where=found.name
         )
     return Subject(found, origin=origin)
+
+
+def _seeded(about: Subject, name: str) -> Subject:
+    """The user's own spec with the rule that FILE.py:NAME stands for in the place of its own."""
+    found = own.named(name, (Rule,), "a rule with a bug")
+    bug = _another(name, found, about.spec, Family(about.spec.name, base=about.spec.name))
+    return attrs.evolve(about, spec=bug.apply(about.spec), mutation=bug)
 
 
 def _of_variant(
@@ -352,71 +373,6 @@ def _promise(given: Any, kinds: tuple[type, ...], what: str) -> Any:
 def _added(given: Sequence[Any], there: Sequence[Any]) -> list[Any]:
     """The promises among these that the spec does not have yet."""
     return [p for p in given if not isinstance(p, str) and p not in there]
-
-
-def _must_fit(
-    what: object,
-    mutation: object,
-    invariants: object,
-    goals: object,
-    constraints: object,
-    deadlock: object,
-    smaller: object,
-    progress: object,
-    faults: object,
-    settings: object,
-) -> None:
-    """Raises `UserError` for an argument of the wrong type."""
-    named = faults is None or (isinstance(faults, Mapping) and _texts(faults))
-    told = settings is None or (
-        isinstance(settings, Mapping) and _texts(settings) and _texts(settings.values())
-    )
-    for name, value, fits, kind in (
-        ("what is checked", what, isinstance(what, str | Spec), "the name of a variant or a Spec"),
-        (
-            "mutation",
-            mutation,
-            mutation is None or isinstance(mutation, str),
-            "the id of a mutation",
-        ),
-        (
-            "invariants",
-            invariants,
-            _all_of(invariants, str | Predicate | StepInvariant),
-            'a list of names or invariants, as in ["one_owner"]',
-        ),
-        (
-            "goals",
-            goals,
-            _all_of(goals, str | Predicate),
-            'a list of names or goals, as in ["zombie_owner"]',
-        ),
-        (
-            "constraints",
-            constraints,
-            _all_of(constraints, str | Predicate),
-            "a list of constraints, as in [small]",
-        ),
-        ("deadlock", deadlock, isinstance(deadlock, bool), "True or False"),
-        ("refines", smaller, _all_of(smaller, Refinement), "refines(smaller, {...})"),
-        ("progress", progress, isinstance(progress, bool), "True or False"),
-        ("faults", faults, named, 'a mapping of names to numbers, as in {"crash": 1}'),
-        ("settings", settings, told, "a mapping of names to texts"),
-    ):
-        if not fits:
-            raise UserError(f"{name} is {printable(repr(value))[:60]}, not {kind}")
-
-
-def _texts(value: object) -> bool:
-    return _all_of(value, str)
-
-
-def _all_of(value: object, kinds: Any) -> bool:
-    return (
-        isinstance(value, Collection)
-        and not isinstance(value, str | bytes)
-        and all(isinstance(one, kinds) for one in value)
-    )
 
 
 def _scope(

@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
@@ -22,7 +22,9 @@ from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.generate_types import GenerateDocument, Log
 from groupcheck.oracles.generate.lives import Begun, BrokerStream, Pool
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.processes.supervisor import temporary_folder
+from groupcheck.oracles.processes.supervisor import temporary_folder, until_interrupted
+from groupcheck.oracles.show.meter import reports, time_left
+from groupcheck.oracles.show.terminal import EXIT_CODES, say
 
 SCHEMA = "groupcheck.generate/1"
 RUNS = 30
@@ -80,20 +82,25 @@ class Written:
     groups: int
 
 
-def generate(folder: Path, order: Order) -> list[Written]:
+Progress = Callable[[float, int], None]
+GLANCE = 1 << 12  # lines between two reports of progress
+
+
+def generate(folder: Path, order: Order, progress: Progress | None = None) -> list[Written]:
     """Writes logs into `folder`/logs and the truth into `folder`/truth: rebalances.jsonl and
     groups.jsonl, and for members owned.jsonl and troubles.jsonl; one JSON object a line.
 
     The same order gives the same bytes. All files come to their places at the end, when they are
-    whole. Raises `UserError` if the folder cannot be made, already holds logs, or has no room for
-    them.
+    whole. `progress` hears how many logs are written, and how many there will be. Raises
+    `UserError` if the folder cannot be made, is not empty, or has no room for them.
     """
     try:
         _refuse_full(folder, order)
-        for name in (LOGS, TRUTH):
-            (folder / name).mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         with temporary_folder(".groupcheck-", folder) as beside:
-            written = _write_all(beside, order)
+            written = _write_all(beside, order, progress or (lambda *_: None))
+            for name in (LOGS, TRUTH):
+                (folder / name).mkdir()
             for file in (*(beside / LOGS).iterdir(), *(beside / TRUTH).iterdir()):
                 file.replace(folder / file.relative_to(beside))
         return [evolve(one, path=folder / one.path.relative_to(beside)) for one in written]
@@ -107,9 +114,8 @@ def _refuse_full(folder: Path, order: Order) -> None:
     """Raises `UserError` before anything is made, where files are in the way, or the logs would
     fill the disk. How small packed ones become is not known before.
     """
-    for place in (folder / LOGS, folder / TRUTH):
-        if place.is_dir() and any(place.iterdir()):
-            raise UserError(f"{place} is not empty", where="--out", do="name a new folder")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UserError(f"{folder} is not empty", where="--out", do="name a new folder")
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     free = shutil.disk_usage(there).free
     if order.size > free and not order.packed:
@@ -120,7 +126,7 @@ def _refuse_full(folder: Path, order: Order) -> None:
         )
 
 
-def _write_all(folder: Path, order: Order) -> list[Written]:
+def _write_all(folder: Path, order: Order, progress: Progress) -> list[Written]:
     for name in (LOGS, TRUTH):
         (folder / name).mkdir()
     pools = {
@@ -130,21 +136,21 @@ def _write_all(folder: Path, order: Order) -> list[Written]:
         (folder / TRUTH / "rebalances.jsonl").open("w") as rebalances,
         (folder / TRUTH / "groups.jsonl").open("w") as groups,
     ):
-        return [
-            _write(
-                folder,
-                order,
-                k,
-                pools[order.dialects[k % len(order.dialects)]],
-                rebalances,
-                groups,
-            )
-            for k in range(order.files)
-        ]
+        written = []
+        for k in range(order.files):
+            pool = pools[order.dialects[k % len(order.dialects)]]
+            written.append(_write(folder, order, k, pool, rebalances, groups, progress))
+        return written
 
 
 def _write(
-    folder: Path, order: Order, k: int, pool: Pool, rebalances: IO[str], groups: IO[str]
+    folder: Path,
+    order: Order,
+    k: int,
+    pool: Pool,
+    rebalances: IO[str],
+    groups: IO[str],
+    progress: Progress,
 ) -> Written:
     """One broker's log."""
     dialect = pool.dialect
@@ -163,6 +169,8 @@ def _write(
     clock, count, size = Clock(), 0, 0
     with _opened(folder / LOGS / name, order.packed) as out:
         for at, text in stream.lines(tell):
+            if count % GLANCE == 0:
+                progress(k + min(1.0, size * order.files / order.size), order.files)
             line = f"{clock.stamp(at)} {text}\n".encode()
             out.write(line)
             count, size = count + 1, size + len(line)
@@ -197,12 +205,28 @@ def _opened(path: Path, packed: bool) -> Iterator[Any]:
             yield out
 
 
+def progress_line(done: float, whole: int, seconds: float) -> str:
+    """One line for a terminal."""
+    return f"{int(done):,} of {whole:,} logs  {seconds:.0f} s{time_left(done, whole, seconds)}"
+
+
 def run(folder: Path, as_json: bool, **wanted: Any) -> int:
     """`groupcheck generate`."""
     import sys
 
-    begun = monotonic()
-    written = generate(folder, Order(**wanted))
+    begun, order, done = monotonic(), Order(**wanted), [0.0]
+    stopped: list[str] = []
+
+    def heard(files: float, whole: int) -> None:
+        done[0] = files
+        if meter:
+            meter(files, whole)
+
+    with reports(progress_line) as meter, until_interrupted(stopped.append):
+        written = generate(folder, order, heard)
+    if stopped:
+        say(f"interrupted: {int(done[0]):,} of {order.files:,} logs were written, and none is kept")
+        return EXIT_CODES["unknown"]
     seconds = monotonic() - begun
     size = sum(one.bytes for one in written)
     if as_json:

@@ -129,9 +129,9 @@ def carried_out(
     else:
         with reports(progress_line) as progress:
             result = compare(progress=progress)
+    answer(result.document, result.view, as_json)
     if parquet:
         write_table(result.table(), CONFORMANCE, parquet)
-    answer(result.document, result.view, as_json)
     if wanted(junit) and (suite := result.suite()):
         tell(lambda: suite, junit)
     return result.exit_code

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
 
 from attrs import define, field, frozen
 from rich.table import Table
 from rich.text import Text
 
-from groupcheck.oracles.kafka.comparison import Comparison
+from groupcheck.oracles.kafka.comparison import Agreement, Comparison
 from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.show.json_schemas import Also, Count, printed
@@ -31,7 +31,9 @@ class Compared:
 
     compared: Annotated[list[str], Also(minItems=2, maxItems=2), "Whose answers are compared."]
     seed: Annotated[int, "Seed of the random inputs."]
-    verdict: Annotated[Literal["agrees", "differs"], "Whether any answer differs."]
+    verdict: Annotated[
+        Agreement, "Whether any answer differs; unknown: none does, and the run was interrupted."
+    ]
     inputs: Annotated[Count, "Inputs over all families or assignors."]
     differing: Annotated[Count, "Inputs over all families or assignors whose answers differ."]
 
@@ -120,6 +122,8 @@ class Tallied(Comparison, Generic[F]):
     tallies: Sequence[F]
     # Whose answers stand first, if it is no release.
     build: OwnBuild | None = None
+    # Why it ended before all was compared; empty: it did not.
+    stopped: str = field(default="", kw_only=True)
 
     @property
     def differing(self) -> int:
@@ -130,12 +134,16 @@ class Tallied(Comparison, Generic[F]):
     def differs(self) -> bool:
         return self.differing > 0
 
+    @property
+    def reason(self) -> str:
+        return self.stopped
+
     def compared(self) -> Compared:
         """The beginning of the document."""
         return Compared(
             compared=list(self.sides),
             seed=self.seed,
-            verdict="differs" if self.differs else "agrees",
+            verdict=self.verdict,
             inputs=sum(tally.inputs for tally in self.tallies),
             differing=self.differing,
         )

@@ -168,6 +168,20 @@ def was_interrupted() -> bool:
     return False
 
 
+INTERRUPTED = "interrupted"
+
+
+@contextlib.contextmanager
+def until_interrupted(note: Callable[[str], None]) -> Iterator[None]:
+    """Ctrl-C ends the block, and `note` hears of it: what was done by then is the answer."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not was_interrupted():
+            raise
+        note(INTERRUPTED)
+
+
 # -- the front
 
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -24,9 +25,18 @@ from groupcheck.oracles.record.recording import (
     record_scenario,
 )
 from groupcheck.oracles.record.settings import checked
+from groupcheck.traces.causes.evidence import Evidence
+from groupcheck.traces.causes.scan_log import scan_log
+from groupcheck.traces.reading import source_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 MOST_PARTITIONS = 1000
+
+
+TURN_ON = (
+    "to keep them, turn on the client's logging: in Python logging.basicConfig(level=logging.INFO),"
+    " with pytest -o log_cli=true -o log_cli_level=INFO"
+)
 
 
 def run(
@@ -72,7 +82,16 @@ def run(
             echo = sys.stderr if as_json else sys.stdout
             done = record_command(about, command, topics, getattr(echo, "buffer", None), _say)
     _show(done, as_json)
+    if command and not _has_client_lines(done.files["command"]):
+        _say(f"{done.files['command']} holds no line of a client ({TURN_ON})")
     return done.exit_code
+
+
+def _has_client_lines(output: Path) -> bool:
+    """Did the command print lines that say something about its clients?"""
+    with suppress(UserError):  # an output that is no log
+        return scan_log(source_of(str(output)), Evidence(), None, ()) is not None
+    return False
 
 
 def _alone(scenario: bool, client: str | None, topics: Mapping[str, int]) -> None:

@@ -15,6 +15,7 @@ from attrs import evolve
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import VIOLATED
+from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.answers import answers, judged, worst
 from groupcheck.oracles.show import meter
@@ -195,20 +196,31 @@ def run(
     fail_on: Sequence[str] = (),
     knowledge: Path | None = None,
 ) -> int:
-    """Replays, prints, writes the page and the ticket, and gives the exit code."""
+    """Replays, prints, writes the page and the ticket, and gives the exit code. Raises `UserError`
+    for a group of which the logs say nothing, though they tell of others.
+    """
     known = None if knowledge is None else knowledge_of(knowledge)
     with meter.reports(_progress) as progress:
         reports = replay(paths, format=format, group=group, knowledge=known, watch=progress)
+        if group is not None and not any(a.group == group for a in reports.answers):
+            there = sorted(a.group for a in replay(paths, format=format, watch=progress).answers)
+            if there:
+                raise one_of("group", group, there, None)
     code = reports.fails_on(fail_on) if fail_on else reports.exit_code
+    _print(reports, as_json)
     if html is not None:
         written(html, reports.html())
     if markdown is not None:
         written(markdown, reports.markdown())
+    return code
+
+
+def _print(reports: Replayed, as_json: bool) -> None:
     if as_json:
         from groupcheck.oracles.replay.document import replay_text
 
         sys.stdout.writelines(replay_text(reports, reports.answers, reports.notes))
-        return code
+        return
     from rich.text import Text
 
     from groupcheck.oracles.replay.text import replay_view
@@ -217,4 +229,3 @@ def run(
     show(replay_view(reports, reports.answers))
     for note in reports.notes:
         show(Text(printable(note), "dim"))
-    return code

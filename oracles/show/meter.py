@@ -86,6 +86,14 @@ def meter(limits: Limits) -> Iterator[Callable[[Progress], None] | None]:
         yield report
 
 
+def time_left(done: float, whole: float, seconds: float) -> str:
+    """`  about 12 s left`, if the rest goes on as what is done; empty at the beginning."""
+    if not 0 < done <= whole:
+        return ""
+    left = seconds * (whole - done) / done
+    return f"  about {left:.0f} s left" if left >= 1 else "  nearly done"
+
+
 @contextmanager
 def reports(words: Callable[..., str]) -> Iterator[Callable[..., None] | None]:
     """Gives what a run reports to: each report takes the place of the one before it on stderr, as

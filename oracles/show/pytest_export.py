@@ -4,9 +4,11 @@ which step.
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,6 +16,7 @@ import attrs
 from groupcheck import __version__
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.explain.explanation import Explanation
+from groupcheck.oracles.explain.own import file_of
 from groupcheck.oracles.explain.subject import Subject
 from groupcheck.oracles.printable import printable
 
@@ -25,9 +28,16 @@ HEAD = '''"""Counterexamples of {title}, written by groupcheck {version}.
 Each test follows a key to the step that breaks a promise. Once the promise is kept again, the test
 fails: then turn it into groupcheck.check(...) of the same scope.
 """
+'''
+IMPORTS = "\nimport groupcheck\n"
+IMPORTS_WITH_PLACE = """
+from pathlib import Path
 
 import groupcheck
-'''
+
+HERE = f"{Path(__file__).resolve().parent}/"
+"""
+NAMES = ("mutation", "invariants")  # arguments in which FILE.py:NAME may stand
 
 TEST = """
 
@@ -43,9 +53,10 @@ def test_{name}():
 """
 
 
-def test_file(result: Answer) -> str:
-    """The text of the file. Raises `UserError` for a spec without a name by which a test could find
-    it.
+def test_file(result: Answer, file: Path | None = None) -> str:
+    """The text of the file, which will be `file` (None: one in the current folder). What is in
+    files of the user's is named from there, so that the test finds it wherever pytest is started.
+    Raises `UserError` for a spec without a name by which a test could find it.
     """
     about = result.subject
     if about.variant is None and not about.origin:
@@ -55,18 +66,24 @@ def test_file(result: Answer) -> str:
             do="write the spec to a file, and check FILE.py:NAME",
         )
     used: set[str] = set()
-    tests = [_test(about, told, _name(told, used)) for told in result.explanations]
-    return HEAD.format(title=_quiet(about.title), version=__version__) + "".join(tests)
+    folder = Path.cwd() if file is None else file.absolute().parent
+    tests = [_test(about, told, _name(told, used), folder) for told in result.explanations]
+    text = "".join(tests)
+    head = HEAD.format(title=_quiet(about.title), version=__version__)
+    return head + (IMPORTS_WITH_PLACE if "HERE + " in text else IMPORTS) + text
 
 
-def _test(about: Subject, told: Explanation, name: str) -> str:
+def _test(about: Subject, told: Explanation, name: str, folder: Path) -> str:
+    checked = about.variant.name if about.variant else about.origin
+    given = arguments(about)
     return TEST.format(
         name=name,
         comment=_comment(f"{told.headline}. {told.prose}"),
-        variant=literal(about.variant.name if about.variant else about.origin),
+        variant=_from(folder, checked),
         key=literal(told.key),
         arguments="".join(
-            f"        {key}={literal(value)},\n" for key, value in arguments(about).items()
+            f"        {key}={_from(folder, value) if key in NAMES else literal(value)},\n"
+            for key, value in given.items()
         ),
         steps="".join(
             f"        {literal((s.firing.name, s.firing.me, *s.firing.others))},\n"
@@ -75,6 +92,17 @@ def _test(about: Subject, told: Explanation, name: str) -> str:
         invariant=literal(told.invariant),
         depth=len(told.path.steps),
     )
+
+
+def _from(folder: Path, named: Any) -> str:
+    """One or several names as Python, with the path of FILE.py from a folder."""
+    if isinstance(named, tuple):
+        return "[" + ", ".join(_from(folder, one) for one in named) + "]"
+    file = file_of(named)
+    if file is None:
+        return literal(named)
+    path = os.path.relpath(file.resolve(), folder.resolve())
+    return f"HERE + {literal(path + named.removeprefix(str(file)))}"
 
 
 def arguments(about: Subject) -> dict[str, Any]:

@@ -163,6 +163,11 @@ def _answer(
     every: list[Row] = [*rows, *simulated]
     verdict = worst(every)
     folder = progress.folder.path
+    answer(
+        lambda: document(sweep, verdict, rows, simulated, folder, seconds),
+        lambda: answer_view(sweep.title, verdict, sweep.every, every, seconds),
+        as_json,
+    )
     written = [folder / TABLE, folder / PAGE]
     tables.write_table(rows, folder / TABLE)
     if simulated:
@@ -170,11 +175,6 @@ def _answer(
         written.insert(1, folder / SIMULATIONS)
     write(folder / PAGE, page(sweep, verdict, rows, simulated))
     say(f"wrote {', '.join(map(str, written[:-1]))} and {written[-1]}")
-    answer(
-        lambda: document(sweep, verdict, rows, simulated, folder, seconds),
-        lambda: answer_view(sweep.title, verdict, sweep.every, every, seconds),
-        as_json,
-    )
     tell(lambda: sweep_suite(sweep.title, sweep.every, every), junit)
     return EXIT_CODES[verdict]
 

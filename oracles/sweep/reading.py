@@ -15,6 +15,7 @@ from groupcheck.traces.sample_files import resolve_sample
 
 LARGEST = 64 << 10  # bytes of a file; the time to read hostile ones grows with the square
 YAML = (".yaml", ".yml")
+FORMATS = "a sweep file is TOML, or YAML if its name ends in .yaml or .yml; see docs/sweep.md"
 TEXT = "tag:yaml.org,2002:str"
 HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half a character, which no file can hold
 
@@ -26,6 +27,7 @@ def read_sweep(path: Path) -> Any:
     key, or (YAML) uses aliases or tags.
     """
     where = printable(str(path))
+    is_yaml = path.suffix.lower() in YAML
     try:
         with resolve_sample(path).open("rb") as file:
             data = file.read(LARGEST + 1)
@@ -36,15 +38,20 @@ def read_sweep(path: Path) -> Any:
                 do="use lists instead of repeating grids; see docs/sweep.md",
             )
         text = data.decode("utf-8-sig")
-        return _yaml(text, where) if path.suffix.lower() in YAML else tomllib.loads(text)
+        return _yaml(text, where) if is_yaml else tomllib.loads(text)
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror or error}", where=where) from None
     except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8 at byte {error.start}", where=where) from None
+        what = f"not UTF-8 at byte {error.start}"
+        raise UserError(what, where=where, do=FORMATS) from None
     except RecursionError:
         raise UserError("nested too deeply", where=where) from None
     except ValueError as error:  # also a number of thousands of digits
-        raise UserError(f"cannot be read: {printable(str(error))[:200]}", where=where) from None
+        raise UserError(
+            f"cannot be read as {'YAML' if is_yaml else 'TOML'}: {printable(str(error))[:200]}",
+            where=where,
+            do=FORMATS,
+        ) from None
 
 
 def _yaml(text: str, where: str) -> Any:

@@ -65,3 +65,26 @@ def test_the_command_exits_with_0_if_all_fall(capsys):
 def test_the_command_exits_with_1_if_one_does_not_fall(capsys):
     assert cli.run(["bugs"]) == 1
     assert "0 of 1 bugs found" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("how", ["between searches", "in a search"])
+def test_after_ctrl_c_the_bugs_that_were_looked_for_are_told(monkeypatch, capsys, tmp_path, how):
+    [hasty] = bugs.find_all()
+    stopped = evolve(hasty.result.verdict, verdict="unknown", reason="interrupted in level 3")
+    asked = []
+
+    def find(mutation):
+        asked.append(mutation)
+        if len(asked) == 1:
+            return hasty
+        if how == "between searches":
+            raise KeyboardInterrupt
+        return evolve(hasty, result=evolve(hasty.result, verdict=stopped))
+
+    monkeypatch.setattr(bugs, "_find", find)
+    command = ["bugs", "hasty", "hasty", "hasty", "--score", "--html", str(tmp_path / "page.html")]
+    assert cli.run(command) == 3
+    told = capsys.readouterr()
+    assert "found  hasty" in told.out and "1 of 1 bugs found" in told.out
+    assert "interrupted: 2 of 3 bugs were not looked for" in told.err
+    assert len(asked) == 2 and not (tmp_path / "page.html").exists()

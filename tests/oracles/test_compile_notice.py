@@ -75,12 +75,28 @@ def test_compiling_is_announced_once_with_the_folder(not_compiled, capsys):
 def test_a_folder_that_takes_no_file_is_not_said_to_keep_anything(
     not_compiled, monkeypatch, capsys, tmp_path, ordinary_user
 ):
-    monkeypatch.setattr(compiled, "_file", lambda unit: tmp_path / "closed" / "x.o")
-    (tmp_path / "closed").mkdir(mode=0o555)
+    closed = tmp_path / "closed"
+    monkeypatch.setenv("GROUPCHECK_CACHE_DIR", str(closed))
+    closed.mkdir(mode=0o555)
     compile_notice.announce_compiling()
     with ordinary_user():
         assert not_compiled.seconds == 0 and compiled.load(compiled.PACKING)
-    assert "for this run only (set GROUPCHECK_CACHE_DIR" in capsys.readouterr().err
+    why = f"for this run only: {closed} takes no new file (set GROUPCHECK_CACHE_DIR"
+    assert why in capsys.readouterr().err
+
+
+def test_why_a_folder_is_refused_is_said_with_the_way_out(
+    not_compiled, monkeypatch, capsys, tmp_path
+):
+    """As in a container, for a folder of the host's that is mounted."""
+    monkeypatch.setenv("GROUPCHECK_CACHE_DIR", str(tmp_path))
+    owner = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    compile_notice.announce_compiling()
+    assert not_compiled.seconds == 0 and compiled.load(compiled.PACKING)
+    (told,) = capsys.readouterr().err.splitlines()
+    assert f"for this run only: nothing is executed from {tmp_path}" in told
+    assert "belongs to another user" in told and "in a container: --user" in told
 
 
 def test_a_search_that_goes_on_meanwhile_says_so(capsys):

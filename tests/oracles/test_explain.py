@@ -292,3 +292,49 @@ def test_a_sentence_that_fails_does_not_cost_the_verdict(monkeypatch):
         " round completes without them."
     )
     assert "size_cap has no sentence for this; please report it: KeyError" in told.trouble
+
+
+def test_whoever_acts_is_among_the_slots_that_the_rule_reads():
+    @rule
+    def count(turn):
+        if turn < 1:
+            yield turn + 1
+
+    @rule
+    def send(client, turn):
+        if turn == 1 and not client:
+            yield True, 2
+
+    @rule
+    def store(log_dir, client):
+        if client and not log_dir:
+            yield log_dir + 1, client
+
+    @rule
+    def note(broker, turn):
+        if turn == 2 and not broker:
+            yield 1, 3
+
+    @rule
+    def every(all: "client[:]"):
+        if all == (True, False, False):
+            yield (True, True, False)
+
+    @invariant
+    def unfinished(state):
+        return not (state.turn == 3 and sum(state.log_dir) and sum(state.client) == 2)
+
+    slots = {"turn": single(0), "budget": single(3), "client": array(3, False)}
+    slots |= {"log_dir": array(3, 0), "broker": array(2, 0)}
+    rules = [count, send, store, note, every]
+    spec = Spec("brokers", slots, rules, invariants=[unfinished], deadlock=False)
+    told = check(spec, engine="reference", max_depth=6).explanations[0]
+    assert {(row.who, row.words) for row in rows(told.story)} >= {
+        ("turn", "count"),
+        ("client 0", "send"),
+        ("client 0", "store"),
+        ("broker 0", "note"),
+        ("client", "every"),
+    }
+    lanes = {line.who: line.lane for line in told.story.lines}
+    assert (lanes["broker 0"], lanes["turn"], lanes["client 0"]) == ("shared", "shared", "client 0")

@@ -150,7 +150,7 @@ def test_own_promises_of_a_variant(mine, capsys: pytest.CaptureFixture[str]):
     own = f"{mine.name}:never_alone"
     told = checked(capsys, 1, *scope, "--invariant", own, "--pytest", "test_own.py")
     assert told["invariants"] == ["never_alone"]
-    assert f'invariants=("{own}",),' in (mine.parent / "test_own.py").read_text("utf-8")
+    assert f'invariants=[HERE + "{own}"],' in (mine.parent / "test_own.py").read_text("utf-8")
     told = checked(capsys, 3, *scope, "--goal", f"{mine.name}:never")
     assert told["goals"]["never"] is None
     assert len(told["invariants"]) > 20
@@ -232,7 +232,11 @@ def test_mistakes_are_told_in_one_line(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("wrong_rule", "rule divide(n=0): raised ZeroDivisionError: "),
+        (
+            "wrong_rule",
+            "rule divide(n=0): raised ZeroDivisionError: integer division or modulo by zero"
+            " (in wrong_rule.py, line 6: yield 1 // n) (reproduce with key gc1-0)",
+        ),
         ("wrong_promise", "progress promise far(n=0): raised ZeroDivisionError"),
     ],
 )
@@ -380,3 +384,67 @@ def test_a_refinement_is_told_with_the_states_of_the_smaller_spec():
     found = groupcheck.follow(late, "gc1-0")
     assert found.broken == {"refines by one": 0}
     assert groupcheck.check(late, invariants=["refines by one"], engine="reference").violated
+
+
+HEALTHY = '''
+from attrs import evolve, frozen
+from groupcheck.model.engine import Spec, array, invariant, rule
+
+@frozen
+class Node:
+    phase: str = "a"
+
+@rule
+def step(node):
+    yield node
+
+@rule(name="step")
+def wrong(node):
+    yield evolve(node, phase="b")
+
+@rule(name="leap")
+def elsewhere(node):
+    yield node
+
+@invariant
+def stays(node):
+    """Always."""
+    return node.phase == "a"
+
+def nodes(n: int):
+    return Spec("nodes", {"node": array(n, Node())}, [step], None, [stays], deadlock=False)
+'''
+
+
+def test_a_rule_of_the_users_takes_the_place_of_one_in_a_spec_of_the_users(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "healthy.py"
+    file.write_text(HEALTHY, "utf-8")
+    command = ["check", f"{file}:nodes", "--set", "n=2", "--engine", "reference"]
+    assert cli.run(command) == 0
+    assert cli.run([*command, "--mutation", f"{file}:wrong"]) == 1
+    assert f"nodes with {file}:wrong" in " ".join(capsys.readouterr().out.split())
+    for mutation, problem in (
+        ("elsewhere", "unknown rule 'leap' (choose one of step)"),
+        ("stays", "stays is of type Predicate, not a rule with a bug"),
+    ):
+        assert cli.run([*command, "--mutation", f"{file}:{mutation}"]) == 2
+        assert problem in capsys.readouterr().err
+
+
+def test_a_written_test_finds_the_files_of_the_users_from_any_folder(tmp_path: Path):
+    (tmp_path / "healthy.py").write_text(HEALTHY, "utf-8")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    command = [sys.executable, "-m", "groupcheck", "check", "healthy.py:nodes", "--set", "n=2"]
+    command += ["--mutation", "healthy.py:wrong", "--invariant", "healthy.py:stays"]
+    command += ["--engine", "reference", "--pytest", "tests/test_written.py"]
+    assert subprocess.run(command, cwd=tmp_path, check=False, capture_output=True).returncode == 1
+    tmp_path = tmp_path.rename(tmp_path.with_name("moved"))
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "../tests/test_written.py"],
+        cwd=tmp_path / "elsewhere",
+        check=True,
+        capture_output=True,
+    )

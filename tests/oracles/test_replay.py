@@ -194,8 +194,9 @@ def test_of_many_groups_in_trouble_the_text_shows_those_that_stand_out(tmp_path:
 def test_one_group_alone(capsys: pytest.CaptureFixture[str]) -> None:
     code, told = document(capsys, SCALE, "--group", "my-consumer-group")
     assert (code, [g["group"] for g in told["groups"]]) == (0, ["my-consumer-group"])
-    code, told = document(capsys, SCALE, "--group", "nobody")
-    assert (code, told["reason"]) == (3, "no line about the group 'nobody'")
+    assert cli.run(["replay", str(SCALE), "--group", "my-consumer-groop", "--json"]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and "unknown group 'my-consumer-groop' (did you mean" in said.err
 
 
 @pytest.mark.parametrize(

@@ -49,11 +49,22 @@ def refuse_exposed(path: Path) -> None:
     for part in (*reversed(given.parents), given, *reversed(real.parents), real):
         status = part.lstat()
         if status.st_uid != user and (status.st_uid != 0 or part == real):
-            raise _exposed(path, f"{part} belongs to another user (id {status.st_uid})")
+            owner = status.st_uid
+            or_else = f", or run as that user (in a container: --user {owner})"
+            raise _exposed(path, f"{part} belongs to another user (id {owner})", REMEDY + or_else)
         shared = status.st_mode & 0o022 and not stat.S_ISLNK(status.st_mode)
         if shared and (part == real or not status.st_mode & stat.S_ISVTX):
             raise _exposed(path, f"other users can write to {part}")
 
 
-def _exposed(path: Path, why: str) -> UserError:
-    return UserError(f"nothing is executed from {path}: {why}", do=REMEDY)
+def _exposed(path: Path, why: str, do: str = REMEDY) -> UserError:
+    return UserError(f"nothing is executed from {path}: {why}", do=do)
+
+
+def why_not_kept() -> str:
+    """Why object code is not kept, and what to do about it."""
+    try:
+        folder = cache_directory()
+    except UserError as error:
+        return str(error)
+    return f"{folder} takes no new file ({REMEDY})"

@@ -22,7 +22,7 @@ from attrs import asdict, define, frozen
 from groupcheck.model.engine.errors import CheckpointError, RuleError
 from groupcheck.model.engine.fast import segments
 from groupcheck.model.engine.fast.exploration import Kept
-from groupcheck.model.engine.fast.identity import Identity
+from groupcheck.model.engine.fast.identity import SYMMETRY, Identity
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.layout import width_of
 from groupcheck.model.engine.fast.search import Search
@@ -131,6 +131,16 @@ def kept_in(
         return contextlib.nullcontext()
     is_resumed = resume is not None and Path(resume).resolve() == Path(checkpoint).resolve()
     return segments.held(Path(checkpoint), is_resumed)
+
+
+def has_symmetry(resume: str | Path) -> bool:
+    """Is the search of a checkpoint one with symmetry? Raises `CheckpointError` where the
+    checkpoint is missing, torn, or of another version.
+    """
+    with fitting(str(resume)):
+        return (
+            SYMMETRY in structured(segments.read_manifest(Path(resume)), Manifest).identity.values
+        )
 
 
 def load(

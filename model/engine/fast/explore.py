@@ -17,13 +17,13 @@ from types import FrameType
 
 from attrs import define, evolve, field
 
-from groupcheck.model.engine.errors import RuleError, UserError
+from groupcheck.model.engine.errors import CheckpointError, RuleError
 from groupcheck.model.engine.fast import checkpoint as checkpoints
 from groupcheck.model.engine.fast import threads
 from groupcheck.model.engine.fast.compiling import compiling
 from groupcheck.model.engine.fast.graph import bytes_of
 from groupcheck.model.engine.fast.handed_over import taken_over
-from groupcheck.model.engine.fast.identity import identity
+from groupcheck.model.engine.fast.identity import Identity, identity
 from groupcheck.model.engine.fast.kernels.compiled import PACKING, is_ready
 from groupcheck.model.engine.fast.lassos import answers
 from groupcheck.model.engine.fast.log import MOST_STATES
@@ -38,6 +38,8 @@ from groupcheck.model.engine.fast.memory import (
     without_collection,
 )
 from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.fast.segments import Folder
+from groupcheck.model.engine.fast.symmetry_choice import symmetry_here
 from groupcheck.model.engine.lasso import Answers
 from groupcheck.model.engine.paths import path_of
 from groupcheck.model.engine.plain.plain_explore import PlainRun
@@ -50,12 +52,7 @@ from groupcheck.model.engine.reference import (
 )
 from groupcheck.model.engine.resident import resident_bytes
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.symmetry import (
-    ON_PROGRESS,
-    AsymmetryError,
-    Symmetry,
-    symmetry_to_use,
-)
+from groupcheck.model.engine.symmetry import AsymmetryError, Symmetry, must_be_usable
 from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Reached, Verdict, Violation
 
 __all__ = ["explore"]
@@ -92,6 +89,8 @@ class Run:
     # When the last checkpoint was complete, by `time.perf_counter`, and how many seconds it took.
     saved: float = 0.0
     saving: float = 0.0
+    # Why checkpoints are no longer written.
+    unsaved: CheckpointError | None = None
     # Goals whose paths are told.
     goals: Sequence[str] = ()
     # States of the level that are not expanded yet.
@@ -207,11 +206,15 @@ class Run:
 
     def save(self) -> None:
         """Saves the last complete level. Not after a violation: a resumed search would find the
-        offending rows filled and never check them.
+        offending rows filled and never check them. A save that fails is the last one: the folder
+        keeps what was complete, and the search goes on.
         """
         if self.saver and not self.search.findings.wrong:
             began = time.perf_counter()
-            self.saver.save(self.boundary)
+            try:
+                self.saver.save(self.boundary)
+            except CheckpointError as error:
+                self.saver, self.unsaved = None, error
             self.saved = time.perf_counter()
             self.saving = self.saved - began
 
@@ -306,6 +309,7 @@ def explore(
     look: Callable[[Search], None] | None = None,
     liveness: bool = False,
     symmetry: bool | None = False,
+    required: bool = False,
     goals: Sequence[str] = (),
     begun: PlainRun | None = None,
 ) -> Verdict:
@@ -324,28 +328,25 @@ def explore(
     make a difference, it begins again without symmetry. None: where it is worth while.
     `liveness`: judges the progress promises, too, when the search has ended; among all states.
     `goals`: those whose shortest paths are told, too, once the search has ended. `begun`: a search
-    in plain Python that is taken over; with a symmetry, between two levels.
+    in plain Python that is taken over; with a symmetry, between two levels. `required`: where there
+    is no symmetry after all, that is an error.
     Raises `RuleError` for a rule at fault, `CheckpointError` for a checkpoint that is torn or of
-    another model, scope or version, `UserError` if a search with one has no symmetry after all.
+    another model, scope or version. A checkpoint that cannot be written does not end the search:
+    `Verdict.unsaved` says why.
     """
-    explored = functools.partial(
-        _explored, spec, limits, progress, workers, checkpoint, resume, look, liveness, goals
-    )
-    try:
-        return explored(_symmetry(spec, symmetry, look is not None, liveness), begun)
-    except AsymmetryError as error:
-        if checkpoint is not None or resume is not None:
-            do = "run it without symmetry from the start (--no-symmetry)"
-            raise UserError(f"has no symmetry: {error}", where=spec.name, do=do) from error
-        return explored(Symmetry((), (str(error),)), None)
-
-
-def _symmetry(spec: Spec, asked: bool | None, each_state: bool, liveness: bool) -> Symmetry:
-    """The symmetry to search with. `each_state`: each state is looked at by itself."""
-    found = symmetry_to_use(spec, asked)
-    if found.groups and each_state:
-        return Symmetry((), ("each state is looked at by itself (leave out --conformed)",))
-    return ON_PROGRESS if found.groups and liveness else found
+    explored = functools.partial(_explored, spec, limits, progress, workers, look, liveness, goals)
+    found = symmetry_here(spec, symmetry, look is not None, liveness, resume)
+    must_be_usable(spec, found, required)
+    ours = None if checkpoint is None and resume is None else identity(spec, found)
+    with checkpoints.kept_in(checkpoint, resume) as folder:
+        try:
+            return explored(folder, ours, resume, found, begun)
+        except AsymmetryError as error:
+            found = Symmetry((), (str(error),))
+        must_be_usable(spec, found, required)
+        if folder:
+            folder.start_again()
+        return explored(folder, ours and identity(spec), None, found, None)
 
 
 def _explored(
@@ -353,19 +354,18 @@ def _explored(
     limits: Limits,
     progress: Callable[[Progress], None] | None,
     workers: int,
-    checkpoint: str | FilePath | None,
-    resume: str | FilePath | None,
     look: Callable[[Search], None] | None,
     liveness: bool,
     goals: Sequence[str],
+    folder: Folder | None,
+    ours: Identity | None,
+    resume: str | FilePath | None,
     symmetry: Symmetry,
     begun: PlainRun | None,
 ) -> Verdict:
     began = time.perf_counter() if begun is None else begun.began
     peak, spare = peak_bytes(), Spare()
-    ours = None if checkpoint is None and resume is None else identity(spec, symmetry)
-    kept = checkpoints.kept_in(checkpoint, resume)
-    with without_collection(), spare, kept as folder, contextlib.ExitStack() as end:
+    with without_collection(), spare, contextlib.ExitStack() as end:
         if begun is not None:
             search = taken_over(begun.search, symmetry)
         elif resume is None or ours is None:
@@ -437,7 +437,7 @@ def verdict_of(run: Run) -> Verdict:
     per_state = (max(s.peak, s.bytes) + s.bytes_of_values) / states
     notes = [*s.told(run.seconds), *more]
     found = answer(s, reason, violations, states - s.outside, run.seconds, per_state, notes)
-    return evolve(found, reached=tuple(paths))
+    return evolve(found, reached=tuple(paths), unsaved=run.unsaved)
 
 
 def goal_paths(run: Run) -> tuple[list[Reached], list[str]]:

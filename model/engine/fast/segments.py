@@ -73,11 +73,18 @@ class Folder:
             if file.suffix == ".new" or (NAME.fullmatch(file.name) and file.name not in listed):
                 file.unlink(missing_ok=True)
 
+    def start_again(self) -> None:
+        """Removes the checkpoint, for a search that begins anew. Raises `CheckpointError`."""
+        self.segments = []
+        with self.writing():
+            (self.path / FILE).unlink(missing_ok=True)
+            self.clear()
+
     def append(self, arrays: Sequence[NDArray[Any]], widths: list[int]) -> None:
         """Writes a segment; the next manifest lists it. Raises `CheckpointError`."""
         name = f"{len(self.segments):05}-{uuid.uuid4().hex[:12]}"
         digest = hashlib.blake2b(digest_size=32)
-        with self._writing():
+        with self.writing():
             (self.path / FOLDER).mkdir(exist_ok=True)
             with (self.path / FOLDER / name).open("xb") as file:
                 for array in arrays:
@@ -91,14 +98,15 @@ class Folder:
         """Replaces the manifest, which lists all segments. Raises `CheckpointError`."""
         text = MAGIC + json.dumps(manifest).encode() + b"\n"
         temporary = self.path / f"{FILE}.new"
-        with self._writing():
+        with self.writing():
             with temporary.open("wb") as file:
                 file.write(text + hashlib.blake2b(text).hexdigest().encode() + b"\n")
                 _to_disk(file)
             temporary.replace(self.path / FILE)
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
+    def writing(self) -> Iterator[None]:
+        """Raises `CheckpointError` for what cannot be written in the block."""
         try:
             yield
         except OSError as error:
@@ -130,7 +138,7 @@ def held(path: Path, resumed: bool) -> Iterator[Folder]:
         lock = (path / LOCK).resolve()
         if lock in _locked:
             raise _is_in_use(path, lock)
-        file = lock.open("a+")
+        file = lock.open("ab", buffering=0)  # so that nothing is left to be written at the end
     except OSError as error:
         raise _cannot_write(path, error) from error
     with file:
@@ -146,10 +154,10 @@ def held(path: Path, resumed: bool) -> Iterator[Folder]:
             )
         _locked.add(lock)
         try:
-            file.truncate(0)
-            file.write(f"process {os.getpid()} on {socket.gethostname()}")
-            file.flush()
             folder = Folder(path)
+            with folder.writing():
+                file.truncate(0)
+                file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
             if not resumed:
                 folder.clear()
             yield folder

@@ -24,6 +24,7 @@ from groupcheck.oracles.kafka.assignors import NotSolved, Problem, solve
 from groupcheck.oracles.kafka.comparison import block
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.tallied import EVERY, Progress, Tallied, Tally, answered, values
+from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.json_schemas import ABSENT
 
 RANDOM = 10_000
@@ -234,23 +235,25 @@ def compare(
     `solvers` stand in for groupcheck's functions.
     """
     mine = solvers or ours(driver.version)
-    tallies = []
-    for assignor in assignors:
-        tally = AssignorTally(assignor, asked=Asked(assignor) if findings else None)
-        began = time.perf_counter()
-        for bound, groups in inputs(assignor):
-            before = tally.inputs
-            others = (
-                (answer_of(mine[assignor], group) for group in groups())
-                if older is None
-                else (answer for _, answer in answers(older, assignor, groups()))
-            )
-            for (group, answer), other in zip(answers(driver, assignor, groups()), others):
-                tally.count(group, answer, other)
-                if progress is not None and tally.inputs % EVERY == 0:
-                    progress(assignor, tally.inputs, tally.differing)
-            tally.bounds.append((bound, tally.inputs - before))
-        tally.seconds = time.perf_counter() - began
-        tallies.append(tally)
+    tallies: list[AssignorTally] = []
+    stopped: list[str] = []
+    with until_interrupted(stopped.append):
+        for assignor in assignors:
+            tally = AssignorTally(assignor, asked=Asked(assignor) if findings else None)
+            tallies.append(tally)
+            began = time.perf_counter()
+            for bound, groups in inputs(assignor):
+                before = tally.inputs
+                others = (
+                    (answer_of(mine[assignor], group) for group in groups())
+                    if older is None
+                    else (answer for _, answer in answers(older, assignor, groups()))
+                )
+                for (group, answer), other in zip(answers(driver, assignor, groups()), others):
+                    tally.count(group, answer, other)
+                    if progress is not None and tally.inputs % EVERY == 0:
+                        progress(assignor, tally.inputs, tally.differing)
+                tally.bounds.append((bound, tally.inputs - before))
+            tally.seconds = time.perf_counter() - began
     sides = (f"Kafka {driver.title}", "groupcheck" if older is None else f"Kafka {older.title}")
-    return AssignorConformance(sides, seed, tuple(tallies), driver.build)
+    return AssignorConformance(sides, seed, tuple(tallies), driver.build, stopped="".join(stopped))

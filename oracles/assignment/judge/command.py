@@ -31,11 +31,11 @@ def run(path: Path, as_json: bool, html: Path | None, junit: Path | None = None)
             judged = judge_sequence(sequence(value), progress)
         else:
             judged = judge(question(value), progress)
+    answer(judged.document, lambda: view(judged), as_json)
     if html is not None:
         from groupcheck.oracles.assignment.judge.page import page
 
         written(html, page(judged))
-    answer(judged.document, lambda: view(judged), as_json)
     tell(lambda: judged_suite(judged), junit)
     return 0 if judged.verdict == RIGHT else 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -13,31 +12,45 @@ from rich.text import Text
 
 from groupcheck.oracles.assignment.prove.proofs import document, exit_code, prove_all
 from groupcheck.oracles.assignment.prove.prove_types import Proof, Values
+from groupcheck.oracles.show.meter import reports, time_left
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite, tell
-from groupcheck.oracles.show.terminal import answer, say
+from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
 
 
 def run(as_json: bool, junit: Path | None = None) -> int:
     """Proves, prints the answer, and returns the exit code: 0 if all statements are proved and all
     mutants refuted, else 1. Raises `UserError` if z3 is not installed.
     """
-    proofs = prove_all(say if sys.stderr.isatty() else None)
-    answer(lambda: document(proofs), lambda: view(proofs), as_json)
+    with reports(progress_line) as progress:
+        proofs = prove_all(progress)
+    from groupcheck.oracles.assignment.prove.statements import STATEMENTS  # it imports z3
+
+    missing = len(STATEMENTS) - len(proofs)
+    answer(lambda: document(proofs, missing), lambda: view(proofs, missing), as_json)
+    if missing:
+        say(f"interrupted: {missing} of {len(STATEMENTS)} statements were not looked at")
+        return EXIT_CODES["unknown"]
     tell(lambda: proofs_suite(proofs), junit)
     return exit_code(proofs)
 
 
-def view(proofs: Sequence[Proof]) -> RenderableType:
+def progress_line(done: int, whole: int, words: str, seconds: float) -> str:
+    """One line for a terminal."""
+    return (
+        f"{done} of {whole} statements  {seconds:.0f} s{time_left(done, whole, seconds)}  {words}"
+    )
+
+
+def view(proofs: Sequence[Proof], missing: int = 0) -> RenderableType:
     """The table; then, of each statement, the numbers that show that its premises are possible, and
     the numbers that refute its mutants.
     """
     standing = sum(p.stands for p in proofs)
     refuted, mutants = sum(p.refuted for p in proofs), sum(len(p.mutants) for p in proofs)
-    good = standing == len(proofs)
+    whole = len(proofs) + missing
+    good = standing == whole
     head = Text.assemble(("proved" if good else "not proved", "bold green" if good else "bold red"))
-    head.append(
-        f"  {standing} of {len(proofs)} statements stand, {refuted} of {mutants} mutants refuted"
-    )
+    head.append(f"  {standing} of {whole} statements stand, {refuted} of {mutants} mutants refuted")
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for name in ("subject", "statement", "bound", "answer"):
         table.add_column(name, no_wrap=name != "statement")

@@ -10,7 +10,7 @@ are put into the formula again before they count.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from groupcheck.oracles.assignment.prove.prove_types import (
@@ -21,6 +21,7 @@ from groupcheck.oracles.assignment.prove.prove_types import (
     Values,
 )
 from groupcheck.oracles.assignment.solvers import solver
+from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show import json_schemas
 
 if TYPE_CHECKING:
@@ -30,25 +31,29 @@ SCHEMA = "groupcheck.prove/1"
 PATIENCE_MS = 20_000  # for one question to z3
 # Numbers up to these are tried first, so that an example is one that a person can follow.
 SMALL = (3, 9, None)
-Progress = Callable[[str], None]
+Progress = Callable[[int, int, str], None]
 
 
 def prove_all(
-    progress: Progress | None = None, statements: Iterable[Statement] | None = None
+    progress: Progress | None = None, statements: Sequence[Statement] | None = None
 ) -> tuple[Proof, ...]:
-    """The proof of every statement, in order. `progress` is called with a statement's words before
-    z3 is asked. Raises `UserError` if z3 is not installed.
+    """The proof of every statement, in order; after Ctrl-C of those before. `progress` hears how
+    many are done, how many there are, and a statement's words before z3 is asked. Raises
+    `UserError` if z3 is not installed.
     """
     if statements is None:
         solver("z3", "statements are proved")
         from groupcheck.oracles.assignment.prove.statements import STATEMENTS
 
         statements = STATEMENTS
-    proofs = []
-    for statement in statements:
-        if progress is not None:
-            progress(f"{statement.subject}: {statement.words}")
-        proofs.append(prove(statement))
+    proofs: list[Proof] = []
+    stopped: list[str] = []
+    with until_interrupted(stopped.append):
+        for statement in statements:
+            if progress is not None:
+                words = f"{statement.subject}: {statement.words}"
+                progress(len(proofs), len(statements), words)
+            proofs.append(prove(statement))
     return tuple(proofs)
 
 
@@ -77,11 +82,13 @@ def prove(statement: Statement) -> Proof:
     )
 
 
-def document(proofs: Iterable[Proof]) -> dict[str, Any]:
-    """All that `groupcheck assign --prove --json` prints; `seconds` apart, the same every time."""
+def document(proofs: Iterable[Proof], missing: int = 0) -> dict[str, Any]:
+    """All that `groupcheck assign --prove --json` prints; `seconds` apart, the same every time.
+    `missing`: statements that were not proved any more.
+    """
     every = list(proofs)
     verdict: Literal["proved", "not proved"] = (
-        "proved" if all(p.stands for p in every) else "not proved"
+        "proved" if not missing and all(p.stands for p in every) else "not proved"
     )
     shown = ProveDocument(verdict=verdict, statements=every)
     return json_schemas.document(SCHEMA, shown)
@@ -108,6 +115,7 @@ def _answer(statement: Statement) -> tuple[Answer, Values | None]:
     premises, claim = _terms(statement)
     solver = z3.Solver()
     solver.set("timeout", PATIENCE_MS)
+    solver.set("ctrl_c", False)  # Python hears it
     solver.add(*premises, z3.Not(claim))
     found = solver.check()
     if found == z3.unsat:
@@ -130,6 +138,7 @@ def _example(statement: Statement, terms: list[Any]) -> Values | None:
     for most in SMALL:
         solver = z3.Solver()
         solver.set("timeout", PATIENCE_MS)
+        solver.set("ctrl_c", False)  # Python hears it
         solver.add(
             *terms,
             *([] if most is None else [z3.And(-most <= v, v <= most) for v in variables.values()]),

@@ -24,6 +24,7 @@ from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.shown import settings_shown
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.record.running import running
 from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite
@@ -208,7 +209,8 @@ def explore(
         verbosity=hypothesis.Verbosity.quiet,
     )
     try:
-        hypothesis.seed(seed)(how(hypothesis.given(strategies.data())(one)))()
+        with until_interrupted(say):
+            hypothesis.seed(seed)(how(hypothesis.given(strategies.data())(one)))()
     except Exception:
         # Hypothesis also complains about a schedule that does not fail twice: ids are random, and
         # so are hash orders.

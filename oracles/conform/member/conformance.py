@@ -43,6 +43,7 @@ from groupcheck.oracles.explain.subject import variant_named
 from groupcheck.oracles.kafka.comparison import block, first_of
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.json_schemas import ABSENT
 from groupcheck.oracles.show.suite import ERROR, Case, Suite
 from groupcheck.traces.findings.anomalies import plural
@@ -362,7 +363,8 @@ def conform_member(
             left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
             one = (tour or toured)(rows, own, left, max_differences, progress, findings, lists)
             tours.append(one)
-            one.run()
+            with until_interrupted(one.stop):
+                one.run()
             if one.reason:
                 break
             if tour is None and isinstance(one, Tour) and not one.differences:

@@ -26,6 +26,7 @@ from groupcheck.oracles.conform.member.promises import Finding, broken
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.processes.supervisor import until_interrupted
 
 NO_ROW = "the member can get this input, and the model has no row for it"
 
@@ -180,15 +181,20 @@ class Touring(ABC, Generic[S, P, R]):
         results = self.driver.run_all(row.probe for row in rows)
         yield from zip(rows, results, strict=True)
 
+    def stop(self, why: str) -> None:
+        """The tour ends here."""
+        self.reason = why
+
     def _executed(self, rows: Sequence[R]) -> Iterator[tuple[R, Seen | Lost]]:
         done = 0
         try:
-            for one in self._execute(rows):
-                done += 1
-                yield one
+            with until_interrupted(self.stop):
+                for one in self._execute(rows):
+                    done += 1
+                    yield one
         except OutageError as error:
-            self.reason = str(error)
-            self._list(rows[done:], None)
+            self.stop(str(error))
+        self._list(rows[done:], None)
 
     def _differs(self, row: R, what: Sequence[str], seen: Seen | Lost) -> None:
         self.counts.differing += 1

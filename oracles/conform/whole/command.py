@@ -10,6 +10,7 @@ from groupcheck.oracles.conform.whole.conformance import conform_whole
 from groupcheck.oracles.conform.whole.schedule import Seen
 from groupcheck.oracles.kafka.comparison import carried_out, refuse
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.show.meter import time_left
 
 KNOWN = ("members", "schedules", "seed", "mutation", "max_differences")
 OTHERS = (
@@ -31,6 +32,7 @@ def run(variant: str, *, kafka: str, as_json: bool, **options: Any) -> int:
     return carried_out(compare, progress_line, as_json=as_json)
 
 
-def progress_line(seen: Seen, seconds: float) -> str:
-    """One line for a terminal."""
-    return f"{seen.steps:,} steps of {seen.schedules:,} schedules  {seconds:.0f} s"
+def progress_line(seen: Seen, schedules: int, seconds: float) -> str:
+    """One line for a terminal. `schedules`: how many there will be."""
+    told = f"{seen.steps:,} steps of {seen.schedules:,} schedules  {seconds:.0f} s"
+    return told + time_left(seen.schedules, schedules, seconds)

@@ -42,6 +42,7 @@ from groupcheck.oracles.explain.subject import subject, variant_named
 from groupcheck.oracles.kafka.comparison import block, first_of
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.traces.findings.anomalies import plural
 
 MEMBERS, PARTITIONS = 3, 2
@@ -238,7 +239,7 @@ def conform_whole(
     mutation: str | None = None,
     max_differences: int = MAX_DIFFERENCES,
     driver: Driver | None = None,
-    progress: Callable[[Seen], None] | None = None,
+    progress: Callable[[Seen, int], None] | None = None,
 ) -> WholeConformance:
     """Runs random schedules of a real group, each followed by the variant's model.
 
@@ -251,26 +252,34 @@ def conform_whole(
     own = driver or Driver(known(kafka))
     began = time.perf_counter()
     seen, causes, stopped = Seen(), dict[Any, Parted](), ""
+
+    def stop(why: str) -> None:
+        nonlocal stopped
+        stopped = why
+
     # What is remembered of the model has no cycles, and to look for some takes a third of the time.
     resume = gc.enable if gc.isenabled() else gc.disable
     gc.disable()
     try:
-        models = cache(lambda scope: Fitting(Following(spec, scope)))
-        for first in range(0, last, TOGETHER):
-            some = range(first, min(first + TOGETHER, last))
-            drawn = own.converse(_drawn(models, kind, count, steps, f"{seed}/{k}") for k in some)
-            for mine, parted in drawn:
-                seen.add(mine)
-                if parted and parted.cause not in causes:
-                    short = _shortened(own, models(parted.setup.scope), parted)
-                    causes[parted.cause] = causes[short.cause] = short
-                if len({id(p) for p in causes.values()}) >= max_differences:
-                    stopped = f"stopped after {max_differences} differences"
+        with until_interrupted(stop):
+            models = cache(lambda scope: Fitting(Following(spec, scope)))
+            for first in range(0, last, TOGETHER):
+                some = range(first, min(first + TOGETHER, last))
+                drawn = own.converse(
+                    _drawn(models, kind, count, steps, f"{seed}/{k}") for k in some
+                )
+                for mine, parted in drawn:
+                    seen.add(mine)
+                    if parted and parted.cause not in causes:
+                        short = _shortened(own, models(parted.setup.scope), parted)
+                        causes[parted.cause] = causes[short.cause] = short
+                    if len({id(p) for p in causes.values()}) >= max_differences:
+                        stopped = f"stopped after {max_differences} differences"
+                        break
+                if progress:
+                    progress(seen, last)
+                if stopped:
                     break
-            if progress:
-                progress(seen)
-            if stopped:
-                break
     finally:
         resume()
         if driver is None:

@@ -100,14 +100,9 @@ def by_shards(spec: Spec, seed: int, states: int, directory: str) -> Verdict:
 def resumed(spec: Spec, states: int, directory: str, symmetry: bool = False) -> Verdict:
     """Stopped in the middle, and continued from the checkpoint."""
     limits = Limits(states=max(1, states // (4 if symmetry else 2)))  # of those that are stored
-    try:
-        explore.explore(spec, limits, checkpoint=directory, symmetry=symmetry)
-        kept = directory if Path(directory, FILE).exists() else None  # or it ended before
-        return explore.explore(spec, resume=kept, symmetry=symmetry)
-    except UserError as error:
-        if "has no symmetry" not in str(error):
-            raise
-        return explore.explore(spec)
+    explore.explore(spec, limits, checkpoint=directory, symmetry=symmetry)
+    kept = directory if Path(directory, FILE).exists() else None  # or it ended before
+    return explore.explore(spec, resume=kept, symmetry=None if symmetry and kept else symmetry)
 
 
 def over_values(spec: Spec, seed: int, states: int) -> Verdict:

@@ -2,6 +2,7 @@
 is accepted as a checkpoint.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -18,7 +19,7 @@ from small_group import small_group
 from two_phase_commit import two_phase_commit
 
 from groupcheck.model.engine import CheckpointError, Limits, Spec, rule, single
-from groupcheck.model.engine.fast import explore
+from groupcheck.model.engine.fast import explore, segments
 from groupcheck.model.engine.fast.identity import identity
 from groupcheck.model.engine.fast.segments import FILE, FOLDER, LOCK, MAGIC
 
@@ -247,6 +248,22 @@ def test_a_directory_that_cannot_be_written_is_a_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CheckpointError, match="cannot be written"):
         explore.explore(SPEC, Limits(states=10), checkpoint=tmp_path / "file")
+
+
+def test_a_full_disk_costs_the_checkpoint_and_not_the_answer(tmp_path, monkeypatch):
+    def is_full(handle):
+        if saves.pop() == "full":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    saves = ["full", "fits", "fits"]  # from the end: a segment, its manifest, the next segment
+    monkeypatch.setattr(explore, "PATIENCE", 0)
+    monkeypatch.setattr(segments.os, "fsync", is_full)
+    verdict = explore.explore(SPEC, checkpoint=tmp_path)
+    assert verdict.states == explore.explore(SPEC).states and not saves
+    told = str(verdict.unsaved)
+    assert f"{tmp_path}: cannot be written: No space left on device (make room there" in told
+    monkeypatch.undo()
+    assert explore.explore(SPEC, resume=tmp_path).states == verdict.states
 
 
 def test_a_checkpoint_holds_no_code(written):

@@ -240,7 +240,7 @@ def test_a_rule_that_leaves_the_program_is_a_faulty_rule(engine, start):
     error = error_of(Spec("leaving", {"n": single(start)}, (leaves,)), engine)
     assert (error.rule, error.problem, error.arguments) == (
         "leaves",
-        "raised SystemExit: 0",
+        "raised SystemExit: 0 (in test_faulty_rules.py, line 225: raise SystemExit(0))",
         {"n": 200},
     )
 

@@ -349,6 +349,26 @@ def test_a_predicate_does_not_compare_an_element_with_itself():
     assert spec(invariants=[named(invariant, "c[i]", "c[j]")]).invariants
 
 
+def test_two_ways_round_a_ring_do_not_meet_at_one_element():
+    @rule
+    def push(a: "node[j]", b: "node[j+2]", c: "node[j-1]"):
+        yield a, b, c
+
+    @invariant
+    def differ(node, b: "node[i+3]"):
+        return node != b
+
+    for size, one, problem in (
+        (3, [push], r"rule push: node\[j\+2\] and node\[j-1\] are the same element .* of 3"),
+        (2, [push], r"rule push: node\[j\] and node\[j\+2\] are the same element of .* of 2"),
+        (3, [differ], r"predicate differ: node\[i\] and node\[i\+3\] are the same element"),
+    ):
+        rules, promises = (one, []) if one == [push] else ([], one)
+        with pytest.raises(SpecError, match=problem):
+            Spec("ring", {"node": array(size, 0)}, rules, invariants=promises)
+    Spec("ring", {"node": array(4, 0)}, [push], invariants=[differ])
+
+
 def test_an_array_smaller_than_the_indexes_of_a_promise_is_a_small_scope():
     @invariant
     def different(a: "c[i]", b: "c[j]"):

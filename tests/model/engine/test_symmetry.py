@@ -401,10 +401,38 @@ def test_a_search_with_symmetry_is_resumed_with_symmetry(tmp_path: Path):
     assert resumed.symmetry.used
 
 
-def test_a_search_that_keeps_checkpoints_does_not_begin_again(tmp_path: Path):
+def test_a_search_that_keeps_checkpoints_begins_again_without_symmetry(tmp_path: Path):
     spec = spec_of(wait, open_up, first_come)
-    with pytest.raises(UserError, match="first_come is possible at two indexes at once"):
-        fast.explore(spec, checkpoint=tmp_path, symmetry=True)
+    plain = fast.explore(spec)
+    kept = fast.explore(spec, checkpoint=tmp_path, symmetry=None)
+    assert numbers(kept) == numbers(plain) and not kept.symmetry.used
+    assert "first_come is possible at two indexes at once" in kept.symmetry.reason
+    # what the folder holds is the second search; whoever continues it does not ask about symmetry
+    resumed = fast.explore(spec, resume=tmp_path, symmetry=None)
+    assert numbers(resumed) == numbers(plain) and "without it" in resumed.symmetry.reason
+
+
+def test_a_search_that_is_continued_with_symmetry_begins_again_without_it(tmp_path: Path):
+    spec = spec_of(wait, open_up, first_come)
+    fast.explore(spec, Limits(depth=1), checkpoint=tmp_path, symmetry=True)
+    resumed = fast.explore(spec, checkpoint=tmp_path, resume=tmp_path, symmetry=None)
+    assert numbers(resumed) == numbers(fast.explore(spec)) and not resumed.symmetry.used
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_symmetry_that_is_required_is_there_or_an_error(explore: Engine):
+    @rule
+    def knows(me: int, client: int) -> Any:
+        yield me
+
+    for spec, why in (
+        (spec_of(knows), "client: rule knows takes me"),
+        (spec_of(wait, open_up, first_come), "first_come"),
+    ):
+        slots = {name: spec.slots[name] for name in ("lock", "client")}
+        one = attrs.evolve(spec, slots=slots)
+        with pytest.raises(UserError, match=f"cannot be used for locks: .*{why}"):
+            explore(one, symmetry=True, required=True)
 
 
 def test_processes_and_assignments_that_differ_are_not_exchanged():

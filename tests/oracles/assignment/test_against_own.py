@@ -249,3 +249,25 @@ def test_without_hypothesis_or_the_library_one_line_says_what_to_install(monkeyp
 def test_the_command_exits_with_1_where_there_are_findings(capsys, as_json, told):
     assert run(["assign", "--against", "math:sqrt", "--examples", "5", *["--json"][:as_json]]) == 1
     assert told in capsys.readouterr().out
+
+
+class Unrelated:
+    def assign(self, group):
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        (lambda members, topics: {}, "cannot be called with a group alone: missing a required"),
+        (
+            lambda *, topics: {},
+            "cannot be called with a group alone: too many positional arguments",
+        ),
+        (Unrelated, "is a class, and not derived from an assignor of kafka-python or aiokafka"),
+    ],
+)
+def test_what_cannot_be_called_with_a_group_is_no_finding(function, problem):
+    with pytest.raises(UserError, match=problem) as error:
+        callables.library("mine:assign", function, "range")
+    assert "write def assign(group: Group) -> dict[str, list[tuple[str, int]]]" in str(error.value)

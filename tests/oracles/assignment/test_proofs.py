@@ -12,6 +12,7 @@ from attrs import evolve
 from groupcheck.model.assignors import Group, Member, round_robin, server_range
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.prove import command as proof_command
+from groupcheck.oracles.assignment.prove import proofs as proving
 from groupcheck.oracles.assignment.prove.proofs import document, exit_code, prove, prove_all
 from groupcheck.oracles.assignment.prove.statement import Mutant, count, length, start
 from groupcheck.oracles.assignment.prove.statements import STATEMENTS
@@ -88,6 +89,22 @@ def test_the_table_names_each_statement_and_its_mutants(proofs, monkeypatch, cap
     told = capsys.readouterr().out
     assert told.startswith(f"proved  {len(STATEMENTS)} of {len(STATEMENTS)} statements stand")
     assert "mutant, nobody has an extra partition: refuted by" in told
+
+
+def test_after_ctrl_c_the_statements_that_were_proved_are_told(proofs, monkeypatch, capsys):
+    done = iter(proofs[:2])
+
+    def prove(statement):
+        if (one := next(done, None)) is None:
+            raise KeyboardInterrupt
+        return one
+
+    monkeypatch.setattr(proving, "prove", prove)
+    assert proof_command.run(False) == 3
+    told, whole = capsys.readouterr(), len(STATEMENTS)
+    assert told.out.startswith(f"not proved  2 of {whole} statements stand")
+    assert f"interrupted: {whole - 2} of {whole} statements were not looked at" in told.err
+    assert document(proofs[:2], 1)["verdict"] == "not proved"
 
 
 def test_without_z3_one_line_says_what_to_install(monkeypatch):

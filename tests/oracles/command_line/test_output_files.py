@@ -4,7 +4,9 @@ was there stays if the write fails; pipes, links and devices are written to, and
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import resource
 import stat
 import sys
@@ -18,6 +20,7 @@ from typing import Any
 import click
 import pytest
 
+from groupcheck.model.engine.fast import segments
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.command_line.option_types import Output
 
@@ -122,7 +125,9 @@ def run(
             monkeypatch.setattr(name, once(recipe, where))
         given = [word for option, path in files.items() for word in (f"--{option}", str(path))]
         code = cli.run([*(words.get(word, word) for word in command.split()), *given])
-        return code, capsys.readouterr().err
+        printed = capsys.readouterr()
+        DONE["printed"] = re.sub(r"[0-9.]+", "", printed.out)  # without times
+        return code, printed.err
 
     return run
 
@@ -176,16 +181,36 @@ def test_no_option_names_a_file_to_write_in_another_way():
 
 
 @pytest.mark.parametrize(("recipe", "option"), EACH)
-def test_a_write_that_fails_leaves_what_was_there(run, tmp_path: Path, recipe: str, option: str):
+def test_a_write_that_fails_leaves_what_was_there_and_the_answer(
+    run, tmp_path: Path, recipe: str, option: str
+):
     target = tmp_path / f"file{SUFFIX.get(option, '')}"
     assert run(recipe, {option: target})[0] in (0, 1, 3)
-    new = target.read_bytes()
+    new, answer = target.read_bytes(), DONE["printed"]
     assert new
     with no_file_grows():
         code, said = run(recipe, {option: target})
-    assert (code, target.read_bytes()) == (2, new)
+    assert (code, target.read_bytes(), DONE["printed"]) == (2, new, answer)
     assert "error: cannot write" in said and "File too large" in said
     assert [*tmp_path.iterdir()] == [target]
+
+
+def test_a_checkpoint_that_cannot_be_written_is_named_after_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def is_full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(segments.os, "fsync", is_full)
+    command = ["check", "classic", "--members", "1", "--generations", "1"]
+    code = cli.run([*command, "--checkpoint", f"{tmp_path}/cp"])
+    said = capsys.readouterr()
+    assert code == 2 and said.out.startswith("holds  classic")
+    assert f"error: {tmp_path}/cp: cannot be written: No space left on device" in said.err
+    monkeypatch.undo()
+    with no_file_grows():
+        assert cli.run([*command, "--checkpoint", f"{tmp_path}/new"]) == 2
+    assert f"error: {tmp_path}/new: cannot be written: File too large" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

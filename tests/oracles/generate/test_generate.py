@@ -20,6 +20,7 @@ import pytest
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli, cli_logs
+from groupcheck.oracles.generate import files
 from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.files import Order, Written, generate
 from groupcheck.oracles.generate.lives import BrokerStream, Pool
@@ -234,11 +235,11 @@ def test_the_command_writes_what_it_says_and_refuses_what_it_cannot(
     assert cli.run(["generate", "--out", "/proc/x"]) == 2
 
 
-@pytest.mark.parametrize("taken", ["logs", "truth"])
-def test_a_folder_with_files_in_the_way_stays_as_it_is(tmp_path: Path, taken: str) -> None:
+@pytest.mark.parametrize("taken", ["logs", "truth", "others"])
+def test_a_folder_that_holds_something_stays_as_it_is(tmp_path: Path, taken: str) -> None:
     (tmp_path / taken).mkdir()
     (tmp_path / taken / "mine").touch()
-    with pytest.raises(UserError, match=f"{taken} is not empty"):
+    with pytest.raises(UserError, match=f"{tmp_path} is not empty"):
         generate(tmp_path, Order())
     assert [path.name for path in tmp_path.iterdir()] == [taken]
 
@@ -266,3 +267,22 @@ def test_logs_that_do_not_fit_leave_nothing_behind(
     assert f"cannot write to {tmp_path}: File too large" in capsys.readouterr().err
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
     assert cli.run([*words, str(tmp_path)]) == 0
+
+
+def test_ctrl_c_leaves_no_half_of_an_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual = files._write
+
+    def write(folder: Path, order: Order, k: int, *more: Any) -> Any:
+        if k == 2:
+            heard = more[-1]
+            heard(2.5, 3)
+            raise KeyboardInterrupt
+        return usual(folder, order, k, *more)
+
+    monkeypatch.setattr(files, "_write", write)
+    words = ["generate", "--groups", "3", "--files", "3", "--size", "40K", "--runs", "1", "--out"]
+    assert cli.run([*words, str(tmp_path)]) == 3
+    assert "interrupted: 2 of 3 logs were written, and none is kept" in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == []

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from groupcheck.model.engine import OutageError, UserError
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.record import command as recording_command
 from groupcheck.oracles.record import recording
 from groupcheck.oracles.record.processes import Interrupts, Processes
 from groupcheck.oracles.record.recording import Recording, record_command, record_scenario
@@ -177,3 +179,25 @@ def test_a_broker_that_its_command_has_ended_does_not_cost_the_recording(
     assert done.document()["files"] == {
         kind: str(tmp_path / "out" / f"c.{kind}.log") for kind in ("broker", "requests", "command")
     }
+
+
+def test_a_command_whose_clients_print_nothing_is_told_how_to_keep_their_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """As pytest prints kafka-python's lines, and without."""
+    said = (
+        "INFO     kafka.coordinator:base.py:1 Successfully joined group g <Generation 1>\n",
+        "1 passed in 4.84s\n",
+    )
+    for output, hint in zip(said, (False, True)):
+        log = tmp_path / "python.command.log"
+        log.write_text(output)
+
+        def recorded(about: Recording, command: Any, *_: object, log: Path = log) -> Any:
+            return recording.Recorded(about, 0, 1.0, {"command": log}, {}, command=command)
+
+        monkeypatch.setattr(recording_command, "record_command", recorded)
+        assert cli.run(["record", "--out", str(tmp_path), "--", sys.executable]) == 0
+        err = capsys.readouterr().err
+        assert ("holds no line of a client" in err) is hint
+        assert ("-o log_cli=true -o log_cli_level=INFO" in err) is hint

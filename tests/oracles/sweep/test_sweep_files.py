@@ -244,9 +244,9 @@ def test_the_example_grows():
         ),
         ("[[grid]]\nvariant = 'classic'\nmembers = 2000-01-01", "not a number from 1 to 16"),
         ("[[grid]]\nvariant = 1", "grid 1, variant: 1 is not text"),
-        ("name = 'a'\nname = 'b'", "cannot be read: Cannot overwrite a value"),
+        ("name = 'a'\nname = 'b'", "cannot be read as TOML: Cannot overwrite a value"),
         ("x = " + "[" * 3000, "nested too deeply"),
-        ("x = " + "9" * 5000, "cannot be read: Exceeds the limit"),
+        ("x = " + "9" * 5000, "cannot be read as TOML: Exceeds the limit"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(tmp_path, text, words):
@@ -271,7 +271,7 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, text, words):
         ("1: 2", "a key is not text"),
         (r'a: "\ud800"', "holds half a character"),
         (r'"\udfff": a', "holds half a character"),
-        ("a: 2000-31-31", "cannot be read: month must be in 1..12"),
+        ("a: 2000-31-31", "cannot be read as YAML: month must be in 1..12"),
         ("- a", "a table of keys such as grid is expected, not ['a']"),
         ("null", "there is no grid"),
         ("", "there is no grid"),
@@ -308,6 +308,10 @@ def test_a_file_that_is_large_missing_or_no_text_is_refused(tmp_path):
     assert "not UTF-8 at byte 8" in complaint(file)
     assert "cannot be read: No such file" in complaint(tmp_path / "none.toml")
     assert "cannot be read: Is a directory" in complaint(tmp_path)
+    (tmp_path / "sweep.json").write_text('{"grid": []}')
+    (tmp_path / "sweep.bin").write_bytes(b"\xff")
+    for name in ("sweep.json", "sweep.bin"):
+        assert "a sweep file is TOML, or YAML if its name ends in" in complaint(tmp_path / name)
 
 
 def test_a_product_of_millions_and_one_of_thousands_too_many_are_refused_at_once(monkeypatch):

@@ -13,6 +13,7 @@ code; modules of the current folder are found.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +31,7 @@ from groupcheck.oracles.assignment.validity import Assigned
 from groupcheck.oracles.processes.supervisor import tell
 
 Function = Callable[[Group], Any]
+SIGNATURE = "def assign(group: Group) -> dict[str, list[tuple[str, int]]]"
 CLASSES = {"kafka.coordinator.assignors": kafka_python, "aiokafka.coordinator.assignors": aiokafka}
 
 
@@ -47,7 +49,7 @@ def imported(name: str) -> Function:
         raise UserError(
             f"cannot import it: {type(error).__name__}: {error}",
             where=f"--against {name}",
-            do="name it module:function",
+            do=f"name it {Path(module).stem if module.endswith('.py') else 'module'}:function",
         ) from None
     if not callable(found):
         raise UserError(f"{path} is no function", where=f"--against {name}")
@@ -72,7 +74,24 @@ def library(
     return _of_function(name, assignor, like, near)
 
 
+def _must_take_a_group(name: str, function: Function | type) -> None:
+    """Raises `UserError` for what cannot be called with a group, and for a class that is none of
+    these libraries': the mistake is in how it was named, not in what it answers.
+    """
+    problem = "is a class, and not derived from an assignor of kafka-python or aiokafka"
+    if not isinstance(function, type):
+        try:
+            inspect.signature(function).bind(None)
+            return
+        except TypeError as error:
+            problem = f"cannot be called with a group alone: {error}"
+        except ValueError:  # a builtin, whose signature nobody knows
+            return
+    raise UserError(problem, where=name, do=f"write {SIGNATURE}")
+
+
 def _of_function(name: str, function: Function, like: str | None, near: str | None) -> Library:
+    _must_take_a_group(name, function)
     module, _, path = name.partition(":")
 
     def solve(group: Group) -> Assigned:

@@ -1,0 +1,25 @@
+"""Which symmetry a search uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from groupcheck.model.engine.fast.checkpoint import has_symmetry
+from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.symmetry import ON_PROGRESS, Symmetry, symmetry_of, symmetry_to_use
+
+
+def symmetry_here(
+    spec: Spec, asked: bool | None, each_state: bool, liveness: bool, resume: str | Path | None
+) -> Symmetry:
+    """The symmetry to search with. `asked`: None leaves the choice to the search that `resume`
+    continues, and where there is none, to the number of permutations. `each_state`: each state is
+    looked at by itself. Raises `CheckpointError` for a checkpoint that cannot be read.
+    """
+    is_resumed = asked is None and resume is not None
+    found = symmetry_of(spec) if is_resumed else symmetry_to_use(spec, asked)
+    if found.groups and is_resumed and resume is not None and not has_symmetry(resume):
+        return Symmetry((), ("the checkpoint is of a search without it",))
+    if found.groups and each_state:
+        return Symmetry((), ("each state is looked at by itself (leave out --conformed)",))
+    return ON_PROGRESS if found.groups and liveness else found
