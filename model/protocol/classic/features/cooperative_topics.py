@@ -1,0 +1,149 @@
+"""Cooperative members whose topics and subscriptions change: what the features `cooperative` and
+`triggers` need of each other.
+
+- The leader's plan goes by the claims and by the subscriptions: a partition is given to a
+  subscriber of its topic, and to none while another member owns it (`plans`).
+- A member revokes the partitions of the topics that it has dropped before it joins, and keeps the
+  others (onJoinPrepare). Its JoinGroup says what is left. This happens once in a round: a member
+  that drops a topic after that, and has to send JoinGroup again, claims partitions of a topic to
+  which it no longer subscribes. The leader withholds these from their next owner, and the member
+  revokes them when it learns its share.
+- A member that refuses its share, because it no longer subscribes to a topic in it, goes on with
+  what it owned, and joins again.
+
+What it leaves out:
+
+- What CooperativeStickyAssignor does with two claims to one partition if not all members subscribe
+  to the same topics: it may give the partition to one of the claimants at once, even to the one of
+  the earlier generation (computePartitionsTransferringOwnership compares with all claims, however
+  old). Here the latest claim counts, and equal ones cancel each other, as where all members
+  subscribe to the same topics.
+- A partition that is claimed and no longer exists, of a topic that was deleted and created again
+  with fewer: that assignor leaves it to its owner if all subscribe to the same topics. Here nobody
+  gets it.
+
+Kafka: ConsumerCoordinator (onJoinPrepare, onJoinComplete), AbstractStickyAssignor,
+CooperativeStickyAssignor.
+
+`Subscription.watched` says which partition is watched: the rules of a member do not see the
+offsets, and a cooperative one goes on with its position in what it keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.protocol.classic import client
+from groupcheck.model.protocol.classic.client import NOTHING, Calls, Client, Prepare
+from groupcheck.model.protocol.classic.feature import Feature
+from groupcheck.model.protocol.classic.features import cooperative
+from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
+from groupcheck.model.protocol.classic.features.triggers.subscription import (
+    MISMATCHED,
+    SENDING,
+)
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.family import Family
+from groupcheck.model.protocol.messages import JoinGroup
+from groupcheck.model.protocol.transform import extended, own, rebuilt
+
+FAMILY = Family("topics of cooperative members", base="classic+cooperative+triggers")
+
+
+@frozen(slots=False)
+class CooperativeTopicsScope(Scope):
+    """The scope of a cooperative group whose topics change."""
+
+    ASSIGNORS: ClassVar[Mapping[str, str]] = {
+        **cooperative.ASSIGNORS,
+        "sticky": (
+            "As in a group with one topic while all members subscribe to the same topics; otherwise"
+            " any plan of `any`, of which the CooperativeStickyAssignor makes one."
+        ),
+    }
+
+
+# -- The member
+
+# The outcomes of a SyncGroup answer, and of onJoinComplete by itself, that may change what a member
+# owns.
+INSTALLS = ("assigned", MISMATCHED, "")
+
+
+def kept(before: Client, after: Client, watched: int) -> Client:
+    """A member after its partitions have changed: it goes on with what it keeps, and has not
+    fetched the committed offset of what is new.
+    """
+    if before.owned & after.owned >> watched & 1:
+        return but(after, position=before.position, dirty=before.dirty, calls=before.calls)
+    return but(after, position=-1, dirty=False, calls=Calls.NOTHING)
+
+
+def revoking(original: Rule) -> Rule:
+    """onJoinPrepare: the member revokes what it does not subscribe to any more."""
+
+    def change(
+        before: Mapping[str, Any], label: str, after: dict[str, Any], scope: TriggersScope
+    ) -> dict[str, Any]:
+        mine, link, s = after["client"], after["link"], after["subscription"]
+        if before["client"].prepare == Prepare.DONE:
+            return after
+        for place in ("request", "late"):
+            sent = getattr(link, place)
+            if isinstance(sent, JoinGroup) and getattr(before["link"], place) is None:
+                left = sent.owned & scope.partitions_of(s.topics)
+                link = but(link, **{place: but(sent, owned=left)})
+                if left != mine.owned:
+                    mine = kept(mine, but(mine, owned=left), s.watched)
+        return {**after, "client": mine, "link": link}
+
+    return extended(original, change)
+
+
+def going_on(original: Rule) -> Rule:
+    """onJoinComplete: the member goes on with the watched partition if it keeps that."""
+
+    def change(
+        before: Mapping[str, Any], label: str, after: dict[str, Any], scope: TriggersScope
+    ) -> dict[str, Any]:
+        now = after["client"]
+        if label not in INSTALLS or now.granted != NOTHING:
+            return after
+        return {**after, "client": kept(before["client"], now, after["subscription"].watched)}
+
+    return extended(original, change)
+
+
+def cooperative_topics(spec: Spec) -> Spec:
+    """The feature. It comes after `cooperative` and `triggers`."""
+    rules = [revoking(own(spec, r)) for r in SENDING if r is not client.send_sync]
+    rules += [going_on(own(spec, r)) for r in (client.sync_answer, client.join_complete)]
+    initial = []
+    for given in spec.initial:
+        p = given.get("offsets", spec.slots["offsets"].initial).watched
+        watching = tuple([but(s, watched=p) for s in given["subscription"]])
+        initial.append({**given, "subscription": watching})
+    return attrs.evolve(rebuilt(spec, rules), initial=initial)
+
+
+# -- The feature
+
+FEATURE = Feature(
+    name="cooperative_topics",
+    title="cooperative members whose topics change",
+    doc=(
+        "A member revokes the partitions of topics that it has dropped before it joins, and keeps"
+        " the others; the leader withholds what another member still owns (KIP-429)."
+    ),
+    change=cooperative_topics,
+    over=("cooperative", "triggers"),
+    joint=True,
+    scope_type=CooperativeTopicsScope,
+    families=(FAMILY,),
+)
