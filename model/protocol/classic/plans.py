@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations, product
 
+from groupcheck.model.protocol.classic import unequal
 from groupcheck.model.protocol.classic.scope import Scope
 
 # What one member claims: the generation, and the partitions as a bit mask; and the topics to which
@@ -61,9 +62,12 @@ def plans(
     may_get = [known & scope.partitions_of(topics) for _, _, topics in claims]
     given = [p for p in range(scope.partition_count) if any(mask >> p & 1 for mask in may_get)]
     held = owners(claims if heard is None else heard, scope.partition_count)
-    if scope.assignor == "sticky" and len({*may_get}) == 1:
+    alike = len({topics for _, _, topics in claims}) == 1
+    if scope.assignor == "sticky" and alike:
         dealt = sticky([held[p] for p in given], len(claims))
         found = {tuple([_spread(share, given) for share in shares]) for shares in dealt}
+    elif scope.assignor == "sticky" and len(claims) <= unequal.MOST_MEMBERS:
+        found = _sticky_unequal(held, [topics for _, _, topics in claims], given, scope)
     else:
         takers = [[k for k, mask in enumerate(may_get) if mask >> p & 1] for p in given]
         found = any_([held[p] for p in given], takers, given, len(claims))
@@ -83,6 +87,29 @@ def any_(
         stays = [owner] if owner in among else []
         choices.append(others if owner == FREE else [*stays, CONTESTED] if others else stays)
     return {_shares(members, zip(given, to)) for to in product(*choices)}
+
+
+def _sticky_unequal(
+    held: Sequence[int], topics: Sequence[int], given: Sequence[int], scope: Scope
+) -> set[Shares]:
+    """What Kafka's assignor may do where members subscribe to different `topics` (bit masks)."""
+    names = scope.partition_names
+    known = [names[p] for p in given]
+    free = sum(1 << p for p in given if held[p] != CONTESTED)
+    members = range(len(topics))
+    dealt = unequal.shares(
+        tuple(known),
+        tuple([frozenset(names[p] for p in given if held[p] == k) for k in members]),
+        tuple([frozenset(t for t, _ in _among(names, scope.partitions_of(m))) for m in topics]),
+    )
+    return {
+        tuple([sum(1 << p for p in given if names[p] in share) & free for share in shares])
+        for shares in dealt
+    }
+
+
+def _among(names: Sequence[tuple[str, int]], mask: int) -> list[tuple[str, int]]:
+    return [name for p, name in enumerate(names) if mask >> p & 1]
 
 
 def _spread(share: int, given: Sequence[int]) -> int:

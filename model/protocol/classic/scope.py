@@ -227,6 +227,11 @@ class Scope:
         """
         return (1 << self.partition_count) - 1
 
+    @property
+    def partition_names(self) -> tuple[tuple[str, int], ...]:
+        """Topic and number of each partition."""
+        return tuple([("t", p) for p in range(self.partition_count)])
+
     def of_member(self, member: int) -> Scope:
         """The scope as this member's own rules see it."""
         return self

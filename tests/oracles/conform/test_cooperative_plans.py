@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Iterable
+from itertools import combinations_with_replacement, product
 
 from groupcheck.model.assignors import Group, Member
+from groupcheck.model.protocol.classic.composition import scope_type, selected
 from groupcheck.model.protocol.classic.features.cooperative import CooperativeScope
 from groupcheck.model.protocol.classic.plans import plans
 from groupcheck.oracles.kafka.assignors import Problem, solve
@@ -45,3 +47,49 @@ def test_kafkas_plan_is_one_of_the_models_for_all_small_claims(coordinator: Driv
             )
         )
         assert kafka in set(plans(told, scope.partitions_of(0), scope)), (claims, kafka)
+
+
+TOPICS = {"t": 2, "u": 1}  # partitions
+NAMES = [(topic, p) for topic, count in TOPICS.items() for p in range(count)]
+SUBSCRIPTIONS = (("t",), ("u",), ("t", "u"))
+
+
+def test_kafkas_plan_is_one_of_the_models_for_members_with_different_topics(
+    coordinator: Driver,
+) -> None:
+    """Each partition has one owner at most, which need not subscribe to its topic any more."""
+    cases = [
+        (tuple(owned[k] for k in range(members)), subscribed)
+        for members in (2, 3)
+        for subscribed in combinations_with_replacement(SUBSCRIPTIONS, members)
+        for owners in product((None, *range(members)), repeat=len(NAMES))
+        for owned in [[{p for p, k in zip(NAMES, owners) if k == me} for me in range(members)]]
+    ]
+    groups = [
+        Group(
+            topics=TOPICS,
+            members=[
+                Member(f"m{k}", topics=topics, owned=frozenset(mine), generation=1)
+                for k, (mine, topics) in enumerate(zip(owned, subscribed, strict=True))
+            ],
+        )
+        for owned, subscribed in cases
+    ]
+    answers = list(solve(coordinator, [Problem("cooperative-sticky", group) for group in groups]))
+    wide = scope_type(selected(("cooperative", "triggers")))
+    for assignor in ("sticky", "any"):
+        for (owned, subscribed), answer in zip(cases, answers, strict=True):
+            scope = wide(members=len(owned), topics="t:2,u:1", assignor=assignor)
+            bits = {"t": 1, "u": 2}
+            claims = [
+                (1, _mask(mine), sum(bits[topic] for topic in topics))
+                for mine, topics in zip(owned, subscribed, strict=True)
+            ]
+            known = scope.partitions_of(sum(bits[t] for t in {t for ts in subscribed for t in ts}))
+            shares = [_mask(answer[f"m{k}"]) for k in range(len(owned))]
+            kafka = tuple(sorted(zip(claims, shares, strict=True)))
+            assert kafka in set(plans(claims, known, scope)), (claims, kafka)
+
+
+def _mask(partitions: Iterable[tuple[str, int]]) -> int:
+    return sum(1 << NAMES.index(p) for p in partitions)

@@ -18,6 +18,8 @@ What it leaves out:
   the earlier generation (computePartitionsTransferringOwnership compares with all claims, however
   old). Here the latest claim counts, and equal ones cancel each other, as where all members
   subscribe to the same topics.
+- Which of these plans `sticky` makes for four and more members with different topics: it may make
+  any plan of `any`.
 - A partition that is claimed and no longer exists, of a topic that was deleted and created again
   with fewer: that assignor leaves it to its owner if all subscribe to the same topics. Here nobody
   gets it.
@@ -31,7 +33,9 @@ offsets, and a cooperative one goes on with its position in what it keeps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from operator import or_
 from typing import Any, ClassVar
 
 import attrs
@@ -39,7 +43,8 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.classic import client
+from groupcheck.model.protocol.classic import client, walks
+from groupcheck.model.protocol.classic.assignment import Claims
 from groupcheck.model.protocol.classic.client import NOTHING, Calls, Client, Prepare
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features import cooperative
@@ -48,10 +53,12 @@ from groupcheck.model.protocol.classic.features.triggers.subscription import (
     MISMATCHED,
     SENDING,
 )
+from groupcheck.model.protocol.classic.group import Core, Errand, Walk
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.family import Family
-from groupcheck.model.protocol.messages import JoinGroup
-from groupcheck.model.protocol.transform import extended, own, rebuilt
+from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup
+from groupcheck.model.protocol.mutation import SEEDED, Mutation
+from groupcheck.model.protocol.transform import extended, own, rebuilt, rewritten
 
 FAMILY = Family("topics of cooperative members", base="classic+cooperative+triggers")
 
@@ -63,8 +70,9 @@ class CooperativeTopicsScope(Scope):
     ASSIGNORS: ClassVar[Mapping[str, str]] = {
         **cooperative.ASSIGNORS,
         "sticky": (
-            "As in a group with one topic while all members subscribe to the same topics; otherwise"
-            " any plan of `any`, of which the CooperativeStickyAssignor makes one."
+            "Shares of equal size, or bigger by one for some, while all members subscribe to the same"
+            " topics; each keeps what it owns, up to its size. Otherwise each plan that Kafka's class"
+            " makes for some ids of up to three members (CooperativeStickyAssignor)."
         ),
     }
 
@@ -132,6 +140,68 @@ def cooperative_topics(spec: Spec) -> Spec:
     return attrs.evolve(rebuilt(spec, rules), initial=initial)
 
 
+# -- How it can be wrong
+
+CHANGES: Mapping[str, Any] = {"topics": "t:1,u:1", "faults": {"subscribe": 1}}
+ONE_DROPS: Mapping[str, Any] = {"members": 1, "generations": 1, "records": 0, **CHANGES}
+
+
+def _revokes_nothing(usual: Rule) -> Rule:
+    def change(
+        before: Mapping[str, Any], label: str, after: dict[str, Any], scope: Any
+    ) -> dict[str, Any]:
+        was, now, sent = before["client"], after["client"], after["link"].request
+        if label != "sent" or was.generation == NO_GENERATION:
+            return after
+        link = but(after["link"], request=but(sent, owned=was.owned))
+        return {**after, "client": but(now, owned=was.owned), "link": link}
+
+    return extended(usual, change)
+
+
+def _plans_what_is_claimed(usual: Rule) -> Rule:
+    def call(core: Core, walk: Walk[Errand], scope: Any) -> Iterator[tuple[Core, Walk[Errand]]]:
+        if isinstance(walk.errand, Claims):
+            claimed = reduce(or_, (owned for _, owned, _ in walk.errand.claims), 0)
+            if claimed:
+                plan = but(walk.errand.plan, free=walk.errand.plan.free & claimed)
+                walk = but(walk, errand=but(walk.errand, plan=plan))
+        yield from usual.call(core, walk, scope)
+
+    return rewritten(usual, call)
+
+
+BUGS = (
+    Mutation(
+        id="dropped_topic_is_kept",
+        ticket=SEEDED,
+        title="A cooperative member that drops a topic joins with the partitions of that topic.",
+        family=FAMILY,
+        invariant="joining_keeps_what_is_subscribed",
+        doc=(
+            "Seeded: onJoinPrepare revokes nothing in a cooperative group, whatever the member"
+            " subscribes to. It consumes a topic that it has dropped until it learns its share."
+        ),
+        scope=ONE_DROPS,
+        twists={client.send_join.name: _revokes_nothing},
+    ),
+    Mutation(
+        id="new_topic_is_not_planned",
+        ticket=SEEDED,
+        title="The plan of a cooperative leader covers only what members own already.",
+        family=FAMILY,
+        invariant="only_what_is_claimed_is_withheld",
+        doc=(
+            "Seeded: a leader that hears of claims plans just the partitions in them, so topics to"
+            " which members begin to subscribe stay with nobody."
+        ),
+        scope={**ONE_DROPS, "generations": 2, "subscriptions": "t"},
+        twists={walks.end_walk.name: _plans_what_is_claimed},
+        progress="everything_is_assigned",
+        progress_scope={"members": 1, "records": 0, **CHANGES, "subscriptions": "t"},
+    ),
+)
+
 # -- The feature
 
 FEATURE = Feature(
@@ -144,6 +214,23 @@ FEATURE = Feature(
     change=cooperative_topics,
     over=("cooperative", "triggers"),
     joint=True,
+    refuses={
+        "callbacks": (
+            "onPartitionsRevoked of a cooperative member that drops a topic would run before it"
+            " joins, for that topic alone, and again once it learns its share; that is not modelled"
+        ),
+        "round_count": "a change of topics makes rounds, too, and these are not counted",
+    },
     scope_type=CooperativeTopicsScope,
     families=(FAMILY,),
+    shows=(
+        {
+            "members": 1,
+            "generations": 1,
+            "records": 0,
+            **CHANGES,
+            "faults": {"subscribe": 1, "lose_response": 1},
+        },
+    ),
+    bugs=BUGS,
 )
