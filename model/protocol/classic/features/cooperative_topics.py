@@ -60,7 +60,7 @@ from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup
 from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.transform import extended, own, rebuilt, rewritten
 
-FAMILY = Family("topics of cooperative members", base="classic+cooperative+triggers")
+FAMILY = Family("topics of cooperative members", base="cooperative_triggers")
 
 
 @frozen(slots=False)
