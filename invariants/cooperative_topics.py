@@ -81,9 +81,7 @@ def _given(chosen: Any) -> int:
 
 
 @goal(source="AbstractCoordinator.joinGroupIfNeeded (needsJoinPrepare)", of=COOPERATIVE_TOPICS)
-def dropped_while_joining(
-    client: Client, subscription: Subscription, scope: TriggersScope
-) -> bool:
+def dropped_while_joining(client: Client, subscription: Subscription, scope: TriggersScope) -> bool:
     """A member has dropped a topic after onJoinPrepare, and its JoinGroup, sent again, claims a
     partition of that topic without a subscription to it. This is expected: onJoinPrepare runs once
     in a round. The member revokes the partition when it learns its share.

@@ -90,8 +90,7 @@ def _hearing(heard: Callable[[Sequence[Claim]], Sequence[Claim]]) -> Seeded:
 def _only_the_latest(claims: Sequence[Claim]) -> Sequence[Claim]:
     latest = max(generation for generation, *_ in claims)
     return [
-        (generation, owned * (generation == latest), topics)
-        for generation, owned, topics in claims
+        (generation, owned * (generation == latest), topics) for generation, owned, topics in claims
     ]
 
 

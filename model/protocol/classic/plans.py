@@ -44,7 +44,9 @@ def owners(claims: Sequence[Claim], partitions: int) -> list[int]:
     """Whose each partition is: the index of a claim, `FREE` or `CONTESTED`."""
     found = []
     for p in range(partitions):
-        made = [(generation, k) for k, (generation, owned, _) in enumerate(claims) if owned >> p & 1]
+        made = [
+            (generation, k) for k, (generation, owned, _) in enumerate(claims) if owned >> p & 1
+        ]
         last = max((generation for generation, _ in made), default=0)
         heirs = [k for generation, k in made if generation == last]
         found.append(heirs[0] if len(heirs) == 1 else CONTESTED if heirs else FREE)

@@ -12,11 +12,19 @@ from groupcheck.model.protocol.classic.plans import CONTESTED, FREE, owners, pla
 
 def every_plan(claims: list[tuple[int, int, int]], partitions: int, assignor: str) -> set[tuple]:
     scope = CooperativeScope(members=len(claims), partitions=partitions, assignor=assignor)
-    return {tuple(share for _, share in chosen) for chosen in plans(claims, scope.partitions_of(0), scope)}
+    return {
+        tuple(share for _, share in chosen)
+        for chosen in plans(claims, scope.partitions_of(0), scope)
+    }
 
 
 def test_the_claim_of_the_highest_generation_counts_and_equal_ones_cancel_each_other() -> None:
-    assert owners([(1, 0b111, 0), (2, 0b001, 0), (2, 0b010, 0), (2, 0b010, 0)], 4) == [1, CONTESTED, 0, FREE]
+    assert owners([(1, 0b111, 0), (2, 0b001, 0), (2, 0b010, 0), (2, 0b010, 0)], 4) == [
+        1,
+        CONTESTED,
+        0,
+        FREE,
+    ]
 
 
 @pytest.mark.parametrize("assignor", ["any", "sticky"])

@@ -42,9 +42,7 @@ def test_kafkas_plan_is_one_of_the_models_for_all_small_claims(coordinator: Driv
         scope = CooperativeScope(members=len(claims), partitions=partitions, assignor="sticky")
         told = [(*claim, 0) for claim in claims]
         kafka = tuple(
-            sorted(
-                (claim, sum(1 << p for _, p in answer[f"m{k}"])) for k, claim in enumerate(told)
-            )
+            sorted((claim, sum(1 << p for _, p in answer[f"m{k}"])) for k, claim in enumerate(told))
         )
         assert kafka in set(plans(told, scope.partitions_of(0), scope)), (claims, kafka)
 

@@ -70,9 +70,9 @@ class CooperativeTopicsScope(Scope):
     ASSIGNORS: ClassVar[Mapping[str, str]] = {
         **cooperative.ASSIGNORS,
         "sticky": (
-            "Shares of equal size, or bigger by one for some, while all members subscribe to the same"
-            " topics; each keeps what it owns, up to its size. Otherwise each plan that Kafka's class"
-            " makes for some ids of up to three members (CooperativeStickyAssignor)."
+            "Shares of equal size, or bigger by one for some, while all members subscribe to the"
+            " same topics; each keeps what it owns, up to its size. Otherwise each plan that the"
+            " class of Kafka makes for some ids of up to three members (CooperativeStickyAssignor)."
         ),
     }
 
@@ -88,7 +88,7 @@ def kept(before: Client, after: Client, watched: int) -> Client:
     """A member after its partitions have changed: it goes on with what it keeps, and has not
     fetched the committed offset of what is new.
     """
-    if before.owned & after.owned >> watched & 1:
+    if (before.owned & after.owned) >> watched & 1:
         return but(after, position=before.position, dirty=before.dirty, calls=before.calls)
     return but(after, position=-1, dirty=False, calls=Calls.NOTHING)
 

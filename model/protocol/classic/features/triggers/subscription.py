@@ -199,9 +199,9 @@ def _completed(
     before: Mapping[str, Any], after: dict[str, Any], share: int, scope: TriggersScope
 ) -> dict[str, Any]:
     """onJoinComplete: a share with a topic to which the member does not subscribe (any more) is not
-    installed, and the member joins again with what it owned before. With a pattern, topics that the leader has seen first
-    become part of the subscription; one that the member has seen go since it joined does not
-    (maybeUpdateJoinedSubscription).
+    installed, and the member joins again with what it owned before. With a pattern, topics that
+    the leader has seen first become part of the subscription; one that the member has seen go since
+    it joined does not (maybeUpdateJoinedSubscription).
     """
     now, s = after["client"], before["subscription"]
     topics = scope.topics_of(share)
