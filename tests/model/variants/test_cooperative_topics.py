@@ -151,7 +151,15 @@ def test_a_group_settles_with_kafkas_assignor(features: str) -> None:
     assert explore(subject(f"classic+{features}", **fields).spec).verdict == HOLDS
 
 
-@pytest.mark.parametrize("more", ["callbacks", "round_count"])
-def test_what_is_not_modelled_of_three_features_is_refused_with_the_reason(more: str) -> None:
-    with pytest.raises(UserError, match=f"no group has {more} and cooperative_topics: .{{30,}}"):
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("callbacks", "callbacks, cooperative and triggers"),
+        ("round_count", "round_count and triggers"),
+    ],
+)
+def test_what_is_not_modelled_of_three_features_is_refused_with_the_reason(
+    more: str, told: str
+) -> None:
+    with pytest.raises(UserError, match=f"no group has {told}: .{{30,}}"):
         load(f"cooperative_triggers+{more}")

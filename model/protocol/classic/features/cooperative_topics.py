@@ -14,15 +14,14 @@
 What it leaves out:
 
 - What CooperativeStickyAssignor does with two claims to one partition if not all members subscribe
-  to the same topics: it may give the partition to one of the claimants at once, even to the one of
-  the earlier generation (computePartitionsTransferringOwnership compares with all claims, however
-  old). Here the latest claim counts, and equal ones cancel each other, as where all members
-  subscribe to the same topics.
-- Which of these plans `sticky` makes for four and more members with different topics: it may make
-  any plan of `any`.
-- A partition that is claimed and no longer exists, of a topic that was deleted and created again
-  with fewer: that assignor leaves it to its owner if all subscribe to the same topics. Here nobody
-  gets it.
+  to the same topics: it may give the partition to the one of the earlier generation, or to one of
+  two that claim it in the same, although the other one has not revoked it (finding 11). Here the
+  latest claim counts, and equal ones cancel each other, as where all subscribe to the same topics.
+- A claim to a partition that no longer exists, because its topic was deleted and created again with
+  fewer. That assignor throws, or its plan is wrong (finding 8). Here such claims do not count.
+- Which plans `sticky` may make for four and more members with different topics: here any of `any`.
+- The application's callbacks (`callbacks`): onPartitionsRevoked would run before the member joins,
+  for the topics that it has dropped alone, and again once it learns its share.
 
 Kafka: ConsumerCoordinator (onJoinPrepare, onJoinComplete), AbstractStickyAssignor,
 CooperativeStickyAssignor.
