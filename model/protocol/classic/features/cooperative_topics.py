@@ -47,6 +47,7 @@ from groupcheck.model.protocol.classic.assignment import Claims
 from groupcheck.model.protocol.classic.client import NOTHING, Calls, Client, Prepare
 from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features import cooperative
+from groupcheck.model.protocol.classic.features.triggers.feature import ASKED
 from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.features.triggers.subscription import (
     MISMATCHED,
@@ -218,7 +219,6 @@ FEATURE = Feature(
             "onPartitionsRevoked of a cooperative member that drops a topic would run before it"
             " joins, for that topic alone, and again once it learns its share; that is not modelled"
         ),
-        "round_count": "a change of topics makes rounds, too, and these are not counted",
     },
     scope_type=CooperativeTopicsScope,
     families=(FAMILY,),
@@ -226,5 +226,6 @@ FEATURE = Feature(
         # It drops one topic and sends JoinGroup, then another one, and sends it again.
         {**ONE_DROPS, "faults": {"subscribe": 2, "lose_response": 1}},
     ),
+    conformed=(ASKED,),
     bugs=BUGS,
 )
