@@ -18,6 +18,7 @@ from groupcheck.model.protocol.classic.features.cooperative import FAMILY as COO
 from groupcheck.model.protocol.classic.features.cooperative_static import (
     FAMILY as COOPERATIVE_STATIC,
 )
+from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.plans import Claim, owners
 from groupcheck.model.protocol.classic.scope import Scope
@@ -44,14 +45,16 @@ REFUSED = (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
     broken="{name} gives up {gone} to join again, although it may keep what it owns",
     of=COOPERATIVE,
 )
-def joining_keeps(before: Any, after: Any) -> bool:
+def joining_keeps(before: Any, after: Any, scope: Scope) -> bool:
     """A member that joins again keeps what it owns, unless it has lost its generation or its id.
 
     Why: with the cooperative protocol onJoinPrepare revokes nothing that the member is still
-    subscribed to. So a partition that stays where it is is never without its owner.
+    subscribed to. So a partition that stays where it is is never without its owner. Members that
+    may have dropped a topic are exempt (see `joining_keeps_what_is_subscribed`).
     """
     client = before.client
-    if client.generation == NO_GENERATION or client.id == NO_ID:
+    drops = isinstance(scope, TriggersScope)
+    if drops or client.generation == NO_GENERATION or client.id == NO_ID:
         return True
     gone = after.client == Client()  # `delay_request` may let a process close
     return bool(gone or after.client.owned == client.owned)
@@ -171,7 +174,7 @@ def latest_claim_counts(before: Any, after: Any, scope: Scope) -> bool:
 
 
 def _claimants(claims: Sequence[Claim], partition: int) -> int:
-    return sum(owned >> partition & 1 for _, owned in claims)
+    return sum(owned >> partition & 1 for _, owned, _ in claims)
 
 
 @goal(source="protocol: C3 with a delayed JoinGroup", of=COOPERATIVE)
@@ -225,8 +228,12 @@ def _of_any(shares: tuple[int, ...]) -> int:
 
 
 def _left_over(core: Core, shares: tuple[int, ...], scope: Scope) -> int:
-    """The partitions (bit mask) that a group with members gives to nobody."""
-    return (1 << scope.partition_count) - 1 & ~_of_any(shares) if core.members else 0
+    """The partitions (bit mask) that a group with members gives to nobody. Partitions of topics
+    that change are left out: they may not exist, or nobody subscribes to them.
+    """
+    changes = isinstance(scope, TriggersScope)
+    every = 0 if changes or not core.members else scope.partitions_of(0)
+    return every & ~_of_any(shares)
 
 
 @goal(
@@ -264,7 +271,8 @@ def every_partition_assigned(
     nobody owns it. If an application stops while its heartbeat thread goes on, the group waits for
     it, so this is promised only if none has stopped. In a group of static members it is promised
     only for partitions that a member still owns: one that does not own what the leader was told has
-    nothing to revoke (see the goal `withheld_from_nobody`).
+    nothing to revoke (see the goal `withheld_from_nobody`). Where topics change, the promise
+    `everything_is_assigned` says it of those that exist.
     """
     left = _left_over(core, shares, scope)
     return not (left & _of_any(owned) if scope.static else left) or any(ended)

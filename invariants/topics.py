@@ -53,9 +53,13 @@ def owned_as_joined(client: Client, subscription: Subscription, scope: TriggersS
     """A member owns partitions of the topics in its last JoinGroup only.
 
     Static members are exempt: the share of one that comes back may be older than its JoinGroup.
-    Why: it gives up all partitions before it joins, and its share answers that JoinGroup.
+    Cooperative members are exempt until they have taken their share: one whose JoinGroup is sent
+    again may have dropped a topic meanwhile (`dropped_while_joining`).
+    Why: an eager member gives up all partitions before it joins, a cooperative one those of topics
+    that it has dropped. Its share answers that JoinGroup.
     """
-    if scope.static:
+    waits = client.state != Member.STABLE or client.refused or client.granted != NOTHING
+    if scope.static or (scope.cooperative and waits):
         return True
     return not client.owned & ~scope.partitions_of(subscription.joined or 0)
 
@@ -119,13 +123,15 @@ def stops_joining_only_if_refused(client: Client) -> bool:
 )
 def plan_covers_what_is_known(before: Any, after: Any) -> bool:
     """A plan gives away every partition that the leader knows, of each topic to which some member
-    subscribes.
+    subscribes. Exempt are plans of a cooperative leader, which may withhold what is claimed
+    (`only_what_is_claimed_is_withheld`).
 
     Why: an assignor leaves no partition out. Nobody would read it.
     """
     errand = before.walk.errand
-    chosen = isinstance(errand, Plan) and not getattr(errand, "again", False)
-    return not chosen or not errand.free
+    if not isinstance(errand, Plan) or getattr(errand, "again", False):
+        return True
+    return errand.chosen is not None or not errand.free
 
 
 @invariant(source="KIP-389; GroupMetadataManager.onLoaded; protocol: C11", of=TOPICS)

@@ -78,7 +78,7 @@ def _hearing(heard: Callable[[Sequence[Claim]], Sequence[Claim]]) -> Seeded:
     ) -> Iterator[tuple[Core, Walk[Errand]]]:
         errand = walk.errand
         if isinstance(errand, Claims):
-            made = plans(errand.claims, scope, heard(errand.claims))
+            made = plans(errand.claims, errand.plan.free, scope, heard(errand.claims))
             errands = tuple([but(errand.plan, chosen=chosen) for chosen in made])
             yield but(core, errands=errands), REST
         else:
@@ -88,23 +88,29 @@ def _hearing(heard: Callable[[Sequence[Claim]], Sequence[Claim]]) -> Seeded:
 
 
 def _only_the_latest(claims: Sequence[Claim]) -> Sequence[Claim]:
-    latest = max(generation for generation, _ in claims)
-    return [(generation, owned * (generation == latest)) for generation, owned in claims]
+    latest = max(generation for generation, *_ in claims)
+    return [
+        (generation, owned * (generation == latest), topics) for generation, owned, topics in claims
+    ]
 
 
 def _only_the_oldest(claims: Sequence[Claim]) -> Sequence[Claim]:
     return [
-        (generation, owned & ~_claimed(before for before in claims if before[0] < generation))
-        for generation, owned in claims
+        (
+            generation,
+            owned & ~_claimed(before for before in claims if before[0] < generation),
+            topics,
+        )
+        for generation, owned, topics in claims
     ]
 
 
 def _claimed(claims: Iterable[Claim]) -> int:
-    return reduce(or_, (owned for _, owned in claims), 0)
+    return reduce(or_, (owned for _, owned, _ in claims), 0)
 
 
 def _nobodys(claims: Sequence[Claim]) -> Sequence[Claim]:
-    return [(generation, 0) for generation, _ in claims]
+    return [(generation, 0, topics) for generation, _, topics in claims]
 
 
 @seeded(walks.end_walk)
@@ -136,7 +142,7 @@ def _takes_from_another(plan: Errand) -> bool:
     """Does a member get what another one claims, however old that claim is?"""
     chosen = plan.chosen if isinstance(plan, Plan) else None
     pairs = permutations(chosen or (), 2)
-    return any(share & owned for (_, share), ((_, owned), _) in pairs)
+    return any(share & owned for (_, share), ((_, owned, _), _) in pairs)
 
 
 @seeded(member.send_join)

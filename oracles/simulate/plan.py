@@ -12,8 +12,8 @@ coordinator plans.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import Any
 
 from attrs import frozen
@@ -22,6 +22,7 @@ from groupcheck.model.assignors import Group, Member, cooperative_sticky, sticky
 from groupcheck.model.engine import but
 from groupcheck.model.protocol.async_server import rounds as by_coordinator
 from groupcheck.model.protocol.classic.assignment import Claims, claim_of
+from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.group import Errand
 
 TOPIC = "t"
@@ -43,12 +44,16 @@ def planned(errand: Errand, core: Any, seats: Sequence[Any], scope: Any) -> Plan
     """The plan, if the errand is that of a walk which looks at what the members own."""
     if isinstance(errand, Claims):
         claims = [[claim_of(seat) for _, seat in mine if seat.member] for mine in seats]
-        shares = dealt(cooperative_sticky, list(chain.from_iterable(claims)), scope.partition_count)
+        known = core.planned if isinstance(scope, TriggersScope) else errand.plan.free
+        told = [(*claim[:2], scope.partitions_of(claim[2])) for mine in claims for claim in mine]
+        shares = dealt(cooperative_sticky, told, scope.partition_names, known)
         return Plan(but(errand.plan, chosen=()), _by_process(claims, shares), False)
     if isinstance(errand, by_coordinator.Collect):
         owned = [[by_coordinator.counted(seat, scope) for _, seat in mine] for mine in seats]
-        reports = [(1 if mask else -1, mask) for mine in owned for mask in mine]
-        shares = dealt(sticky, reports, scope.partition_count)
+        names = [(TOPIC, p) for p in range(scope.partition_count)]
+        whole = (1 << len(names)) - 1
+        reports = [(1 if mask else -1, mask, whole) for mine in owned for mask in mine]
+        shares = dealt(sticky, reports, names, whole)
         deal = by_coordinator.Deal(generation=core.generation + 1, chosen=(), logs=False)
         return Plan(deal, _by_process(owned, shares), True)
     return None
@@ -59,17 +64,28 @@ def _by_process(claims: Sequence[Sequence[Any]], shares: Sequence[int]) -> tuple
     return tuple(tuple((claim, next(rest)) for claim in mine) for mine in claims)
 
 
-def dealt(assignor: Assignor, claims: Sequence[tuple[int, int]], partitions: int) -> list[int]:
+def dealt(
+    assignor: Assignor,
+    claims: Sequence[tuple[int, int, int]],
+    partitions: Sequence[tuple[str, int]],
+    known: int,
+) -> list[int]:
     """The shares, as bit masks, that an assignor gives to members with these claims: (generation,
-    partitions as a bit mask).
+    partitions that it owns, and those of the topics to which it subscribes, as bit masks). `known`:
+    the partitions that the leader knows, as a bit mask.
     """
     names = [f"member-{rank:06d}" for rank in range(len(claims))]
+    topics = {
+        mask: {partitions[p][0] for p in numbers(mask)} for mask in {mask for *_, mask in claims}
+    }
     members = [
-        Member(name, [TOPIC], {TOPIC: numbers(owned)}, generation)
-        for name, (generation, owned) in zip(names, claims)
+        Member(name, topics[mask], [partitions[p] for p in numbers(owned)], generation)
+        for name, (generation, owned, mask) in zip(names, claims)
     ]
-    given = assignor(Group({TOPIC: partitions}, members))
-    return [sum(1 << number for _, number in given[name]) for name in names]
+    sizes = Counter(partitions[p][0] for p in numbers(known))
+    given = assignor(Group(sizes, members))
+    places = {name: 1 << place for place, name in enumerate(partitions)}
+    return [sum(places[p] for p in given[name]) for name in names]
 
 
 def numbers(mask: int) -> list[int]:

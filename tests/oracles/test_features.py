@@ -76,8 +76,8 @@ def test_a_simulation_takes_features_and_names_what_it_does_not_drive(
     [
         (["check", "classic", "--with", "statc"], "did you mean static?"),
         (
-            ["check", "cooperative", "--with", "triggers"],
-            "no group has triggers and cooperative",
+            ["check", "cooperative", "--with", "triggers,callbacks"],
+            "no group has callbacks, cooperative and triggers",
         ),
         (["check", "connect", "--with", "static"], "connect takes no features"),
         (["check", "mine.py:SPEC", "--with", "static"], "mine.py:SPEC: takes no features"),

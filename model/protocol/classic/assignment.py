@@ -101,12 +101,12 @@ def look_at_claims(
 
 def claim_of(seat: Seat) -> Claim:
     """What the member claims."""
-    return seat.claimed, seat.owned
+    return seat.claimed, seat.owned, seat.topics
 
 
 def planned(errand: Claims, core: Core, scope: Scope) -> Iterator[Core]:
     """End: the leader makes one of its plans."""
-    made = plans(errand.claims, scope)
+    made = plans(errand.claims, errand.plan.free, scope)
     yield but(core, errands=tuple([but(errand.plan, chosen=chosen) for chosen in made]))
 
 

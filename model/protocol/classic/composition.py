@@ -98,8 +98,10 @@ def selected(asked: Iterable[str]) -> tuple[Feature, ...]:
     for feature in chosen:
         for other, why in feature.refuses.items():
             if other in names:
+                asked = feature.over if feature.joint else (feature.name,)
+                *first, last = (other, *(n for n in asked if n not in _needed(other)))
                 raise UserError(
-                    f"no group has {other} and {feature.name}: {why}",
+                    f"no group has {', '.join(first)} and {last}: {why}",
                     where="--with",
                     do="leave one of them out",
                 )

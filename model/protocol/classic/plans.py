@@ -9,6 +9,9 @@ withheld in this round, so that its owner can revoke it before another member ge
 
 An eager assignor (`range`) looks at no claims, also in a cooperative group.
 
+Where members subscribe to different topics, a partition goes to a subscriber of its topic. If its
+owner is none (any more), it is withheld, too.
+
 One case is left out: two claims of a generation beside a third, later one. Which of them count then
 depends on the order of a HashMap. Members that follow the protocol do not make such claims.
 """
@@ -18,10 +21,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations, product
 
+from groupcheck.model.protocol.classic import unequal
 from groupcheck.model.protocol.classic.scope import Scope
 
-# What one member claims: the generation, and the partitions as a bit mask.
-Claim = tuple[int, int]
+# What one member claims: the generation, and the partitions as a bit mask; and the topics to which
+# it subscribes, as a bit mask (see `triggers`).
+Claim = tuple[int, int, int]
 Shares = tuple[int, ...]  # of each member, as bit masks
 Chosen = tuple[tuple[Claim, int], ...]  # the shares, each with the claim of the member that gets it
 FREE = -1  # the owner of a partition that nobody claims
@@ -39,7 +44,9 @@ def owners(claims: Sequence[Claim], partitions: int) -> list[int]:
     """Whose each partition is: the index of a claim, `FREE` or `CONTESTED`."""
     found = []
     for p in range(partitions):
-        made = [(generation, k) for k, (generation, owned) in enumerate(claims) if owned >> p & 1]
+        made = [
+            (generation, k) for k, (generation, owned, _) in enumerate(claims) if owned >> p & 1
+        ]
         last = max((generation for generation, _ in made), default=0)
         heirs = [k for generation, k in made if generation == last]
         found.append(heirs[0] if len(heirs) == 1 else CONTESTED if heirs else FREE)
@@ -47,24 +54,69 @@ def owners(claims: Sequence[Claim], partitions: int) -> list[int]:
 
 
 def plans(
-    claims: Sequence[Claim], scope: Scope, heard: Sequence[Claim] | None = None
+    claims: Sequence[Claim], known: int, scope: Scope, heard: Sequence[Claim] | None = None
 ) -> Iterator[Chosen]:
     """Every plan that the leader may make, each once: the claims with the share for each. Who of
-    several members with the same claim gets which share is left open. `heard`: what the leader
-    makes of the claims, if that is something else.
+    several members with the same claim gets which share is left open. `known`: the partitions that
+    the leader knows, as a bit mask; `heard`: what it makes of the claims, if that is something
+    else.
     """
+    may_get = [known & scope.partitions_of(topics) for _, _, topics in claims]
+    given = [p for p in range(scope.partition_count) if any(mask >> p & 1 for mask in may_get)]
     held = owners(claims if heard is None else heard, scope.partition_count)
-    found = (sticky if scope.assignor == "sticky" else any_)(held, len(claims))
+    alike = len({topics for _, _, topics in claims}) == 1
+    if scope.assignor == "sticky" and alike:
+        dealt = sticky([held[p] for p in given], len(claims))
+        found = {tuple([_spread(share, given) for share in shares]) for shares in dealt}
+    elif scope.assignor == "sticky" and len(claims) <= unequal.MOST_MEMBERS:
+        found = _sticky_unequal(held, [topics for _, _, topics in claims], given, scope)
+    else:
+        takers = [[k for k, mask in enumerate(may_get) if mask >> p & 1] for p in given]
+        found = any_([held[p] for p in given], takers, given, len(claims))
     yield from sorted({tuple(sorted(zip(claims, shares, strict=True))) for shares in found})
 
 
-def any_(held: Sequence[int], members: int) -> set[Shares]:
+def any_(
+    held: Sequence[int], takers: Sequence[Sequence[int]], given: Sequence[int], members: int
+) -> set[Shares]:
     """All that a cooperative assignor may do: what is free goes to somebody; what is owned stays,
-    or is withheld for another member.
+    or is withheld for another member. Of each partition of `given`: who owns it (`held`), and which
+    members subscribe to its topic (`takers`).
     """
-    withheld = [CONTESTED] if members > 1 else []
-    choices = [range(members) if owner == FREE else {owner, *withheld} for owner in held]
-    return {_shares(members, enumerate(given)) for given in product(*choices)}
+    choices = []
+    for owner, among in zip(held, takers, strict=True):
+        others = [k for k in among if k != owner]
+        stays = [owner] if owner in among else []
+        choices.append(others if owner == FREE else [*stays, CONTESTED] if others else stays)
+    return {_shares(members, zip(given, to)) for to in product(*choices)}
+
+
+def _sticky_unequal(
+    held: Sequence[int], topics: Sequence[int], given: Sequence[int], scope: Scope
+) -> set[Shares]:
+    """What Kafka's assignor may do where members subscribe to different `topics` (bit masks)."""
+    names = scope.partition_names
+    known = [names[p] for p in given]
+    free = sum(1 << p for p in given if held[p] != CONTESTED)
+    members = range(len(topics))
+    dealt = unequal.shares(
+        tuple(known),
+        tuple([frozenset(names[p] for p in given if held[p] == k) for k in members]),
+        tuple([frozenset(t for t, _ in _among(names, scope.partitions_of(m))) for m in topics]),
+    )
+    return {
+        tuple([sum(1 << p for p in given if names[p] in share) & free for share in shares])
+        for shares in dealt
+    }
+
+
+def _among(names: Sequence[tuple[str, int]], mask: int) -> list[tuple[str, int]]:
+    return [name for p, name in enumerate(names) if mask >> p & 1]
+
+
+def _spread(share: int, given: Sequence[int]) -> int:
+    """A share of the places in `given`, as one of the partitions there."""
+    return sum(1 << p for place, p in enumerate(given) if share >> place & 1)
 
 
 def sticky(held: Sequence[int], members: int) -> set[Shares]:

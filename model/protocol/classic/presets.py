@@ -73,6 +73,14 @@ PRESETS = (
         " comes back to a Stable group keeps its share, whatever it subscribes to now; a leader"
         " that comes back is told the topics of the group and makes no plan (KIP-345, KIP-814).",
     ),
+    Preset(
+        "cooperative_triggers",
+        "Classic group, cooperative rebalancing, topics and subscriptions change",
+        ("cooperative", "triggers"),
+        "Members keep their partitions while they join, except those of topics that they have"
+        " dropped, which they revoke before. The leader withholds what another member still owns"
+        " (KIP-429).",
+    ),
     Preset("offsets", "Classic group, offsets in full", ("offsets",)),
     Preset("upgrade", "Classic group, from eager to cooperative rebalancing", ("upgrade",)),
     Preset(

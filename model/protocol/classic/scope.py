@@ -221,6 +221,17 @@ class Scope:
         """How many members are static: the first ones."""
         return self.members if self.static else 0
 
+    def partitions_of(self, topics: int) -> int:
+        """All partitions (bit mask) that a member with these topics (bit mask) may be given: where
+        topics do not change (see `triggers`), those of the one topic.
+        """
+        return (1 << self.partition_count) - 1
+
+    @property
+    def partition_names(self) -> tuple[tuple[str, int], ...]:
+        """Topic and number of each partition."""
+        return tuple([("t", p) for p in range(self.partition_count)])
+
     def of_member(self, member: int) -> Scope:
         """The scope as this member's own rules see it."""
         return self

@@ -34,17 +34,25 @@ from groupcheck.model.protocol.classic.features.triggers.subscription import (
     fresh,
     refresh_metadata,
 )
+from groupcheck.model.protocol.classic.plans import plans
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
     FOLLOWS,
+    NO_GENERATION,
     NO_ID,
     Answer,
     Heartbeat,
     JoinGroup,
     SyncGroup,
 )
-from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing
+from groupcheck.oracles.conform.member.moves import (
+    COOPERATIVE,
+    EAGER,
+    Probe,
+    Seen,
+    Standing,
+)
 from groupcheck.oracles.conform.topics import partitions_of, topics_of
 from groupcheck.oracles.kafka.client import (
     Look,
@@ -66,6 +74,7 @@ from groupcheck.oracles.kafka.client_commands import (
 )
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.values import partitions
 
 ME, OTHER = "m-0", "other"
 BACKOFF_MS = 100
@@ -192,6 +201,7 @@ class Changing:
     def __init__(self, spec: Spec, kind: str = "") -> None:
         self.scope: TriggersScope = spec.scope
         self.kind = kind  # see `Firing.kind`
+        self.assignor = COOPERATIVE if self.scope.cooperative else EAGER
         self._see = Semantics(spec)
 
     def start(self) -> ChangingRow:
@@ -206,6 +216,7 @@ class Changing:
         topics, pattern = self.scope.subscribed(0)
         names = topics_of(topics, self.scope)
         return Reset(
+            assignors=(self.assignor,),
             topics=_layout(self.scope.cluster, self.scope),
             subscribed=None if pattern else names,
             pattern=".*" if pattern else None,
@@ -366,16 +377,16 @@ class Changing:
             case GivenId():
                 return (failed("JoinGroup", 79, memberId=ME), POLL, POLL)
             case Joined(group) if group == FOLLOWS:
-                return (joined(_next(m), ME, OTHER), NETWORK, NETWORK, POLL)
+                follows = joined(_next(m), ME, OTHER, assignor=self.assignor)
+                return (follows, NETWORK, NETWORK, POLL)
             case Joined(group):
                 assert isinstance(m.request, JoinGroup)
                 listed = {ME: topics_of(m.request.topics, scope), OTHER: topics_of(group, scope)}
-                return (joined(_next(m), ME, ME, listed), NETWORK, NETWORK, POLL)
+                claims = {ME: (m.request.claimed, _by_topic(m.request.owned, scope))}
+                leads = joined(_next(m), ME, ME, listed, self.assignor, claims)
+                return (leads, NETWORK, NETWORK, POLL)
             case Synced(share):
-                told: dict[str, list[int]] = {}
-                for topic, p in sorted(partitions_of(share, scope)):
-                    told.setdefault(topic, []).append(p)
-                return (synced(told), POLL, POLL)
+                return (synced(_by_topic(share, scope), self.assignor), POLL, POLL)
         found = (Advance(ms=BACKOFF_MS), POLL, coordinator_found(), POLL, POLL)
         return (Disconnect(node="coordinator"), NETWORK, *found)
 
@@ -393,19 +404,35 @@ class Changing:
             (protocol,) = join.data["protocols"]
             topics = topics_of(request.topics, scope)
             yield from _unequal("topics", topics, tuple(protocol["metadata"]["topics"]))
+            said = partitions(protocol["metadata"]["owned"])
+            yield from _unequal("claims", partitions_of(request.owned, scope), said)
         if sync is not None and isinstance(request, SyncGroup):
-            plan = self._plan(given, led.memory.subscription, request)
-            yield from _unequal("plan", plan, _assigned(sync.data["assignments"]))
+            may = self._plans(given, led.memory, request)
+            real = _assigned(sync.data["assignments"])
+            yield from _unequal("plan", real if real in may else may[0], real)
 
-    def _plan(self, given: tuple[Input, ...], s: Subscription, request: SyncGroup) -> Any:
-        """The plan of the leader's SyncGroup for the two members; nothing if it follows."""
-        last = next(one for one in reversed(given) if isinstance(one, Joined))
+    def _plans(self, given: tuple[Input, ...], m: Memory, request: SyncGroup) -> list[Any]:
+        """The plans that the leader's SyncGroup may have for the two members; an empty one if it
+        follows. The other member claims nothing.
+        """
+        last, mine = next(one for one in reversed(given) if isinstance(one, Joined)), m.subscription
         if last.group == FOLLOWS:
-            return {}
-        assert s.joined is not None
-        both = (s.joined, last.group)
-        shares = [range_share(k, request.sees, both, self.scope) for k in (0, 1)]
-        return {who: partitions_of(share, self.scope) for who, share in zip((ME, OTHER), shares)}
+            return [{}]
+        assert mine.joined is not None
+        both = (mine.joined, last.group)
+        if self.assignor == EAGER:
+            shares = [tuple(range_share(k, request.sees, both, self.scope) for k in (0, 1))]
+        else:
+            claims = [(m.client.generation, m.client.owned, both[0]), (NO_GENERATION, 0, both[1])]
+            sticky = attrs.evolve(self.scope, assignor="sticky")
+            shares = [
+                (dict(chosen)[claims[0]], dict(chosen)[claims[1]])
+                for chosen in plans(claims, request.sees, sticky)
+            ]
+        return [
+            {who: partitions_of(share, self.scope) for who, share in zip((ME, OTHER), each)}
+            for each in shares
+        ]
 
     def run(self, rows: list[ChangingRow], driver: Driver) -> Iterator[Executed]:
         """Executes rows, each on a fresh client."""
@@ -439,6 +466,14 @@ def _next(m: Memory) -> int:
 def _layout(cluster: int, scope: TriggersScope) -> tuple[tuple[str, int], ...]:
     counts = ((topic.name, (cluster & topic.whole).bit_count()) for topic in scope.layout)
     return tuple((name, count) for name, count in counts if count)
+
+
+def _by_topic(share: int, scope: TriggersScope) -> dict[str, list[int]]:
+    """A share (bit mask): topic -> its partitions in it."""
+    found: dict[str, list[int]] = {}
+    for topic, p in sorted(partitions_of(share, scope)):
+        found.setdefault(topic, []).append(p)
+    return found
 
 
 def _assigned(assignments: Any) -> dict[str, Any]:

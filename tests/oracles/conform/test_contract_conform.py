@@ -76,6 +76,7 @@ BY_SCHEDULES = {
 NOT_THE_COORDINATORS = {
     "triggers": {"change_assignors"},
     "static_triggers": {"change_assignors"},
+    "cooperative_triggers": {"change_assignors"},
     "upgrade": {"bounce"},
     "connect_versions": {
         "bounce",

@@ -55,6 +55,7 @@ REFUSED: Mapping[str, str | Mapping[str, str]] = {
     },
     "offsets": "it adds offsets in full; no",
     "triggers": "it adds topics; no",
+    "cooperative_triggers": "it adds topics, topics of cooperative members; no",
     "static_triggers": "it adds topics, topics of static members; no",
     "twins": {"--whole": "no step there is meet_twin, return_to_twin, tell_twin, look_away"},
     "upgrade": {

@@ -12,6 +12,7 @@ import attrs
 import pytest
 
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.mutations import mutation
 from groupcheck.model.protocol.transform import own, rebuilt
 from groupcheck.model.variants import load
 from groupcheck.oracles.command_line import cli
@@ -130,6 +131,33 @@ def test_a_wrong_member_makes_the_verdict_differ_with_a_schedule(
     assert "leads a group with t, sees t-0, snapshot t-0" in first["memory"]
     assert [what.partition(" ")[0] for what in first["differs"]][:1] == ["state"]
     assert first["transcript"][0].split() == ["1", "poll"]
+
+
+DROPS = {"topics": "t:1,u:1", "subscriptions": "t,u"}
+
+
+def cooperative(bug: str = "") -> Changing:
+    (found,) = changing_of("cooperative_triggers", 1, None, DROPS)
+    spec = load("cooperative_triggers").spec(found.scope)
+    return Changing(mutation(bug).apply(spec)) if bug else found
+
+
+def test_a_cooperative_member_revokes_what_it_has_dropped_before_it_joins(
+    coordinator: Driver,
+) -> None:
+    tour = ChangingTour(cooperative(), coordinator, max_rows=1_200)
+    tour.run()
+    assert [d.what for d in tour.differences] == []
+    assert tour.counts.agreeing > 400
+
+
+def test_a_cooperative_member_that_joins_with_what_it_has_dropped_differs(
+    coordinator: Driver,
+) -> None:
+    tour = ChangingTour(cooperative("dropped_topic_is_kept"), coordinator, max_differences=1)
+    tour.run()
+    (first, *_) = tour.differences
+    assert {what.partition(" ")[0] for what in first.what} == {"owned", "claims"}
 
 
 def test_two_versions_execute_the_same_rows(coordinator: Driver) -> None:

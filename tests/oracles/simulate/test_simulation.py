@@ -42,6 +42,7 @@ SIMULATED = (
     "cooperative_mixed",
     "cooperative_rounds",
     "cooperative_static",
+    "cooperative_triggers",
     "mixed_membership",
     "static_membership",
     "triggers",
@@ -163,6 +164,8 @@ def test_new_partitions_wait_until_the_leader_looks_at_the_topics() -> None:
     found = simulate(setup)
     assert found.rounds == 1 and found.lag.stopped_partitions == 24
     assert 3_000 < found.lag.stopped_longest_ms < 305_000
+    keeps = simulate(setup.with_(variant="cooperative_triggers"))
+    assert keeps.rounds == 1 and keeps.lag.stopped_partitions == 3
     sooner = simulate(setup.with_(metadata_max_age_ms=1_000))
     assert sooner.lag.stopped_longest_ms < 6_000
 

@@ -106,12 +106,6 @@ FEATURE = Feature(
     ),
     change=cooperative,
     after=("static", "mixed"),
-    refuses={
-        "triggers": (
-            "a leader that plans several topics would have to look at claims, and a member that"
-            " drops a topic to revoke it before it joins (onJoinPrepare); neither is modelled yet"
-        )
-    },
     scope_type=CooperativeScope,
     families=(FAMILY,),
     followed=("live", "whole"),

@@ -167,6 +167,7 @@ FEATURE = Feature(
     change=round_count,
     over=("cooperative",),
     after=("offsets", "callbacks"),
+    refuses={"triggers": "a change of topics makes rounds, too, and these are not counted"},
     scope_type=RoundsScope,
     families=(FAMILY,),
     no_progress="it counts rounds, which have no bound then",

@@ -40,6 +40,9 @@ from groupcheck.model.protocol.classic.feature import Feature
 from groupcheck.model.protocol.classic.features.callbacks import call_back, callback_runs
 from groupcheck.model.protocol.classic.features.cooperative import FAMILY as COOPERATIVE_GROUP
 from groupcheck.model.protocol.classic.features.cooperative import CooperativeScope
+from groupcheck.model.protocol.classic.features.cooperative_topics import (
+    FAMILY as COOPERATIVE_TOPICS,
+)
 from groupcheck.model.protocol.classic.group import Core, Seats
 from groupcheck.model.protocol.classic.plain_group import ROWS_IN_PHASES
 from groupcheck.model.protocol.classic.scope import Scope
@@ -314,7 +317,7 @@ FEATURE = Feature(
     scope_type=UpgradeScope,
     families=(FAMILY,),
     # An eager member beside them keeps none of these promises.
-    not_owed=(COOPERATIVE_GROUP,),
+    not_owed=(COOPERATIVE_GROUP, COOPERATIVE_TOPICS),
     words=Words(does={"bounce": "is configured with the next list"}, notes={"bounce": "event"}),
     no_progress="no promise about progress was written for it",
     shows=(

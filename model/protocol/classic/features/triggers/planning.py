@@ -21,7 +21,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import but, urgent
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.classic.assignment import Assign, Plan, WriteRecord
+from groupcheck.model.protocol.classic.assignment import Assign, Claims, Plan, WriteRecord
 from groupcheck.model.protocol.classic.features.triggers.scope import Topic, TriggersScope
 from groupcheck.model.protocol.classic.group import Core, Errand, Seats, Walk
 from groupcheck.model.protocol.classic.plans import interval
@@ -60,17 +60,25 @@ def survey(
 
 
 def surveying(original: Rule) -> Rule:
-    """A walk that needs all subscriptions begins with a survey."""
+    """A walk that needs all subscriptions begins with a survey. A leader that looks at claims
+    learns the subscriptions with them, and makes its plan of what it knew.
+    """
 
     def begin_walk(core: Core, walk: Walk[Errand]) -> Iterator[tuple[Core, Walk[Errand]]]:
         for after, begun in original.call(core, walk):
             errand = begun.errand
-            chooses = isinstance(errand, Complete | Plan)
-            if chooses and not getattr(errand, "again", False):
+            if isinstance(errand, Claims):
+                begun = Walk(0, but(errand, plan=but(errand.plan, free=core.planned)))
+            elif isinstance(errand, Complete | Plan) and not _is_chosen(errand):
                 begun = Walk(0, Survey(then=errand))
             yield after, begun
 
     return rewritten(original, begin_walk)
+
+
+def _is_chosen(errand: Complete | Plan) -> bool:
+    """Is this a plan that was made already?"""
+    return getattr(errand, "again", False) or getattr(errand, "chosen", None) is not None
 
 
 def informed(errand: Survey, core: Core, scope: TriggersScope) -> tuple[Core, Errand]:

@@ -158,6 +158,11 @@ class TriggersScope(Scope):
         return sum(topic.most for topic in self.layout)
 
     @property
+    def partition_names(self) -> tuple[tuple[str, int], ...]:
+        """Topic and number of each partition."""
+        return tuple([(topic.name, p) for topic in self.layout for p in range(topic.most)])
+
+    @property
     def lists_after(self) -> tuple[tuple[str, ...], ...]:
         """The assignors that each member lists after change_assignors; empty if none are given."""
         after = self.protocols_after

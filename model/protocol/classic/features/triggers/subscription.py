@@ -48,11 +48,14 @@ class Subscription:
     # What it saw of the topics that it watches when it made the plan (assignmentSnapshot); None: it
     # does not lead.
     snapshot: int | None = None
+    # The watched partition; it never changes. Only in a cooperative group (see
+    # `cooperative_topics`).
+    watched: int = 0
 
 
 def fresh(s: Subscription) -> Subscription:
     """The subscription of a process that has not started."""
-    return Subscription(0 if s.pattern else s.topics, s.pattern)
+    return Subscription(0 if s.pattern else s.topics, s.pattern, watched=s.watched)
 
 
 def looking(s: Subscription, cluster: int, scope: TriggersScope) -> Subscription:
@@ -196,9 +199,9 @@ def _completed(
     before: Mapping[str, Any], after: dict[str, Any], share: int, scope: TriggersScope
 ) -> dict[str, Any]:
     """onJoinComplete: a share with a topic to which the member does not subscribe (any more) is not
-    installed, and the member joins again. With a pattern, topics that the leader has seen first
-    become part of the subscription; one that the member has seen go since it joined does not
-    (maybeUpdateJoinedSubscription).
+    installed, and the member joins again with what it owned before. With a pattern, topics that
+    the leader has seen first become part of the subscription; one that the member has seen go since
+    it joined does not (maybeUpdateJoinedSubscription).
     """
     now, s = after["client"], before["subscription"]
     topics = scope.topics_of(share)
@@ -210,6 +213,7 @@ def _completed(
         now = but(
             install(but(now, granted=kept.owned), scope),
             position=kept.position,
+            assigned=kept.assigned,
             rejoin=True,
             refused=True,
         )
