@@ -29,9 +29,11 @@ def document(comparison: Comparison, moved: Sensitivity | None = None) -> dict[s
         seed=comparison.seed,
         replications=comparison.replications,
         confidence=CONFIDENCE,
-        seconds=setup.seconds,
+        verdict=comparison.verdict,
+        reason=comparison.reason or None,
+        seconds=comparison.seconds,
         until_rest=setup.until_rest,
-        assumptions=assumptions(setup.assumptions),
+        assumptions=assumptions(setup.stated),
         variants=[_variant(row) for row in comparison.rows],
         ratios=_ratios(comparison),
         sensitivity=None if moved is None else _sensitivity(moved),
@@ -40,15 +42,19 @@ def document(comparison: Comparison, moved: Sensitivity | None = None) -> dict[s
 
 
 def assumptions(a: Assumptions) -> dict[str, float | str]:
-    """All of them by name: numbers, and distributions as they are written."""
+    """All of them by name: numbers, and distributions as they are written. What only a scenario
+    decides is left out.
+    """
     values = {f.name: getattr(a, f.name) for f in attrs.fields(Assumptions)}
-    return {k: str(v) if isinstance(v, Distribution) else v for k, v in values.items()}
+    return {
+        k: str(v) if isinstance(v, Distribution) else v for k, v in values.items() if v is not None
+    }
 
 
 def changed(a: Assumptions) -> dict[str, float | str]:
     """Those that are not what they are by default."""
     usual = assumptions(Assumptions())
-    return {name: value for name, value in assumptions(a).items() if value != usual[name]}
+    return {name: value for name, value in assumptions(a).items() if value != usual.get(name)}
 
 
 def number(value: float) -> float | None:

@@ -34,7 +34,7 @@ class Unit:
 
     def __call__(self, value: float) -> str:
         if not math.isfinite(value):
-            return "never"
+            return "unknown"
         return f"{self.bare(value)} {self.name}".rstrip()
 
 
@@ -84,6 +84,7 @@ def view(comparison: Comparison, moved: Sensitivity | None = None) -> Renderable
     parts: list[RenderableType] = [
         Text(title, style="bold"),
         Text(SCENARIOS[setup.scenario].doc),
+        *([Text(f"Unknown: {comparison.reason}.")] if comparison.reason else []),
         _table(comparison),
         *(Text(sentence) for sentence in sentences(comparison)),
     ]
@@ -99,12 +100,13 @@ def _table(comparison: Comparison) -> Table:
     for row in comparison.rows:
         table.add_column(row.setup.variant, justify="right", overflow="fold")
     for name, words, shown in MEASURES:
-        cells = [_cell(row.interval(name), shown) for row in comparison.rows]
+        cells = [cell(row.interval(name), shown) for row in comparison.rows]
         table.add_row(words, *cells)
     return table
 
 
-def _cell(found: Interval, unit_of: Callable[[float], Unit]) -> str:
+def cell(found: Interval, unit_of: Callable[[float], Unit]) -> str:
+    """A mean with the ends of its interval."""
     unit = unit_of(found.mean)
     if found.low is None or found.high is None or found.low == found.high:
         return unit(found.mean)
@@ -178,6 +180,6 @@ def _moves(moved: Sensitivity, comparison: Comparison) -> RenderableType:
 
 
 def _assumed(comparison: Comparison) -> RenderableType:
-    given = assumptions(comparison.rows[0].setup.assumptions)
+    given = assumptions(comparison.rows[0].setup.stated)
     words = [f"{k}={v if isinstance(v, str) else format(v, 'g')}" for k, v in given.items()]
     return Padding(Text(", ".join(words)), (0, 0, 0, 2))

@@ -47,6 +47,8 @@ def document(advice: Advice) -> dict[str, Any]:
         outage_ms=group.outage_ms,
         now=None if group.now is None else _configuration(group.now),
         cost=advice.cost.measure,
+        verdict="unknown" if advice.reason else "answered",
+        reason=advice.reason or None,
         seed=advice.seed,
         replications=advice.replications,
         confidence=CONFIDENCE,
@@ -100,6 +102,16 @@ def named(a: Alternative) -> str:
     if a.max_poll_interval_ms != DEFAULT_POLL_MS:
         words += f", max.poll {a.max_poll_interval_ms / 1000:g} s"
     return words
+
+
+def recommendation(advice: Advice) -> str:
+    """The recommended alternative, and what it costs beside what there is now."""
+    mine = advice.recommended
+    text = f"{named(mine.alternative)}, {amount(advice, mine.of_week)} a week"
+    for words, other in (("what you have now", advice.now), ("Kafka's defaults", advice.default)):
+        if other is not None and other is not mine:
+            return f"{text}; {words}: {amount(advice, other.of_week)}"
+    return text
 
 
 def amount(advice: Advice, found: Interval) -> str:

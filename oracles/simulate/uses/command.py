@@ -89,6 +89,6 @@ def view(found: Answered) -> Any:
     told += f" (± 95 % t intervals); x: {curve.axis}"
     words = ", ".join(
         f"{k}={v if isinstance(v, str) else format(v, 'g')}"
-        for k, v in assumptions(setup.assumptions).items()
+        for k, v in assumptions(setup.stated).items()
     )
     return Group(Text(curve.title, "bold"), Text(told), table, Text("\nAssumptions: " + words))

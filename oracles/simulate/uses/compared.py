@@ -125,7 +125,7 @@ def write_plot(comparison: Comparison, path: Path) -> None:
 
 def write_html(comparison: Comparison, path: Path) -> None:
     """Writes one page with the picture, all figures and the assumptions. Raises `UserError`."""
-    assumed = assumptions(comparison.rows[0].setup.assumptions)
+    assumed = assumptions(comparison.rows[0].setup.stated)
     remark = (
         f"Seed {comparison.seed}, {plural(comparison.replications, 'replication')}; low and"
         " high: 95 % t intervals."

@@ -13,6 +13,8 @@ from groupcheck.oracles.simulate.assumptions import Assumptions, with_settings
 from groupcheck.oracles.simulate.compare import Row, compare
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.intervals import mean as mean_of
+from groupcheck.oracles.simulate.progress import stopped_early
+from groupcheck.oracles.simulate.replications import Progress
 from groupcheck.oracles.simulate.setup import Setup
 
 
@@ -47,6 +49,13 @@ class Answered:
     seed: int
     replications: int
     rows: tuple[Row, ...]
+    # Replications that were asked for; more than `replications` after Ctrl-C.
+    asked: int
+
+    @property
+    def reason(self) -> str:
+        """Why this is not the answer to what was asked; empty if it is."""
+        return stopped_early(self.replications, self.asked)
 
     def interval(self, row: int, measure: str) -> Interval:
         """A measure at a point: its mean over the replications."""
@@ -178,7 +187,7 @@ def question(name: str) -> Question:
     return QUESTIONS[name]
 
 
-def answered(
+def points(
     name: str,
     *,
     variant: str = "classic",
@@ -186,10 +195,8 @@ def answered(
     partitions: int | None = None,
     values: Sequence[float] = (),
     assumptions: Assumptions | None = None,
-    replications: int = 5,
-    seed: int = 0,
-) -> Answered:
-    """Simulates all points of a curve. Without `assumptions`, those of the question hold. Raises
+) -> Curve:
+    """The curve that answers a question. Without `assumptions`, those of the question hold. Raises
     `UserError`.
     """
     asked = question(name)
@@ -201,6 +208,27 @@ def answered(
         seconds=asked.seconds,
         assumptions=assumptions or with_settings(asked.assumed),
     )
-    curve = asked.curve(base, tuple(values) or asked.values)
-    found = compare([point.setup for point in curve.points], replications, seed)
-    return Answered(curve, seed, replications, found.rows)
+    return asked.curve(base, tuple(values) or asked.values)
+
+
+def answered(
+    curve: Curve,
+    replications: int = 5,
+    seed: int = 0,
+    *,
+    workers: int = 1,
+    least: int | None = None,
+    report: Callable[[Progress], None] | None = None,
+) -> Answered:
+    """Simulates all points of a curve. `workers`, `least` and `report` as `replicated` takes them.
+    Raises `UserError`.
+    """
+    found = compare(
+        [point.setup for point in curve.points],
+        replications,
+        seed,
+        workers=workers,
+        least=least,
+        report=report,
+    )
+    return Answered(curve, seed, found.replications, found.rows, replications)

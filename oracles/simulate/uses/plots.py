@@ -100,7 +100,7 @@ def write_html(found: Answered, path: Path) -> None:
         f"Seed {found.seed}, {found.replications} replications; low and high: 95 % t intervals."
     )
     cells = [[cell(row[name]) for name in shown] for row in rows(found)]
-    first = found.curve.points[0].setup.assumptions
+    first = found.curve.points[0].setup.stated
     assumed = ", ".join(f"{name}={value}" for name, value in assumptions(first).items())
     parts = [picture(drawn(found, "svg")), text(remark), table(shown, cells), text(assumed)]
     write(path, page(found.curve.title, parts))

@@ -60,7 +60,7 @@ def document(found: Answered) -> dict[str, Any]:
         seed=found.seed,
         replications=found.replications,
         confidence=CONFIDENCE,
-        assumptions=assumptions(curve.points[0].setup.assumptions),
+        assumptions=assumptions(curve.points[0].setup.stated),
         points=points(found),
     )
     return json_schemas.document(SCHEMA, shown)
