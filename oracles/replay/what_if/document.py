@@ -23,7 +23,7 @@ from groupcheck.oracles.simulate.document import interval as interval_shown
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
 from groupcheck.traces.findings.anomalies import plural
 from groupcheck.traces.lines.timestamps import show_time
-from groupcheck.traces.story.moments import elapsed
+from groupcheck.traces.story.moments import Round, elapsed
 
 SCHEMA = "groupcheck.what-if/1"
 
@@ -130,6 +130,14 @@ def _stopped_ms(baseline: Sequence[float], changed: Sequence[float]) -> what_if_
         changed=interval_shown(interval(changed)),
         saved=interval_shown(difference(baseline, changed)),
     )
+
+
+def generations(r: Round) -> str:
+    """`3 to 4`: the generations of a rebalance, as far as the log tells them."""
+    before, after = r.from_generation, r.to_generation
+    if after is None:
+        return "not told" if before is None else f"{before} to none"
+    return f"{'?' if before is None else before} to {after}"
 
 
 def told(row: Row, counts: Sequence[int]) -> str:
@@ -318,8 +326,7 @@ def _sides(w: WhatIf) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]
 
 
 def _named(rows: Sequence[Row]) -> str:
-    pairs = [(row.round.from_generation, row.round.to_generation) for row in rows]
-    named = [f"that of generation {before} to {after}" for before, after in pairs]
+    named = [f"that of generation {generations(row.round)}" for row in rows]
     return ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.what_if.answer import WhatIf, interval
-from groupcheck.oracles.replay.what_if.document import sentences
+from groupcheck.oracles.replay.what_if.document import generations, sentences
 from groupcheck.oracles.replay.what_if.view import HEAD, cells, change_of
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.uses.plots import (
@@ -40,7 +40,7 @@ def drawn(w: WhatIf, format: str) -> bytes:
         above, below, last = figure.subplots(3, 1, height_ratios=(4, 4, 1))
         _bars(
             above,
-            [f"{r.round.from_generation} to {r.round.to_generation}" for r in rows],
+            [generations(r.round) for r in rows],
             [sum(r.baseline) / w.replications for r in rows],
             [sum(r.changed) / w.replications for r in rows],
         )

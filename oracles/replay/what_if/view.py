@@ -10,7 +10,7 @@ from rich.text import Text
 
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.what_if.answer import Row, Stood, WhatIf, interval
-from groupcheck.oracles.replay.what_if.document import sentences, told
+from groupcheck.oracles.replay.what_if.document import generations, sentences, told
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.story.moments import elapsed
 from groupcheck.traces.story.timeline import client_of
@@ -53,7 +53,7 @@ def cells(row: Row) -> tuple[str, ...]:
     return (
         show_time(started.time)[11:19] if started and started.time is not None else "-",
         str(started.line) if started else "-",
-        f"{r.from_generation} to {r.to_generation}",
+        generations(r),
         r.cause.value.replace("_", " ")
         + (": " + ", ".join(map(client_of, r.causers[:2])) if r.causers else ""),
         "-" if took is None else f"{took / 1000:.1f} s",

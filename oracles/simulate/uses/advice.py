@@ -285,9 +285,7 @@ def advised(
     if by not in COSTS:
         raise UserError(f"there is no cost {by!r}", do="one of " + ", ".join(COSTS))
     wanted = tuple(_wanted(described, alternatives(described)[0]).values())
-    found = replicated(
-        wanted, replications, seed, workers=workers, least=least, report=report
-    )
+    found = replicated(wanted, replications, seed, workers=workers, least=least, report=report)
     return summed(described, found, by=by, asked=replications, seed=seed)
 
 

@@ -128,6 +128,8 @@ def _rate(per_week: float) -> str:
 
 def sentences(advice: Advice) -> Iterator[str]:
     """Why it is recommended, and when something else would be."""
+    if advice.reason:
+        yield f"Unknown: {advice.reason}."
     best, mine, usual, now = advice.best, advice.recommended, advice.default, advice.now
     if advice.idle:
         yield (

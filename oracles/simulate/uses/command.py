@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from groupcheck.oracles.processes.parallel import cores
 from groupcheck.oracles.show import parquet as tables_of
-from groupcheck.oracles.show.terminal import answer, say
+from groupcheck.oracles.show.meter import reports
+from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
 from groupcheck.oracles.simulate.document import assumptions, figure, spread
+from groupcheck.oracles.simulate.progress import sketched
 from groupcheck.oracles.simulate.uses import plots, tables
-from groupcheck.oracles.simulate.uses.curves import Answered, answered, question
+from groupcheck.oracles.simulate.uses.curves import Answered, answered, question, values_of
 from groupcheck.traces.findings.anomalies import plural
 
 
@@ -21,9 +24,10 @@ def run(
     variant: str,
     members: int | None,
     partitions: int | None,
-    values: Sequence[float],
+    values: Sequence[str],
     replications: int,
     seed: int,
+    workers: int | None,
     settings: Sequence[tuple[str, str]],
     as_json: bool,
     csv: Path | None,
@@ -42,16 +46,20 @@ def run(
     if parquet is not None:
         tables_of.needed("--parquet")
     base = with_settings(dict(settings), with_settings(question(name).assumed))
-    found = answered(
-        name,
-        variant=variant,
-        members=members,
-        partitions=partitions,
-        values=values,
-        assumptions=base,
-        replications=replications,
-        seed=seed,
-    )
+    with reports(sketched(lambda _: "")) as report:
+        found = answered(
+            name,
+            variant=variant,
+            members=members,
+            partitions=partitions,
+            values=values_of(name, values),
+            assumptions=base,
+            replications=replications,
+            seed=seed,
+            workers=workers or cores(),
+            least=1,
+            report=report,
+        )
     answer(lambda: tables.document(found), lambda: view(found), as_json)
     for path, writes in (
         (csv, tables.write_csv),
@@ -62,7 +70,7 @@ def run(
         if path is not None:
             writes(found, path)
             say(f"wrote {path}")
-    return 0
+    return EXIT_CODES["unknown"] if found.reason else 0
 
 
 def view(found: Answered) -> Any:
@@ -91,4 +99,6 @@ def view(found: Answered) -> Any:
         f"{k}={v if isinstance(v, str) else format(v, 'g')}"
         for k, v in assumptions(setup.stated).items()
     )
+    if found.reason:
+        told += f"\nUnknown: {found.reason}."
     return Group(Text(curve.title, "bold"), Text(told), table, Text("\nAssumptions: " + words))

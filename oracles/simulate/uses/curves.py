@@ -4,11 +4,14 @@ of operators have a curve of their own (`QUESTIONS`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.errors import shown
+from groupcheck.oracles.quantities import time_of
 from groupcheck.oracles.simulate.assumptions import Assumptions, with_settings
 from groupcheck.oracles.simulate.compare import Row, compare
 from groupcheck.oracles.simulate.intervals import Interval
@@ -141,6 +144,8 @@ class Question:
     members: int
     seconds: float
     assumed: Mapping[str, float | str]
+    # Of the axis; empty: it is a number.
+    unit: str = "ms"
 
 
 QUESTIONS: Mapping[str, Question] = {
@@ -152,6 +157,7 @@ QUESTIONS: Mapping[str, Question] = {
         10,
         3600.0,
         {"loss": 0.05, "pause_every_s": 600, "pause_ms": "lognormal:1000,1"},
+        unit="",
     ),
     "rolling-restart": Question(
         "How many partitions move while all members restart, one after the other?",
@@ -187,7 +193,7 @@ def question(name: str) -> Question:
     return QUESTIONS[name]
 
 
-def points(
+def answered(
     name: str,
     *,
     variant: str = "classic",
@@ -195,9 +201,14 @@ def points(
     partitions: int | None = None,
     values: Sequence[float] = (),
     assumptions: Assumptions | None = None,
-) -> Curve:
-    """The curve that answers a question. Without `assumptions`, those of the question hold. Raises
-    `UserError`.
+    replications: int = 5,
+    seed: int = 0,
+    workers: int = 1,
+    least: int | None = None,
+    report: Callable[[Progress], None] | None = None,
+) -> Answered:
+    """Simulates all points of a curve. Without `assumptions`, those of the question hold.
+    `workers`, `least` and `report` as `replicated` takes them. Raises `UserError`.
     """
     asked = question(name)
     count = members or asked.members
@@ -208,27 +219,24 @@ def points(
         seconds=asked.seconds,
         assumptions=assumptions or with_settings(asked.assumed),
     )
-    return asked.curve(base, tuple(values) or asked.values)
-
-
-def answered(
-    curve: Curve,
-    replications: int = 5,
-    seed: int = 0,
-    *,
-    workers: int = 1,
-    least: int | None = None,
-    report: Callable[[Progress], None] | None = None,
-) -> Answered:
-    """Simulates all points of a curve. `workers`, `least` and `report` as `replicated` takes them.
-    Raises `UserError`.
-    """
-    found = compare(
-        [point.setup for point in curve.points],
-        replications,
-        seed,
-        workers=workers,
-        least=least,
-        report=report,
-    )
+    curve = asked.curve(base, tuple(values) or asked.values)
+    setups = [point.setup for point in curve.points]
+    found = compare(setups, replications, seed, workers=workers, least=least, report=report)
     return Answered(curve, seed, found.replications, found.rows, replications)
+
+
+def values_of(name: str, given: Sequence[str]) -> tuple[float, ...]:
+    """Values of a curve's axis, which may be times such as `30s`. Raises `UserError`."""
+    unit = question(name).unit
+    found = []
+    for text in given:
+        try:
+            found.append(time_of(text, unit) if unit else float(text))
+        except ValueError:
+            found.append(math.nan)
+        if not math.isfinite(found[-1]):
+            what = "a time such as 30s, nor a number of ms" if unit else "a number"
+            raise UserError(
+                f"{shown(text)[:60]} is {'neither' if unit else 'not'} {what}", where="--at"
+            )
+    return tuple(found)

@@ -57,6 +57,8 @@ def document(found: Answered) -> dict[str, Any]:
         curve=curve.name,
         title=curve.title,
         axis=curve.axis,
+        verdict="unknown" if found.reason else "answered",
+        reason=found.reason or None,
         seed=found.seed,
         replications=found.replications,
         confidence=CONFIDENCE,
