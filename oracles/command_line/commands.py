@@ -21,7 +21,7 @@ NOT_FIRST = (
     "checkpoint", "resume", "spark", "conformed", "symmetry", "random_walks", "walk_length", "seed"
 )  # fmt: skip
 SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
-OF_WHAT_IF = ("settings", "partitions", "replications", "seed")  # options of `replay`
+OF_WHAT_IF = ("settings", "partitions", "replications", "seed", "workers")  # options of `replay`
 OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
 
 

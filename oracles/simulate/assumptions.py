@@ -310,6 +310,6 @@ def with_settings(given: Mapping[str, str | float], base: Assumptions | None = N
                 else number_of(name, value)
             )
         except (ValueError, OverflowError):
-            what = "time such as 30s, or number" if unit_of(name) else "number"
-            raise UserError(f"{shown(value)[:60]} is not a {what}", where=name) from None
+            also = ", nor a time such as 30s" if unit_of(name) else ""
+            raise UserError(f"{shown(value)[:60]} is not a number{also}", where=name) from None
     return attrs.evolve(base, **changed)

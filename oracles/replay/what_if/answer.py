@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
 from time import monotonic
 from typing import Literal
 
 from attrs import evolve, field, frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.processes.parallel import results
 from groupcheck.oracles.replay.what_if.accepted_changes import (
     consumers,
     simulable,
@@ -34,6 +37,7 @@ from groupcheck.oracles.replay.what_if.settings import (
 from groupcheck.oracles.simulate import Assumptions, intervals, with_settings
 from groupcheck.oracles.simulate.compare import checked_replications, checked_seed
 from groupcheck.oracles.simulate.intervals import Interval
+from groupcheck.oracles.simulate.progress import stopped_early
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Round
@@ -127,11 +131,12 @@ class WhatIf:
     partitions: int
     seed: int
     replications: int
+    # Those that were wanted; more than `replications` after Ctrl-C.
+    asked: int
     rows: tuple[Row, ...]
     stood: tuple[Stood, ...]
-    # Rounds in each replication: all, and those that no event of a rebalance in the log began.
+    # Rounds in each replication.
     rounds: tuple[tuple[int, ...], tuple[int, ...]]
-    others: tuple[tuple[int, ...], tuple[int, ...]]
     # For how long partitions had no reader, in ms, in each replication.
     stopped: tuple[tuple[float, ...], tuple[float, ...]]
     # Assumptions that the log does not state and that matter: guessed or estimated.
@@ -172,8 +177,9 @@ class WhatIf:
 
     @property
     def own_rounds(self) -> float:
-        """Rounds of the baseline that no rebalance of the log explains: the mean."""
-        return sum(self.others[0]) / self.replications
+        """Rounds of the baseline beyond one for each rebalance of the log: the mean."""
+        explained = sum(count > 0 for row in self.rows for count in row.baseline)
+        return (sum(self.rounds[0]) - explained) / self.replications
 
     def _few(self, count: float) -> bool:
         return count <= MOST_AMISS * len(self.rows)
@@ -184,14 +190,21 @@ class WhatIf:
         return dict(Counter(row.doubt for row in self.rows if row.reproduced and row.doubt))
 
     @property
+    def reason(self) -> str:
+        """Why this is not the answer to what was asked; empty if it is."""
+        return stopped_early(self.replications, self.asked)
+
+    @property
     def avoided(self) -> list[Row]:
         """The rebalances that would not have happened in most replications."""
         return [row for row in self.rows if row.judged and row.avoided > 0.5]
 
     @property
     def verdict(self) -> Literal["answered", "unknown"]:
-        """`answered`, or `unknown` where the baseline is not what the log shows."""
-        return "answered" if self.trusted else "unknown"
+        """`answered`, or `unknown` where the baseline is not what the log shows, or after
+        Ctrl-C.
+        """
+        return "answered" if self.trusted and not self.reason else "unknown"
 
 
 def _share(counts: Sequence[float]) -> float:
@@ -208,11 +221,15 @@ def what_if(
     replications: int | None = None,
     seed: int = 0,
     budget_s: float = BUDGET_S,
+    workers: int = 1,
+    partial_answer: bool = False,
     watch: Callable[[int, int], None] | None = None,
 ) -> WhatIf:
-    """Simulates the events of a group twice in each replication. `given`: assumptions that replace
-    what the log tells; `replications`: None for `REPLICATIONS`, or fewer if they would take longer
-    than `budget_s`; `watch(done, all)` is told each run. Raises `UserError`.
+    """Simulates the events of a group twice in each replication, in up to `workers` processes.
+    `given`: assumptions that replace what the log tells; `replications`: None for `REPLICATIONS`,
+    or fewer if they would take longer than `budget_s`; `partial_answer`: after Ctrl-C,
+    `LEAST_REPLICATIONS` or more are an answer; `watch(done, all)` is told each run. Raises
+    `UserError`.
     """
     checked_seed(seed)
     if replications is not None:
@@ -239,7 +256,9 @@ def what_if(
         seed=seed,
     )
     _too_long(course, replications or LEAST_REPLICATIONS)
-    courses, sides, first_s = _replicated(course, replications, budget_s, watch)
+    asked, courses, sides, first_s = _replicated(
+        course, replications, budget_s, workers, partial_answer, watch
+    )
     told = {*settings.told, *stated}
     return WhatIf(
         outside=events,
@@ -251,13 +270,13 @@ def what_if(
         partitions=course.partitions,
         seed=seed,
         replications=len(courses),
+        asked=asked,
         first_s=first_s,
-        shortened=replications is None and len(courses) < REPLICATIONS,
+        shortened=replications is None and asked < REPLICATIONS,
         rows=tuple(_judged(course, courses, sides, "session_timeout_ms" in told)),
         stood=tuple(_stood(events, sides)),
         stopped=(_stopped(sides[0]), _stopped(sides[1])),
         rounds=(_rounds(sides[0]), _rounds(sides[1])),
-        others=(_others(courses, sides[0]), _others(courses, sides[1])),
         assumed=tuple(_assumed(events, told)),
         partitions_guessed=not (partitions or events.partitions),
     )
@@ -320,27 +339,56 @@ def _replicated(
     course: _Course,
     replications: int | None,
     budget_s: float,
+    workers: int,
+    partial_answer: bool,
     watch: Callable[[int, int], None] | None,
-) -> tuple[list[Scheduled], tuple[list[Run], list[Run]], float]:
-    """The courses, the runs of both sides, and how long the first replication took, in s."""
+) -> tuple[int, list[Scheduled], tuple[list[Run], list[Run]], float]:
+    """How many replications are wanted, the courses and the runs of both sides of those that are
+    done, and how long the first one took, in s.
+    """
     count = replications or REPLICATIONS
-    courses: list[Scheduled] = []
-    sides: tuple[list[Run], list[Run]] = ([], [])
-    first_s, began = 0.0, monotonic()
-    if watch is not None:
-        watch(0, 2 * count)
-    while len(courses) < count:
-        seed = course.seed + len(courses)
-        courses.append(scheduled(course.events, course.clock, seed))
-        for runs, (variant, assumed) in zip(sides, (course.baseline, course.changed)):
-            runs.append(run(courses[-1], variant, course.partitions, assumed, seed))
-            if watch is not None:
-                watch(len(sides[0]) + len(sides[1]), 2 * count)
-        if len(courses) == 1:
-            first_s = monotonic() - began
-            if replications is None and first_s * count > budget_s:
-                count = max(LEAST_REPLICATIONS, min(count, int(budget_s / first_s)))
-    return courses, sides, first_s
+    found: dict[int, tuple[Scheduled, Run, Run]] = {}
+    done = 0
+
+    def tell(runs: int) -> None:
+        if watch is not None:
+            watch(2 * done + runs, 2 * count)
+
+    def here(number: int) -> tuple[Scheduled, Run, Run]:
+        return _replication(course, number, lambda: tell(1))
+
+    tell(0)
+    began = monotonic()
+    try:
+        found[0] = here(0)
+        done, first_s = 1, monotonic() - began
+        if replications is None and first_s * count > budget_s * workers:
+            count = max(LEAST_REPLICATIONS, min(count, int(budget_s * workers / first_s)))
+        tell(0)
+        left = range(1, count)
+        for index, one in results(partial(_replication, course), left, workers, here):
+            found[left[index]] = one
+            done += 1
+            tell(0)
+    except KeyboardInterrupt:
+        if not partial_answer or not all(k in found for k in range(LEAST_REPLICATIONS)):
+            raise
+    whole = [found[k] for k in takewhile(found.__contains__, range(count))]
+    courses, before, after = (list(one) for one in zip(*whole))
+    return count, courses, (before, after), first_s
+
+
+def _replication(
+    course: _Course, number: int, between: Callable[[], None] = lambda: None
+) -> tuple[Scheduled, Run, Run]:
+    """Number `number`: the course, and the run of each side. `between` is called between them."""
+    seed = course.seed + number
+    events = scheduled(course.events, course.clock, seed)
+    variant, assumed = course.baseline
+    before = run(events, variant, course.partitions, assumed, seed)
+    between()
+    variant, assumed = course.changed
+    return events, before, run(events, variant, course.partitions, assumed, seed)
 
 
 # -- figures
@@ -431,14 +479,6 @@ def _rounds(runs: Sequence[Run]) -> tuple[int, ...]:
 
 def _stopped(runs: Sequence[Run]) -> tuple[float, ...]:
     return tuple(one.stopped_ms for one in runs)
-
-
-def _others(courses: Sequence[Scheduled], runs: Sequence[Run]) -> tuple[int, ...]:
-    found = []
-    for course, one in zip(courses, runs):
-        of = _of_round(course)
-        found.append(sum(of.get(began.instant) is None for began in one.rounds))
-    return tuple(found)
 
 
 def _stood(events: Outside, sides: tuple[list[Run], list[Run]]) -> list[Stood]:

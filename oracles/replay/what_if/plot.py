@@ -9,7 +9,7 @@ from typing import Any
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.what_if.answer import WhatIf, interval
 from groupcheck.oracles.replay.what_if.document import generations, sentences
-from groupcheck.oracles.replay.what_if.view import HEAD, cells, change_of
+from groupcheck.oracles.replay.what_if.view import HEAD, by_client, cells, change_of
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.uses.plots import (
     fixed,
@@ -34,7 +34,7 @@ def drawn(w: WhatIf, format: str) -> bytes:
     from matplotlib.figure import Figure
 
     rows = [row for row in w.rows if row.simulated][:MOST_ROUNDS]
-    stood = w.stood[:MOST_PROCESSES]
+    stood = by_client(w.stood)[:MOST_PROCESSES]
     with fixed():
         figure = Figure(figsize=(11, 6 + 0.25 * len(stood)), layout="tight")
         above, below, last = figure.subplots(3, 1, height_ratios=(4, 4, 1))

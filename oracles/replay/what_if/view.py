@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -16,7 +17,7 @@ from groupcheck.traces.story.moments import elapsed
 from groupcheck.traces.story.timeline import client_of
 
 MOST_ROWS = 60
-MOST_PROCESSES = 30
+MOST_PROCESSES = 12  # of more than that, those of one client are one row
 HEAD = ("started", "line", "generation", "why", "in the log", "baseline", "after", "")
 PROCESSES = ("process", "stands still: baseline", "after", "saved")
 
@@ -41,7 +42,9 @@ def _group(w: WhatIf) -> Iterator[RenderableType]:
     yield Text("\n" + "\n".join(printable(text) for text in sentences(w)) + "\n")
     yield _table(HEAD, [cells(row) for row in w.rows], MOST_ROWS)
     yield Text("")
-    yield _table(PROCESSES, [stood_cells(s) for s in w.stood], MOST_PROCESSES)
+    if not w.like_the_log:
+        return
+    yield _table(PROCESSES, [stood_cells(s) for s in by_client(w.stood)], MOST_PROCESSES)
     yield Text("")
 
 
@@ -73,6 +76,27 @@ def _judged(row: Row) -> str:
     if row.avoided > 0.5:
         return "would not have happened"
     return "in one with another" if row.merges else ""
+
+
+def by_client(stood: Sequence[Stood]) -> Sequence[Stood]:
+    """How long processes stand still; of many processes, those with one client id in one, each on
+    average.
+    """
+    if len(stood) <= MOST_PROCESSES:
+        return stood
+    found: dict[str, list[Stood]] = {}
+    for one in stood:
+        found.setdefault(client_of(one.names[-1]), []).append(one)
+    return [
+        mine[0]
+        if len(mine) == 1
+        else Stood(
+            (f"{client} ({len(mine)} processes, each on average)",),
+            tuple(map(fmean, zip(*(one.baseline for one in mine)))),
+            tuple(map(fmean, zip(*(one.changed for one in mine)))),
+        )
+        for client, mine in found.items()
+    ]
 
 
 def stood_cells(s: Stood) -> tuple[str, ...]:
