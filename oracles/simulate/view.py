@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 from rich.console import Group, RenderableType
@@ -50,6 +50,11 @@ def count(value: float) -> Unit:
     return Unit("")
 
 
+def digits(value: float) -> Unit:
+    """Numbers below 10, to three digits."""
+    return Unit("", digits=2 if abs(value) >= 1 else 3)
+
+
 def size(value: float) -> Unit:
     """Bytes."""
     return Unit("kB", 1000) if value >= 10_000 else Unit("B")
@@ -70,6 +75,16 @@ MEASURES: tuple[tuple[str, str, Callable[[float], Unit]], ...] = (
     ("requests", "requests sent", count),
     ("join_answer_bytes", "answers to JoinGroup", size),
 )
+
+
+ALSO: tuple[tuple[str, str, Callable[[float], Unit]], ...] = (
+    ("false_expiries", "sessions of running processes that expired", count),
+    ("stopped_total_ms", "all stops of partitions together", duration),
+    ("lag_peak_records", "most records that waited", count),
+    ("false_expiries_per_member_hour", "false expiries of a member in an hour", digits),
+)
+MEASURED = {name: (words, unit_of) for name, words, unit_of in (*MEASURES, *ALSO)}
+"""Every measure: in words, and how its figures are written."""
 
 
 def view(comparison: Comparison, moved: Sensitivity | None = None) -> RenderableType:
@@ -111,6 +126,28 @@ def cell(found: Interval, unit_of: Callable[[float], Unit]) -> str:
     if found.low is None or found.high is None or found.low == found.high:
         return unit(found.mean)
     return f"{unit(found.mean)} ({unit.bare(found.low)}-{unit.bare(found.high)})"
+
+
+def conclusion(comparison: Comparison) -> str:
+    """The answer in one sentence."""
+    if comparison.reason:
+        return comparison.reason[0].upper() + comparison.reason[1:] + "."
+    if len(comparison.rows) > 1:
+        pauses = [
+            f"{cell(row.interval('longest_pause_ms'), duration)} with {row.setup.variant}"
+            for row in comparison.rows
+        ]
+        return f"The longest pause of a member is {_listed(pauses)}."
+    (row,) = comparison.rows
+    pause, rest = row.interval("longest_pause_ms"), row.interval("settled_ms")
+    text = f"No member of {row.setup.variant} pauses"
+    if pause.mean:
+        text = f"With {row.setup.variant}, the longest pause of a member is {cell(pause, duration)}"
+    return f"{text}; the group rests after {cell(rest, duration)}."
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def sentences(comparison: Comparison) -> Iterator[str]:

@@ -202,10 +202,10 @@ def _summed(side: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _time(ms: float) -> str:
-    return _unit(ms)(ms)
+    return unit_of(ms)(ms)
 
 
-def _unit(ms: float) -> Unit:
+def unit_of(ms: float) -> Unit:
     """Times of an answer are in seconds at least, so that they can be compared."""
     return duration(max(ms, 1000))
 
@@ -407,7 +407,7 @@ def _spread(found: Interval, word: str = "") -> str:
     """The interval of a difference of times in ms. `word`: in which direction it counts."""
     if found.low is None or found.high is None or found.low == found.high:
         return ""
-    unit = _unit(max(abs(found.low), abs(found.high)))
+    unit = unit_of(max(abs(found.low), abs(found.high)))
     low, high = unit.bare(found.low), unit(found.high)
     return f" (95 % t interval of the difference: {low} to {high}{f' {word}' if word else ''})"
 

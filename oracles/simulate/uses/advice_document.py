@@ -107,7 +107,7 @@ def named(a: Alternative) -> str:
 def recommendation(advice: Advice) -> str:
     """The recommended alternative, and what it costs beside what there is now."""
     mine = advice.recommended
-    text = f"{named(mine.alternative)}, {amount(advice, mine.of_week)} a week"
+    text = f"{named(mine.alternative)}; it costs {amount(advice, mine.of_week)} a week"
     for words, other in (("what you have now", advice.now), ("Kafka's defaults", advice.default)):
         if other is not None and other is not mine:
             return f"{text}; {words}: {amount(advice, other.of_week)}"

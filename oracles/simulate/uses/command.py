@@ -11,7 +11,7 @@ from groupcheck.oracles.show import parquet as tables_of
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
-from groupcheck.oracles.simulate.document import assumptions, figure, spread
+from groupcheck.oracles.simulate.document import assumptions
 from groupcheck.oracles.simulate.progress import sketched
 from groupcheck.oracles.simulate.uses import plots, tables
 from groupcheck.oracles.simulate.uses.curves import Answered, answered, question, values_of
@@ -80,25 +80,26 @@ def view(found: Answered) -> Any:
     from rich.text import Text
 
     curve = found.curve
+    heads, rows = plots.figures(found)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("", overflow="fold")
-    table.add_column("x", justify="right", overflow="fold")
-    for measure in curve.measures:
-        table.add_column(measure.replace("_", " "), justify="right", overflow="fold")
-    for k, point in enumerate(curve.points):
-        cells = []
-        for measure in curve.measures:
-            one = found.interval(k, measure)
-            cells.append(figure(one.mean, 4) + spread(one, lambda value: figure(value, 3)))
-        table.add_row(point.series, f"{point.x:g}", *cells)
+    for k, head in enumerate(heads):
+        table.add_column(head, justify="right" if k else "left", no_wrap=k < 1)
+    for row in rows:
+        table.add_row(*row)
     setup = curve.points[0].setup
     told = f"{plural(setup.members, 'member')}, {plural(setup.partitions, 'partition')}"
     told += f", seed {found.seed}, {plural(found.replications, 'replication')}"
-    told += f" (± 95 % t intervals); x: {curve.axis}"
+    told += " (in brackets: 95 % t intervals)"
+    if found.reason:
+        told += f"\nUnknown: {found.reason}."
     words = ", ".join(
         f"{k}={v if isinstance(v, str) else format(v, 'g')}"
         for k, v in assumptions(setup.stated).items()
     )
-    if found.reason:
-        told += f"\nUnknown: {found.reason}."
-    return Group(Text(curve.title, "bold"), Text(told), table, Text("\nAssumptions: " + words))
+    return Group(
+        Text(curve.title, "bold"),
+        Text(plots.conclusion(found)),
+        Text(told),
+        table,
+        Text("\nAssumptions: " + words),
+    )

@@ -14,6 +14,7 @@ from groupcheck.model.engine.errors import shown
 from groupcheck.oracles.quantities import time_of
 from groupcheck.oracles.simulate.assumptions import Assumptions, with_settings
 from groupcheck.oracles.simulate.compare import Row, compare
+from groupcheck.oracles.simulate.distributions import Distribution
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.intervals import mean as mean_of
 from groupcheck.oracles.simulate.progress import stopped_early
@@ -98,7 +99,7 @@ def _rolling_restart(base: Setup, values: Sequence[float]) -> Curve:
     return Curve(
         "rolling-restart",
         "Partitions that move in a rolling restart, dynamic and static members",
-        "time that a process is away (ms)",
+        "time that a process is away",
         ("moved_partitions", "rounds", "stopped_total_ms", "longest_pause_ms"),
         tuple(points),
     )
@@ -127,11 +128,18 @@ def _poll_interval(base: Setup, values: Sequence[float]) -> Curve:
     ]
     return Curve(
         "poll-interval",
-        f"A message that takes {base.assumptions.stall_ms} ms, over max.poll.interval.ms",
+        f"A message that takes {_length(base.assumptions.stall_ms)}, over max.poll.interval.ms",
         "max.poll.interval.ms",
         ("longest_pause_ms", "rounds", "stopped_longest_ms", "stopped_total_ms"),
         tuple(points),
     )
+
+
+def _length(found: Distribution) -> str:
+    """A time in words; a distribution of times as it is written."""
+    if found.kind != "constant":
+        return f"{found} ms"
+    return f"{found.mean / 1000:g} s" if found.mean >= 1000 else f"{found.mean:g} ms"
 
 
 @frozen
