@@ -36,7 +36,7 @@ class Distribution:
     parameters: tuple[float, ...]
 
     def __str__(self) -> str:
-        return f"{self.kind}:" + ",".join(f"{p:g}" for p in self.parameters)
+        return f"{self.kind}:" + ",".join(f"{p:.15g}" for p in self.parameters)
 
     @property
     def mean(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -49,6 +49,11 @@ def assumptions(a: Assumptions) -> dict[str, float | str]:
     return {
         k: str(v) if isinstance(v, Distribution) else v for k, v in values.items() if v is not None
     }
+
+
+def listed(values: Mapping[str, float | str]) -> str:
+    """Assumptions by name in a text: numbers with all their digits."""
+    return ", ".join(f"{k}={v if isinstance(v, str) else f'{v:.15g}'}" for k, v in values.items())
 
 
 def changed(a: Assumptions) -> dict[str, float | str]:

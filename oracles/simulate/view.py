@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.oracles.simulate.compare import Comparison
-from groupcheck.oracles.simulate.document import assumptions
+from groupcheck.oracles.simulate.document import assumptions, listed
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.scenarios import SCENARIOS
 from groupcheck.oracles.simulate.sensitivity import DIFFERENT, Sensitivity
@@ -218,5 +218,4 @@ def _moves(moved: Sensitivity, comparison: Comparison) -> RenderableType:
 
 def _assumed(comparison: Comparison) -> RenderableType:
     given = assumptions(comparison.rows[0].setup.stated)
-    words = [f"{k}={v if isinstance(v, str) else format(v, 'g')}" for k, v in given.items()]
-    return Padding(Text(", ".join(words)), (0, 0, 0, 2))
+    return Padding(Text(listed(given)), (0, 0, 0, 2))

@@ -6,15 +6,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import takewhile
-from time import monotonic
 from typing import Literal
 
 from attrs import evolve, field, frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.processes.parallel import results
 from groupcheck.oracles.replay.what_if.accepted_changes import (
     consumers,
     simulable,
@@ -25,14 +21,21 @@ from groupcheck.oracles.replay.what_if.caveats import doubts
 from groupcheck.oracles.replay.what_if.change import VARIANTS, WORDS, Change, after
 from groupcheck.oracles.replay.what_if.merged_rounds import effects, served
 from groupcheck.oracles.replay.what_if.outside import FOLLOWS, Outside, outside
-from groupcheck.oracles.replay.what_if.runs import Run, run
-from groupcheck.oracles.replay.what_if.schedule import Scheduled, Shortened, scheduled, shortened
+from groupcheck.oracles.replay.what_if.runs import Run
+from groupcheck.oracles.replay.what_if.schedule import Scheduled, Shortened, shortened
 from groupcheck.oracles.replay.what_if.settings import (
     PROTOCOL,
     Settings,
     consistent,
     given_settings,
     settings_of,
+)
+from groupcheck.oracles.replay.what_if.sides import (
+    BUDGET_S,
+    LEAST_REPLICATIONS,
+    REPLICATIONS,
+    Course,
+    replicated,
 )
 from groupcheck.oracles.simulate import Assumptions, intervals, with_settings
 from groupcheck.oracles.simulate.compare import checked_replications, checked_seed
@@ -46,11 +49,6 @@ ENOUGH = 0.75
 """In this share of the replications at least, the baseline must have a rebalance of the log."""
 MOST_AMISS = 1 / 3
 """At most this share of the rebalances may be missing in the baseline, and as many be its own."""
-REPLICATIONS = 8
-LEAST_REPLICATIONS = 2
-"""With fewer, there is no interval."""
-BUDGET_S = 60.0
-"""Replications that would take longer in all are left out, unless their number is given."""
 MOST_MEMBER_SECONDS = 40e6
 """Members times simulated seconds. 200 members with 401 rebalances took 28 s for each million on
 one core of 2026.
@@ -247,7 +245,7 @@ def what_if(
     if said is not None:
         events = evolve(events, cooperative=said)
     kinds = (bool(events.cooperative), bool(events.static))
-    course = _Course(
+    course = Course(
         events=events,
         clock=shortened(events, (before, changed)),
         baseline=(VARIANTS[kinds], before),
@@ -256,7 +254,7 @@ def what_if(
         seed=seed,
     )
     _too_long(course, replications or LEAST_REPLICATIONS)
-    asked, courses, sides, first_s = _replicated(
+    asked, courses, sides, first_s = replicated(
         course, replications, budget_s, workers, partial_answer, watch
     )
     told = {*settings.told, *stated}
@@ -297,20 +295,8 @@ def _kinds(kinds: tuple[bool, bool], change: Change) -> tuple[bool, bool]:
     return kinds
 
 
-@frozen
-class _Course:
-    """The subject of the simulations."""
-
-    events: Outside
-    clock: Shortened
-    baseline: tuple[str, Assumptions]
-    changed: tuple[str, Assumptions]
-    partitions: int
-    seed: int
-
-
 def _judged(
-    course: _Course,
+    course: Course,
     courses: Sequence[Scheduled],
     sides: tuple[list[Run], list[Run]],
     stated: bool,
@@ -324,7 +310,7 @@ def _judged(
         yield evolve(row, doubt=unsure.get(k, ""))
 
 
-def _too_long(course: _Course, replications: int) -> None:
+def _too_long(course: Course, replications: int) -> None:
     cost = course.clock.end / 1000 * len(course.events.processes) * 2 * replications
     if cost > MOST_MEMBER_SECONDS:
         raise UserError(
@@ -333,62 +319,6 @@ def _too_long(course: _Course, replications: int) -> None:
             where=course.events.group,
             do="give fewer --replications, or a part of the log",
         )
-
-
-def _replicated(
-    course: _Course,
-    replications: int | None,
-    budget_s: float,
-    workers: int,
-    partial_answer: bool,
-    watch: Callable[[int, int], None] | None,
-) -> tuple[int, list[Scheduled], tuple[list[Run], list[Run]], float]:
-    """How many replications are wanted, the courses and the runs of both sides of those that are
-    done, and how long the first one took, in s.
-    """
-    count = replications or REPLICATIONS
-    found: dict[int, tuple[Scheduled, Run, Run]] = {}
-    done = 0
-
-    def tell(runs: int) -> None:
-        if watch is not None:
-            watch(2 * done + runs, 2 * count)
-
-    def here(number: int) -> tuple[Scheduled, Run, Run]:
-        return _replication(course, number, lambda: tell(1))
-
-    tell(0)
-    began = monotonic()
-    try:
-        found[0] = here(0)
-        done, first_s = 1, monotonic() - began
-        if replications is None and first_s * count > budget_s * workers:
-            count = max(LEAST_REPLICATIONS, min(count, int(budget_s * workers / first_s)))
-        tell(0)
-        left = range(1, count)
-        for index, one in results(partial(_replication, course), left, workers, here):
-            found[left[index]] = one
-            done += 1
-            tell(0)
-    except KeyboardInterrupt:
-        if not partial_answer or not all(k in found for k in range(LEAST_REPLICATIONS)):
-            raise
-    whole = [found[k] for k in takewhile(found.__contains__, range(count))]
-    courses, before, after = (list(one) for one in zip(*whole))
-    return count, courses, (before, after), first_s
-
-
-def _replication(
-    course: _Course, number: int, between: Callable[[], None] = lambda: None
-) -> tuple[Scheduled, Run, Run]:
-    """Number `number`: the course, and the run of each side. `between` is called between them."""
-    seed = course.seed + number
-    events = scheduled(course.events, course.clock, seed)
-    variant, assumed = course.baseline
-    before = run(events, variant, course.partitions, assumed, seed)
-    between()
-    variant, assumed = course.changed
-    return events, before, run(events, variant, course.partitions, assumed, seed)
 
 
 # -- figures

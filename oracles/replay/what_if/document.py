@@ -7,7 +7,6 @@ from typing import Any
 
 from groupcheck.oracles.replay.what_if import what_if_types
 from groupcheck.oracles.replay.what_if.answer import (
-    REPLICATIONS,
     Row,
     Stood,
     WhatIf,
@@ -16,6 +15,7 @@ from groupcheck.oracles.replay.what_if.answer import (
 )
 from groupcheck.oracles.replay.what_if.change import LEAST_SESSION_MS, MOST_SESSION_MS
 from groupcheck.oracles.replay.what_if.settings import PROTOCOL, Estimate
+from groupcheck.oracles.replay.what_if.sides import REPLICATIONS
 from groupcheck.oracles.show import json_schemas
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.document import assumptions, finite, number
@@ -349,7 +349,7 @@ def _assumed(w: WhatIf) -> Iterator[str]:
         yield "Estimated: " + ", ".join(told) + "."
     known = {name for name, _ in estimates}
     values = [
-        f"{name}={'eager' if name == PROTOCOL else format(getattr(w.baseline[1], name), 'g')}"
+        f"{name}={'eager' if name == PROTOCOL else format(getattr(w.baseline[1], name), '.15g')}"
         for name in w.assumed
         if name not in known
     ]

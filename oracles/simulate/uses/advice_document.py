@@ -11,7 +11,14 @@ from rich.text import Text
 
 from groupcheck.oracles.show import json_schemas
 from groupcheck.oracles.simulate import intervals
-from groupcheck.oracles.simulate.document import assumptions, finite, interval, number, spread
+from groupcheck.oracles.simulate.document import (
+    assumptions,
+    finite,
+    interval,
+    listed,
+    number,
+    spread,
+)
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
 from groupcheck.oracles.simulate.uses import advise_types
 from groupcheck.oracles.simulate.uses.advice import Advice, Costed, Threshold
@@ -231,11 +238,10 @@ def cost_told(advice: Advice) -> str:
 
 def assumed(advice: Advice) -> str:
     """The assumptions that no alternative and no description replaces."""
-    return "Assumptions (--set NAME=VALUE changes one): " + ", ".join(
-        f"{name}={value if isinstance(value, str) else format(value, 'g')}"
-        for name, value in assumptions(advice.described.assumptions).items()
-        if name not in (*TIMEOUTS, *DESCRIBED, *UNUSED)
-    )
+    left_out = (*TIMEOUTS, *DESCRIBED, *UNUSED)
+    values = assumptions(advice.described.assumptions).items()
+    told = {name: value for name, value in values if name not in left_out}
+    return f"Assumptions (--set NAME=VALUE changes one): {listed(told)}"
 
 
 def view(advice: Advice) -> RenderableType:

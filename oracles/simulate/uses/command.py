@@ -11,7 +11,7 @@ from groupcheck.oracles.show import parquet as tables_of
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
-from groupcheck.oracles.simulate.document import assumptions
+from groupcheck.oracles.simulate.document import assumptions, listed
 from groupcheck.oracles.simulate.progress import sketched
 from groupcheck.oracles.simulate.uses import plots, tables
 from groupcheck.oracles.simulate.uses.curves import Answered, answered, question, values_of
@@ -92,14 +92,10 @@ def view(found: Answered) -> Any:
     told += " (in brackets: 95 % t intervals)"
     if found.reason:
         told += f"\nUnknown: {found.reason}."
-    words = ", ".join(
-        f"{k}={v if isinstance(v, str) else format(v, 'g')}"
-        for k, v in assumptions(setup.stated).items()
-    )
     return Group(
         Text(curve.title, "bold"),
         Text(plots.conclusion(found)),
         Text(told),
         table,
-        Text("\nAssumptions: " + words),
+        Text("\nAssumptions: " + listed(assumptions(setup.stated))),
     )

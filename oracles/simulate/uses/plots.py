@@ -15,7 +15,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.show.pages import render
 from groupcheck.oracles.simulate import view
-from groupcheck.oracles.simulate.document import assumptions
+from groupcheck.oracles.simulate.document import assumptions, listed
 from groupcheck.oracles.simulate.uses.curves import Answered, question
 from groupcheck.oracles.simulate.view import MEASURED, Unit, duration
 from groupcheck.traces.findings.anomalies import plural
@@ -186,8 +186,7 @@ def text(words: str) -> Part:
 
 def assumed(values: Mapping[str, float | str]) -> Part:
     """Assumptions by name, which people fold out."""
-    told = (f"{k}={v if isinstance(v, str) else format(v, 'g')}" for k, v in values.items())
-    return "assumptions", ", ".join(told)
+    return "assumptions", listed(values)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], align: str = "left") -> Part:
