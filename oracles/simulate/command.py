@@ -104,11 +104,15 @@ def run(
         return view(comparison, moved)
 
     answer(lambda: document(comparison, moved), shown, as_json)
+    _write(comparison, files)
+    return EXIT_CODES["unknown"] if interrupted or comparison.reason else 0
+
+
+def _write(comparison: Comparison, files: Mapping[str, Path | None]) -> None:
     for name, path in files.items():
         if path is not None:
             WRITES[name](comparison, path)
             say(f"wrote {path}")
-    return EXIT_CODES["unknown"] if interrupted or comparison.reason else 0
 
 
 def sketch(comparison: Comparison) -> str:
@@ -171,10 +175,6 @@ def _moved(
 
 def _writable(files: Mapping[str, Path | None]) -> None:
     """Raises `UserError` where a file cannot be written, before anything runs."""
-    if (plot := files["plot"]) is not None:
-        plots.kind(plot)
-    for name in ("plot", "html"):
-        if files[name] is not None:
-            plots.needed(f"--{name}")
+    plots.possible(files["plot"], files["html"])
     if files["parquet"] is not None:
         needed("--parquet")

@@ -78,27 +78,35 @@ def run(
                 if found and found[-1].reason:
                     raise KeyboardInterrupt
         interrupted = False
-    if interrupted and not found:
-        raise KeyboardInterrupt
     if not found:
-        if refused:
-            raise refused[0]
-        raise UserError(
-            "no group in these logs has a rebalance",
-            where="--what-if",
-            do="give the log of the broker that coordinates the group, or its request log",
-        )
-
+        raise _nothing(interrupted, refused)
     answer(lambda: document(found), lambda: view(found), as_json)
     for other in refused:
         say(str(other))
     if html is not None:
-        from groupcheck.oracles.replay.what_if.plot import write_html
-
-        write_html(found, html)
-        more = "; it shows the group with the most rebalances" if len(found) > 1 else ""
-        say(f"wrote {html}{more}")
+        _write(found, html)
     if interrupted:
         say("interrupted: groups that come later in the logs are not there")
     answered = any(one.verdict == "answered" for one in found)
     return 0 if answered and not interrupted else EXIT_CODES["unknown"]
+
+
+def _write(found: Sequence[WhatIf], html: Path) -> None:
+    from groupcheck.oracles.replay.what_if.plot import write_html
+
+    write_html(found, html)
+    more = "; it shows the group with the most rebalances" if len(found) > 1 else ""
+    say(f"wrote {html}{more}")
+
+
+def _nothing(interrupted: bool, refused: Sequence[UserError]) -> BaseException:
+    """Why there is no answer."""
+    if interrupted:
+        return KeyboardInterrupt()
+    if refused:
+        return refused[0]
+    return UserError(
+        "no group in these logs has a rebalance",
+        where="--what-if",
+        do="give the log of the broker that coordinates the group, or its request log",
+    )

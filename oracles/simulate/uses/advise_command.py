@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from groupcheck.oracles.processes.parallel import cores
@@ -48,11 +49,7 @@ def run(
     """Simulates the alternatives and prints the recommendation. Raises `UserError`, before anything
     runs where it can.
     """
-    if plot is not None:
-        plots.kind(plot)
-        plots.needed("--plot")
-    if html is not None:
-        plots.needed("--html")
+    plots.possible(plot, html)
     assumptions, has = given(dict(settings), now)
     described = Described(
         members=members,
@@ -77,15 +74,7 @@ def run(
             f"about {seconds / 60:.0f} min of simulations; fewer --members or --replications, or a"
             " shorter --restart or --slow-message, make them fewer"
         )
-
-    def sketch(results: Results) -> str:
-        """The recommendation, as far as it is known."""
-        if len(results[0]) < LEAST_REPLICATIONS:
-            return ""
-        so_far = summed(described, results, by=by, asked=replications, seed=seed)
-        return f"so far: {advice_document.recommendation(so_far)}"
-
-    with reports(sketched(sketch)) as report:
+    with reports(sketched(partial(_sketch, described, by))) as report:
         found = advised(
             described,
             by=by,
@@ -101,3 +90,12 @@ def run(
             writes(found, path)
             say(f"wrote {path}")
     return EXIT_CODES["unknown"] if found.reason else 0
+
+
+def _sketch(described: Described, by: str, results: Results) -> str:
+    """The recommendation, as far as it is known."""
+    done = len(results[0])
+    if done < LEAST_REPLICATIONS:
+        return ""
+    so_far = summed(described, results, by=by, asked=done, seed=0)
+    return f"so far: {advice_document.recommendation(so_far)}"

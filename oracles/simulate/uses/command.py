@@ -38,11 +38,7 @@ def run(
     """Simulates a curve, prints it and writes its files. Raises `UserError`, before anything runs
     where it can.
     """
-    if plot is not None:
-        plots.kind(plot)
-        plots.needed("--plot")
-    if html is not None:
-        plots.needed("--html")
+    plots.possible(plot, html)
     if parquet is not None:
         tables_of.needed("--parquet")
     base = with_settings(dict(settings), with_settings(question(name).assumed))

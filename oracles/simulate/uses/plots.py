@@ -42,6 +42,15 @@ def kind(path: Path) -> str:
     return path.suffix.lower()[1:]
 
 
+def possible(plot: Path | None, html: Path | None) -> None:
+    """Raises `UserError` where a picture or a page cannot be drawn, before anything runs."""
+    if plot is not None:
+        kind(plot)
+        needed("--plot")
+    if html is not None:
+        needed("--html")
+
+
 def drawn(found: Answered, format: str) -> bytes:
     """The picture: one panel for each measure. Equal curves give equal bytes."""
     needed("a plot")
