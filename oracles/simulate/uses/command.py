@@ -79,7 +79,7 @@ def view(found: Answered) -> Any:
     heads, rows = plots.figures(found)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for k, head in enumerate(heads):
-        table.add_column(head, justify="right" if k else "left", no_wrap=k < 1)
+        table.add_column(head, justify="right" if k else "left", overflow="fold", no_wrap=k < 1)
     for row in rows:
         table.add_row(*row)
     setup = curve.points[0].setup
