@@ -86,7 +86,7 @@ def run(
     if html is not None:
         _write(found, html)
     if interrupted:
-        say("interrupted: groups that come later in the logs are not there")
+        say("interrupted: groups that would come after this one are not there")
     answered = any(one.verdict == "answered" for one in found)
     return 0 if answered and not interrupted else EXIT_CODES["unknown"]
 

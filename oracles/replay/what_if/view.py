@@ -107,7 +107,7 @@ def stood_cells(s: Stood) -> tuple[str, ...]:
         ", later ".join(s.names[:3]) + (", ..." if len(s.names) > 3 else ""),
         f"{interval(s.baseline).mean / 1000:.2f} s",
         f"{interval(s.changed).mean / 1000:.2f} s",
-        f"{saved.mean / 1000:.2f}{half} s",
+        f"{round(saved.mean / 1000, 2) + 0.0:.2f}{half} s",
     )
 
 

@@ -22,7 +22,7 @@ from groupcheck.oracles.replay.what_if.document import generations, sentences
 from groupcheck.oracles.replay.what_if.merged_rounds import effects
 from groupcheck.oracles.replay.what_if.schedule import Instant, Scheduled
 from groupcheck.oracles.replay.what_if.stopped import running, stopped_ms
-from groupcheck.oracles.replay.what_if.view import by_client
+from groupcheck.oracles.replay.what_if.view import by_client, stood_cells
 from groupcheck.oracles.simulate import Course, documented, with_settings
 from groupcheck.traces.findings.report import GroupReport
 
@@ -264,6 +264,10 @@ def test_many_processes_of_one_client_are_one_row() -> None:
     assert others == few
     assert ghost.names == ("ghost (20 processes, each on average)",)
     assert (ghost.baseline, ghost.changed) == ((9.5, 1.0), (0.0, 2.0))
+
+
+def test_no_time_has_a_minus_before_a_zero() -> None:
+    assert stood_cells(Stood(("a",), (1.0, 1.0), (2.0, 1.0)))[-1] == "0.00 ± 0.01 s"
 
 
 def test_a_generation_that_the_log_does_not_tell_is_not_called_none() -> None:
