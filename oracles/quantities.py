@@ -15,6 +15,19 @@ MOST_REPLICATIONS = 1_000  # all are kept until the end, with figures of each me
 MOST_WORKERS = 1_024
 
 
+def time_of(text: object, unit: str = "") -> float:
+    """A time in `unit` (a key of `MS`), written as a number of that unit or with a unit of its own:
+    `500ms`, `30s`, `1.5m`, `2h`. Without `unit` a number alone is refused, and the answer is in
+    milliseconds. Raises `ValueError` for anything else.
+    """
+    match = re.fullmatch(r"\s*([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*(ms|s|m|h)\s*", str(text))
+    if match is not None:
+        return float(match[1]) * MS[match[2]] / MS[unit or "ms"]
+    if not unit:
+        raise ValueError(f"{text!r} is not a duration such as 500ms, 30s, 2m or 1h")
+    return float(str(text))
+
+
 def bytes_of(value: object) -> int:
     """Bytes, in units of 1,024: `1500000`, `512M`, `1.5G`, `2GiB`. Raises `ValueError` for anything
     else.

@@ -25,7 +25,13 @@ from groupcheck.oracles.command_line.cli_scope import (
     scope_options,
     with_option,
 )
-from groupcheck.oracles.command_line.failures import UNKNOWN, complain, failed, same_output
+from groupcheck.oracles.command_line.failures import (
+    UNKNOWN,
+    complain,
+    failed,
+    near_choice,
+    same_output,
+)
 from groupcheck.oracles.command_line.help_page import Command, examples, names_of
 from groupcheck.oracles.command_line.option_types import (
     INPUT,
@@ -400,7 +406,7 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(help.format_message(), err=True)
         return 2
     except click.ClickException as error:
-        return complain(error.format_message(), 2)
+        return complain(error.format_message() + near_choice(error), 2)
     except BaseException as error:
         # click says Abort for KeyboardInterrupt and EOFError.
         cause = error.__cause__ or error if isinstance(error, click.Abort) else error

@@ -11,10 +11,11 @@ from groupcheck.oracles.command_line.option_types import (
     COUNT,
     DURATION,
     OUTPUT,
+    PAIRED,
     POSITIVE,
-    REPLICATIONS,
     SETTING,
     Number,
+    with_workers,
 )
 
 COSTS = ("stopped", "paused", "moved")  # as in `simulate.uses.advice`; a test compares them
@@ -131,7 +132,7 @@ RATE = Number(min=0, max=10_000)
 )
 @click.option(
     "--replications",
-    type=REPLICATIONS,
+    type=PAIRED,
     default=8,
     show_default=True,
     metavar="N",
@@ -140,6 +141,7 @@ RATE = Number(min=0, max=10_000)
 @click.option(
     "--seed", type=COUNT, default=0, show_default=True, metavar="N", help="The first seed."
 )
+@with_workers
 @click.option(
     "--set",
     "settings",

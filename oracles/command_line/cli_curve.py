@@ -9,11 +9,11 @@ import click
 from groupcheck.oracles.command_line.help_page import Command, examples, names_of
 from groupcheck.oracles.command_line.option_types import (
     COUNT,
-    NUMBER,
     OUTPUT,
     POSITIVE,
     REPLICATIONS,
     SETTING,
+    with_workers,
 )
 
 # As in `simulate.uses`; a test compares them. Importing it would make --help slow.
@@ -29,7 +29,7 @@ CURVES = ("session-ratio", "rolling-restart", "initial-delay", "poll-interval")
         "groupcheck curve poll-interval --set stall_ms=120000 --json",
     ),
 )
-@click.argument("name", type=click.Choice(CURVES))
+@click.argument("name", type=click.Choice(CURVES), metavar="CURVE")
 @click.option(
     "--variant",
     default="classic",
@@ -45,10 +45,9 @@ CURVES = ("session-ratio", "rolling-restart", "initial-delay", "poll-interval")
 @click.option(
     "--at",
     "values",
-    type=NUMBER,
     multiple=True,
     metavar="X",
-    help="A value of the axis, in place of the question's. Repeatable.",
+    help="A value of the axis, in place of the question's; a time in ms, or as in 30s. Repeatable.",
 )
 @click.option(
     "--replications",
@@ -61,6 +60,7 @@ CURVES = ("session-ratio", "rolling-restart", "initial-delay", "poll-interval")
 @click.option(
     "--seed", type=COUNT, default=0, show_default=True, metavar="N", help="The first seed."
 )
+@with_workers
 @click.option(
     "--set",
     "settings",

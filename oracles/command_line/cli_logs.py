@@ -14,11 +14,12 @@ from groupcheck.oracles.command_line.option_types import (
     INPUT,
     OUTPUT,
     OUTPUT_OR_STDOUT,
+    PAIRED,
     PATH,
     POSITIVE,
-    REPLICATIONS,
     SETTING,
     SIZE,
+    with_workers,
 )
 
 DIALECTS = (
@@ -93,7 +94,7 @@ DIALECTS = (
     multiple=True,
     metavar="CHANGE",
     help="Simulate what happened to the group's processes under a change: static, dynamic,"
-    " cooperative, eager, or a setting such as session.timeout.ms=60000. Repeatable"
+    " cooperative, eager, or a setting such as session.timeout.ms=60s. Repeatable"
     " (docs/what_if.md).",
 )
 @click.option(
@@ -114,11 +115,12 @@ DIALECTS = (
 )
 @click.option(
     "--replications",
-    type=REPLICATIONS,
+    type=PAIRED,
     metavar="N",
     help="With --what-if: simulations of each side, with the seeds from --seed on."
     " Default: 8, or as many (at least 2) as take a minute.",
 )
+@with_workers
 @click.option("--seed", type=COUNT, metavar="N", help="With --what-if: the first seed. Default: 0.")
 @click.option(
     "--spark",

@@ -15,6 +15,7 @@ from groupcheck.oracles.command_line.option_types import (
     REPLICATIONS,
     SECONDS,
     SETTING,
+    with_workers,
 )
 
 # As in `simulate.scenarios`; a test compares them. Importing it would make --help slow.
@@ -86,11 +87,11 @@ SCENARIOS = (
 @click.option(
     "--seconds",
     type=SECONDS,
-    default=1800.0,
-    show_default=True,
     metavar="S",
-    help="Virtual time after which a run ends, if the group does not rest before.",
+    help="Virtual time after which a run ends, if the group does not rest before. Default: 1,800,"
+    " or longer if the scenario is.",
 )
+@with_workers
 @click.option("--whole", is_flag=True, help="Run for all of --seconds, even if the group rests.")
 @click.option(
     "--set",

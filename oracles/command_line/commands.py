@@ -19,7 +19,7 @@ from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
 
 SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
-OF_WHAT_IF = ("settings", "partitions", "replications", "seed")  # options of `replay`
+OF_WHAT_IF = ("settings", "partitions", "replications", "seed", "workers")  # options of `replay`
 OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
 
 

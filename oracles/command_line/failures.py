@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import sys
 import sysconfig
 import traceback
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TextIO
 
@@ -150,6 +152,17 @@ def _names_code(arguments: Sequence[str]) -> bool:
     from groupcheck.oracles.explain.own import is_own
 
     return any(x.startswith(("--against", "--specs")) or is_own(x) for x in arguments)
+
+
+def near_choice(error: click.ClickException) -> str:
+    """` Did you mean NAME?` where somebody mistyped one of several names; empty otherwise."""
+    if not isinstance(error, click.BadParameter) or error.param is None:
+        return ""
+    kind, typed = error.param.type, re.search(r"'([^']*)'", error.message)
+    if not isinstance(kind, click.Choice) or typed is None:
+        return ""
+    near = get_close_matches(typed[1], [str(choice) for choice in kind.choices], 1)
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def complain(text: str, code: int, debug: bool = False) -> int:

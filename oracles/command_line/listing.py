@@ -109,7 +109,7 @@ def _text(value: float | str) -> str:
 def _assumptions() -> list[Row]:
     default = assumed(Assumptions())
     return [
-        {"name": name, "default": _text(default[name]), "doc": doc}
+        {"name": name, "default": _text(default.get(name, "by scenario")), "doc": doc}
         for name, doc in documented().items()
     ]
 

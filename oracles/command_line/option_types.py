@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,8 @@ from groupcheck.oracles.quantities import (
     MOST_REPLICATIONS,
     MOST_SECONDS,
     MOST_WORKERS,
-    MS,
     bytes_of,
+    time_of,
 )
 
 if TYPE_CHECKING:
@@ -49,10 +48,13 @@ class Duration(Option):
     ) -> float:
         if isinstance(value, float):
             return value
-        match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(ms|s|m|h)", str(value).strip())
-        if match is None:
+        try:
+            found = time_of(value)
+        except ValueError:
+            found = math.inf
+        if found > MOST_SECONDS * 1000:
             self.fail(f"{value!r} is not a duration such as 500ms, 30s, 2m or 1h", param, ctx)
-        return float(match[1]) * MS[match[2]]
+        return found
 
 
 class Pair(Option):
@@ -88,6 +90,18 @@ class Number(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a number", param, ctx)
         return number
+
+
+class Seconds(Number):
+    """Seconds, as a number or with a unit: `90`, `90s`, `1.5m`, `500ms`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            number = time_of(value, "s")
+        except ValueError:
+            self.fail(f"{value!r} is no time: a number of seconds, or 90s, 2m, 1h", param, ctx)
+        # `nan` and `inf` are refused by the words in which they were given.
+        return super().convert(number if math.isfinite(number) else value, param, ctx)
 
 
 class Input(click.Path):
@@ -132,10 +146,19 @@ class Output(click.Path):
 
 
 COUNT, POSITIVE, NUMBER = click.INT, click.IntRange(min=1), Number()
-SECONDS = Number(min=0, max=MOST_SECONDS, min_open=True)
+SECONDS = Seconds(min=0, max=MOST_SECONDS, min_open=True)
 REPLICATIONS = click.IntRange(1, MOST_REPLICATIONS)
+PAIRED = click.IntRange(2, MOST_REPLICATIONS)  # fewer have no interval
 WORKERS = click.IntRange(1, MOST_WORKERS)
 SIZE, SETTING, BUDGET, DURATION = Size(), Pair(), Budget(), Duration()
 PATH, INPUT = click.Path(path_type=Path), Input(path_type=Path)
 OUTPUT = Output(dir_okay=False, writable=True)
 OUTPUT_OR_STDOUT = Output(dir_okay=False, writable=True, allow_dash=True)
+
+with_workers = click.option(
+    "--workers",
+    type=WORKERS,
+    metavar="N",
+    help="Processes for independent runs, which change no figure. Default: all cores.",
+)
+"""For commands that simulate."""

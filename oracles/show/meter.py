@@ -12,6 +12,7 @@ from typing import Any
 
 from groupcheck.model.engine import Limits, Progress
 
+DRAWN_S = 0.1  # a line for people
 SHRINKING = 0.9  # a level that finds fewer than this share of the level before it announces the end
 
 
@@ -108,10 +109,16 @@ def reports(words: Callable[..., str]) -> Iterator[Callable[..., None] | None]:
     from groupcheck.oracles.show.text import console
 
     began, on = time.perf_counter(), console(stderr=True)
-    with Live(Text("starting"), console=on, refresh_per_second=8, transient=True) as live:
+    drawn = 0.0
+    # No thread draws it: a copy of a process with threads, which a run may want, is not safe.
+    with Live(Text("starting"), console=on, auto_refresh=False, transient=True) as live:
 
         def show(*report: Any) -> None:
-            text = words(*report, time.perf_counter() - began)
-            live.update(Text(text, overflow="ellipsis", no_wrap=True))
+            nonlocal drawn
+            now = time.perf_counter()
+            if now - drawn >= DRAWN_S:
+                drawn = now
+                text = words(*report, now - began)
+                live.update(Text(text, overflow="ellipsis", no_wrap=True), refresh=True)
 
         yield show

@@ -12,10 +12,11 @@ from difflib import get_close_matches
 from typing import Any
 
 import attrs
-from attrs import field, frozen
+from attrs import converters, field, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.errors import shown
+from groupcheck.oracles.quantities import time_of
 from groupcheck.oracles.simulate.distributions import Distribution, distribution
 
 COUNTS = ("changed_members", "added_partitions")
@@ -165,8 +166,13 @@ class Assumptions:
         0, "Bytes of user data that each member's subscription has besides topics and partitions."
     )
     # -- what happens in scenarios
-    changed_members: float = _number(
-        1, "How many members join, leave, crash, are sick or restart in a scenario."
+    changed_members: float | None = field(
+        default=None,
+        converter=converters.optional(_positive_zero),
+        metadata=_doc(
+            "How many members join, leave, crash, are sick or restart. By default the scenario says"
+            " it: all in rolling-restart, one in the others."
+        ),
     )
     added_partitions: float = _number(
         1, "In partitions-added: how many of the partitions are not there at first."
@@ -200,7 +206,8 @@ class Assumptions:
             if (value := getattr(self, name)) < 1:
                 raise UserError(f"{name} is {value:g}, less than 1 ms", where="assumptions")
         for name in COUNTS:
-            if (value := getattr(self, name)) < 1 or not value.is_integer():
+            value = getattr(self, name)
+            if value is not None and (value < 1 or not value.is_integer()):
                 raise UserError(
                     f"{name} is {value:g}, not a whole number from 1 up", where="assumptions"
                 )
@@ -254,22 +261,55 @@ def documented() -> Mapping[str, str]:
     return {f.name: f.metadata["doc"] for f in attrs.fields(Assumptions)}
 
 
+def named(name: str) -> str:
+    """The assumption that a setting's name means, with dots as Kafka writes it or without; a name
+    that means none stays as it is, without dots.
+    """
+    plain = name.replace(".", "_")
+    if (short := plain.removeprefix("group_")) in documented():
+        return short
+    return "max_poll_interval_ms" if plain == "rebalance_timeout_ms" else plain
+
+
+def unit_of(name: str) -> str:
+    """The unit of the times that an assumption means: `ms` or `s`; empty: it is no time."""
+    if name.endswith(("_per_s", "_per_ms")):
+        return ""
+    return "ms" if "_ms" in name else "s" if name.endswith("_s") else ""
+
+
+def number_of(name: str, value: str | float) -> float:
+    """The number that a text means as the value of an assumption: a time may have a unit of its
+    own, as in `30s`. Raises `ValueError`.
+    """
+    unit = unit_of(name)
+    return time_of(value, unit) if unit else float(value)
+
+
 def with_settings(given: Mapping[str, str | float], base: Assumptions | None = None) -> Assumptions:
-    """The assumptions with some replaced, as NAME -> text of a number or distribution. Raises
-    `UserError`.
+    """The assumptions with some replaced, as NAME -> text of a number, of a time such as `30s`, or
+    of a distribution. Raises `UserError`.
     """
     base = base or Assumptions()
     changed: dict[str, Any] = {}
-    for name, value in given.items():
+    for given_name, value in given.items():
+        name = named(given_name)
         known = attrs.fields_dict(Assumptions).get(name)
         if known is None:
             near = get_close_matches(name, documented(), 1)
             raise UserError(
-                f"there is no assumption {name!r}",
+                f"there is no assumption {given_name!r}",
                 do=f"did you mean {near[0]}?" if near else "one of " + ", ".join(documented()),
             )
+        if name in changed:
+            raise UserError("is given twice", where=given_name)
         try:
-            changed[name] = float(value) if known.type in (float, "float") else distribution(value)
+            changed[name] = (
+                distribution(value)
+                if known.type in (Distribution, "Distribution")
+                else number_of(name, value)
+            )
         except (ValueError, OverflowError):
-            raise UserError(f"{shown(value)[:60]} is not a number", where=name) from None
+            also = ", nor a time such as 30s" if unit_of(name) else ""
+            raise UserError(f"{shown(value)[:60]} is not a number{also}", where=name) from None
     return attrs.evolve(base, **changed)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 Event = Callable[..., None]
+TELLS_S = 0.2
 
 
 class OutOfTime(Exception):
@@ -28,6 +29,8 @@ class Clock:
         self.now = 0.0
         # The moment of `time.monotonic` (s) after which a run is given up.
         self.deadline = math.inf
+        # Is called every `TELLS_S` of real time; True ends the run.
+        self.tells: Callable[[], bool] | None = None
         self._order = 0
         self._heap: list[tuple[float, int, Event, tuple[Any, ...]]] = []
 
@@ -50,13 +53,26 @@ class Clock:
         """
         heap, pop = self._heap, heapq.heappop
         self._stopped = False
+        alarm = self._alarm()
         while heap and heap[0][0] <= until_ms and not self._stopped:
             self.now, _, event, args = pop(heap)
             event(*args)
-            if time.monotonic() > self.deadline:
-                raise OutOfTime
+            if time.monotonic() > alarm:
+                alarm = self._rings()
         if not self._stopped:
             self.now = until_ms
+
+    def _alarm(self) -> float:
+        if self.tells is None:
+            return self.deadline
+        return min(self.deadline, time.monotonic() + TELLS_S)
+
+    def _rings(self) -> float:
+        if time.monotonic() > self.deadline:
+            raise OutOfTime
+        if self.tells is not None and self.tells():
+            self.stop()
+        return self._alarm()
 
     def stop(self) -> None:
         """No event after this one."""

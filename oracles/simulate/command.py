@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.variants import registry
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.processes.parallel import cores
+from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.parquet import needed
-from groupcheck.oracles.show.terminal import answer, say
+from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
 from groupcheck.oracles.simulate.compare import Comparison, compare
+from groupcheck.oracles.simulate.compare import compared as compared_results
 from groupcheck.oracles.simulate.document import document
+from groupcheck.oracles.simulate.progress import sketched
+from groupcheck.oracles.simulate.replications import Progress
 from groupcheck.oracles.simulate.sensitivity import Sensitivity, deciding, sensitivity
 from groupcheck.oracles.simulate.setup import Setup
 from groupcheck.oracles.simulate.uses import compared as compared_files
@@ -38,7 +43,8 @@ def run(
     partitions: int | None,
     replications: int | None,
     seed: int,
-    seconds: float,
+    seconds: float | None,
+    workers: int | None,
     whole: bool,
     settings: Mapping[str, str] | Sequence[tuple[str, str]],
     moves: bool,
@@ -73,8 +79,24 @@ def run(
         )
         for name in variants
     ]
-    comparison = compare(setups, replications or (COMPARED if compared else 1), seed)
-    moved = _moved(comparison, moves) if len(setups) == 2 else None
+    words = sketched(lambda found: sketch(compared_results(setups, found, 0, seed)))
+    with reports(words) as report:
+        comparison = compare(
+            setups,
+            replications or (COMPARED if compared else 1),
+            seed,
+            workers=workers or cores(),
+            least=1,
+            report=report,
+        )
+    moved, interrupted = None, comparison.replications < comparison.asked
+    if len(setups) == 2 and not interrupted:
+        try:
+            with reports(sketched(lambda _: "the sensitivity")) as report:
+                moved = _moved(comparison, moves, workers or cores(), report)
+        except KeyboardInterrupt:
+            interrupted = True
+            say("interrupted: the sensitivity is not there")
 
     def shown() -> Any:
         from groupcheck.oracles.simulate.view import view
@@ -82,11 +104,26 @@ def run(
         return view(comparison, moved)
 
     answer(lambda: document(comparison, moved), shown, as_json)
+    _write(comparison, files)
+    return EXIT_CODES["unknown"] if interrupted or comparison.reason else 0
+
+
+def _write(comparison: Comparison, files: Mapping[str, Path | None]) -> None:
     for name, path in files.items():
         if path is not None:
             WRITES[name](comparison, path)
             say(f"wrote {path}")
-    return 0
+
+
+def sketch(comparison: Comparison) -> str:
+    """The longest pauses, as far as they are known."""
+    from groupcheck.oracles.simulate.view import cell, duration
+
+    told = [
+        f"{row.setup.variant} {cell(row.interval('longest_pause_ms'), duration)}"
+        for row in comparison.rows
+    ]
+    return "longest pause so far: " + ", ".join(told)
 
 
 def _variants(variant: str | None, compared: str | None) -> list[str]:
@@ -102,7 +139,12 @@ def _variants(variant: str | None, compared: str | None) -> list[str]:
     return compared.split(",")
 
 
-def _moved(comparison: Comparison, asked: bool) -> Sensitivity | None:
+def _moved(
+    comparison: Comparison,
+    asked: bool,
+    workers: int,
+    report: Callable[[Progress], None] | None,
+) -> Sensitivity | None:
     """How the ratio of two variants moves: if that is asked with as many runs as they are compared
     with, otherwise where the ratio is small, and in a small group. Raises `UserError` if it is
     asked, and there is no ratio.
@@ -118,19 +160,21 @@ def _moved(comparison: Comparison, asked: bool) -> Sensitivity | None:
         )
     if asked:
         runs = comparison.replications
-        return sensitivity((first, other), replications=runs, seed=comparison.seed)
+        return sensitivity(
+            (first, other),
+            replications=runs,
+            seed=comparison.seed,
+            workers=workers,
+            report=report,
+        )
     if found is None or found.mean >= TWO_ORDERS:
         return None
-    quick = deciding((first, other), comparison.seed)
+    quick = deciding((first, other), comparison.seed, workers=workers, report=report)
     return quick if quick.base is not None else None
 
 
 def _writable(files: Mapping[str, Path | None]) -> None:
     """Raises `UserError` where a file cannot be written, before anything runs."""
-    if (plot := files["plot"]) is not None:
-        plots.kind(plot)
-    for name in ("plot", "html"):
-        if files[name] is not None:
-            plots.needed(f"--{name}")
+    plots.possible(files["plot"], files["html"])
     if files["parquet"] is not None:
         needed("--parquet")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import attrs
 from attrs import frozen
@@ -13,8 +14,10 @@ from groupcheck.model.engine.errors import shown
 from groupcheck.oracles.quantities import MOST_REPLICATIONS, MOST_SEED
 from groupcheck.oracles.simulate import intervals
 from groupcheck.oracles.simulate.intervals import Interval
+from groupcheck.oracles.simulate.progress import stopped_early
+from groupcheck.oracles.simulate.replications import Progress, Results, replicated
 from groupcheck.oracles.simulate.setup import Result, Setup
-from groupcheck.oracles.simulate.simulation import simulate
+from groupcheck.traces.findings.anomalies import plural
 
 
 @frozen
@@ -40,6 +43,49 @@ class Comparison:
     seed: int
     replications: int
     rows: tuple[Row, ...]
+    # Replications that were asked for; more than `replications` after Ctrl-C.
+    asked: int
+
+    @property
+    def unsettled(self) -> tuple[tuple[str, int], ...]:
+        """(variant, in how many replications) of groups that did not rest when their run ended."""
+        found = [
+            (row.setup.variant, sum(r.settled_ms is None for r in row.results)) for row in self.rows
+        ]
+        return tuple((variant, count) for variant, count in found if count)
+
+    @property
+    def seconds(self) -> float:
+        """Virtual time after which a run ended at the latest."""
+        return max(r.setup.seconds or 0.0 for row in self.rows for r in row.results)
+
+    @property
+    def reason(self) -> str:
+        """Why the answer is not one; empty if it is. Runs that last as long as was asked, whether
+        the group rests or not, are an answer.
+        """
+        if words := stopped_early(self.replications, self.asked):
+            return words
+        if cut := [r.ended_ms for row in self.rows for r in row.results if r.cut]:
+            return (
+                f"interrupted after {max(cut) / 1000:,.0f} s of virtual time, so the figures are"
+                " those until then"
+            )
+        if not self.rows[0].setup.until_rest or not self.unsettled:
+            return ""
+        groups = " and ".join(
+            f"{variant} in {count} of {plural(self.replications, 'run')}"
+            for variant, count in self.unsettled
+        )
+        return (
+            f"the group did not come to rest within {self.seconds:,.0f} s of virtual time"
+            f" ({groups}), so the figures are those until then; --seconds simulates longer"
+        )
+
+    @property
+    def verdict(self) -> Literal["answered", "unknown"]:
+        """`unknown` where runs were stopped before there was an answer."""
+        return "unknown" if self.reason else "answered"
 
     def ratio(self, measure: str, row: int) -> Interval | None:
         """How many times the first row's figure is another one's; None if some of them is 0 or
@@ -49,25 +95,38 @@ class Comparison:
 
 
 def compare(
-    setups: Sequence[Setup], replications: int = 1, seed: int = 0, deadline: float = math.inf
+    setups: Sequence[Setup],
+    replications: int = 1,
+    seed: int = 0,
+    deadline: float = math.inf,
+    *,
+    workers: int = 1,
+    least: int | None = None,
+    report: Callable[[Progress], None] | None = None,
 ) -> Comparison:
-    """Runs every setup with the seeds `seed` to `seed + replications - 1`. Raises `UserError`, and
-    `OutOfTime` as `simulate` does.
+    """Runs every setup with the seeds `seed` to `seed + replications - 1`. `workers`, `least` and
+    `report` as `replicated` takes them. Raises `UserError`, and `OutOfTime` as `simulate` does.
     """
     if not setups:
         raise UserError("there is nothing to compare", do="give setups")
     checked_replications(replications)
     checked_seed(seed)
-    rows = []
-    for setup in setups:
-        seeded = (attrs.evolve(setup, seed=seed + k) for k in range(replications))
-        rows.append(
-            Row(
-                attrs.evolve(setup, seed=seed),
-                tuple(simulate(one, deadline=deadline) for one in seeded),
-            )
-        )
-    return Comparison(seed, replications, tuple(rows))
+    found = replicated(
+        setups,
+        replications,
+        seed,
+        deadline=deadline,
+        workers=workers,
+        least=least,
+        report=report,
+    )
+    return compared(setups, found, replications, seed)
+
+
+def compared(setups: Sequence[Setup], found: Results, asked: int, seed: int) -> Comparison:
+    """The comparison of what is done; at least one replication is."""
+    rows = tuple(Row(attrs.evolve(one, seed=seed), mine) for one, mine in zip(setups, found))
+    return Comparison(seed, len(found[0]), rows, asked)
 
 
 def checked_replications(count: int) -> None:

@@ -11,6 +11,7 @@ from random import Random
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.quantities import time_of
 
 # Kind -> the names of its parameters.
 KINDS = {
@@ -21,6 +22,7 @@ KINDS = {
     "pareto": ("least", "alpha"),
 }
 MOST = 1e100  # in the unit of the field; longer ones, added and squared, may be no numbers any more
+TIMES = {"uniform": 2}  # how many of the parameters are durations, the first ones; 1 elsewhere
 RAREST = 2.0**-53  # the smallest share that `Random.random` tells from 0
 SMALLER = "give smaller numbers"
 WIDE = {"lognormal": "give a smaller SIGMA, as 1", "pareto": "give a larger ALPHA, as 2"}
@@ -34,7 +36,7 @@ class Distribution:
     parameters: tuple[float, ...]
 
     def __str__(self) -> str:
-        return f"{self.kind}:" + ",".join(f"{p:g}" for p in self.parameters)
+        return f"{self.kind}:" + ",".join(f"{p:.15g}" for p in self.parameters)
 
     @property
     def mean(self) -> float:
@@ -90,14 +92,14 @@ class Distribution:
 
     def times(self, factor: float) -> Distribution:
         """The distribution of durations that are so many times as long."""
-        scaled = {"uniform": 2}.get(self.kind, 1)
+        scaled = TIMES.get(self.kind, 1)
         changed = tuple(p * factor if k < scaled else p for k, p in enumerate(self.parameters))
         return Distribution(self.kind, changed)
 
 
 def distribution(text: str | float | Distribution) -> Distribution:
-    """The distribution that a text such as `lognormal:50,1` means; a number is a constant. Raises
-    `UserError`.
+    """The distribution that a text such as `lognormal:50,1` or `uniform:5m,600s` means, in ms; a
+    number is a constant. Raises `UserError`.
     """
     if isinstance(text, Distribution):
         return text
@@ -108,7 +110,11 @@ def distribution(text: str | float | Distribution) -> Distribution:
             f"unknown distribution {kind!r}", where=str(text), do="one of " + ", ".join(KINDS)
         )
     try:
-        numbers = tuple(float(part) + 0.0 for part in given.split(","))  # no -0.0
+        timed = TIMES.get(kind, 1)
+        numbers = tuple(
+            (time_of(part, "ms") if k < timed else float(part)) + 0.0  # no -0.0
+            for k, part in enumerate(given.split(","))
+        )
     except ValueError:
         numbers = ()
     usage = f"{kind}:" + ",".join(name.upper() for name in names)

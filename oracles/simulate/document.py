@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -29,9 +29,11 @@ def document(comparison: Comparison, moved: Sensitivity | None = None) -> dict[s
         seed=comparison.seed,
         replications=comparison.replications,
         confidence=CONFIDENCE,
-        seconds=setup.seconds,
+        verdict=comparison.verdict,
+        reason=comparison.reason or None,
+        seconds=comparison.seconds,
         until_rest=setup.until_rest,
-        assumptions=assumptions(setup.assumptions),
+        assumptions=assumptions(setup.stated),
         variants=[_variant(row) for row in comparison.rows],
         ratios=_ratios(comparison),
         sensitivity=None if moved is None else _sensitivity(moved),
@@ -40,15 +42,24 @@ def document(comparison: Comparison, moved: Sensitivity | None = None) -> dict[s
 
 
 def assumptions(a: Assumptions) -> dict[str, float | str]:
-    """All of them by name: numbers, and distributions as they are written."""
+    """All of them by name: numbers, and distributions as they are written. What only a scenario
+    decides is left out.
+    """
     values = {f.name: getattr(a, f.name) for f in attrs.fields(Assumptions)}
-    return {k: str(v) if isinstance(v, Distribution) else v for k, v in values.items()}
+    return {
+        k: str(v) if isinstance(v, Distribution) else v for k, v in values.items() if v is not None
+    }
+
+
+def listed(values: Mapping[str, float | str]) -> str:
+    """Assumptions by name in a text: numbers with all their digits."""
+    return ", ".join(f"{k}={v if isinstance(v, str) else f'{v:.15g}'}" for k, v in values.items())
 
 
 def changed(a: Assumptions) -> dict[str, float | str]:
     """Those that are not what they are by default."""
     usual = assumptions(Assumptions())
-    return {name: value for name, value in assumptions(a).items() if value != usual[name]}
+    return {name: value for name, value in assumptions(a).items() if value != usual.get(name)}
 
 
 def number(value: float) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
@@ -45,10 +46,18 @@ class Scenario:
     needs: str = ""
     # The fewest members for which it makes sense, with one changed member.
     least: int = 2
+    # All members change unless it is said how many; in the others one does.
+    all_change: bool = False
+
+
+def changed(scenario: str, members: int, a: Assumptions) -> Assumptions:
+    """The assumptions with the number of members that change in a scenario."""
+    usual = members if SCENARIOS[scenario].all_change else 1
+    return attrs.evolve(a, changed_members=a.changed_members or usual)
 
 
 def _changed(members: int, a: Assumptions, kept: int = 1) -> int:
-    count = int(a.changed_members)
+    count = int(a.changed_members or 1)
     if count > members - kept:
         raise UserError(
             f"changed_members is {count}, but the group has {members} members",
@@ -104,6 +113,7 @@ def _steady(members: int, a: Assumptions, streams: Streams) -> Course:
 def _rolling_restart(members: int, a: Assumptions, streams: Streams) -> Course:
     actions: list[Action] = []
     at = 0.0
+    a = changed("rolling-restart", members, a)
     for i in _chosen(members, _changed(members, a, 0), streams):
         actions += [Action(at, "close", i), Action(at + a.restart_ms, "start", i)]
         at += a.restart_ms + a.restart_gap_ms
@@ -163,8 +173,9 @@ SCENARIOS: Mapping[str, Scenario] = {
         ),
         Scenario(
             "rolling-restart",
-            "One member after the other closes and comes back.",
+            "One member after the other closes and comes back: all of them, or changed_members.",
             _rolling_restart,
+            all_change=True,
         ),
         Scenario("bounce", "Processes die at once and come back soon.", _bounce),
         Scenario("cold-start", "All members of an empty group start.", _cold_start, least=1),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -10,9 +10,9 @@ from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.simulate.assumptions import Assumptions
-from groupcheck.oracles.simulate.compare import compare
 from groupcheck.oracles.simulate.distributions import Distribution
-from groupcheck.oracles.simulate.intervals import Interval
+from groupcheck.oracles.simulate.intervals import Interval, ratio
+from groupcheck.oracles.simulate.replications import Progress, replicated
 from groupcheck.oracles.simulate.setup import Setup
 
 FACTORS = (0.25, 4.0)
@@ -64,26 +64,41 @@ def sensitivity(
     factors: Sequence[float] = FACTORS,
     replications: int = 1,
     seed: int = 0,
+    *,
+    workers: int = 1,
+    report: Callable[[Progress], None] | None = None,
 ) -> Sensitivity:
-    """The ratio of the first setup's figure to the second's, and how each assumption moves it."""
-
-    def ratio(a: Assumptions) -> Interval | None:
-        changed = [attrs.evolve(setup, assumptions=a) for setup in setups]
-        return compare(changed, replications, seed).ratio(measure, 1)
-
+    """The ratio of the first setup's figure to the second's, and how each assumption moves it.
+    `workers` and `report` as `replicated` takes them.
+    """
     base = setups[0].assumptions
-    moved = []
-    for name, value in _varied(base):
-        found = []
-        for factor in factors:
-            changed = scaled(base, name, factor)
-            if changed is not None:
-                found.append((factor, ratio(changed)))
-        moved.append(Moved(name, value, tuple(found)))
-    return Sensitivity(measure, setups[0].members, replications, ratio(base), tuple(moved))
+    varied = [
+        (name, value, factor, changed)
+        for name, value in _varied(base)
+        for factor in factors
+        if (changed := scaled(base, name, factor)) is not None
+    ]
+    every = [base, *(changed for *_, changed in varied)]
+    asked = [attrs.evolve(setup, assumptions=a) for a in every for setup in setups]
+    found = replicated(asked, replications, seed, workers=workers, report=report)
+    values = [[one.measures[measure] for one in mine] for mine in found]
+    first, *ratios = [ratio(a, b) for a, b in zip(values[::2], values[1::2])]
+    by_name: dict[tuple[str, str], list[tuple[float, Interval | None]]] = {
+        known: [] for known in _varied(base)
+    }
+    for (name, value, factor, _), one in zip(varied, ratios):
+        by_name[name, value].append((factor, one))
+    moved = tuple(Moved(*known, tuple(mine)) for known, mine in by_name.items())
+    return Sensitivity(measure, setups[0].members, replications, first, moved)
 
 
-def deciding(setups: tuple[Setup, Setup], seed: int = 0) -> Sensitivity:
+def deciding(
+    setups: tuple[Setup, Setup],
+    seed: int = 0,
+    *,
+    workers: int = 1,
+    report: Callable[[Progress], None] | None = None,
+) -> Sensitivity:
     """How the ratio moves in one run of a smaller group of the same kind, to name what
     decides it.
     """
@@ -91,7 +106,7 @@ def deciding(setups: tuple[Setup, Setup], seed: int = 0) -> Sensitivity:
     few = min(setup.members, FEW)
     partitions = max(1, setup.partitions * few // setup.members)
     small = [attrs.evolve(one, members=few, partitions=partitions) for one in setups]
-    return sensitivity((small[0], small[1]), seed=seed)
+    return sensitivity((small[0], small[1]), seed=seed, workers=workers, report=report)
 
 
 def _varied(a: Assumptions) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from attrs import field, fields, frozen
 
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.lag import Lag
-from groupcheck.oracles.simulate.scenarios import Course
+from groupcheck.oracles.simulate.scenarios import Course, changed
 from groupcheck.oracles.simulate.simulate_types import Measures
 
 
@@ -25,12 +25,20 @@ class Setup:
     members: int = 100
     partitions: int = 100
     seed: int = 0
-    # Virtual time: the run ends then, or once the group rests (if `until_rest`).
-    seconds: float = 1800.0
+    # Virtual time: the run ends then, or once the group rests (if `until_rest`). None: long enough
+    # for the scenario (`simulation.lasting`).
+    seconds: float | None = None
     until_rest: bool = True
     assumptions: Assumptions = field(factory=Assumptions)
     # What happens, in place of what the scenario would do at this size and seed.
     course: Course | None = None
+
+    @property
+    def stated(self) -> Assumptions:
+        """The assumptions with what the scenario says where they say nothing."""
+        if self.course is not None:
+            return self.assumptions
+        return changed(self.scenario, self.members, self.assumptions)
 
     def with_(self, **changes: Any) -> Setup:
         """The same setup with some fields, or assumptions, replaced."""
@@ -73,6 +81,12 @@ class Result:
     lag: Lag
     # When the run ended.
     ended_ms: float
+
+    @property
+    def cut(self) -> bool:
+        """Was the run ended before its time?"""
+        early = self.ended_ms < 1000 * (self.setup.seconds or 0.0)
+        return early and (self.settled_ms is None or not self.setup.until_rest)
 
     @property
     def measures(self) -> dict[str, float]:

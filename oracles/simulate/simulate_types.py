@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from attrs import field, frozen
 
@@ -15,7 +15,8 @@ class Interval:
 
     mean: Annotated[
         float | None,
-        "The mean over replications; of a ratio the geometric one. Null: it never ended in some.",
+        "The mean over replications; of a ratio the geometric one. Null: in some it had"
+        " not ended when the run did.",
     ]
     low: Annotated[float | None, "Lower end of the 95 % t interval; null without one."]
     high: Annotated[float | None, "Upper end of it; null without one."]
@@ -30,7 +31,8 @@ class Estimate:
     interval: Interval = field(metadata=BESIDE)
     values: Annotated[
         list[float | None],
-        "The figure of each replication, in the order of their seeds; null: it never ended.",
+        "The figure of each replication, in the order of their seeds; null: it had not ended when"
+        " the run did.",
     ]
 
 
@@ -84,7 +86,8 @@ class Variant:
 
 
 PairedRatio = Annotated[
-    Interval | None, "The ratio of paired runs; null: some figure is 0 or never ended."
+    Interval | None,
+    "The ratio of paired runs; null: some figure is 0, or had not ended when its run did.",
 ]
 
 
@@ -145,6 +148,12 @@ class SimulateDocument:
     ]
     replications: Annotated[Count, "Runs of each variant."]
     confidence: Annotated[float, "Probability of the intervals."]
+    verdict: Annotated[
+        Literal["answered", "unknown"],
+        "`unknown` where a group did not come to rest before the run ended (only if runs last until"
+        " they rest), or where the command was interrupted.",
+    ]
+    reason: Annotated[str | None, "Why it is unknown; null if it is not."]
     seconds: Annotated[float, "Virtual time after which a run ended at the latest."]
     until_rest: Annotated[bool, "Whether a run ended once its group rested."]
     assumptions: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from attrs import evolve
 
@@ -15,23 +16,35 @@ from groupcheck.oracles.simulate.drives import undriven
 from groupcheck.oracles.simulate.lag import lag
 from groupcheck.oracles.simulate.protocol import simulated
 from groupcheck.oracles.simulate.running import Group, Watch
-from groupcheck.oracles.simulate.scenarios import Action, scenario
+from groupcheck.oracles.simulate.scenarios import Action, Course, scenario
 from groupcheck.oracles.simulate.setup import Result, Setup
 from groupcheck.oracles.simulate.streams import Streams
 
 LOOK_MS = 1_000.0  # between two looks whether the group rests
 WARM_UP_MS = 100.0  # in a place where everything happens at once
+LEAST_S = 1800.0  # of virtual time, unless somebody gives less
 MOST_MEMBERS = 100_000
 MOST_PARTITIONS = 100_000
 
 
-def simulate(setup: Setup, watch: Watch | None = None, deadline: float = math.inf) -> Result:
-    """Runs a simulation. `watch(group, rule, index)` is told every rule that fires. Raises
+def simulate(
+    setup: Setup,
+    watch: Watch | None = None,
+    deadline: float = math.inf,
+    report: Callable[[float], bool] | None = None,
+) -> Result:
+    """Runs a simulation. `watch(group, rule, index)` is told every rule that fires, `report` from
+    time to time which part of the scenario is over; if it says True, the run ends there. Raises
     `UserError`; and `OutOfTime`, if it still runs at the `deadline` (s, by `time.monotonic`).
     """
+    setup = lasting(setup)
+    assert setup.seconds is not None
     group, last = begun(setup, watch, deadline)
     if setup.until_rest:
         group.clock.at(last + LOOK_MS, _look, group, last)
+    if report is not None:
+        end = last + LOOK_MS if setup.until_rest else setup.seconds * 1000
+        group.clock.tells = lambda: report(min(group.clock.now / end, 1.0))
     group.clock.run(setup.seconds * 1000)
     return _result(setup, group, last)
 
@@ -43,16 +56,39 @@ def begun(
     clock; and when it does the last of it. Raises as `simulate` does.
     """
     spec, variant = admitted(setup), registry.load(setup.variant)
-    streams = Streams(f"{setup.seed}")
-    course = setup.course
-    if course is None:
-        course = scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
+    course = _course(setup)
     group = Group(spec, variant.coordinator, _calm(setup.assumptions), f"{setup.seed}", watch)
     group.clock.deadline = deadline
     _warm_up(group, course.running, setup.assumptions)
     for action in course.actions:
         group.clock.at(action.at_ms, _act, group, action)
-    return group, max((a.at_ms + a.length_ms for a in course.actions), default=0.0)
+    return group, _last_ms(course)
+
+
+def _course(setup: Setup) -> Course:
+    if setup.course is not None:
+        return setup.course
+    streams = Streams(f"{setup.seed}")
+    return scenario(setup.scenario).course(setup.members, setup.assumptions, streams)
+
+
+def _last_ms(course: Course) -> float:
+    return max((a.at_ms + a.length_ms for a in course.actions), default=0.0)
+
+
+def lasting(setup: Setup) -> Setup:
+    """The setup with a limit of virtual time. Where it has none, that is `LEAST_S`, or longer if
+    the scenario is: what two rounds may wait for anything, after the last thing that happens.
+    Raises `UserError`.
+    """
+    if setup.seconds is not None:
+        return setup
+    _check(setup)
+    a = setup.assumptions
+    rounds = a.session_timeout_ms + a.max_poll_interval_ms + a.initial_rebalance_delay_ms
+    waits = 2 * (rounds + a.request_timeout_ms) + a.rebalance_delay_ms + a.metadata_max_age_ms
+    enough = (_last_ms(_course(setup)) + waits) / 1000
+    return evolve(setup, seconds=min(max(LEAST_S, enough), MOST_SECONDS))
 
 
 def admitted(setup: Setup) -> Spec:
@@ -103,7 +139,7 @@ def _check(setup: Setup) -> None:
             where=setup.scenario,
             do="add at least one, and fewer than all",
         )
-    if not 0 < setup.seconds <= MOST_SECONDS:
+    if setup.seconds is not None and not 0 < setup.seconds <= MOST_SECONDS:
         raise UserError(
             f"seconds is {setup.seconds:g}, not above 0 and up to {MOST_SECONDS:,}", where="setup"
         )
@@ -223,7 +259,7 @@ def _result(setup: Setup, group: Group, last: float) -> Result:
         pauses_ms=tuple(pauses),
         stood_ms=tuple(stood),
         longest_start_ms=max(starts, default=0.0),
-        settled_ms=max(seen.changed, last) if _rests(group) else None,
+        settled_ms=max(seen.changed, last) if now >= last and _rests(group) else None,
         rounds=seen.rounds,
         moved_partitions=seen.moved,
         false_expiries=seen.expired,

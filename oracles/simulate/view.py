@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 from rich.console import Group, RenderableType
@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.oracles.simulate.compare import Comparison
-from groupcheck.oracles.simulate.document import assumptions
+from groupcheck.oracles.simulate.document import assumptions, listed
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.scenarios import SCENARIOS
 from groupcheck.oracles.simulate.sensitivity import DIFFERENT, Sensitivity
@@ -34,7 +34,7 @@ class Unit:
 
     def __call__(self, value: float) -> str:
         if not math.isfinite(value):
-            return "never"
+            return "unknown"
         return f"{self.bare(value)} {self.name}".rstrip()
 
 
@@ -48,6 +48,11 @@ def duration(ms: float) -> Unit:
 def count(value: float) -> Unit:
     """Counts."""
     return Unit("")
+
+
+def digits(value: float) -> Unit:
+    """Numbers below 10, to three digits."""
+    return Unit("", digits=2 if abs(value) >= 1 else 3)
 
 
 def size(value: float) -> Unit:
@@ -72,6 +77,16 @@ MEASURES: tuple[tuple[str, str, Callable[[float], Unit]], ...] = (
 )
 
 
+ALSO: tuple[tuple[str, str, Callable[[float], Unit]], ...] = (
+    ("false_expiries", "sessions of running processes that expired", count),
+    ("stopped_total_ms", "all stops of partitions together", duration),
+    ("lag_peak_records", "most records that waited", count),
+    ("false_expiries_per_member_hour", "false expiries of a member in an hour", digits),
+)
+MEASURED = {name: (words, unit_of) for name, words, unit_of in (*MEASURES, *ALSO)}
+"""Every measure: in words, and how its figures are written."""
+
+
 def view(comparison: Comparison, moved: Sensitivity | None = None) -> RenderableType:
     """The whole answer."""
     setup = comparison.rows[0].setup
@@ -84,6 +99,7 @@ def view(comparison: Comparison, moved: Sensitivity | None = None) -> Renderable
     parts: list[RenderableType] = [
         Text(title, style="bold"),
         Text(SCENARIOS[setup.scenario].doc),
+        *([Text(f"Unknown: {comparison.reason}.")] if comparison.reason else []),
         _table(comparison),
         *(Text(sentence) for sentence in sentences(comparison)),
     ]
@@ -99,16 +115,39 @@ def _table(comparison: Comparison) -> Table:
     for row in comparison.rows:
         table.add_column(row.setup.variant, justify="right", overflow="fold")
     for name, words, shown in MEASURES:
-        cells = [_cell(row.interval(name), shown) for row in comparison.rows]
+        cells = [cell(row.interval(name), shown) for row in comparison.rows]
         table.add_row(words, *cells)
     return table
 
 
-def _cell(found: Interval, unit_of: Callable[[float], Unit]) -> str:
+def cell(found: Interval, unit_of: Callable[[float], Unit]) -> str:
+    """A mean with the ends of its interval."""
     unit = unit_of(found.mean)
     if found.low is None or found.high is None or found.low == found.high:
         return unit(found.mean)
     return f"{unit(found.mean)} ({unit.bare(found.low)}-{unit.bare(found.high)})"
+
+
+def conclusion(comparison: Comparison) -> str:
+    """The answer in one sentence."""
+    if comparison.reason:
+        return comparison.reason[0].upper() + comparison.reason[1:] + "."
+    if len(comparison.rows) > 1:
+        pauses = [
+            f"{cell(row.interval('longest_pause_ms'), duration)} with {row.setup.variant}"
+            for row in comparison.rows
+        ]
+        return f"The longest pause of a member is {_listed(pauses)}."
+    (row,) = comparison.rows
+    pause, rest = row.interval("longest_pause_ms"), row.interval("settled_ms")
+    text = f"No member of {row.setup.variant} pauses"
+    if pause.mean:
+        text = f"With {row.setup.variant}, the longest pause of a member is {cell(pause, duration)}"
+    return f"{text}; the group rests after {cell(rest, duration)}."
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def sentences(comparison: Comparison) -> Iterator[str]:
@@ -178,6 +217,5 @@ def _moves(moved: Sensitivity, comparison: Comparison) -> RenderableType:
 
 
 def _assumed(comparison: Comparison) -> RenderableType:
-    given = assumptions(comparison.rows[0].setup.assumptions)
-    words = [f"{k}={v if isinstance(v, str) else format(v, 'g')}" for k, v in given.items()]
-    return Padding(Text(", ".join(words)), (0, 0, 0, 2))
+    given = assumptions(comparison.rows[0].setup.stated)
+    return Padding(Text(listed(given)), (0, 0, 0, 2))

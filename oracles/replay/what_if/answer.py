@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from time import monotonic
 from typing import Literal
 
 from attrs import evolve, field, frozen
@@ -22,8 +21,8 @@ from groupcheck.oracles.replay.what_if.caveats import doubts
 from groupcheck.oracles.replay.what_if.change import VARIANTS, WORDS, Change, after
 from groupcheck.oracles.replay.what_if.merged_rounds import effects, served
 from groupcheck.oracles.replay.what_if.outside import FOLLOWS, Outside, outside
-from groupcheck.oracles.replay.what_if.runs import Run, run
-from groupcheck.oracles.replay.what_if.schedule import Scheduled, Shortened, scheduled, shortened
+from groupcheck.oracles.replay.what_if.runs import Run
+from groupcheck.oracles.replay.what_if.schedule import Scheduled, Shortened, shortened
 from groupcheck.oracles.replay.what_if.settings import (
     PROTOCOL,
     Settings,
@@ -31,9 +30,17 @@ from groupcheck.oracles.replay.what_if.settings import (
     given_settings,
     settings_of,
 )
+from groupcheck.oracles.replay.what_if.sides import (
+    BUDGET_S,
+    LEAST_REPLICATIONS,
+    REPLICATIONS,
+    Course,
+    replicated,
+)
 from groupcheck.oracles.simulate import Assumptions, intervals, with_settings
 from groupcheck.oracles.simulate.compare import checked_replications, checked_seed
 from groupcheck.oracles.simulate.intervals import Interval
+from groupcheck.oracles.simulate.progress import stopped_early
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Round
@@ -42,11 +49,6 @@ ENOUGH = 0.75
 """In this share of the replications at least, the baseline must have a rebalance of the log."""
 MOST_AMISS = 1 / 3
 """At most this share of the rebalances may be missing in the baseline, and as many be its own."""
-REPLICATIONS = 8
-LEAST_REPLICATIONS = 2
-"""With fewer, there is no interval."""
-BUDGET_S = 60.0
-"""Replications that would take longer in all are left out, unless their number is given."""
 MOST_MEMBER_SECONDS = 40e6
 """Members times simulated seconds. 200 members with 401 rebalances took 28 s for each million on
 one core of 2026.
@@ -127,11 +129,12 @@ class WhatIf:
     partitions: int
     seed: int
     replications: int
+    # Those that were wanted; more than `replications` after Ctrl-C.
+    asked: int
     rows: tuple[Row, ...]
     stood: tuple[Stood, ...]
-    # Rounds in each replication: all, and those that no event of a rebalance in the log began.
+    # Rounds in each replication.
     rounds: tuple[tuple[int, ...], tuple[int, ...]]
-    others: tuple[tuple[int, ...], tuple[int, ...]]
     # For how long partitions had no reader, in ms, in each replication.
     stopped: tuple[tuple[float, ...], tuple[float, ...]]
     # Assumptions that the log does not state and that matter: guessed or estimated.
@@ -172,8 +175,9 @@ class WhatIf:
 
     @property
     def own_rounds(self) -> float:
-        """Rounds of the baseline that no rebalance of the log explains: the mean."""
-        return sum(self.others[0]) / self.replications
+        """Rounds of the baseline beyond one for each rebalance of the log: the mean."""
+        explained = sum(count > 0 for row in self.rows for count in row.baseline)
+        return (sum(self.rounds[0]) - explained) / self.replications
 
     def _few(self, count: float) -> bool:
         return count <= MOST_AMISS * len(self.rows)
@@ -184,14 +188,21 @@ class WhatIf:
         return dict(Counter(row.doubt for row in self.rows if row.reproduced and row.doubt))
 
     @property
+    def reason(self) -> str:
+        """Why this is not the answer to what was asked; empty if it is."""
+        return stopped_early(self.replications, self.asked)
+
+    @property
     def avoided(self) -> list[Row]:
         """The rebalances that would not have happened in most replications."""
         return [row for row in self.rows if row.judged and row.avoided > 0.5]
 
     @property
     def verdict(self) -> Literal["answered", "unknown"]:
-        """`answered`, or `unknown` where the baseline is not what the log shows."""
-        return "answered" if self.trusted else "unknown"
+        """`answered`, or `unknown` where the baseline is not what the log shows, or after
+        Ctrl-C.
+        """
+        return "answered" if self.trusted and not self.reason else "unknown"
 
 
 def _share(counts: Sequence[float]) -> float:
@@ -208,11 +219,15 @@ def what_if(
     replications: int | None = None,
     seed: int = 0,
     budget_s: float = BUDGET_S,
+    workers: int = 1,
+    partial_answer: bool = False,
     watch: Callable[[int, int], None] | None = None,
 ) -> WhatIf:
-    """Simulates the events of a group twice in each replication. `given`: assumptions that replace
-    what the log tells; `replications`: None for `REPLICATIONS`, or fewer if they would take longer
-    than `budget_s`; `watch(done, all)` is told each run. Raises `UserError`.
+    """Simulates the events of a group twice in each replication, in up to `workers` processes.
+    `given`: assumptions that replace what the log tells; `replications`: None for `REPLICATIONS`,
+    or fewer if they would take longer than `budget_s`; `partial_answer`: after Ctrl-C,
+    `LEAST_REPLICATIONS` or more are an answer; `watch(done, all)` is told each run. Raises
+    `UserError`.
     """
     checked_seed(seed)
     if replications is not None:
@@ -230,7 +245,7 @@ def what_if(
     if said is not None:
         events = evolve(events, cooperative=said)
     kinds = (bool(events.cooperative), bool(events.static))
-    course = _Course(
+    course = Course(
         events=events,
         clock=shortened(events, (before, changed)),
         baseline=(VARIANTS[kinds], before),
@@ -239,7 +254,9 @@ def what_if(
         seed=seed,
     )
     _too_long(course, replications or LEAST_REPLICATIONS)
-    courses, sides, first_s = _replicated(course, replications, budget_s, watch)
+    asked, courses, sides, first_s = replicated(
+        course, replications, budget_s, workers, partial_answer, watch
+    )
     told = {*settings.told, *stated}
     return WhatIf(
         outside=events,
@@ -251,13 +268,13 @@ def what_if(
         partitions=course.partitions,
         seed=seed,
         replications=len(courses),
+        asked=asked,
         first_s=first_s,
-        shortened=replications is None and len(courses) < REPLICATIONS,
+        shortened=replications is None and asked < REPLICATIONS,
         rows=tuple(_judged(course, courses, sides, "session_timeout_ms" in told)),
         stood=tuple(_stood(events, sides)),
         stopped=(_stopped(sides[0]), _stopped(sides[1])),
         rounds=(_rounds(sides[0]), _rounds(sides[1])),
-        others=(_others(courses, sides[0]), _others(courses, sides[1])),
         assumed=tuple(_assumed(events, told)),
         partitions_guessed=not (partitions or events.partitions),
     )
@@ -278,20 +295,8 @@ def _kinds(kinds: tuple[bool, bool], change: Change) -> tuple[bool, bool]:
     return kinds
 
 
-@frozen
-class _Course:
-    """The subject of the simulations."""
-
-    events: Outside
-    clock: Shortened
-    baseline: tuple[str, Assumptions]
-    changed: tuple[str, Assumptions]
-    partitions: int
-    seed: int
-
-
 def _judged(
-    course: _Course,
+    course: Course,
     courses: Sequence[Scheduled],
     sides: tuple[list[Run], list[Run]],
     stated: bool,
@@ -305,7 +310,7 @@ def _judged(
         yield evolve(row, doubt=unsure.get(k, ""))
 
 
-def _too_long(course: _Course, replications: int) -> None:
+def _too_long(course: Course, replications: int) -> None:
     cost = course.clock.end / 1000 * len(course.events.processes) * 2 * replications
     if cost > MOST_MEMBER_SECONDS:
         raise UserError(
@@ -314,33 +319,6 @@ def _too_long(course: _Course, replications: int) -> None:
             where=course.events.group,
             do="give fewer --replications, or a part of the log",
         )
-
-
-def _replicated(
-    course: _Course,
-    replications: int | None,
-    budget_s: float,
-    watch: Callable[[int, int], None] | None,
-) -> tuple[list[Scheduled], tuple[list[Run], list[Run]], float]:
-    """The courses, the runs of both sides, and how long the first replication took, in s."""
-    count = replications or REPLICATIONS
-    courses: list[Scheduled] = []
-    sides: tuple[list[Run], list[Run]] = ([], [])
-    first_s, began = 0.0, monotonic()
-    if watch is not None:
-        watch(0, 2 * count)
-    while len(courses) < count:
-        seed = course.seed + len(courses)
-        courses.append(scheduled(course.events, course.clock, seed))
-        for runs, (variant, assumed) in zip(sides, (course.baseline, course.changed)):
-            runs.append(run(courses[-1], variant, course.partitions, assumed, seed))
-            if watch is not None:
-                watch(len(sides[0]) + len(sides[1]), 2 * count)
-        if len(courses) == 1:
-            first_s = monotonic() - began
-            if replications is None and first_s * count > budget_s:
-                count = max(LEAST_REPLICATIONS, min(count, int(budget_s / first_s)))
-    return courses, sides, first_s
 
 
 # -- figures
@@ -431,14 +409,6 @@ def _rounds(runs: Sequence[Run]) -> tuple[int, ...]:
 
 def _stopped(runs: Sequence[Run]) -> tuple[float, ...]:
     return tuple(one.stopped_ms for one in runs)
-
-
-def _others(courses: Sequence[Scheduled], runs: Sequence[Run]) -> tuple[int, ...]:
-    found = []
-    for course, one in zip(courses, runs):
-        of = _of_round(course)
-        found.append(sum(of.get(began.instant) is None for began in one.rounds))
-    return tuple(found)
 
 
 def _stood(events: Outside, sides: tuple[list[Run], list[Run]]) -> list[Stood]:

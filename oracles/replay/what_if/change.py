@@ -9,6 +9,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.simulate import Assumptions, documented, with_settings
+from groupcheck.oracles.simulate.assumptions import named, number_of
 
 VARIANTS = {
     # (cooperative, static) -> the variant that is simulated.
@@ -104,11 +105,7 @@ def assumption(name: str) -> str:
     """The assumption that a setting's name means, with dots as Kafka writes it or without. Raises
     `UserError`.
     """
-    plain = name.replace(".", "_")
-    if plain.removeprefix("group_") in documented():
-        plain = plain.removeprefix("group_")
-    if plain == "rebalance_timeout_ms":
-        plain = "max_poll_interval_ms"
+    plain = named(name)
     if plain not in documented():
         near = get_close_matches(plain, EFFECTIVE, 1)
         raise UserError(
@@ -147,7 +144,8 @@ def after(change: Change, before: Assumptions, told: Mapping[str, object]) -> As
     """
     beat, session = "heartbeat_interval_ms", "session_timeout_ms"
     values = {
-        name: float(change.settings.get(name, getattr(before, name))) for name in (beat, session)
+        name: number_of(name, change.settings.get(name, getattr(before, name)))
+        for name in (beat, session)
     }
     if values[beat] >= values[session]:
         raise UserError(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import monotonic
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.processes.parallel import cores
 from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.what_if.answer import WhatIf, what_if
 from groupcheck.oracles.replay.what_if.change import changes
@@ -16,14 +18,13 @@ from groupcheck.oracles.replay.what_if.document import document
 from groupcheck.oracles.replay.what_if.settings import given_settings
 from groupcheck.oracles.replay.what_if.view import view
 from groupcheck.oracles.show.meter import reports
-from groupcheck.oracles.show.terminal import answer, say
+from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
+from groupcheck.oracles.simulate.progress import told
 
 
 def _told(group: str, began: float, done: int, total: int, _: float) -> str:
     """One line for a terminal. `began`: when the group's first simulation did."""
-    seconds = monotonic() - began
-    left = f", about {seconds / done * (total - done):.0f} s left" if done else ""
-    return f"{printable(group)}: {done} of {total} simulations  {seconds:.0f} s{left}"
+    return f"{printable(group)}: {told(done, total, monotonic() - began)}"
 
 
 def run(
@@ -36,6 +37,7 @@ def run(
     partitions: int | None,
     replications: int | None,
     seed: int | None,
+    workers: int | None,
     as_json: bool,
     html: Path | None,
 ) -> int:
@@ -51,7 +53,9 @@ def run(
     found: list[WhatIf] = []
     refused: list[UserError] = []
 
-    with reports(_told) as report:
+    interrupted = False
+    with reports(_told) as report, suppress(KeyboardInterrupt):
+        interrupted = True  # unless the block comes to its end
         for file in replay(files, format=format, group=group):
             for one in file.groups:
                 try:
@@ -64,27 +68,45 @@ def run(
                             partitions=partitions,
                             replications=replications,
                             seed=seed or 0,
+                            workers=workers or cores(),
+                            partial_answer=True,
                             watch=report and partial(report, one.group, monotonic()),
                         )
                     )
                 except UserError as error:
                     refused.append(error)
+                if found and found[-1].reason:
+                    raise KeyboardInterrupt
+        interrupted = False
     if not found:
-        if refused:
-            raise refused[0]
-        raise UserError(
-            "no group in these logs has a rebalance",
-            where="--what-if",
-            do="give the log of the broker that coordinates the group, or its request log",
-        )
-
+        raise _nothing(interrupted, refused)
     answer(lambda: document(found), lambda: view(found), as_json)
     for other in refused:
         say(str(other))
     if html is not None:
-        from groupcheck.oracles.replay.what_if.plot import write_html
+        _write(found, html)
+    if interrupted:
+        say("interrupted: groups that would come after this one are not there")
+    answered = any(one.verdict == "answered" for one in found)
+    return 0 if answered and not interrupted else EXIT_CODES["unknown"]
 
-        write_html(found, html)
-        more = "; it shows the group with the most rebalances" if len(found) > 1 else ""
-        say(f"wrote {html}{more}")
-    return 0 if any(one.trusted for one in found) else 3
+
+def _write(found: Sequence[WhatIf], html: Path) -> None:
+    from groupcheck.oracles.replay.what_if.plot import write_html
+
+    write_html(found, html)
+    more = "; it shows the group with the most rebalances" if len(found) > 1 else ""
+    say(f"wrote {html}{more}")
+
+
+def _nothing(interrupted: bool, refused: Sequence[UserError]) -> BaseException:
+    """Why there is no answer."""
+    if interrupted:
+        return KeyboardInterrupt()
+    if refused:
+        return refused[0]
+    return UserError(
+        "no group in these logs has a rebalance",
+        where="--what-if",
+        do="give the log of the broker that coordinates the group, or its request log",
+    )

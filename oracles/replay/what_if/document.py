@@ -7,7 +7,6 @@ from typing import Any
 
 from groupcheck.oracles.replay.what_if import what_if_types
 from groupcheck.oracles.replay.what_if.answer import (
-    REPLICATIONS,
     Row,
     Stood,
     WhatIf,
@@ -16,16 +15,19 @@ from groupcheck.oracles.replay.what_if.answer import (
 )
 from groupcheck.oracles.replay.what_if.change import LEAST_SESSION_MS, MOST_SESSION_MS
 from groupcheck.oracles.replay.what_if.settings import PROTOCOL, Estimate
+from groupcheck.oracles.replay.what_if.sides import REPLICATIONS
 from groupcheck.oracles.show import json_schemas
 from groupcheck.oracles.simulate.assumptions import Assumptions
 from groupcheck.oracles.simulate.document import assumptions, finite, number
 from groupcheck.oracles.simulate.document import interval as interval_shown
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
+from groupcheck.oracles.simulate.view import Unit, duration
 from groupcheck.traces.findings.anomalies import plural
 from groupcheck.traces.lines.timestamps import show_time
-from groupcheck.traces.story.moments import elapsed
+from groupcheck.traces.story.moments import Round, elapsed
 
 SCHEMA = "groupcheck.what-if/1"
+LEAST_MS = 50.0  # a difference of times that is shown as 0.1 s
 
 
 def document(found: Sequence[WhatIf]) -> dict[str, Any]:
@@ -132,30 +134,92 @@ def _stopped_ms(baseline: Sequence[float], changed: Sequence[float]) -> what_if_
     )
 
 
+def generations(r: Round) -> str:
+    """`3 to 4`: the generations of a rebalance, as far as the log tells them."""
+    before, after = r.from_generation, r.to_generation
+    if after is None:
+        return "not told" if before is None else f"{before} to none"
+    return f"{'?' if before is None else before} to {after}"
+
+
 def told(row: Row, counts: Sequence[int]) -> str:
     """`8 of 8` replications have it."""
     return f"{sum(n > 0 for n in counts)} of {len(counts)}" if row.simulated else "-"
 
 
 def sentences(w: WhatIf) -> Iterator[str]:
-    """The sentences of the answer, and how far it can be trusted."""
+    """The sentences of the answer, and how far it can be trusted; a conclusion is the first."""
+    if w.reason:
+        yield f"Unknown: {w.reason}."
+    if w.trusted:
+        yield conclusion(w)
     yield from _verdict(w)
-    yield from _rounds(w)
-    yield from _stands_still(w)
-    yield from _stopped(w)
-    yield from _noticed(w)
+    if w.like_the_log:
+        yield from _rounds(w)
+        yield from _stands_still(w)
+        yield from _stopped(w)
+        yield from _noticed(w)
     yield from _bounds_of_sessions(w)
     yield from _assumed(w)
     yield from _fewer(w)
+
+
+def conclusion(w: WhatIf) -> str:
+    """Whether the change helps, in one sentence: as far as differences can be told from chance."""
+    good, bad = [], []
+    if count := len(w.avoided):
+        good.append(f"{count} of the {plural(len(w.rows), 'rebalance')} would not have happened")
+    if told_apart(more := difference(w.rounds[1], w.rounds[0])) and more.mean >= 0.5:
+        bad.append(f"{more.mean:.1f} more rounds happen")
+    stood = difference(*(_summed(side) for side in _sides(w)))
+    stopped = difference(*w.stopped)
+    for saved, what in (
+        (stood, "members stand still"),
+        (stopped, "partitions stand without a reader"),
+    ):
+        if told_apart(saved) and abs(saved.mean) >= LEAST_MS:
+            (good if saved.mean > 0 else bad).append(
+                f"{what} {_time(abs(saved.mean))} {'less' if saved.mean > 0 else 'more'}"
+            )
+    lead = "The change makes no difference that can be told from chance."
+    if good and bad:
+        lead = "The change helps, and it costs:"
+    elif good or bad:
+        lead = "The change helps:" if good else "The change makes things worse:"
+    told = ", ".join(good)
+    if bad:
+        told += f"{', but ' if good else ''}{', '.join(bad)}"
+    return f"{lead} {told}." if told else lead
+
+
+def told_apart(found: Interval) -> bool:
+    """Can a difference be told from none?"""
+    return found.low is not None and found.high is not None and (found.low > 0 or found.high < 0)
+
+
+def _summed(side: Sequence[Sequence[float]]) -> list[float]:
+    return [sum(values) for values in zip(*side)]
+
+
+def _time(ms: float) -> str:
+    return unit_of(ms)(ms)
+
+
+def unit_of(ms: float) -> Unit:
+    """Times of an answer are in seconds at least, so that they can be compared."""
+    return duration(max(ms, 1000))
 
 
 def _verdict(w: WhatIf) -> Iterator[str]:
     rows = plural(len(w.rows), "rebalance")
     if not w.like_the_log:
         yield (
-            f"Unknown: when the events of the log are simulated under the group's own protocol and"
-            f" settings, {_amiss(w)}, so what the change does cannot be told from this log."
+            "Unknown: the simulation does not fit the log. When the events of the log are simulated"
+            f" under the group's own protocol and settings, {_amiss(w)}, so what the change does"
+            " cannot be told from this log."
         )
+        if w.assumed:
+            yield "Settings that are estimated or assumed below may not be those of the group."
         return
     yield f"The baseline has {w.reproduced} of the {rows} of the log."
     yield from _doubts(w)
@@ -183,8 +247,19 @@ def _amiss(w: WhatIf) -> str:
         happen = "happens" if w.reproduced == 1 else "happen"
         found.append(f"only {w.reproduced} of its {plural(len(w.rows), 'rebalance')} {happen}")
     if w.too_many:
-        found.append(f"{w.own_rounds:.1f} rounds happen on average that the log does not have")
+        found.append(
+            f"{w.own_rounds:.1f} rounds happen on average that the log does not have"
+            + _multiplied(w)
+        )
     return " and ".join(found)
+
+
+def _multiplied(w: WhatIf) -> str:
+    """The rebalances of the log whose events begin several rounds in the baseline."""
+    means = [(sum(row.baseline) / w.replications, row) for row in w.rows if row.simulated]
+    many = sorted((pair for pair in means if pair[0] > 1.5), key=lambda pair: -pair[0])[:3]
+    told = [f"of generation {generations(row.round)} begin {mean:.1f}" for mean, row in many]
+    return f" (where the log has one, the events {', those '.join(told)})" if told else ""
 
 
 def _rounds(w: WhatIf) -> Iterator[str]:
@@ -195,13 +270,13 @@ def _rounds(w: WhatIf) -> Iterator[str]:
     )
     more = difference(w.rounds[1], w.rounds[0])
     if more.mean >= 0.5 and (more.low is None or more.low > 0):
-        yield f"The change adds rebalances: {more.mean:.1f} more on average{_spread(more)}."
+        yield f"The change adds rebalances: {more.mean:.1f} more on average{_bounds(more)}."
     elif w.trusted and w.avoided and then.mean >= first.mean:
         yield "As many rounds happen in their place."
 
 
 def _stands_still(w: WhatIf) -> Iterator[str]:
-    before, after = ([sum(values) for values in zip(*side)] for side in _sides(w))
+    before, after = (_summed(side) for side in _sides(w))
     yield f"All members together stand still {_compared(before, after)}."
     if any(not row.simulated for row in w.rows):
         missing = sum(not row.simulated for row in w.rows)
@@ -218,15 +293,15 @@ def _stopped(w: WhatIf) -> Iterator[str]:
 
 def _compared(before: Sequence[float], after: Sequence[float]) -> str:
     """Two times in ms, as their difference in words: `1.2 s less than the 3.0 s of ...`."""
-    old, new = [ms / 1000 for ms in before], [ms / 1000 for ms in after]
-    more, first = difference(new, old), interval(old).mean
-    base = f"the {first:,.1f} s of the baseline"
-    if round(abs(more.mean), 1) == 0:
-        return f"about as long as in the baseline, {first:,.1f} s"
+    more, first = difference(after, before), interval(before).mean
+    if abs(more.mean) < LEAST_MS:
+        return f"about as long as in the baseline, {_time(first)}"
+    word = "more"
     if more.mean < 0:
-        more = difference(old, new)
-        return f"{more.mean:,.1f} s less than {base}{_spread(more)}"
-    return f"{more.mean:,.1f} s more than {base}{_spread(more)}"
+        more, word = difference(before, after), "less"
+    if more.low is not None and not told_apart(more):
+        return f"about as long as in the baseline, {_time(first)}{_spread(more, word)}"
+    return f"{_time(more.mean)} {word} than the {_time(first)} of the baseline{_spread(more)}"
 
 
 def _ends_before(w: WhatIf) -> str:
@@ -274,7 +349,7 @@ def _assumed(w: WhatIf) -> Iterator[str]:
         yield "Estimated: " + ", ".join(told) + "."
     known = {name for name, _ in estimates}
     values = [
-        f"{name}={'eager' if name == PROTOCOL else format(getattr(w.baseline[1], name), 'g')}"
+        f"{name}={'eager' if name == PROTOCOL else format(getattr(w.baseline[1], name), '.15g')}"
         for name in w.assumed
         if name not in known
     ]
@@ -318,8 +393,7 @@ def _sides(w: WhatIf) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]
 
 
 def _named(rows: Sequence[Row]) -> str:
-    pairs = [(row.round.from_generation, row.round.to_generation) for row in rows]
-    named = [f"that of generation {before} to {after}" for before, after in pairs]
+    named = [f"that of generation {generations(row.round)}" for row in rows]
     return ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
 
 
@@ -329,10 +403,13 @@ def _bounds(found: Interval) -> str:
     return f" (95 % t interval: {_signed(found.low)} to {_signed(found.high)})"
 
 
-def _spread(found: Interval) -> str:
+def _spread(found: Interval, word: str = "") -> str:
+    """The interval of a difference of times in ms. `word`: in which direction it counts."""
     if found.low is None or found.high is None or found.low == found.high:
         return ""
-    return f" (95 % t interval of the difference: {_signed(found.low)} to {_signed(found.high)})"
+    unit = unit_of(max(abs(found.low), abs(found.high)))
+    low, high = unit.bare(found.low), unit(found.high)
+    return f" (95 % t interval of the difference: {low} to {high}{f' {word}' if word else ''})"
 
 
 def _signed(value: float) -> str:

@@ -13,6 +13,7 @@ from attrs import Factory, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.replay.what_if.change import each_valid
+from groupcheck.oracles.simulate.assumptions import named, number_of
 from groupcheck.traces.findings.findings import HEARTBEAT, INITIAL_DELAY, REBALANCE, SESSION
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.story.events import RebalanceCause
@@ -159,7 +160,7 @@ def given_settings(given: Mapping[str, str]) -> tuple[dict[str, str], bool | Non
     """The assumptions among what the user states, and whether the group is said to be cooperative
     (`protocol=eager` or `protocol=cooperative`; None: nothing is said). Raises `UserError`.
     """
-    rest = dict(given)
+    rest = {named(name): value for name, value in given.items()}
     protocol = rest.pop(PROTOCOL, None)
     if protocol not in (None, *PROTOCOLS):
         raise UserError(
@@ -176,8 +177,9 @@ def consistent(known: Mapping[str, str | float]) -> dict[str, str | float]:
     interval of a third of it, if none is known: Kafka's client refuses one that is not shorter.
     """
     found = dict(known)
-    session = found.get("session_timeout_ms", DEFAULT_SESSION_MS)
+    session, beat = NAMES[SESSION], NAMES[HEARTBEAT]
     with suppress(ValueError):  # a text that is no number is refused where it is used
-        if "heartbeat_interval_ms" not in found and 0 < float(session) < 3 * DEFAULT_HEARTBEAT_MS:
-            found["heartbeat_interval_ms"] = float(session) / 3
+        lasts = number_of(session, found.get(session, DEFAULT_SESSION_MS))
+        if beat not in found and 0 < lasts < 3 * DEFAULT_HEARTBEAT_MS:
+            found[beat] = lasts / 3
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -10,13 +11,13 @@ from rich.text import Text
 
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.what_if.answer import Row, Stood, WhatIf, interval
-from groupcheck.oracles.replay.what_if.document import sentences, told
+from groupcheck.oracles.replay.what_if.document import generations, sentences, told
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.story.moments import elapsed
 from groupcheck.traces.story.timeline import client_of
 
 MOST_ROWS = 60
-MOST_PROCESSES = 30
+MOST_PROCESSES = 12  # of more than that, those of one client are one row
 HEAD = ("started", "line", "generation", "why", "in the log", "baseline", "after", "")
 PROCESSES = ("process", "stands still: baseline", "after", "saved")
 
@@ -41,7 +42,9 @@ def _group(w: WhatIf) -> Iterator[RenderableType]:
     yield Text("\n" + "\n".join(printable(text) for text in sentences(w)) + "\n")
     yield _table(HEAD, [cells(row) for row in w.rows], MOST_ROWS)
     yield Text("")
-    yield _table(PROCESSES, [stood_cells(s) for s in w.stood], MOST_PROCESSES)
+    if not w.like_the_log:
+        return
+    yield _table(PROCESSES, [stood_cells(s) for s in by_client(w.stood)], MOST_PROCESSES)
     yield Text("")
 
 
@@ -53,7 +56,7 @@ def cells(row: Row) -> tuple[str, ...]:
     return (
         show_time(started.time)[11:19] if started and started.time is not None else "-",
         str(started.line) if started else "-",
-        f"{r.from_generation} to {r.to_generation}",
+        generations(r),
         r.cause.value.replace("_", " ")
         + (": " + ", ".join(map(client_of, r.causers[:2])) if r.causers else ""),
         "-" if took is None else f"{took / 1000:.1f} s",
@@ -75,6 +78,27 @@ def _judged(row: Row) -> str:
     return "in one with another" if row.merges else ""
 
 
+def by_client(stood: Sequence[Stood]) -> Sequence[Stood]:
+    """How long processes stand still; of many processes, those with one client id in one, each on
+    average.
+    """
+    if len(stood) <= MOST_PROCESSES:
+        return stood
+    found: dict[str, list[Stood]] = {}
+    for one in stood:
+        found.setdefault(client_of(one.names[-1]), []).append(one)
+    return [
+        mine[0]
+        if len(mine) == 1
+        else Stood(
+            (f"{client} ({len(mine)} processes, each on average)",),
+            tuple(map(fmean, zip(*(one.baseline for one in mine)))),
+            tuple(map(fmean, zip(*(one.changed for one in mine)))),
+        )
+        for client, mine in found.items()
+    ]
+
+
 def stood_cells(s: Stood) -> tuple[str, ...]:
     """A process, in the order of `PROCESSES`."""
     saved = s.saved
@@ -83,7 +107,7 @@ def stood_cells(s: Stood) -> tuple[str, ...]:
         ", later ".join(s.names[:3]) + (", ..." if len(s.names) > 3 else ""),
         f"{interval(s.baseline).mean / 1000:.2f} s",
         f"{interval(s.changed).mean / 1000:.2f} s",
-        f"{saved.mean / 1000:.2f}{half} s",
+        f"{round(saved.mean / 1000, 2) + 0.0:.2f}{half} s",
     )
 
 

@@ -21,8 +21,9 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.simulate import intervals
 from groupcheck.oracles.simulate.compare import checked_replications, checked_seed
 from groupcheck.oracles.simulate.intervals import Interval
+from groupcheck.oracles.simulate.progress import stopped_early
+from groupcheck.oracles.simulate.replications import Progress, Results, replicated
 from groupcheck.oracles.simulate.setup import Setup
-from groupcheck.oracles.simulate.simulation import simulate
 from groupcheck.oracles.simulate.uses.advice_group import (
     DEFAULTS,
     Alternative,
@@ -44,6 +45,7 @@ from groupcheck.oracles.simulate.uses.advise_types import CostMeasure
 SAME = 0.01
 # A threshold that differs by less than this share from the frequency given: no stable answer.
 NEAR = 0.1
+LEAST_REPLICATIONS = 2  # one run does not say which alternatives can be told apart
 # Once in twenty years: what depends on that frequency, or a lower one, depends on nothing known.
 LEAST_PER_WEEK = 0.001
 
@@ -144,11 +146,18 @@ class Advice:
     described: Described
     seed: int
     replications: int
+    # Replications that were asked for; more than `replications` after Ctrl-C.
+    asked: int
     cost: Cost
     events: tuple[Event, ...]
     # By cost, the least first.
     costed: tuple[Costed, ...]
     notes: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why this is not the answer to what was asked; empty if it is."""
+        return stopped_early(self.replications, self.asked)
 
     @property
     def best(self) -> Costed:
@@ -258,12 +267,14 @@ def advised(
     by: str = "stopped",
     replications: int = 8,
     seed: int = 0,
-    report: Callable[[int, int], None] | None = None,
+    workers: int = 1,
+    least: int | None = None,
+    report: Callable[[Progress], None] | None = None,
 ) -> Advice:
-    """Simulates every alternative in every event. `by` is one of `COSTS`; `report(done, all)` hears
-    of each simulation. Equal arguments give an equal answer. Raises `UserError`.
+    """Simulates every alternative in every event. `by` is one of `COSTS`; `workers`, `least` and
+    `report` as `replicated` takes them. Equal arguments give an equal answer. Raises `UserError`.
     """
-    if replications < 2:
+    if replications < LEAST_REPLICATIONS:
         raise UserError(
             f"{replications} replication",
             where="--replications",
@@ -273,23 +284,28 @@ def advised(
     checked_seed(seed)
     if by not in COSTS:
         raise UserError(f"there is no cost {by!r}", do="one of " + ", ".join(COSTS))
+    wanted = tuple(_wanted(described, alternatives(described)[0]).values())
+    found = replicated(wanted, replications, seed, workers=workers, least=least, report=report)
+    return summed(described, found, by=by, asked=replications, seed=seed)
+
+
+def summed(described: Described, found: Results, *, by: str, asked: int, seed: int) -> Advice:
+    """The advice by simulations that are done: in each replication those of `_wanted`, at least
+    `LEAST_REPLICATIONS` of `asked`.
+    """
     happening = events(described)
     compared, notes = alternatives(described)
-    wanted = _wanted(described, compared)
     parts: dict[tuple[object, ...], Part] = {}
-    for n, (made, one) in enumerate(wanted.items()):
-        results = []
-        for k in range(replications):
-            if report is not None:
-                report(n * replications + k, len(wanted) * replications)
-            results.append(simulate(attrs.evolve(one, seed=seed + k)).measures)
-        parts[made] = {name: tuple(m[name] for m in results) for name in results[0]}
+    for made, results in zip(_wanted(described, compared), found, strict=True):
+        measures = [one.measures for one in results]
+        parts[made] = {name: tuple(m[name] for m in measures) for name in measures[0]}
     cost = COSTS[by]
     costed = [
         Costed(a, {e.name: parts[key(a, e)] for e in happening}, happening, cost) for a in compared
     ]
     notes += _shortened(described, compared)
-    return Advice(described, seed, replications, cost, happening, _by_cost(costed), notes)
+    done = len(found[0])
+    return Advice(described, seed, done, asked, cost, happening, _by_cost(costed), notes)
 
 
 def expected_seconds(described: Described, replications: int) -> float:

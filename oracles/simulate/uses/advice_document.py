@@ -11,7 +11,14 @@ from rich.text import Text
 
 from groupcheck.oracles.show import json_schemas
 from groupcheck.oracles.simulate import intervals
-from groupcheck.oracles.simulate.document import assumptions, finite, interval, number, spread
+from groupcheck.oracles.simulate.document import (
+    assumptions,
+    finite,
+    interval,
+    listed,
+    number,
+    spread,
+)
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
 from groupcheck.oracles.simulate.uses import advise_types
 from groupcheck.oracles.simulate.uses.advice import Advice, Costed, Threshold
@@ -47,6 +54,8 @@ def document(advice: Advice) -> dict[str, Any]:
         outage_ms=group.outage_ms,
         now=None if group.now is None else _configuration(group.now),
         cost=advice.cost.measure,
+        verdict="unknown" if advice.reason else "answered",
+        reason=advice.reason or None,
         seed=advice.seed,
         replications=advice.replications,
         confidence=CONFIDENCE,
@@ -102,6 +111,16 @@ def named(a: Alternative) -> str:
     return words
 
 
+def recommendation(advice: Advice) -> str:
+    """The recommended alternative, and what it costs beside what there is now."""
+    mine = advice.recommended
+    text = f"{named(mine.alternative)}; it costs {amount(advice, mine.of_week)} a week"
+    for words, other in (("what you have now", advice.now), ("Kafka's defaults", advice.default)):
+        if other is not None and other is not mine:
+            return f"{text}; {words}: {amount(advice, other.of_week)}"
+    return text
+
+
 def amount(advice: Advice, found: Interval) -> str:
     """A cost with its interval."""
     cost = advice.cost
@@ -116,6 +135,8 @@ def _rate(per_week: float) -> str:
 
 def sentences(advice: Advice) -> Iterator[str]:
     """Why it is recommended, and when something else would be."""
+    if advice.reason:
+        yield f"Unknown: {advice.reason}."
     best, mine, usual, now = advice.best, advice.recommended, advice.default, advice.now
     if advice.idle:
         yield (
@@ -217,11 +238,10 @@ def cost_told(advice: Advice) -> str:
 
 def assumed(advice: Advice) -> str:
     """The assumptions that no alternative and no description replaces."""
-    return "Assumptions (--set NAME=VALUE changes one): " + ", ".join(
-        f"{name}={value if isinstance(value, str) else format(value, 'g')}"
-        for name, value in assumptions(advice.described.assumptions).items()
-        if name not in (*TIMEOUTS, *DESCRIBED, *UNUSED)
-    )
+    left_out = (*TIMEOUTS, *DESCRIBED, *UNUSED)
+    values = assumptions(advice.described.assumptions).items()
+    told = {name: value for name, value in values if name not in left_out}
+    return f"Assumptions (--set NAME=VALUE changes one): {listed(told)}"
 
 
 def view(advice: Advice) -> RenderableType:

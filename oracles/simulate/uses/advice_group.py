@@ -9,7 +9,7 @@ import attrs
 from attrs import field, frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.simulate.assumptions import Assumptions, with_settings
+from groupcheck.oracles.simulate.assumptions import Assumptions, named, with_settings
 
 MOST_MEMBERS = 300  # a rolling restart of more takes minutes for each alternative
 MOST_PARTITIONS = 20_000  # a round of more takes a second
@@ -192,6 +192,7 @@ def given(
     `PROTOCOLS` and the timeouts among the settings, with Kafka's defaults in place of what is
     missing. None if neither is given. Raises `UserError`.
     """
+    settings = {named(name): value for name, value in settings.items()}
     for name in settings:
         if name in DESCRIBED:
             raise UserError(f"{name} is part of the description", where="--set", do=DESCRIBED[name])

@@ -12,7 +12,7 @@ from groupcheck.oracles.simulate.uses.advice_document import (
     assumed,
     cost_told,
     events_table,
-    named,
+    recommendation,
     sentences,
     told,
 )
@@ -23,14 +23,18 @@ from groupcheck.oracles.simulate.uses.plots import page, picture, table, text
 def write_html(advice: Advice, path: Path) -> None:
     """Writes the page; every text is escaped. Raises `UserError`."""
     mine = advice.recommended.alternative
+    reasons = [sentence for sentence in sentences(advice) if advice.reason not in sentence]
     parts = [
-        text(told(advice)),
         ("settings", [f"{name}={value}" for name, value in mine.settings.items()]),
+        *map(text, reasons if advice.reason else sentences(advice)),
         picture(drawn(advice, "svg")),
         text(cost_told(advice)),
-        table(*alternatives_table(advice)),
+        table(*alternatives_table(advice), "right"),
         text(EVENTS_TOLD),
-        table(*events_table(advice)),
-        *map(text, [*sentences(advice), assumed(advice)]),
+        table(*events_table(advice), "right"),
+        ("assumptions", assumed(advice)),
     ]
-    write(path, page(f"Recommended: {named(mine)}", parts, figures="right"))
+    says = f"Recommended: {recommendation(advice)}."
+    if advice.reason:
+        says = f"{advice.reason}. {says}"
+    write(path, page(told(advice), says, parts, unknown=bool(advice.reason)))

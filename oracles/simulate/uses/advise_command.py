@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+from groupcheck.oracles.processes.parallel import cores
 from groupcheck.oracles.show.meter import reports
-from groupcheck.oracles.show.terminal import answer, say
+from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
+from groupcheck.oracles.simulate.progress import sketched
+from groupcheck.oracles.simulate.replications import Results
 from groupcheck.oracles.simulate.uses import advice_document, advice_page, advice_plot, plots
-from groupcheck.oracles.simulate.uses.advice import advised, expected_seconds
+from groupcheck.oracles.simulate.uses.advice import (
+    LEAST_REPLICATIONS,
+    advised,
+    expected_seconds,
+    summed,
+)
 from groupcheck.oracles.simulate.uses.advice_group import Described, Week, given
 
 LONG_S = 60.0  # from so many expected seconds on, people are told before
@@ -31,6 +40,7 @@ def run(
     by: str,
     replications: int,
     seed: int,
+    workers: int | None,
     settings: Sequence[tuple[str, str]],
     as_json: bool,
     plot: Path | None,
@@ -39,11 +49,7 @@ def run(
     """Simulates the alternatives and prints the recommendation. Raises `UserError`, before anything
     runs where it can.
     """
-    if plot is not None:
-        plots.kind(plot)
-        plots.needed("--plot")
-    if html is not None:
-        plots.needed("--html")
+    plots.possible(plot, html)
     assumptions, has = given(dict(settings), now)
     described = Described(
         members=members,
@@ -62,21 +68,34 @@ def run(
         now=has,
         assumptions=assumptions,
     )
-    if replications > 1 and (seconds := expected_seconds(described, replications)) > LONG_S:
+    seconds = expected_seconds(described, replications) / (workers or cores())
+    if seconds > LONG_S:
         say(
             f"about {seconds / 60:.0f} min of simulations; fewer --members or --replications, or a"
             " shorter --restart or --slow-message, make them fewer"
         )
-
-    def told(done: int, total: int, seconds: float) -> str:
-        left = f", about {seconds / done * (total - done):.0f} s left" if done > 9 else ""
-        return f"simulation {done} of {total}{left}"
-
-    with reports(told) as report:
-        found = advised(described, by=by, replications=replications, seed=seed, report=report)
+    with reports(sketched(partial(_sketch, described, by))) as report:
+        found = advised(
+            described,
+            by=by,
+            replications=replications,
+            seed=seed,
+            workers=workers or cores(),
+            least=LEAST_REPLICATIONS,
+            report=report,
+        )
     answer(lambda: advice_document.document(found), lambda: advice_document.view(found), as_json)
     for path, writes in ((plot, advice_plot.write_plot), (html, advice_page.write_html)):
         if path is not None:
             writes(found, path)
             say(f"wrote {path}")
-    return 0
+    return EXIT_CODES["unknown"] if found.reason else 0
+
+
+def _sketch(described: Described, by: str, results: Results) -> str:
+    """The recommendation, as far as it is known."""
+    done = len(results[0])
+    if done < LEAST_REPLICATIONS:
+        return ""
+    so_far = summed(described, results, by=by, asked=done, seed=0)
+    return f"so far: {advice_document.recommendation(so_far)}"

@@ -97,6 +97,10 @@ class AdviseDocument:
         CostMeasure,
         "The measure that counts as cost, as in groupcheck.simulate/1.",
     ]
+    verdict: Annotated[
+        Literal["answered", "unknown"], "`unknown` where the command was interrupted."
+    ]
+    reason: Annotated[str | None, "Why it is unknown; null if it is not."]
     seed: Annotated[int, "The first seed."]
     replications: Annotated[int, Also(minimum=2), "Runs of each event under each alternative."]
     confidence: Annotated[Share, "Of the intervals."]

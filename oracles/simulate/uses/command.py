@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from groupcheck.oracles.processes.parallel import cores
 from groupcheck.oracles.show import parquet as tables_of
-from groupcheck.oracles.show.terminal import answer, say
+from groupcheck.oracles.show.meter import reports
+from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
 from groupcheck.oracles.simulate.assumptions import with_settings
-from groupcheck.oracles.simulate.document import assumptions, figure, spread
+from groupcheck.oracles.simulate.document import assumptions, listed
+from groupcheck.oracles.simulate.progress import sketched
 from groupcheck.oracles.simulate.uses import plots, tables
-from groupcheck.oracles.simulate.uses.curves import Answered, answered, question
+from groupcheck.oracles.simulate.uses.curves import Answered, answered, question, values_of
 from groupcheck.traces.findings.anomalies import plural
 
 
@@ -21,9 +24,10 @@ def run(
     variant: str,
     members: int | None,
     partitions: int | None,
-    values: Sequence[float],
+    values: Sequence[str],
     replications: int,
     seed: int,
+    workers: int | None,
     settings: Sequence[tuple[str, str]],
     as_json: bool,
     csv: Path | None,
@@ -34,24 +38,24 @@ def run(
     """Simulates a curve, prints it and writes its files. Raises `UserError`, before anything runs
     where it can.
     """
-    if plot is not None:
-        plots.kind(plot)
-        plots.needed("--plot")
-    if html is not None:
-        plots.needed("--html")
+    plots.possible(plot, html)
     if parquet is not None:
         tables_of.needed("--parquet")
     base = with_settings(dict(settings), with_settings(question(name).assumed))
-    found = answered(
-        name,
-        variant=variant,
-        members=members,
-        partitions=partitions,
-        values=values,
-        assumptions=base,
-        replications=replications,
-        seed=seed,
-    )
+    with reports(sketched(lambda _: "")) as report:
+        found = answered(
+            name,
+            variant=variant,
+            members=members,
+            partitions=partitions,
+            values=values_of(name, values),
+            assumptions=base,
+            replications=replications,
+            seed=seed,
+            workers=workers or cores(),
+            least=1,
+            report=report,
+        )
     answer(lambda: tables.document(found), lambda: view(found), as_json)
     for path, writes in (
         (csv, tables.write_csv),
@@ -62,7 +66,7 @@ def run(
         if path is not None:
             writes(found, path)
             say(f"wrote {path}")
-    return 0
+    return EXIT_CODES["unknown"] if found.reason else 0
 
 
 def view(found: Answered) -> Any:
@@ -72,23 +76,22 @@ def view(found: Answered) -> Any:
     from rich.text import Text
 
     curve = found.curve
+    heads, rows = plots.figures(found)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("", overflow="fold")
-    table.add_column("x", justify="right", overflow="fold")
-    for measure in curve.measures:
-        table.add_column(measure.replace("_", " "), justify="right", overflow="fold")
-    for k, point in enumerate(curve.points):
-        cells = []
-        for measure in curve.measures:
-            one = found.interval(k, measure)
-            cells.append(figure(one.mean, 4) + spread(one, lambda value: figure(value, 3)))
-        table.add_row(point.series, f"{point.x:g}", *cells)
+    for k, head in enumerate(heads):
+        table.add_column(head, justify="right" if k else "left", overflow="fold", no_wrap=k < 1)
+    for row in rows:
+        table.add_row(*row)
     setup = curve.points[0].setup
     told = f"{plural(setup.members, 'member')}, {plural(setup.partitions, 'partition')}"
     told += f", seed {found.seed}, {plural(found.replications, 'replication')}"
-    told += f" (± 95 % t intervals); x: {curve.axis}"
-    words = ", ".join(
-        f"{k}={v if isinstance(v, str) else format(v, 'g')}"
-        for k, v in assumptions(setup.assumptions).items()
+    told += " (in brackets: 95 % t intervals)"
+    if found.reason:
+        told += f"\nUnknown: {found.reason}."
+    return Group(
+        Text(curve.title, "bold"),
+        Text(plots.conclusion(found)),
+        Text(told),
+        table,
+        Text("\nAssumptions: " + listed(assumptions(setup.stated))),
     )
-    return Group(Text(curve.title, "bold"), Text(told), table, Text("\nAssumptions: " + words))

@@ -11,8 +11,10 @@ from groupcheck.oracles.show import parquet
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.simulate.compare import Comparison
 from groupcheck.oracles.simulate.document import assumptions, changed, number
+from groupcheck.oracles.simulate.setup import MEASURES
 from groupcheck.oracles.simulate.uses import tables
 from groupcheck.oracles.simulate.uses.plots import (
+    assumed,
     fixed,
     kind,
     needed,
@@ -21,7 +23,9 @@ from groupcheck.oracles.simulate.uses.plots import (
     saved,
     table,
     text,
+    with_unit,
 )
+from groupcheck.oracles.simulate.view import MEASURED, cell, conclusion, sentences
 from groupcheck.traces.findings.anomalies import plural
 
 COLUMNS = {
@@ -86,27 +90,38 @@ def write_parquet(comparison: Comparison, path: Path) -> None:
 
 
 def drawn(comparison: Comparison, format: str) -> bytes:
-    """One panel for each measure of `SHOWN`, one bar for each variant, with intervals. What never
-    ended has no bar. Equal comparisons give equal bytes.
+    """One panel for each measure of `SHOWN` that is not 0, one bar for each variant, with
+    intervals. What had not ended has no bar. Equal comparisons give equal bytes.
     """
     needed("a plot")
     from matplotlib.figure import Figure
 
     names = [row.setup.variant for row in comparison.rows]
+    every = {measure: [row.interval(measure) for row in comparison.rows] for measure in SHOWN}
+    panels = {
+        measure: found
+        for measure, found in every.items()
+        if any(math.isfinite(one.mean) and one.mean for one in found)
+    }
     with fixed():
         figure = Figure(figsize=(12, 1.8 + 0.9 * len(names)), layout="tight")
-        for at, measure in enumerate(SHOWN):
-            axes = figure.add_subplot(2, math.ceil(len(SHOWN) / 2), at + 1)
-            found = [row.interval(measure) for row in comparison.rows]
+        across = math.ceil(max(len(panels), 1) / 2)
+        for at, (measure, found) in enumerate(panels.items()):
+            axes = figure.add_subplot(2 if len(panels) > 1 else 1, across, at + 1)
+            words, unit_of = MEASURED[measure]
+            unit = unit_of(max(one.mean for one in found if math.isfinite(one.mean)))
             means = [one.mean if math.isfinite(one.mean) else 0.0 for one in found]
             errors = [
-                [0.0 if end is None else abs(end - one.mean) for one, end in zip(found, ends)]
+                [
+                    0.0 if end is None else abs(end - one.mean) / unit.divisor
+                    for one, end in zip(found, ends)
+                ]
                 for ends in ([one.low for one in found], [one.high for one in found])
             ]
-            axes.barh(names, means, xerr=errors, capsize=3)
+            axes.barh(names, [mean / unit.divisor for mean in means], xerr=errors, capsize=3)
             axes.invert_yaxis()
             axes.set_xlim(left=0)
-            axes.set_title(measure.replace("_", " "), fontsize=10)
+            axes.set_title(with_unit(words, unit), fontsize=10)
             axes.grid(axis="x", alpha=0.3)
         figure.suptitle(_title(comparison))
         return saved(figure, format)
@@ -125,23 +140,26 @@ def write_plot(comparison: Comparison, path: Path) -> None:
 
 def write_html(comparison: Comparison, path: Path) -> None:
     """Writes one page with the picture, all figures and the assumptions. Raises `UserError`."""
-    assumed = assumptions(comparison.rows[0].setup.assumptions)
-    remark = (
-        f"Seed {comparison.seed}, {plural(comparison.replications, 'replication')}; low and"
-        " high: 95 % t intervals."
-    )
+    heads = ["", *(row.setup.variant for row in comparison.rows)]
     cells = [
-        [
-            row["variant"],
-            row["measure"].replace("_", " "),
-            *(tables.cell(row[end]) for end in ("mean", "low", "high")),
-        ]
-        for row in rows(comparison)
+        [words, *(cell(row.interval(measure), unit_of) for row in comparison.rows)]
+        for measure, (words, unit_of) in MEASURED.items()
+        if measure in MEASURES
     ]
     parts = [
+        *(text(sentence) for sentence in sentences(comparison) if sentence),
         picture(drawn(comparison, "svg")),
-        text(remark),
-        table(("variant", "measure", "mean", "low", "high"), cells),
-        text(", ".join(f"{name}={value}" for name, value in assumed.items())),
+        text(
+            f"Seed {comparison.seed}, {plural(comparison.replications, 'replication')}; in"
+            " brackets: 95 % t intervals."
+        ),
+        table(heads, cells, "right"),
+        assumed(assumptions(comparison.rows[0].setup.stated)),
     ]
-    write(path, page(_title(comparison), parts))
+    made = page(
+        _title(comparison),
+        conclusion(comparison),
+        parts,
+        unknown=comparison.verdict == "unknown",
+    )
+    write(path, made)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from attrs import field, frozen
 
@@ -38,6 +38,10 @@ class CurveDocument:
     curve: Annotated[str, "The question, as it was asked."]
     title: Annotated[str, "What the curve shows, in words."]
     axis: Annotated[str, "What `x` is, with its unit."]
+    verdict: Annotated[
+        Literal["answered", "unknown"], "`unknown` where the command was interrupted."
+    ]
+    reason: Annotated[str | None, "Why it is unknown; null if it is not."]
     seed: Annotated[Count, "The first seed."]
     replications: Annotated[Positive, "Runs of each point."]
     confidence: Annotated[Share, "Of the intervals."]

@@ -4,15 +4,21 @@ of operators have a curve of their own (`QUESTIONS`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.errors import shown
+from groupcheck.oracles.quantities import time_of
 from groupcheck.oracles.simulate.assumptions import Assumptions, with_settings
 from groupcheck.oracles.simulate.compare import Row, compare
+from groupcheck.oracles.simulate.distributions import Distribution
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.intervals import mean as mean_of
+from groupcheck.oracles.simulate.progress import stopped_early
+from groupcheck.oracles.simulate.replications import Progress
 from groupcheck.oracles.simulate.setup import Setup
 
 
@@ -47,6 +53,13 @@ class Answered:
     seed: int
     replications: int
     rows: tuple[Row, ...]
+    # Replications that were asked for; more than `replications` after Ctrl-C.
+    asked: int
+
+    @property
+    def reason(self) -> str:
+        """Why this is not the answer to what was asked; empty if it is."""
+        return stopped_early(self.replications, self.asked)
 
     def interval(self, row: int, measure: str) -> Interval:
         """A measure at a point: its mean over the replications."""
@@ -86,7 +99,7 @@ def _rolling_restart(base: Setup, values: Sequence[float]) -> Curve:
     return Curve(
         "rolling-restart",
         "Partitions that move in a rolling restart, dynamic and static members",
-        "time that a process is away (ms)",
+        "time that a process is away",
         ("moved_partitions", "rounds", "stopped_total_ms", "longest_pause_ms"),
         tuple(points),
     )
@@ -115,11 +128,18 @@ def _poll_interval(base: Setup, values: Sequence[float]) -> Curve:
     ]
     return Curve(
         "poll-interval",
-        f"A message that takes {base.assumptions.stall_ms} ms, over max.poll.interval.ms",
+        f"A message that takes {_length(base.assumptions.stall_ms)}, over max.poll.interval.ms",
         "max.poll.interval.ms",
         ("longest_pause_ms", "rounds", "stopped_longest_ms", "stopped_total_ms"),
         tuple(points),
     )
+
+
+def _length(found: Distribution) -> str:
+    """A time in words; a distribution of times as it is written."""
+    if found.kind != "constant":
+        return f"{found} ms"
+    return f"{found.mean / 1000:g} s" if found.mean >= 1000 else f"{found.mean:g} ms"
 
 
 @frozen
@@ -132,6 +152,8 @@ class Question:
     members: int
     seconds: float
     assumed: Mapping[str, float | str]
+    # Of the axis; empty: it is a number.
+    unit: str = "ms"
 
 
 QUESTIONS: Mapping[str, Question] = {
@@ -143,6 +165,7 @@ QUESTIONS: Mapping[str, Question] = {
         10,
         3600.0,
         {"loss": 0.05, "pause_every_s": 600, "pause_ms": "lognormal:1000,1"},
+        unit="",
     ),
     "rolling-restart": Question(
         "How many partitions move while all members restart, one after the other?",
@@ -188,9 +211,12 @@ def answered(
     assumptions: Assumptions | None = None,
     replications: int = 5,
     seed: int = 0,
+    workers: int = 1,
+    least: int | None = None,
+    report: Callable[[Progress], None] | None = None,
 ) -> Answered:
-    """Simulates all points of a curve. Without `assumptions`, those of the question hold. Raises
-    `UserError`.
+    """Simulates all points of a curve. Without `assumptions`, those of the question hold.
+    `workers`, `least` and `report` as `replicated` takes them. Raises `UserError`.
     """
     asked = question(name)
     count = members or asked.members
@@ -202,5 +228,23 @@ def answered(
         assumptions=assumptions or with_settings(asked.assumed),
     )
     curve = asked.curve(base, tuple(values) or asked.values)
-    found = compare([point.setup for point in curve.points], replications, seed)
-    return Answered(curve, seed, replications, found.rows)
+    setups = [point.setup for point in curve.points]
+    found = compare(setups, replications, seed, workers=workers, least=least, report=report)
+    return Answered(curve, seed, found.replications, found.rows, replications)
+
+
+def values_of(name: str, given: Sequence[str]) -> tuple[float, ...]:
+    """Values of a curve's axis, which may be times such as `30s`. Raises `UserError`."""
+    unit = question(name).unit
+    found = []
+    for text in given:
+        try:
+            found.append(time_of(text, unit) if unit else float(text))
+        except ValueError:
+            found.append(math.nan)
+        if not math.isfinite(found[-1]):
+            what = "a time such as 30s, nor a number of ms" if unit else "a number"
+            raise UserError(
+                f"{shown(text)[:60]} is {'neither' if unit else 'not'} {what}", where="--at"
+            )
+    return tuple(found)

@@ -7,16 +7,18 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.show.pages import render
-from groupcheck.oracles.simulate.document import assumptions
-from groupcheck.oracles.simulate.uses.curves import Answered
-from groupcheck.oracles.simulate.uses.tables import cell, rows
+from groupcheck.oracles.simulate import view
+from groupcheck.oracles.simulate.document import assumptions, listed
+from groupcheck.oracles.simulate.uses.curves import Answered, question
+from groupcheck.oracles.simulate.view import MEASURED, Unit, duration
+from groupcheck.traces.findings.anomalies import plural
 
 KINDS = (".png", ".svg")
 
@@ -40,19 +42,35 @@ def kind(path: Path) -> str:
     return path.suffix.lower()[1:]
 
 
+def possible(plot: Path | None, html: Path | None) -> None:
+    """Raises `UserError` where a picture or a page cannot be drawn, before anything runs."""
+    if plot is not None:
+        kind(plot)
+        needed("--plot")
+    if html is not None:
+        needed("--html")
+
+
 def drawn(found: Answered, format: str) -> bytes:
     """The picture: one panel for each measure. Equal curves give equal bytes."""
     needed("a plot")
     from matplotlib.figure import Figure
 
     curve = found.curve
+    shown = [measure for measure in curve.measures if not _is_zero(found, measure)]
     with fixed():
-        figure = Figure(figsize=(10, 3.2 * math.ceil(len(curve.measures) / 2)), layout="tight")
-        for at, measure in enumerate(curve.measures):
-            axes = figure.add_subplot(math.ceil(len(curve.measures) / 2), 2, at + 1)
-            _panel(axes, found, measure)
+        rows = math.ceil(max(len(shown), 1) / 2)
+        figure = Figure(figsize=(10, 3.2 * rows), layout="tight")
+        for at, measure in enumerate(shown):
+            _panel(figure.add_subplot(rows, min(len(shown), 2), at + 1), found, measure)
         figure.suptitle(curve.title)
         return saved(figure, format)
+
+
+def _is_zero(found: Answered, measure: str) -> bool:
+    """Is there nothing to see? All points are 0, or have not ended."""
+    means = [found.interval(k, measure).mean for k in range(len(found.rows))]
+    return not any(math.isfinite(mean) and mean for mean in means)
 
 
 def fixed() -> Any:
@@ -72,20 +90,39 @@ def saved(figure: Any, format: str) -> bytes:
 
 def _panel(axes: Any, found: Answered, measure: str) -> None:
     points = found.curve.points
+    words, unit_of = MEASURED[measure]
+    means = [found.interval(k, measure).mean for k in range(len(points))]
+    unit = unit_of(max(mean for mean in means if math.isfinite(mean)))
+    along = axis_unit(found)
     for series in dict.fromkeys(point.series for point in points):
         places = [k for k, point in enumerate(points) if point.series == series]
         intervals = [found.interval(k, measure) for k in places]
-        xs = [points[k].x for k in places]
-        axes.plot(xs, [one.mean for one in intervals], marker="o", label=series)
-        bounded = [(x, i) for x, i in zip(xs, intervals) if i.low is not None]
+        xs = [points[k].x / along.divisor for k in places]
+        axes.plot(xs, [one.mean / unit.divisor for one in intervals], marker="o", label=series)
+        bounded = [
+            (x, one.low / unit.divisor, one.high / unit.divisor)
+            for x, one in zip(xs, intervals)
+            if one.low is not None and one.high is not None
+        ]
         if bounded:
-            lows, highs = [i.low for _, i in bounded], [i.high for _, i in bounded]
-            axes.fill_between([x for x, _ in bounded], lows, highs, alpha=0.2)
-    axes.set_xlabel(found.curve.axis)
-    axes.set_title(measure.replace("_", " "), fontsize=10)
+            axes.fill_between(*zip(*bounded), alpha=0.2)
+    axes.set_xlabel(with_unit(found.curve.axis, along))
+    axes.set_title(with_unit(words, unit), fontsize=10)
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     axes.legend()
+
+
+def axis_unit(found: Answered) -> Unit:
+    """The unit of a curve's axis: that of its largest value, if they are times."""
+    if not question(found.curve.name).unit:
+        return Unit("", digits=1)
+    return duration(max(point.x for point in found.curve.points))
+
+
+def with_unit(words: str, unit: Unit) -> str:
+    """A name with the unit of its figures."""
+    return f"{words} ({unit.name})" if unit.name else words
 
 
 def write_plot(found: Answered, path: Path) -> None:
@@ -95,15 +132,51 @@ def write_plot(found: Answered, path: Path) -> None:
 
 def write_html(found: Answered, path: Path) -> None:
     """Writes one page with the picture, the figures and the assumptions; it loads nothing."""
-    shown = ("series", "x", "measure", "mean", "low", "high")
-    remark = (
-        f"Seed {found.seed}, {found.replications} replications; low and high: 95 % t intervals."
-    )
-    cells = [[cell(row[name]) for name in shown] for row in rows(found)]
-    first = found.curve.points[0].setup.assumptions
-    assumed = ", ".join(f"{name}={value}" for name, value in assumptions(first).items())
-    parts = [picture(drawn(found, "svg")), text(remark), table(shown, cells), text(assumed)]
-    write(path, page(found.curve.title, parts))
+    first = found.curve.points[0].setup.stated
+    parts = [
+        picture(drawn(found, "svg")),
+        text(
+            f"Seed {found.seed}, {plural(found.replications, 'replication')}; in brackets: 95 % t"
+            " intervals."
+        ),
+        table(*figures(found), "right"),
+        assumed(assumptions(first)),
+    ]
+    says = found.reason or conclusion(found)
+    write(path, page(found.curve.title, says, parts, unknown=bool(found.reason)))
+
+
+def figures(found: Answered) -> tuple[list[str], list[list[str]]]:
+    """The heads of a curve's table, and a row for each point."""
+    curve = found.curve
+    heads = ["", curve.axis, *(MEASURED[measure][0] for measure in curve.measures)]
+    along = axis_unit(found)
+    return heads, [
+        [
+            point.series,
+            f"{point.x / along.divisor:g} {along.name}".rstrip(),
+            *(view.cell(found.interval(k, m), MEASURED[m][1]) for m in curve.measures),
+        ]
+        for k, point in enumerate(curve.points)
+    ]
+
+
+def conclusion(found: Answered) -> str:
+    """The first measure of a curve at the ends of each line, in one sentence."""
+    curve, along = found.curve, axis_unit(found)
+    measure = curve.measures[0]
+    words, unit_of = MEASURED[measure]
+    told = []
+    for series in dict.fromkeys(point.series for point in curve.points):
+        mine = [k for k, point in enumerate(curve.points) if point.series == series]
+        ends = [mine[0]] if len(mine) == 1 else [mine[0], mine[-1]]
+        parts = [
+            f"{unit_of(mean)(mean)} at {curve.points[k].x / along.divisor:g} {along.name}".rstrip()
+            for k in ends
+            for mean in [found.interval(k, measure).mean]
+        ]
+        told.append(f"{series} {' and '.join(parts)}")
+    return f"{words[0].upper()}{words[1:]}: {'; '.join(told)}."
 
 
 Part = tuple[str, Any]
@@ -120,11 +193,18 @@ def text(words: str) -> Part:
     return "text", words
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Part:
-    """A table with texts in its cells."""
-    return "table", (head, rows)
+def assumed(values: Mapping[str, float | str]) -> Part:
+    """Assumptions by name, which people fold out."""
+    return "assumptions", listed(values)
 
 
-def page(title: str, parts: Sequence[Part], figures: str = "left") -> str:
-    """One page, which loads nothing. `figures`: where those of tables stand, left or right."""
-    return render("simulation.html", title=title, parts=parts, figures=figures)
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], align: str = "left") -> Part:
+    """A table with texts in its cells. `align`: where all but the first stand, left or right."""
+    return "table", (head, rows, align)
+
+
+def page(title: str, conclusion: str, parts: Sequence[Part], *, unknown: bool = False) -> str:
+    """One page, which loads nothing and begins with a sentence of conclusion."""
+    return render(
+        "simulation.html", title=title, conclusion=conclusion, parts=parts, unknown=unknown
+    )

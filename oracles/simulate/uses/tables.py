@@ -57,10 +57,12 @@ def document(found: Answered) -> dict[str, Any]:
         curve=curve.name,
         title=curve.title,
         axis=curve.axis,
+        verdict="unknown" if found.reason else "answered",
+        reason=found.reason or None,
         seed=found.seed,
         replications=found.replications,
         confidence=CONFIDENCE,
-        assumptions=assumptions(curve.points[0].setup.assumptions),
+        assumptions=assumptions(curve.points[0].setup.stated),
         points=points(found),
     )
     return json_schemas.document(SCHEMA, shown)

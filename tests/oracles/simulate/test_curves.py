@@ -107,7 +107,8 @@ def test_the_command_writes_the_figures_in_every_form(
     from pyarrow import parquet
 
     assert parquet.read_table(names["parquet"]).to_pylist() == points
-    assert "<svg" in names["html"].read_text() and "http-equiv" not in names["html"].read_text()
+    page = names["html"].read_text()
+    assert "<svg" in page and "default-src 'none'" in page and "<h1>Longest start of" in page
 
 
 def test_bad_input_is_said_before_anything_runs(capsys: pytest.CaptureFixture[str]) -> None:

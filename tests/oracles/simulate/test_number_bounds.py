@@ -15,7 +15,14 @@ import pytest
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.quantities import MOST_REPLICATIONS
-from groupcheck.oracles.simulate import Setup, compare, documented, intervals, simulate
+from groupcheck.oracles.simulate import (
+    Distribution,
+    Setup,
+    compare,
+    documented,
+    intervals,
+    simulate,
+)
 from groupcheck.oracles.simulate import with_settings as assumed
 from groupcheck.oracles.simulate.assumptions import LEAST, MOST, Assumptions
 from groupcheck.oracles.simulate.document import spread
@@ -34,11 +41,13 @@ OPTIONS = [
     (name, option.opts[0])
     for name in COMMANDS
     for option in cli.command.commands[name].params
-    if isinstance(option.type, KINDS)
+    if isinstance(option.type, KINDS) or option.opts[0] == "--at"
 ]
 # More digits than a number of the machine has, and than Python turns into a float, or reads at all.
 UNMEANT = ["nan", "inf", "-inf", "1e308", "1e400", "9" * 30, "9" * 400, "9" * 5000, "-" + "9" * 30]
-NUMBERS = [name for name in documented() if isinstance(getattr(Assumptions(), name), float)]
+NUMBERS = [
+    name for name in documented() if not isinstance(getattr(Assumptions(), name), Distribution)
+]
 
 
 @pytest.mark.parametrize(("command", "option"), OPTIONS)
