@@ -11,8 +11,7 @@ from pathlib import Path, PurePosixPath
 import attrs
 import psutil
 
-from groupcheck.model.engine import Limits
-from groupcheck.model.engine.fast.memory import resident_bytes
+from groupcheck.model.engine import Limits, compiler
 
 SHARE = 0.8  # of what is left
 UNLIMITED = 1 << 60  # what version 1 of cgroups writes for "no limit" is above this
@@ -30,10 +29,10 @@ def bounded(limits: Limits, bounds: Sequence[Bound] | None = None, slots: int = 
     """The limits, with one of memory where there is none: four fifths of what is left, divided by
     the checks that run at once.
     """
-    if limits.memory is not None:
+    if limits.memory is not None or compiler.missing():  # plain Python knows no such limit
         return limits
     least = min(bounds_here() if bounds is None else bounds, key=lambda bound: bound.left)
-    most = resident_bytes() + int(least.left * SHARE / slots)
+    most = psutil.Process().memory_info().rss + int(least.left * SHARE / slots)
     share = "four fifths" if slots == 1 else f"a share (of {slots}) of four fifths"
     return attrs.evolve(limits, memory=most, memory_of=f"{share} of what {least.whose} had left")
 

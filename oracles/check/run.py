@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from groupcheck.model.engine import Limits, Predicate, Refinement, Spec, UserError
+from groupcheck.model.engine import Limits, Predicate, Refinement, Spec, UserError, compiler
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Reduction, Verdict, Violation
 from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_of
@@ -179,7 +179,7 @@ class Followed(Walked):
 def check(
     what: str | Spec,
     *,
-    engine: str = "fast",
+    engine: str | None = None,
     workers: int = 1,
     max_states: int | None = None,
     max_seconds: float | None = None,
@@ -257,7 +257,7 @@ def run(
     limits: Limits,
     progress: Callable[[Progress], None] | None = None,
     *,
-    engine: str = "fast",
+    engine: str | None = None,
     workers: int = 1,
     checkpoint: str | FilePath | None = None,
     resume: str | FilePath | None = None,
@@ -267,10 +267,16 @@ def run(
     walks: Walks | None = None,
 ) -> CheckResult:
     """Explores a subject with one of the two engines, in this process or on a cluster, or goes
-    random walks. Raises `UserError` for options that do not fit each other.
+    random walks. `engine`: None is `fast`, or `reference` where the extra `fast` is not installed
+    and nothing is asked for that needs it. Raises `UserError` for options that do not fit
+    each other.
     """
+    asked = (checkpoint, resume, workers != 1, limits.memory, conformed, walks, spread.master)
+    engine = engine or compiler.engine_here(any(asked))
     if engine not in ENGINES:
         raise one_of("engine", engine, ENGINES)
+    if engine == "fast":
+        compiler.must_be_installed()
     _must_be_positive(limits, workers, spread)
     if about.progress:
         _must_be_one_search(spread, walks, conformed)
@@ -295,16 +301,7 @@ def run(
                 "the reference engine has no workers, memory limit or checkpoints",
                 do="leave out --engine reference",
             )
-        from groupcheck.model.engine.reference import explore
-
-        verdict = explore(
-            about.spec,
-            limits,
-            progress,
-            symmetry=bool(symmetry),
-            liveness=about.progress,
-            goals=about.goals,
-        )
+        verdict = _plainly(about, limits, progress, bool(symmetry))
     else:
         from groupcheck.model.engine.fast.explore import explore as explore_fast
 
@@ -321,6 +318,19 @@ def run(
             goals=about.goals,
         )
     return CheckResult(about, _judged(about, verdict), engine, looker.found if looker else None)
+
+
+def _plainly(
+    about: Subject,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    symmetry: bool,
+) -> Verdict:
+    from groupcheck.model.engine.reference import explore
+
+    spec, goals, liveness = about.spec, about.goals, about.progress
+    verdict = explore(spec, limits, progress, symmetry=symmetry, liveness=liveness, goals=goals)
+    return attrs.evolve(verdict, notes=(*verdict.notes, *compiler.notes()))
 
 
 def _judged(about: Subject, verdict: Verdict) -> Verdict:

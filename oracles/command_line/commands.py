@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from groupcheck.model.engine import Limits, UserError
+from groupcheck.model.engine import Limits, UserError, compiler
 from groupcheck.oracles.check.run import CheckResult, Spreading, run, walk
 from groupcheck.oracles.check.walks import walks_of
 from groupcheck.oracles.explain.subject import Subject, subject
@@ -27,14 +27,11 @@ OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
 
 def check(**options: Any) -> int:
     """`groupcheck check`: explore, then show the verdict and write what was asked for."""
-    from groupcheck.model.engine.fast.segments import FILE
-    from groupcheck.oracles.check.first_run import announce_compiling, first_answer
     from groupcheck.oracles.check.free_memory import bounded
     from groupcheck.oracles.show.text import report_view
     from groupcheck.oracles.show.verdict_cases import verdict_suite
 
-    kept = [Path(options["resume"], FILE)] if options["resume"] else []
-    not_read({f"--{name}": options[name] for name in (*OF_CHECK, "junit")}, kept)
+    not_read({f"--{name}": options[name] for name in (*OF_CHECK, "junit")}, _kept(options))
     about = _subject(options)
     limits = Limits(
         options["max_states"],
@@ -42,19 +39,31 @@ def check(**options: Any) -> int:
         options["max_memory"],
         depth=options["max_depth"],
     )
-    if options["engine"] != "reference":
-        limits = bounded(limits)
     result = None
-    if options["engine"] is None and all(options[name] in (None, False) for name in NOT_FIRST):
-        result = first_answer(about, limits)
-    if result is None:
+    if (options["engine"] or compiler.engine_here()) == "fast":
+        from groupcheck.oracles.check.first_run import announce_compiling, first_answer
+
+        limits = bounded(limits)
+        if options["engine"] is None and all(options[name] in (None, False) for name in NOT_FIRST):
+            result = first_answer(about, limits)
         announce_compiling()
+    if result is None:
         result = _explored(about, limits, options)
     answer(result.document, lambda: report_view(result.report()), options["as_json"])
     for name in OF_CHECK:
         _save(result, name, options[name])
     tell(lambda: verdict_suite(result), options["junit"])
     return result.exit_code
+
+
+def _kept(options: Mapping[str, Any]) -> list[Path]:
+    """The files of a checkpoint that is read."""
+    if not options["resume"]:
+        return []
+    compiler.must_be_installed("--resume")
+    from groupcheck.model.engine.fast.segments import FILE
+
+    return [Path(options["resume"], FILE)]
 
 
 def _explored(about: Subject, limits: Limits, options: Mapping[str, Any]) -> CheckResult:
@@ -66,7 +75,7 @@ def _explored(about: Subject, limits: Limits, options: Mapping[str, Any]) -> Che
             about,
             limits,
             progress,
-            engine=options["engine"] or "fast",
+            engine=options["engine"],
             workers=options["workers"],
             checkpoint=options["checkpoint"],
             resume=options["resume"],
