@@ -2,6 +2,7 @@
 # `make` alone lists the rest.
 RUN := .venv/bin
 READY := .venv/.ready
+SLIM := .venv/.slim
 
 .PHONY: help setup demo test browser lint format bench bench-assignors bench-replay bench-spark \
 	nightly pythons docs clean mutants-engine mutants-protocol
@@ -13,9 +14,13 @@ setup: $(READY) ## .venv with the pinned requirements (PYTHON=python3.12 chooses
 
 $(READY): requirements.txt pyproject.toml .ci/setup
 	@.ci/setup $(PYTHON)
+	@touch $(SLIM) $@
+
+$(SLIM): requirements-slim.txt pyproject.toml .ci/setup
+	@.ci/setup --slim $(PYTHON)
 	@touch $@
 
-demo: $(READY) ## a proof, a seeded mistake with its counterexample, a real log explained
+demo: $(SLIM) ## a proof, a seeded mistake with its counterexample, a real log explained
 	@.ci/demo
 
 test: lint ## lint, then pytest
