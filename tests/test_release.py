@@ -9,7 +9,17 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from release import LINK, ReleaseError, absolute, main, notes, outside_code, with_addresses
+import yaml
+from release import (
+    LINK,
+    ReleaseError,
+    absolute,
+    main,
+    notes,
+    outside_code,
+    with_addresses,
+    workflows,
+)
 
 import groupcheck
 
@@ -100,6 +110,24 @@ def test_the_checksums_are_those_that_the_system_reads(tmp_path: Path):
         assert main(["checksums", str(tmp_path)]) == 0
     digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert (tmp_path / "SHA256SUMS").read_text() == f"{digest}  a.whl\n"
+
+
+def test_the_action_keeps_the_search_of_each_run_and_takes_no_input_for_code():
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    steps = action["runs"]["steps"]
+    (kept,) = (step["with"] for step in steps if "actions/cache@" in step.get("uses", ""))
+    assert "outputs.version" in kept["key"] and "github.run_id" in kept["key"]
+    again = kept["restore-keys"].split("\n")[0]
+    assert kept["key"].startswith(again) and "run_id" not in again and again.endswith("-")
+    assert [step["run"] for step in steps if "${{" in step.get("run", "")] == []
+
+
+def test_the_workflows_of_the_documents_give_the_action_inputs_that_it_has():
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    shown = workflows((ROOT / "docs/howto/ci.md").read_text("utf-8")).values()
+    steps = [step for text in shown for step in yaml.safe_load(text)["jobs"]["check"]["steps"]]
+    given = [step["with"].keys() for step in steps if step.get("uses") == "./"]
+    assert len(given) == 1 and given[0] <= action["inputs"].keys()
 
 
 def test_an_address_that_is_none_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]):

@@ -7,6 +7,8 @@ files of a repository, the project's addresses, and the notes of a version.
         changes README.md and pyproject.toml of TREE, a copy of the checkout
     python docs/generate/release.py checksums FOLDER
         writes SHA256SUMS
+    python docs/generate/release.py workflows FOLDER
+        writes the workflows that docs/howto/ci.md shows, with the action in FOLDER
 
 REPOSITORY is an address such as https://github.com/OWNER/groupcheck, or empty: then links into the
 repository are left out, with the project's addresses.
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -110,6 +113,24 @@ def checksums(folder: Path) -> None:
     (folder / SUMS).write_text("".join(rows), "utf-8")
 
 
+def workflows(page: str) -> dict[str, str]:
+    """The text of each workflow that a page shows, by its path. They use the action of the checkout
+    in place of the published one, so that a linter sees its inputs.
+    """
+    shown = re.findall(
+        r'^```yaml title="(\.github/workflows/[^"]+)"\n(.*?)^```$', page, re.M | re.S
+    )
+    return {path: re.sub(r"uses: \w+/groupcheck@\S+", "uses: ./", text) for path, text in shown}
+
+
+def write_workflows(folder: Path) -> None:
+    """Writes them, and the action."""
+    for path, text in workflows((ROOT / "docs/howto/ci.md").read_text("utf-8")).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
+    shutil.copy(ROOT / "action.yml", folder)
+
+
 def main(arguments: list[str]) -> int:
     """The command."""
     try:
@@ -120,6 +141,8 @@ def main(arguments: list[str]) -> int:
                 prepare(Path(tree), repository.rstrip("/"), version)
             case ["checksums", folder]:
                 checksums(Path(folder))
+            case ["workflows", folder]:
+                write_workflows(Path(folder))
             case _:
                 raise ReleaseError("usage: see the first lines of docs/generate/release.py")
     except ReleaseError as error:
