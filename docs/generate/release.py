@@ -8,7 +8,7 @@ files of a repository, the project's addresses, and the notes of a version.
     python docs/generate/release.py checksums FOLDER
         writes SHA256SUMS
     python docs/generate/release.py workflows FOLDER
-        writes the workflows that docs/howto/ci.md shows, with the action in FOLDER
+        writes the workflows that the documents show, with the action in FOLDER
 
 REPOSITORY is an address such as https://github.com/OWNER/groupcheck, or empty: then links into the
 repository are left out, with the project's addresses.
@@ -113,10 +113,11 @@ def checksums(folder: Path) -> None:
     (folder / SUMS).write_text("".join(rows), "utf-8")
 
 
-def workflows(page: str) -> dict[str, str]:
-    """The text of each workflow that a page shows, by its path. They use the action of the checkout
-    in place of the published one, so that a linter sees its inputs.
+def workflows(root: Path = ROOT) -> dict[str, str]:
+    """The text of each workflow that the documents show, by its path. They use the action of the
+    checkout in place of the published one, so that a linter sees its inputs.
     """
+    page = "\n".join(path.read_text("utf-8") for path in sorted(root.glob("docs/**/*.md")))
     shown = re.findall(
         r'^```yaml title="(\.github/workflows/[^"]+)"\n(.*?)^```$', page, re.M | re.S
     )
@@ -125,7 +126,7 @@ def workflows(page: str) -> dict[str, str]:
 
 def write_workflows(folder: Path) -> None:
     """Writes them, and the action."""
-    for path, text in workflows((ROOT / "docs/howto/ci.md").read_text("utf-8")).items():
+    for path, text in workflows().items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, "utf-8")
     shutil.copy(ROOT / "action.yml", folder)
