@@ -17,13 +17,6 @@ def missing() -> str:
     return next((name for name in PACKAGES if find_spec(name) is None), "")
 
 
-def engine_here(is_needed: bool = False) -> str:
-    """The name of the engine that searches where nobody names one. `is_needed`: is something asked
-    for that the fast one alone can do?
-    """
-    return "reference" if missing() and not is_needed else "fast"
-
-
 def must_be_installed(where: str = "") -> None:
     """Raises `UserError` where a package is missing. `where`: the option that needs it."""
     if package := missing():
@@ -36,7 +29,7 @@ def not_installed(package: str, where: str = "") -> UserError:
 
 
 def notes() -> tuple[str, ...]:
-    """The remark on an answer of plain Python; none where nothing is missing."""
+    """The remark on a search in plain Python; none where nothing is missing."""
     package = missing()
     why = f"{package} is not installed ({INSTALL})"
-    return (f"plain Python answered: {why}",) if package else ()
+    return (f"plain Python searched: {why}",) if package else ()

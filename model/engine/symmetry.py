@@ -54,6 +54,7 @@ MOST_PERMUTATIONS = factorial(10)  # so that counts of transitions fit into 64 b
 MOST_IN_ORDER = 6  # elements whose every order of visits is tried
 WITHOUT_INDEX = "write it without an index: let each element hold what is known of it"
 NO_ARRAYS = "there is no array with two elements or more"
+WORTH = 6  # permutations below which symmetry is used only if it is asked for
 FEW = "not worth while for orbits of two states (--symmetry uses it all the same)"
 
 
@@ -204,6 +205,14 @@ def _together(ties: _Ties, names: Sequence[str], what: str) -> None:
     if len({ties.spec.slots[n].size for n in names}) > 1:
         do = "give them one size, or each a promise of its own"
         ties.refuse(names, f"{what} ranges over arrays of different sizes", do)
+
+
+def symmetry_to_use(spec: Spec, asked: bool | None) -> Symmetry:
+    """The symmetry to search with. `asked`: None for one where it is worth while."""
+    found = NO_SYMMETRY if asked is False else symmetry_of(spec)
+    if found.groups and asked is None and found.permutations < WORTH:
+        return Symmetry((), (FEW,))
+    return found
 
 
 def symmetry_of(spec: Spec) -> Symmetry:

@@ -11,7 +11,8 @@ from pathlib import Path, PurePosixPath
 import attrs
 import psutil
 
-from groupcheck.model.engine import Limits, compiler
+from groupcheck.model.engine import Limits
+from groupcheck.model.engine.resident import resident_bytes
 
 SHARE = 0.8  # of what is left
 UNLIMITED = 1 << 60  # what version 1 of cgroups writes for "no limit" is above this
@@ -29,10 +30,10 @@ def bounded(limits: Limits, bounds: Sequence[Bound] | None = None, slots: int = 
     """The limits, with one of memory where there is none: four fifths of what is left, divided by
     the checks that run at once.
     """
-    if limits.memory is not None or compiler.missing():  # plain Python knows no such limit
+    if limits.memory is not None:
         return limits
     least = min(bounds_here() if bounds is None else bounds, key=lambda bound: bound.left)
-    most = psutil.Process().memory_info().rss + int(least.left * SHARE / slots)
+    most = resident_bytes() + int(least.left * SHARE / slots)
     share = "four fifths" if slots == 1 else f"a share (of {slots}) of four fifths"
     return attrs.evolve(limits, memory=most, memory_of=f"{share} of what {least.whose} had left")
 

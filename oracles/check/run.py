@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from groupcheck.model.engine import Limits, Predicate, Refinement, Spec, UserError, compiler
+from groupcheck.model.engine import (
+    Limits,
+    Predicate,
+    Refinement,
+    Spec,
+    UserError,
+    compiler,
+    staged,
+)
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Reduction, Verdict, Violation
+from groupcheck.oracles.check.engines import ENGINES, in_plain_python
 from groupcheck.oracles.check.walks import must_be_at_least, walked, walks_of
 from groupcheck.oracles.explain.answer import NOT_JUDGED, Answer, Walked
 from groupcheck.oracles.explain.subject import Promise, Subject, subject
@@ -27,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ENGINES", "CheckResult", "Followed", "check", "follow", "run", "walk"]
 
-ENGINES = ("fast", "reference")
 ON_A_CLUSTER = Reduction(False, "not on a cluster (leave out --spark)")
 
 
@@ -179,7 +187,7 @@ class Followed(Walked):
 def check(
     what: str | Spec,
     *,
-    engine: str | None = None,
+    engine: str = "fast",
     workers: int = 1,
     max_states: int | None = None,
     max_seconds: float | None = None,
@@ -257,7 +265,7 @@ def run(
     limits: Limits,
     progress: Callable[[Progress], None] | None = None,
     *,
-    engine: str | None = None,
+    engine: str = "fast",
     workers: int = 1,
     checkpoint: str | FilePath | None = None,
     resume: str | FilePath | None = None,
@@ -266,17 +274,11 @@ def run(
     symmetry: bool | None = None,
     walks: Walks | None = None,
 ) -> CheckResult:
-    """Explores a subject with one of the two engines, in this process or on a cluster, or goes
-    random walks. `engine`: None is `fast`, or `reference` where the extra `fast` is not installed
-    and nothing is asked for that needs it. Raises `UserError` for options that do not fit
-    each other.
+    """Explores a subject with one of the engines, in this process or on a cluster, or goes
+    random walks. Raises `UserError` for options that do not fit each other.
     """
-    asked = (checkpoint, resume, workers != 1, limits.memory, conformed, walks, spread.master)
-    engine = engine or compiler.engine_here(any(asked))
     if engine not in ENGINES:
         raise one_of("engine", engine, ENGINES)
-    if engine == "fast":
-        compiler.must_be_installed()
     _must_be_positive(limits, workers, spread)
     if about.progress:
         _must_be_one_search(spread, walks, conformed)
@@ -295,17 +297,12 @@ def run(
         verdict = _untold(about, verdict, "a search on a cluster tells no schedules of goals")
         return CheckResult(about, _judged(about, verdict))
     _must_be_local(spread, checkpoint, resume)
-    if engine == "reference":
-        if checkpoint or resume or workers != 1 or limits.memory is not None:
-            raise UserError(
-                "the reference engine has no workers, memory limit or checkpoints",
-                do="leave out --engine reference",
-            )
-        verdict = _plainly(about, limits, progress, bool(symmetry))
+    if engine != "fast":
+        verdict = in_plain_python(
+            about, limits, progress, engine, symmetry, bool(checkpoint or resume or workers != 1)
+        )
     else:
-        from groupcheck.model.engine.fast.explore import explore as explore_fast
-
-        verdict = explore_fast(
+        verdict = staged.explore(
             about.spec,
             limits,
             progress,
@@ -318,19 +315,6 @@ def run(
             goals=about.goals,
         )
     return CheckResult(about, _judged(about, verdict), engine, looker.found if looker else None)
-
-
-def _plainly(
-    about: Subject,
-    limits: Limits,
-    progress: Callable[[Progress], None] | None,
-    symmetry: bool,
-) -> Verdict:
-    from groupcheck.model.engine.reference import explore
-
-    spec, goals, liveness = about.spec, about.goals, about.progress
-    verdict = explore(spec, limits, progress, symmetry=symmetry, liveness=liveness, goals=goals)
-    return attrs.evolve(verdict, notes=(*verdict.notes, *compiler.notes()))
 
 
 def _judged(about: Subject, verdict: Verdict) -> Verdict:
@@ -436,6 +420,7 @@ def _spread(
             where="--spark",
             do="leave those out; the store keeps the search",
         )
+    compiler.must_be_installed("--spark")
     from groupcheck.model.engine.fast.shards.distribute import WIDEST
     from groupcheck.oracles.spark.check import explore
 

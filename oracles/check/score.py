@@ -12,7 +12,7 @@ from rich.text import Text
 
 from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import Limits, UserError
-from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.staged import explore
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.variants import load
 from groupcheck.oracles.explain.subject import subject

@@ -17,9 +17,6 @@ from groupcheck.oracles.show.files import not_read, write, written
 from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import answer, say
 
-NOT_FIRST = (
-    "checkpoint", "resume", "spark", "conformed", "symmetry", "random_walks", "walk_length", "seed"
-)  # fmt: skip
 SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
 OF_WHAT_IF = ("settings", "partitions", "replications", "seed")  # options of `replay`
 OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
@@ -27,11 +24,12 @@ OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
 
 def check(**options: Any) -> int:
     """`groupcheck check`: explore, then show the verdict and write what was asked for."""
+    from groupcheck.oracles.check.compile_notice import announce_compiling
     from groupcheck.oracles.check.free_memory import bounded
     from groupcheck.oracles.show.text import report_view
     from groupcheck.oracles.show.verdict_cases import verdict_suite
 
-    not_read({f"--{name}": options[name] for name in (*OF_CHECK, "junit")}, _kept(options))
+    not_read({f"--{name}": options[name] for name in (*OF_CHECK, "junit")}, _resumed(options))
     about = _subject(options)
     limits = Limits(
         options["max_states"],
@@ -39,16 +37,10 @@ def check(**options: Any) -> int:
         options["max_memory"],
         depth=options["max_depth"],
     )
-    result = None
-    if (options["engine"] or compiler.engine_here()) == "fast":
-        from groupcheck.oracles.check.first_run import announce_compiling, first_answer
-
+    if options["engine"] not in ("plain", "reference"):
         limits = bounded(limits)
-        if options["engine"] is None and all(options[name] in (None, False) for name in NOT_FIRST):
-            result = first_answer(about, limits)
-        announce_compiling()
-    if result is None:
-        result = _explored(about, limits, options)
+    announce_compiling()
+    result = _explored(about, limits, options)
     answer(result.document, lambda: report_view(result.report()), options["as_json"])
     for name in OF_CHECK:
         _save(result, name, options[name])
@@ -56,8 +48,8 @@ def check(**options: Any) -> int:
     return result.exit_code
 
 
-def _kept(options: Mapping[str, Any]) -> list[Path]:
-    """The files of a checkpoint that is read."""
+def _resumed(options: Mapping[str, Any]) -> list[Path]:
+    """The file of a checkpoint from which the search goes on, which no answer may replace."""
     if not options["resume"]:
         return []
     compiler.must_be_installed("--resume")
@@ -75,7 +67,7 @@ def _explored(about: Subject, limits: Limits, options: Mapping[str, Any]) -> Che
             about,
             limits,
             progress,
-            engine=options["engine"],
+            engine=options["engine"] or "fast",
             workers=options["workers"],
             checkpoint=options["checkpoint"],
             resume=options["resume"],

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.staged import explore
 from groupcheck.model.protocol.messages import JoinGroup
 from groupcheck.oracles.explain.explanation import Explanation, explain
 from groupcheck.oracles.explain.subject import mutation_named, subject

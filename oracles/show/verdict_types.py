@@ -227,7 +227,7 @@ class VerdictDocument:
     mutation: MutationId
     engine: Annotated[
         str,
-        Also(enum=["fast", "reference", "walks"]),
+        Also(enum=["fast", "plain", "reference", "walks"]),
         "The engine that searched; `walks`: random walks took the place of a search.",
     ]
     verdict: Annotated[

@@ -13,6 +13,7 @@ import pytest
 
 from groupcheck.model.engine import UserError, compiler
 from groupcheck.oracles.check.run import check
+from groupcheck.oracles.command_line import failures
 
 # What is None in `sys.modules` cannot be imported and is not found.
 RUN = """
@@ -32,14 +33,14 @@ WORKS = {
     "assign sample:printed-range": 1,
     "simulate --compare classic,async_server --members 2 --replications 2": 0,
     "check classic --members 1 --json": 0,
-    "check classic --members 1 --engine reference --json": 0,
+    "check classic --members 2 --partitions 2 --any-faults 1 --json": 0,
 }
 REFUSED = {
-    "check classic --engine fast": "",
-    "check classic --workers 2": "",
+    "check classic --symmetry": "",
+    "check classic --conformed": "",
     "check classic --random-walks 3": "--random-walks: ",
     "check classic --resume here": "--resume: ",
-    "bugs": "",  # which knows nothing of it: the import itself fails
+    "check classic --spark local[1]": "--spark: ",
 }
 
 
@@ -60,9 +61,9 @@ def test_what_needs_no_compiler_works_without_one(ended: dict[str, Any]):
 
 def test_plain_python_answers_for_the_compiler_and_says_so(ended: dict[str, Any]):
     answered = [json.loads(ended[line][1]) for line in WORKS if line.endswith("--json")]
-    said = "plain Python answered: numpy is not installed (pip install 'groupcheck[fast]')"
-    assert [(x["engine"], x["verdict"], x["notes"][-1]) for x in answered] == [
-        ("reference", "holds", said)
+    said = "plain Python searched: numpy is not installed (pip install 'groupcheck[fast]')"
+    assert [(x["verdict"], x["states"] > 0, x["notes"][-1]) for x in answered] == [
+        ("holds", True, said)
     ] * 2
 
 
@@ -73,9 +74,18 @@ def test_what_needs_one_names_the_extra_in_one_line(ended: dict[str, Any]):
     }
 
 
+def test_an_import_that_nobody_asked_about_before_says_the_same(capsys: pytest.CaptureFixture[str]):
+    missing = ModuleNotFoundError("No module named 'numba.core'", name="numba.core")
+    assert failures.failed(missing, False, []) == 2
+    told = "groupcheck: error: numba is not installed (pip install 'groupcheck[fast]')\n"
+    assert capsys.readouterr().err == told
+    other = ModuleNotFoundError("No module named 'numbat'", name="numbat")
+    assert failures.failed(other, False, []) == 3
+
+
 @pytest.mark.parametrize("package", compiler.PACKAGES)
-def test_a_check_in_python_needs_all_of_them_or_none(package: str, monkeypatch: pytest.MonkeyPatch):
+def test_the_compiled_search_needs_all_of_them(package: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, package, None)
-    assert check("classic", members=1).engine == "reference"
+    assert compiler.notes()[0] in check("classic", members=1).verdict.notes
     with pytest.raises(UserError, match=rf"{package} is not installed .*groupcheck\[fast\]"):
-        check("classic", members=1, max_memory=1 << 30)
+        check("classic", members=1, symmetry=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from groupcheck.model.engine.fast.tables import Table, Tables
+from groupcheck.model.engine.tabled.tables import Table, Tables
 
 TOO_MANY = 0.3  # rows for each state
 WORTH = 20_000  # rows below which nobody waits for them

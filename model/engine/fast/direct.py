@@ -15,15 +15,15 @@ from typing import Any, NoReturn
 from groupcheck.model.engine.binding import Instance
 from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.fast.generated_loop import Found, Writer, search_loop
-from groupcheck.model.engine.fast.predicates import Predicates
-from groupcheck.model.engine.fast.rows import WATCHED, Rows, not_again
-from groupcheck.model.engine.fast.tables import Tables
+from groupcheck.model.engine.fast.predicates import PackedPredicates
 from groupcheck.model.engine.functions import brief, outcomes, truth
 from groupcheck.model.engine.pools import Taken
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.sameness import never_equal, unlike
 from groupcheck.model.engine.step import State
+from groupcheck.model.engine.tabled.rows import WATCHED, Rows, not_again
+from groupcheck.model.engine.tabled.tables import Tables
 from groupcheck.model.engine.verdict import DEADLOCK
 
 AT_ONCE = 256  # states between two looks at limits
@@ -55,7 +55,7 @@ class Direct:
         tables: Tables,
         states: Sequence[State],
         rows: Rows,
-        predicates: Predicates,
+        predicates: PackedPredicates,
         levels: list[int],
         key_to: Callable[[int], str],
     ) -> None:

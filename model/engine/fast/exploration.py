@@ -15,15 +15,13 @@ from groupcheck.model.engine.fast.log import Log
 from groupcheck.model.engine.fast.loop import BLOCK, QUEUE, Loop
 from groupcheck.model.engine.fast.many_states import Border, Bulk, Ends
 from groupcheck.model.engine.fast.packed import Packed
-from groupcheck.model.engine.fast.predicates import Findings, Predicates
-from groupcheck.model.engine.fast.rows import Rows
+from groupcheck.model.engine.fast.predicates import PackedPredicates
 from groupcheck.model.engine.fast.shape import Known, asking, guarded_by, shape_of
 from groupcheck.model.engine.fast.store import Words, address
-from groupcheck.model.engine.fast.tables import tables_of
-from groupcheck.model.engine.pools import Pool, Taken
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, AsymmetryError, Orbits, Symmetry
+from groupcheck.model.engine.tabled.tabled import Numbers, Tabled
 from groupcheck.model.engine.verdict import DEADLOCK
 
 AT_ONCE = 1 << 20  # states that `seen` looks at together
@@ -69,21 +67,18 @@ class Exploration(Loop):
     the rules; `search.Search` shares the work.
     """
 
-    def __init__(self, spec: Spec, symmetry: Symmetry = NO_SYMMETRY) -> None:
+    def __init__(
+        self, spec: Spec, symmetry: Symmetry = NO_SYMMETRY, tabled: Tabled | None = None
+    ) -> None:
+        """`tabled`: the spec as another search knows it, which is taken over."""
         self.spec, self.symmetry = spec, symmetry
-        self.tables = tables_of(spec)
-        self.see = self.tables.see
+        self.tabled = Tabled(spec) if tabled is None else tabled
+        self.tables, self.see = self.tabled.tables, self.tabled.see
         self.orbits = Orbits(self.see, symmetry.groups) if symmetry.groups else None
-        by_name = {name: Pool(name, bool(slot.kinds)) for name, slot in spec.slots.items()}
-        self.pools = [by_name[name] for name, _ in self.see.places]
-        views: dict[int, Pool] = {}
-        self.view_pools = [
-            views.setdefault(id(v.view), Pool(v.view.name)) for v in self.tables.instances
-        ]
-        self.findings = Findings(self.tables)
-        self.rows = Rows(self.tables, self.pools, self.findings.broken_step)
-        self.extra = dict.fromkeys(self.tables.labels, 0)  # firings before the first state at rest
-        starts = self._starts()
+        self.pools, self.view_pools = self.tabled.pools, self.tabled.view_pools
+        self.findings, self.rows = self.tabled.findings, self.tabled.rows
+        # Firings before the first state at rest.
+        starts, self.extra = self.tabled.starts(self.stored)
         guarded = guarded_by(self.tables, self.rows.members)
         packed = Packed(
             shape_of(self.tables, guarded, symmetry, self.orbits),
@@ -96,7 +91,7 @@ class Exploration(Loop):
             ),
         )
         super().__init__(packed, Log(packed))
-        self.predicates = Predicates(
+        self.predicates = PackedPredicates(
             self.tables, self.packed, self.pools, self.view_pools, self.findings, self.state
         )
         bulk = Bulk(self.tables, self.packed, self.state)
@@ -119,29 +114,17 @@ class Exploration(Loop):
             None
         )  # called now and then while rules are called; it may raise to stop the search
         for ids in starts:
-            self.log.append(ids)
+            self.log.append(list(ids))
         self.starts = len(starts)
 
-    def _starts(self) -> list[list[int]]:
-        """Numbers of the values of the different initial states at rest."""
-        known: dict[tuple[int, ...], None] = {}
-        self.see.taken = Taken(self.spec)
-        starts = self.see.starts()
-        self.see.taken = None  # from now on `pools` hold what was taken
-        for chain, _, rest in starts:
-            for f in chain:
-                self.extra[f.name] += 1
-            known.setdefault(self._numbers(rest))
-        for name, rest in self.see.broken_at_starts().items():
-            self.findings.wrong[name] = (0, list(known).index(self._numbers(rest)), "state")
-        return [list(ids) for ids in known]
-
-    def _numbers(self, state: State) -> tuple[int, ...]:
-        """The numbers of the values of a state, or of the one that stands for its orbit: the one
-        whose blocks ascend, as in the kernels.
+    def stored(self, state: Numbers) -> Numbers:
+        """The numbers of the state that is stored for a state: of its orbit the one whose blocks
+        ascend, as in the kernels.
         """
-        ids = [pool.number(value) for pool, value in zip(self.pools, state)]
-        for group in self.orbits.blocks if self.orbits else ():
+        if self.orbits is None:
+            return state
+        ids = list(state)
+        for group in self.orbits.blocks:
             ordered = sorted([ids[k] for k in block] for block in group)
             for block, numbers in zip(group, ordered):
                 for k, number in zip(block, numbers):
@@ -189,6 +172,13 @@ class Exploration(Loop):
             return first, end
         self.frontier = self.within(first, end)
         self.outside += end - first - len(self.frontier)
+        return 0, len(self.frontier)
+
+    def open_rest(self, first: int, end: int) -> tuple[int, int]:
+        """The same for what is left of a level that was opened before."""
+        if not self.tables.constraints:
+            return first, end
+        self.frontier = self.within(first, end)
         return 0, len(self.frontier)
 
     def opened(self, first: int, end: int) -> Words:
@@ -418,15 +408,6 @@ class Exploration(Loop):
         self.packed.outcomes.free()
 
     # -- numbers
-
-    @property
-    def notes(self) -> list[str]:
-        return [
-            f"{p.name} reads the whole state: it was evaluated in Python for every state, which is"
-            " slow"
-            for p in self.tables.constant
-            if p.places
-        ]
 
     @property
     def transitions(self) -> int:

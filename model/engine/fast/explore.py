@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gc
 import math
 import signal
 import threading
@@ -21,9 +20,11 @@ from attrs import define, evolve, field
 from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.fast import checkpoint as checkpoints
 from groupcheck.model.engine.fast import threads
+from groupcheck.model.engine.fast.compiling import compiling
 from groupcheck.model.engine.fast.graph import bytes_of
+from groupcheck.model.engine.fast.handed_over import taken_over
 from groupcheck.model.engine.fast.identity import identity
-from groupcheck.model.engine.fast.kernels.compiled import PACKING, compiling, is_ready
+from groupcheck.model.engine.fast.kernels.compiled import PACKING, is_ready
 from groupcheck.model.engine.fast.lassos import answers
 from groupcheck.model.engine.fast.log import MOST_STATES
 from groupcheck.model.engine.fast.loop import STRETCH
@@ -34,11 +35,12 @@ from groupcheck.model.engine.fast.memory import (
     peak_bytes,
     ran_out,
     reached,
-    resident_bytes,
+    without_collection,
 )
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.lasso import Answers
 from groupcheck.model.engine.paths import path_of
+from groupcheck.model.engine.plain.plain_explore import PlainRun
 from groupcheck.model.engine.reference import (
     conclude,
     goal_met,
@@ -46,19 +48,17 @@ from groupcheck.model.engine.reference import (
     violation,
     with_progress,
 )
+from groupcheck.model.engine.resident import resident_bytes
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import (
-    FEW,
-    NO_SYMMETRY,
     ON_PROGRESS,
     AsymmetryError,
     Symmetry,
-    symmetry_of,
+    symmetry_to_use,
 )
 from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Reached, Verdict, Violation
 
-__all__ = ["explore", "hear_of_compiling", "is_compiled"]
-WORTH = 6  # permutations below which symmetry is used only if it is asked for
+__all__ = ["explore"]
 BETWEEN = 0.2  # seconds between two reports of progress inside a level
 # The next checkpoint is written after this many times the seconds that the last one took.
 PATIENCE = 20
@@ -98,6 +98,8 @@ class Run:
     left: int = 0
     # What is known of progress promises.
     answers: Answers | None = None
+    # The first state that a search which was taken over in the middle of a level had not expanded.
+    begun: int | None = None
     # Seconds that this process had spent on compiling before.
     compiled: float = field(factory=lambda: compiling.seconds)
 
@@ -153,24 +155,33 @@ class Run:
         """
         s = self.search
         s.pulse = self.pulse
-        first, end = s.open_level(s.log.levels[-1], s.states)
-        if first == end and not s.findings.depth:
-            raise s.see.nothing_within()
+        if self.begun is None:
+            first, end = s.open_level(s.log.levels[-1], s.states)
+            if first == end and not s.findings.depth:
+                raise s.see.nothing_within()
+        else:
+            first, end = self._expanded(*s.open_rest(self.begun, s.log.levels[-1]))
         while first < end and end - first < widest and not s.findings.wrong and not self.reason:
             s.findings.depth += 1
             s.log.levels.append(s.states)
-            with contextlib.suppress(StoppedError):
-                self._level(first, end)
-            if s.see.refined and not self.reason:
-                s.refinements.look_at(s.opened(first, end))
-            opened = s.open_level(s.log.levels[-1], s.states)
-            if not self.reason:
-                first, end = opened
-                self.left = end - first
-                self._at_boundary()
-            self.report(self.left)
-            if first < end and not s.findings.wrong and not self.reason:
-                self.reason, self.left = self.limits.reached_depth(s.findings.depth), 0
+            first, end = self._expanded(first, end)
+
+    def _expanded(self, first: int, end: int) -> tuple[int, int]:
+        """Expands a level, and looks at where that leads. Returns the states to expand next."""
+        s = self.search
+        with contextlib.suppress(StoppedError):
+            self._level(first, end)
+        if s.see.refined and not self.reason:
+            s.refinements.look_at(s.opened(first, end))
+        opened = s.open_level(s.log.levels[-1], s.states)
+        if not self.reason:
+            first, end = opened
+            self.left = end - first
+            self._at_boundary()
+        self.report(self.left)
+        if first < end and not s.findings.wrong and not self.reason:
+            self.reason, self.left = self.limits.reached_depth(s.findings.depth), 0
+        return first, end
 
     def _level(self, first: int, end: int) -> None:
         """Expands a level; where levels are narrow, some after it, too."""
@@ -284,31 +295,6 @@ def interrupts(run: Run) -> Iterator[None]:
             signal.signal(signal.SIGINT, default)
 
 
-@contextlib.contextmanager
-def without_collection() -> Iterator[None]:
-    """No garbage collection: values hold no cycles, and a search makes millions of them
-    that stay.
-    """
-    resume = gc.enable if gc.isenabled() else gc.disable
-    gc.disable()
-    try:
-        yield
-    finally:
-        resume()
-
-
-def is_compiled() -> bool:
-    """Are there kernels that need not be compiled first?"""
-    return is_ready(PACKING)
-
-
-def hear_of_compiling(listener: Callable[[FilePath | None], None]) -> None:
-    """Has `listener` called once, before kernels are compiled, with the folder that will keep them
-    (None: there is no safe one).
-    """
-    compiling.listener = listener
-
-
 def explore(
     spec: Spec,
     limits: Limits = Limits(),
@@ -321,6 +307,7 @@ def explore(
     liveness: bool = False,
     symmetry: bool | None = False,
     goals: Sequence[str] = (),
+    begun: PlainRun | None = None,
 ) -> Verdict:
     """Explores every state of a spec; first violations stop it at the end of their level, so that
     paths are shortest.
@@ -336,7 +323,8 @@ def explore(
     all states; limits are about those that are stored. Where the search finds that permutations do
     make a difference, it begins again without symmetry. None: where it is worth while.
     `liveness`: judges the progress promises, too, when the search has ended; among all states.
-    `goals`: those whose shortest paths are told, too, once the search has ended.
+    `goals`: those whose shortest paths are told, too, once the search has ended. `begun`: a search
+    in plain Python that is taken over; with a symmetry, between two levels.
     Raises `RuleError` for a rule at fault, `CheckpointError` for a checkpoint that is torn or of
     another model, scope or version, `UserError` if a search with one has no symmetry after all.
     """
@@ -344,19 +332,17 @@ def explore(
         _explored, spec, limits, progress, workers, checkpoint, resume, look, liveness, goals
     )
     try:
-        return explored(_symmetry(spec, symmetry, look is not None, liveness))
+        return explored(_symmetry(spec, symmetry, look is not None, liveness), begun)
     except AsymmetryError as error:
         if checkpoint is not None or resume is not None:
             do = "run it without symmetry from the start (--no-symmetry)"
             raise UserError(f"has no symmetry: {error}", where=spec.name, do=do) from error
-        return explored(Symmetry((), (str(error),)))
+        return explored(Symmetry((), (str(error),)), None)
 
 
 def _symmetry(spec: Spec, asked: bool | None, each_state: bool, liveness: bool) -> Symmetry:
     """The symmetry to search with. `each_state`: each state is looked at by itself."""
-    found = NO_SYMMETRY if asked is False else symmetry_of(spec)
-    if found.groups and asked is None and found.permutations < WORTH:
-        return Symmetry((), (FEW,))
+    found = symmetry_to_use(spec, asked)
     if found.groups and each_state:
         return Symmetry((), ("each state is looked at by itself (leave out --conformed)",))
     return ON_PROGRESS if found.groups and liveness else found
@@ -373,12 +359,16 @@ def _explored(
     liveness: bool,
     goals: Sequence[str],
     symmetry: Symmetry,
+    begun: PlainRun | None,
 ) -> Verdict:
-    began, peak, spare = time.perf_counter(), peak_bytes(), Spare()
+    began = time.perf_counter() if begun is None else begun.began
+    peak, spare = peak_bytes(), Spare()
     ours = None if checkpoint is None and resume is None else identity(spec, symmetry)
     kept = checkpoints.kept_in(checkpoint, resume)
     with without_collection(), spare, kept as folder, contextlib.ExitStack() as end:
-        if resume is None or ours is None:
+        if begun is not None:
+            search = taken_over(begun.search, symmetry)
+        elif resume is None or ours is None:
             search = Search(spec, symmetry)
         else:
             search = checkpoints.load(spec, ours, resume, folder, symmetry)
@@ -394,7 +384,8 @@ def _explored(
         search.may_leave = is_plain and saver is None and resume is None and look is None
         if limits.depth is None and not (search.tables.constant or spec.refinements):
             search.may_go_down_below = MOST_STATES if limits.states is None else limits.states
-        run.begin(resumed=resume is not None)
+        run.begun = None if begun is None or begun.is_between_levels else begun.place
+        run.begin(resumed=resume is not None or begun is not None)
         run.boundary = checkpoints.numbers_of(search)  # with the goals that initial states meet
         with interrupts(run):
             try:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from attrs import define
 
 from groupcheck.model.engine.fast.shape import CHANGE_BITS
-from groupcheck.model.engine.fast.tables import Tables
+from groupcheck.model.engine.tabled.tables import Tables
 
 LEAST = 200  # states of the first window; each later one is as long as all before
 MANY = 16_000  # states from which on a table may be judged that does not read every slot

@@ -13,12 +13,12 @@ from typing import Any, Protocol
 from attrs import define, field
 
 from groupcheck.model.engine.binding import Instance
-from groupcheck.model.engine.fast.predicates import Findings
-from groupcheck.model.engine.fast.tables import Tables
 from groupcheck.model.engine.functions import OddError, gives_outcomes, outcomes, truth
 from groupcheck.model.engine.promises import ALL, SOME, Predicate
 from groupcheck.model.engine.sameness import SURE, surely_same
 from groupcheck.model.engine.step import LONGEST_CHAIN, MOST_OUTCOMES, State
+from groupcheck.model.engine.tabled.findings import Findings
+from groupcheck.model.engine.tabled.tables import Tables
 
 Call = Callable[..., Any]
 

@@ -24,11 +24,11 @@ from groupcheck.model.engine.fast.graph import (
 from groupcheck.model.engine.fast.many_states import AT_ONCE
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.store import Words
-from groupcheck.model.engine.fast.tables import read_by
 from groupcheck.model.engine.lasso import Answers, Binding, actions_of, breaks, unfair_to
 from groupcheck.model.engine.progress import Liveness
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.step import State
+from groupcheck.model.engine.tabled.tables import read_by
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind, Path, Step
 
 CANDIDATES = 16  # nearest states from which a loop is made, to tell the shortest

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.store import Words
-from groupcheck.model.engine.fast.tables import Asked, Tables
 from groupcheck.model.engine.promises import ALL, Predicate
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.symmetry import Move, Orbits
+from groupcheck.model.engine.tabled.tables import Asked, Tables
 
 Numbers = NDArray[np.int64]
 FEW = 1 << 16  # different combinations that are counted off, not sorted

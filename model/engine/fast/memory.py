@@ -5,12 +5,13 @@ run ends before it takes more than it may.
 from __future__ import annotations
 
 import contextlib
+import gc
 import mmap
 import os
 import resource
 import sys
 import time
-from functools import cache
+from collections.abc import Iterator
 
 import psutil
 from attrs import define
@@ -21,23 +22,13 @@ from groupcheck.model.engine.fast.kernels.compiled import Unit, is_ready
 from groupcheck.model.engine.fast.packed import DENSE_BITS, LEAST_ROWS, SMALL_BITS, SPARSE, Packed
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.store import has_limited_address_space
+from groupcheck.model.engine.resident import process, resident_bytes
 from groupcheck.model.engine.verdict import Limits
 
 MIB = 1 << 20
 SPARE = 24 << 20  # bytes: paths and a verdict's document take less
 RESERVE = 6 * MIB  # kept for the end of a run: paths, the report and its text
 NUMBA, KERNEL = 100 * MIB, 44 * MIB  # what numba takes, and compiling one search kernel (measured)
-
-
-@cache
-def _process(pid: int) -> psutil.Process:
-    """Made once for each process, forked ones too: to make it costs more than to ask it."""
-    return psutil.Process(pid)
-
-
-def resident_bytes() -> int:
-    """Resident memory of this process, in bytes."""
-    return int(_process(os.getpid()).memory_info().rss)
 
 
 def peak_bytes() -> int:
@@ -50,7 +41,7 @@ def peak_bytes() -> int:
 
 def private_bytes() -> int:
     """The part of it that a forked child may have to copy: all but mapped files."""
-    info = _process(os.getpid()).memory_info()
+    info = process(os.getpid()).memory_info()
     return int(info.rss - getattr(info, "shared", 0))
 
 
@@ -129,9 +120,9 @@ def family_bytes() -> int:
     """
     mine = psutil.Process()
     total = 0
-    for process in (mine, *mine.children(recursive=True)):
+    for child in (mine, *mine.children(recursive=True)):
         with contextlib.suppress(psutil.Error):  # it has ended, or is none of ours
-            info = process.memory_full_info()
+            info = child.memory_full_info()
             total += int(getattr(info, "pss", 0) or info.uss)
     return total
 
@@ -241,3 +232,16 @@ def no_room(purpose: str) -> str:
         else "the system gave no memory"
     )
     return f"stopped: {whose} {purpose}"
+
+
+@contextlib.contextmanager
+def without_collection() -> Iterator[None]:
+    """No garbage collection: values hold no cycles, and a search makes millions of them
+    that stay.
+    """
+    resume = gc.enable if gc.isenabled() else gc.disable
+    gc.disable()
+    try:
+        yield
+    finally:
+        resume()

@@ -19,7 +19,7 @@ from groupcheck.model.engine.fast.layout import Field, arrange, moved, width_of
 from groupcheck.model.engine.fast.shape import Shape, Values
 from groupcheck.model.engine.fast.store import Reserved, Words, address, aligned_zeros
 from groupcheck.model.engine.fast.symmetry_arrays import Permuted
-from groupcheck.model.engine.fast.tables import group_of
+from groupcheck.model.engine.tabled.tables import group_of
 
 ALL = (1 << 64) - 1
 DIRECT = 1 << 63

@@ -13,11 +13,11 @@ from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.exploration import Exploration
 from groupcheck.model.engine.fast.many_states import Numbers, different
 from groupcheck.model.engine.fast.store import Words
-from groupcheck.model.engine.fast.tables import reads_of
 from groupcheck.model.engine.functions import AnswerError
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.refinement import Refined
 from groupcheck.model.engine.step import State
+from groupcheck.model.engine.tabled.tables import reads_of
 
 
 @define

@@ -5,7 +5,7 @@ successor.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.costs import ADVICE, costly
@@ -16,7 +16,6 @@ from groupcheck.model.engine.fast.forked import Forks, evaluate
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.refined import Refinements
-from groupcheck.model.engine.fast.sizes import bytes_of_pools, weighed_inside
 from groupcheck.model.engine.fast.threads import Threads
 from groupcheck.model.engine.fast.untabled_predicates import Aside
 from groupcheck.model.engine.paths import path_through, unwound
@@ -24,21 +23,29 @@ from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
+from groupcheck.model.engine.tabled.sizes import bytes_of_pools, weighed_inside
+from groupcheck.model.engine.tabled.tabled import Tabled
 from groupcheck.model.engine.verdict import Path
 
 
 class Search(Exploration):
     """An exploration with workers: as many as `threads` and `forks` say, one at first."""
 
-    def __init__(self, spec: Spec, symmetry: Symmetry = NO_SYMMETRY) -> None:
+    def __init__(
+        self, spec: Spec, symmetry: Symmetry = NO_SYMMETRY, tabled: Tabled | None = None
+    ) -> None:
+        """`tabled`: the spec as another search knows it, which is taken over."""
         self.forks = Forks(1)
         self.threads = Threads(1)
         # May it go on as a search over values, which leaves the log behind?
         self.may_leave = False
         self.direct: Direct | None = None
+        # Of the states that another search found, the places of those that they were found from:
+        # kernels may lack rows of these.
+        self.parents: Sequence[int] = ()
         # May it begin a level by itself? Only before this place.
         self.may_go_down_below = 0
-        super().__init__(spec, symmetry)
+        super().__init__(spec, symmetry, tabled)
         every = len(self.see.places)
         self.factoring = Factoring([len(self.tables.read(k)) == every for k in self.tables.all])
         self.refinements = Refinements(self)
@@ -141,7 +148,7 @@ class Search(Exploration):
 
     def told(self, seconds: float) -> list[str]:
         """The notes that the user should read about a search that took so long."""
-        out = self.notes
+        out = self.tabled.notes
         if self.direct is not None:
             out.append(
                 f"nearly every state asked {', '.join(self.factoring.culprits(self.tables))} anew,"
@@ -177,18 +184,24 @@ class Search(Exploration):
         later = self.direct.way_to(place) if self.direct is not None else [place]
         places = [later[0]]
         for level in range(self.log.level_of(places[0]) - 1, -1, -1):
-            first, end = self.log.levels[level], self.log.levels[level + 1]
-            found = self.predecessor(first, end, places[-1])
-            while found is not None and not self.see.within(self.state(found)):
-                found = self.predecessor(found + 1, end, places[-1])
-            if found is None:
-                what = f"no state leads to state {places[-1]} of the log"
-                raise RuleError("?", f"{what}: a rule is not deterministic", {})
-            places.append(found)
+            places.append(self._parent(places[-1], level))
         states = [self.state(k) for k in (*reversed(places), *later[1:])]
         if self.orbits is None:
             return path_through(self.see, states)
         return unwound(self.see, self.orbits, states, states[-1] if last is None else last)
+
+    def _parent(self, place: int, level: int) -> int:
+        """The place of a state of a level that leads to the one at a place."""
+        if place < len(self.parents):
+            return self.parents[place]
+        first, end = self.log.levels[level], self.log.levels[level + 1]
+        found = self.predecessor(first, end, place)
+        while found is not None and not self.see.within(self.state(found)):
+            found = self.predecessor(found + 1, end, place)
+        if found is None:
+            what = f"no state leads to state {place} of the log"
+            raise RuleError("?", f"{what}: a rule is not deterministic", {})
+        return found
 
     def path_to_goal(self, name: str) -> Path:
         """A shortest path to a state that meets a goal, which some state does."""

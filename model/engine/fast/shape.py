@@ -14,10 +14,10 @@ from attrs import frozen
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.fast.kernels.registers import INDEXED, LOCAL, PLAIN, VISIT
-from groupcheck.model.engine.fast.rows import GuardValues, Member
-from groupcheck.model.engine.fast.tables import MOST_KINDS, Tables, group_of
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Orbits, Symmetry
+from groupcheck.model.engine.tabled.rows import GuardValues, Member
+from groupcheck.model.engine.tabled.tables import MOST_KINDS, Tables, group_of
 
 CHANGE_BITS = 6  # an outcome's kind says which inputs changed, input i at bit i % 6
 

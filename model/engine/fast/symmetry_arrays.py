@@ -16,7 +16,7 @@ from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.layout import Field, parts
 from groupcheck.model.engine.fast.shape import Ordered, Shape, Values
 from groupcheck.model.engine.fast.store import Words
-from groupcheck.model.engine.fast.tables import group_of
+from groupcheck.model.engine.tabled.tables import group_of
 
 MOST_ENDS = 1 << 12  # of one walk
 KNOWN_BITS = 16

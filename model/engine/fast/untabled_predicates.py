@@ -15,7 +15,7 @@ from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.fast.generated_loop import Found, Writer, look_loop
 from groupcheck.model.engine.fast.log import Log
 from groupcheck.model.engine.fast.packed import Packed
-from groupcheck.model.engine.fast.predicates import Predicates
+from groupcheck.model.engine.fast.predicates import PackedPredicates
 from groupcheck.model.engine.functions import truth
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.step import State
@@ -27,7 +27,7 @@ class Aside:
     """Predicates that no table holds any more."""
 
     def __init__(
-        self, predicates: Predicates, packed: Packed, log: Log, key_to: Callable[[int], str]
+        self, predicates: PackedPredicates, packed: Packed, log: Log, key_to: Callable[[int], str]
     ) -> None:
         """`key_to`: the key of a path to a place."""
         self.predicates, self.findings = predicates, predicates.findings

@@ -18,14 +18,14 @@ from attrs import define, field, frozen
 
 from groupcheck.model.engine.binding import Instance, call_key
 from groupcheck.model.engine.errors import RuleError
-from groupcheck.model.engine.fast.memory import resident_bytes
-from groupcheck.model.engine.fast.tables import Table, tables_of
 from groupcheck.model.engine.paths import path_of, path_through
 from groupcheck.model.engine.pools import Taken
 from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.reference import violation
+from groupcheck.model.engine.resident import resident_bytes
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import LONGEST_CHAIN, State
+from groupcheck.model.engine.tabled.tables import Table, tables_of
 from groupcheck.model.engine.verdict import (
     DEADLOCK,
     UNKNOWN,

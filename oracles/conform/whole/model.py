@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 from attrs import fields_dict, frozen
 
 from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine.tabled.steps import Begun, Steps
+from groupcheck.model.engine.tabled.tabled import Numbers
 from groupcheck.model.protocol.classic.client import Member, send_heartbeat
 from groupcheck.model.protocol.classic.coordinator import join_group
 from groupcheck.model.protocol.classic.failover import fail_over
@@ -26,7 +28,6 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.timers import rebalance_timeout, sync_timeout
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.oracles.conform.whole.look import Times
-from groupcheck.oracles.conform.whole.tables import Begun, Numbers, Tables
 
 MANY = 100  # faults; more than a schedule has
 LAST = 1000  # generation and record; no schedule comes that far
@@ -150,14 +151,14 @@ class Following:
 
     def __init__(self, spec: Callable[[Scope], Spec], scope: Scope) -> None:
         self.scope = scope
-        self._tables = Tables(spec(scope))
-        self.places = self._tables.places
+        self._rules = Steps(spec(scope))
+        self.places = self._rules.places
         self._clients = [self.places["client", i] for i in range(scope.members)]
         self._seats = [self.places["seats", i] for i in range(scope.members)]
         self._budget, self._core = self.places["budget", None], self.places["core", None]
         # Number of a core -> see `_waiting`.
         self._waits: dict[int, bool | None] = {}
-        self._full = self._tables.number(self._budget, Budget(any=MANY))
+        self._full = self._rules.number(self._budget, Budget(any=MANY))
         # Number of a client -> that of the same client, whose position counts as not committed.
         self._dirty: dict[int, int] = {}
         # What a rule leads to, with all that follows in the same step.
@@ -167,16 +168,16 @@ class Following:
 
     def start(self, times: tuple[Times, ...]) -> Guess:
         """The group before anybody has joined. `times`: the timeouts of each process."""
-        return Guess(self._tables.start(), ((),) * self.scope.members, times)
+        return Guess(self._rules.start(), ((),) * self.scope.members, times)
 
     def slot(self, guess: Guess, name: str, index: int | None = None) -> Any:
         """The value of a slot."""
         place = self.places[name, index]
-        return self._tables.value(place, guess.state[place])
+        return self._rules.value(place, guess.state[place])
 
     def value(self, place: int, number: int) -> Any:
         """The value with a number at a place."""
-        return self._tables.value(place, number)
+        return self._rules.value(place, number)
 
     def after(self, guess: Guess, plan: Plan, real_names: frozenset[str]) -> Iterator[Guess]:
         """Where the model may be after one of the chances of a plan. `real_names`: the ids that the
@@ -222,8 +223,8 @@ class Following:
         rejected = [
             (dict(names)[id], timer_ms(seat, times))
             for at, names, times in zip(self._seats, was.names, was.times)
-            for id, seat in self._tables.value(at, was.state[at])
-            if seat.armed and self._tables.value(at, state[at])[id] is None
+            for id, seat in self._rules.value(at, was.state[at])
+            if seat.armed and self._rules.value(at, state[at])[id] is None
         ]
         return (*was.left_behind, *rejected)
 
@@ -232,7 +233,7 @@ class Following:
         return [
             dict(names)[seat.owed]
             for at, names in zip(self._seats, guess.names)
-            for _, seat in self._tables.value(at, guess.state[at])
+            for _, seat in self._rules.value(at, guess.state[at])
             if seat.owed is not None
         ]
 
@@ -247,7 +248,7 @@ class Following:
         """Does the group wait for members? False: in an initial delay; None: it does not wait."""
         number = state[self._core]
         if number not in self._waits:
-            core = self._tables.value(self._core, number)
+            core = self._rules.value(self._core, number)
             self._waits[number] = None if core.phase != Phase.PREPARING else not core.initial
         return self._waits[number]
 
@@ -257,7 +258,7 @@ class Following:
             (
                 rebalance_ms
                 for at, (_, rebalance_ms) in zip(self._seats, times)
-                if any(seat.member for _, seat in self._tables.value(at, state[at]))
+                if any(seat.member for _, seat in self._rules.value(at, state[at]))
             ),
             default=0,
         )
@@ -267,8 +268,7 @@ class Following:
         if chance.unless:
             other = (Chance(rule, chance.of) for rule in chance.unless)
             return [] if any(self._step(may, state) for may in other) else [((), state)]
-        rows = self._tables.rows(chance.rule, chance.of)
-        if not rows.allowed(state):
+        if not self._rules.fired(chance.rule, chance.of).allowed(state):
             return []
         found = self._steps.get((chance, state))
         if found is None:
@@ -282,15 +282,15 @@ class Following:
     def _taken(self, chance: Chance, state: Numbers) -> list[Begun]:
         if chance.rule == send_heartbeat.name:
             at = self._clients[chance.of]
-            client = self._tables.value(at, state[at])
+            client = self._rules.value(at, state[at])
             if client.rejoin:
                 return self._beats_again(chance, state, at)
         wanted = f"{chance.rule}:{chance.label}"
         return [
             ((name, *chain), end)
-            for name, begun in self._tables.rows(chance.rule, chance.of).after(state)
+            for name, begun in self._rules.fired(chance.rule, chance.of).after(state)
             if not chance.label or name == wanted
-            for chain, end in self._tables.settled(begun)
+            for chain, end in self._rules.settled(begun)
         ]
 
     def _beats_again(self, chance: Chance, state: Numbers, at: int) -> list[Begun]:
@@ -299,14 +299,14 @@ class Following:
         """
         found = []
         for rules, end in self._step(chance, self._but(state, at, rejoin=False)):
-            told = self._tables.value(at, end[at]).state == Member.STABLE
+            told = self._rules.value(at, end[at]).state == Member.STABLE
             found.append((rules, self._but(end, at, rejoin=told)))
         return found
 
     def _but(self, state: Numbers, at: int, **changes: Any) -> Numbers:
         """The state with some fields of the value at a place changed."""
-        value = but(self._tables.value(at, state[at]), **changes)
-        return (*state[:at], self._tables.number(at, value), *state[at + 1 :])
+        value = but(self._rules.value(at, state[at]), **changes)
+        return (*state[:at], self._rules.number(at, value), *state[at + 1 :])
 
     def _named(self, before: Guess, state: Numbers, real: frozenset[str]) -> Iterator[Names]:
         """The names after a step: an id that the model has made is one that the real coordinator
@@ -337,7 +337,7 @@ class Following:
         """The ids of a process after a step: those that it made, and those that were known."""
         found = self._ids.get((before, after))
         if found is None:
-            was, now = self._tables.value(at, before), self._tables.value(at, after)
+            was, now = self._rules.value(at, before), self._rules.value(at, after)
             old = {id for id, _ in was} | {id for id, _ in was.durable}
             ids = [id for id, _ in now]
             found = [id for id in ids if id not in old], [id for id in ids if id in old]
@@ -350,8 +350,8 @@ class Following:
         for at in self._clients:
             number = self._dirty.get(state[at])
             if number is None:
-                client = self._tables.value(at, state[at])
+                client = self._rules.value(at, state[at])
                 right = but(client, dirty=client.position >= 0)
-                number = self._dirty[state[at]] = self._tables.number(at, right)
+                number = self._dirty[state[at]] = self._rules.number(at, right)
             changed[at] = number
         return tuple(changed)

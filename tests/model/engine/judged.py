@@ -37,6 +37,8 @@ from groupcheck.model.engine.fast.walks import (
     applied,
     walk,
 )
+from groupcheck.model.engine.plain import plain_explore, plain_search
+from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.symmetry import symmetry_of
 
@@ -55,6 +57,22 @@ def answer(verdict: Verdict) -> dict[str, Any]:
         "violations": [(v.invariant, v.depth) for v in verdict.violations],
         "violated": verdict.verdict == "violated",
     }
+
+
+def taken_over(spec: Spec, seed: int, symmetry: bool = False) -> Verdict:
+    """By a search in plain Python that is taken over early or late: anywhere in a level, or with a
+    symmetry between two.
+    """
+    begins = (0, 3, 10, 40, 200)[seed % 5]
+
+    def leaves(search: PlainSearch, is_between: bool) -> bool:
+        return search.transitions >= begins and (is_between or not symmetry)
+
+    with patch.object(plain_search, "AT_ONCE", 1 + seed % 3):
+        begun = plain_explore.explore_until(spec, leaves=leaves)
+    if isinstance(begun, Verdict):
+        return begun
+    return explore.explore(spec, begun=begun, symmetry=symmetry)
 
 
 def by_workers(spec: Spec, forking: bool, symmetry: bool = False) -> Verdict:
@@ -184,6 +202,9 @@ def ways(
     runs = {
         "reference": lambda: reference.explore(spec),
         "reference, symmetry": lambda: reference.explore(spec, symmetry=True),
+        "plain": lambda: plain_explore.explore(spec),
+        "plain, taken over": lambda: taken_over(spec, seed),
+        "plain, taken over with symmetry": lambda: taken_over(spec, seed, symmetry=True),
         "one thread": lambda: explore.explore(spec),
         "symmetry": lambda: explore.explore(spec, symmetry=True),
         "two workers": lambda: by_workers(spec, forking=thorough or seed % 8 == 0),

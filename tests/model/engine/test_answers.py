@@ -17,6 +17,7 @@ from groupcheck.model.engine import (
     step_invariant,
 )
 from groupcheck.model.engine.fast import explore
+from groupcheck.model.engine.plain import plain_explore
 
 
 @rule
@@ -49,7 +50,7 @@ def forgetful(at, usual, answer):
     return asked
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
@@ -76,7 +77,7 @@ def test_an_answer_is_true_or_false_whoever_is_asked(engine, answer, problem):
     assert (error.problem, error.arguments) == (f"has a guard that {problem}", {"n": 3})
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 def test_numbers_and_the_booleans_of_numpy_are_answers(engine):
     @invariant
     def of_numpy(n):
@@ -112,7 +113,7 @@ def yields_and_returns(n):
         return n + 1
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 @pytest.mark.parametrize("start", [0, -300])  # at once, and when the rule is trusted
 @pytest.mark.parametrize(
     ("faulty", "returned"),
@@ -132,7 +133,7 @@ def test_a_rule_that_returns_an_outcome_is_told_to_yield(engine, start, faulty, 
     assert error.problem.endswith("(a rule yields its outcomes: use yield)")
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 def test_a_rule_may_return_a_list_or_what_another_generator_yields(engine):
     @rule
     def listed(n):

@@ -20,6 +20,7 @@ from groupcheck.model.engine import (
 )
 from groupcheck.model.engine.fast import explore, threads
 from groupcheck.model.engine.fast.shards.distribute import distribute
+from groupcheck.model.engine.plain import plain_explore
 
 
 def by_threads(spec, limits=Limits()):
@@ -27,7 +28,12 @@ def by_threads(spec, limits=Limits()):
         return explore.explore(spec, limits, workers=2)
 
 
-ENGINES = {"reference": reference.explore, "fast": explore.explore, "threads": by_threads}
+ENGINES = {
+    "reference": reference.explore,
+    "plain": plain_explore.explore,
+    "fast": explore.explore,
+    "threads": by_threads,
+}
 
 
 @pytest.fixture(params=list(ENGINES))

@@ -23,6 +23,7 @@ from groupcheck.model.engine import (
     view,
 )
 from groupcheck.model.engine.fast import explore
+from groupcheck.model.engine.plain import plain_explore
 from groupcheck.model.engine.step import Semantics
 
 
@@ -83,7 +84,7 @@ def never_rests(n):
         yield n + 1
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 @pytest.mark.parametrize(
     "faulty",
     [divides, two_values, wrong_label, other_type, unhashable, guarded],
@@ -226,14 +227,14 @@ def leaves(n):
     yield n + 2
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 @pytest.mark.parametrize("start", [3, -600])  # at once, and when it is trusted
 def test_a_rule_that_yields_without_end_is_cut_off(engine, start):
     with pytest.raises(UserError, match=r"rule never_ends: more than 65,535 outcomes .*split it"):
         engine.explore(Spec("endless", {"n": single(start)}, (count, never_ends)))
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 @pytest.mark.parametrize("start", [0, 200])
 def test_a_rule_that_leaves_the_program_is_a_faulty_rule(engine, start):
     error = error_of(Spec("leaving", {"n": single(start)}, (leaves,)), engine)
@@ -306,7 +307,7 @@ class Odd:
         return "odd"
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 @pytest.mark.parametrize(
     ("more", "name", "kind", "problem"),
     [
@@ -357,7 +358,7 @@ def test_a_faulty_predicate_is_named_by_what_it_is(engine, more, name, kind, pro
     assert problem in str(error)
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 @pytest.mark.parametrize("method", ["hash", "eq"])
 @pytest.mark.parametrize("turns", [1, 200])  # at once, and when the rule is trusted
 def test_a_value_that_raises_when_it_is_hashed_or_compared_is_the_fault_of_its_rule(
@@ -381,7 +382,7 @@ class Nest:
     inner: object
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 def test_a_value_that_is_nested_too_deeply_is_the_fault_of_its_rule(engine):
     @rule
     def nest(nested):
@@ -412,7 +413,7 @@ class Twin:
         return False
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 def test_a_value_that_cannot_be_compared_with_itself_made_again_is_the_fault_of_its_rule(engine):
     @rule
     def grow(twin):
@@ -438,7 +439,7 @@ def test_a_view_whose_values_cannot_be_compared_is_at_fault():
     assert error.problem == "gave a Twin that raises AssertionError when it is compared"
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 def test_a_verdict_shows_what_has_no_text(engine):
     @rule
     def grow(n):
@@ -456,7 +457,7 @@ def test_a_verdict_shows_what_has_no_text(engine):
     assert "state=<tuple that cannot be shown: ValueError>" in told
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 def test_values_that_cannot_be_shown_do_not_hide_what_is_wrong(engine):
     @rule
     def fails(odd, big):
@@ -482,7 +483,7 @@ def test_two_promises_of_one_name_read_their_own_slots():
         "invariants": [apart(invariant, lambda n, m: n < m)],
         "goals": [apart(goal, lambda m, n: m - n == 4)],
     }
-    for engine in (explore, reference):
+    for engine in (explore, plain_explore, reference):
         verdict = engine.explore(Spec("apart", slots, (count,), ends=[anything], **given))
         assert (verdict.verdict, verdict.goals) == ("holds", {"apart": 5})
 

@@ -24,9 +24,12 @@ from groupcheck.model.engine import (
     view,
 )
 from groupcheck.model.engine.fast import explore
+from groupcheck.model.engine.plain import plain_explore
 from groupcheck.model.engine.step import Semantics
 
-ENGINES = pytest.mark.parametrize("explored", [reference.explore, explore.explore])
+ENGINES = pytest.mark.parametrize(
+    "explored", [reference.explore, plain_explore.explore, explore.explore]
+)
 
 
 @end

@@ -4,6 +4,7 @@ import pytest
 
 from groupcheck.model.engine import Spec, array, end, invariant, reference, rule, single, view
 from groupcheck.model.engine.fast import explore
+from groupcheck.model.engine.plain import plain_explore
 
 
 @rule
@@ -27,7 +28,7 @@ def burnt(fuse):
     return fuse == 0
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 @pytest.mark.parametrize("lamps", [63, 64, 65, 70])
 def test_a_view_of_many_elements_is_read_for_each_of_them(engine, lamps):
     slots = {"lamp": array(lamps, 0), "fuse": single(2)}
@@ -59,7 +60,7 @@ def at_rest(rounds):
     return rounds == 5
 
 
-@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("engine", [explore, plain_explore, reference])
 def test_what_is_known_of_a_view_and_a_slot_is_not_taken_from_another_table(engine):
     """All eight values of the clock are known to the table of the view, which lies before that of
     the invariant, when the invariant is broken.

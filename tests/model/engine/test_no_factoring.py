@@ -24,9 +24,9 @@ from groupcheck.model.engine import (
 from groupcheck.model.engine.fast.costs import costly
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.fast.search import Search
-from groupcheck.model.engine.fast.tables import tables_of
 from groupcheck.model.engine.fast.untabled_predicates import Aside
 from groupcheck.model.engine.step import Semantics
+from groupcheck.model.engine.tabled.tables import tables_of
 
 
 @pytest.fixture

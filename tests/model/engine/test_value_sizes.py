@@ -7,8 +7,8 @@ import pytest
 
 from groupcheck.model.engine import Spec, end, rule, single
 from groupcheck.model.engine.fast import explore
-from groupcheck.model.engine.fast.sizes import bytes_of_pools, weighed, weighed_inside
 from groupcheck.model.engine.pools import Pool
+from groupcheck.model.engine.tabled.sizes import bytes_of_pools, weighed, weighed_inside
 
 
 @attrs.frozen

@@ -105,7 +105,7 @@ def test_a_mode_of_conform_refuses_the_options_that_its_help_does_not_list(
         ("groupcheck record --client ", CLIENTS),
         ("groupcheck record --kafka ", VERSIONS),
         ("groupcheck conform --diff 4.0.0 ", VERSIONS),
-        ("groupcheck check --engine ", ["fast", "reference"]),
+        ("groupcheck check --engine ", ["fast", "plain", "reference"]),
     ],
 )
 def test_the_shell_completes_the_names_of_the_real_world(typed, names):

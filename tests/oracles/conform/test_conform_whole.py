@@ -14,6 +14,8 @@ import attrs
 import pytest
 
 from groupcheck.model.engine.step import State
+from groupcheck.model.engine.tabled.steps import Steps
+from groupcheck.model.engine.tabled.tabled import Numbers
 from groupcheck.model.protocol.driven import Driven
 from groupcheck.model.variants import load
 from groupcheck.oracles.command_line import cli
@@ -27,7 +29,6 @@ from groupcheck.oracles.conform.whole.model import Chance, Following, Plan, scop
 from groupcheck.oracles.conform.whole.promises import PROMISES, broken
 from groupcheck.oracles.conform.whole.real import form_of
 from groupcheck.oracles.conform.whole.schedule import Refused, Setup, Walk, _effort, again, draw
-from groupcheck.oracles.conform.whole.tables import Numbers, Tables
 from groupcheck.oracles.conform.whole.turns import Turn, possible
 from groupcheck.oracles.kafka.driver import Driver, shared
 
@@ -464,27 +465,27 @@ def test_a_plan_has_common_beginnings_once_and_keeps_the_order_of_its_sequences(
     assert plan.ends == (1, 0, 2, 3, 4)
 
 
-def test_tables_give_what_the_rules_give():
+def test_steps_give_what_the_rules_give():
     spec = load("classic").spec(scope_of(2, 2, True))
     driven = Driven(spec, {rule.name for rule in spec.rules}, member="")
-    tables = Tables(spec)
+    steps = Steps(spec)
 
     def valued(state: Numbers) -> State:
-        return tuple(tables.value(k, number) for k, number in enumerate(state))
+        return tuple(steps.value(k, number) for k, number in enumerate(state))
 
-    reached = [tables.start()]
+    reached = [steps.start()]
     assert valued(reached[0]) == driven.start()
     for _ in range(4):
         following = []
         for state in reached:
-            for i in tables.see.ordinary:
+            for i in steps.tabled.see.ordinary:
                 rule, me = i.rule, i.me or 0
-                begun = tables.rows(rule.name, me).after(state)
+                begun = steps.fired(rule.name, me).after(state)
                 assert [((name,), valued(after)) for name, after in begun] == [
                     *driven.fired(valued(state), rule.name, me)
                 ]
                 for _, after in begun:
-                    settled = tables.settled(after)
+                    settled = steps.settled(after)
                     following += [end for _, end in settled]
                     assert [(chain, valued(end)) for chain, end in settled] == [
                         *driven.settle(valued(after))

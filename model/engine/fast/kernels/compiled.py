@@ -21,17 +21,18 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
-from attrs import define, frozen
+from attrs import frozen
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.fast.cache import cache_directory, refuse_exposed
+from groupcheck.model.engine.fast.compiling import compiling
 from groupcheck.model.engine.fast.kernels import processor
 from groupcheck.model.engine.fast.store import expect_space
 
@@ -51,6 +52,7 @@ _SOURCES = (
     "intrinsics.py",
     "lookup.py",
     "orbits.py",
+    "outer_alone.py",
     "packing.py",
     "processor.py",
     "registers.py",
@@ -80,6 +82,13 @@ class Unit:
     @property
     def name(self) -> str:
         return f"search{self.words}{'u' * self.urgent}" if self.words else self.what
+
+    @classmethod
+    def named(cls, words: int, urgent: bool, what: str) -> Unit:
+        """The unit with these numbers; `what` finds those that are no search."""
+        return next(
+            (u for u in (PACKING, GRAPH) if not words and u.what == what), cls(words, urgent)
+        )
 
 
 PACKING = Unit(0, kernels=_PACKING, what="packing")
@@ -137,14 +146,30 @@ def _read(file: Path) -> Objects | None:
 
 def _write(file: Path, objects: Objects) -> None:
     """Atomically; a full or read-only disk costs the cache, not the run."""
+    kept: dict[str, Any] = {symbol: np.frombuffer(code, np.uint8) for symbol, code in objects}
     with contextlib.suppress(OSError):
         handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".o")
-        with os.fdopen(handle, "wb") as out:
-            kept: dict[str, Any] = {
-                symbol: np.frombuffer(code, np.uint8) for symbol, code in objects
-            }
-            np.savez(out, **kept)
-        Path(temporary).replace(file)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                np.savez(out, **kept)
+            Path(temporary).replace(file)
+        finally:  # of a disk that is full nothing stays behind
+            Path(temporary).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _alone(file: Path | None) -> Iterator[None]:
+    """Of the processes that compile the same unit one does, and the others wait."""
+    if file is None or not _takes_files(file.parent):
+        yield
+        return
+    import fcntl
+
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):  # of a full disk: then both compile
+            lock = held.enter_context(file.with_suffix(".lock").open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _compile(unit: Unit) -> Objects:
@@ -188,26 +213,6 @@ def _callable(address: int) -> Kernel:
     return kernel
 
 
-@define
-class Compiling:
-    """The time that compiling costs this process, and the listener that hears of it."""
-
-    # Seconds spent so far. No search counts them as its own.
-    seconds: float = 0.0
-    # Called once, before the first unit is compiled, with the folder in which object code will be
-    # kept; None if there is no safe folder.
-    listener: Callable[[Path | None], None] | None = None
-
-    def announce(self, folder: Path | None) -> None:
-        """Tells the listener, once."""
-        listener, self.listener = self.listener, None
-        if listener:
-            listener(folder)
-
-
-compiling = Compiling()
-
-
 def is_ready(unit: Unit) -> bool:
     """Can it be loaded without compiling?"""
     if unit.name in _loaded:
@@ -221,6 +226,20 @@ def _takes_files(folder: Path) -> bool:
     return os.access(folder, os.W_OK, effective_ids=effective)
 
 
+def _made(unit: Unit, file: Path | None) -> Objects:
+    """Compiles a unit, and keeps it in a file."""
+    objects = _compile(unit)
+    if file and _sources() == _SOURCES_AT_START:  # else this code is of neither version
+        _write(file, objects)
+    return objects
+
+
+def is_kept(unit: Unit) -> bool:
+    """Is there a folder in which its object code is kept, for other processes, too?"""
+    file = _file(unit)
+    return file is not None and _takes_files(file.parent)
+
+
 def load(unit: Unit) -> dict[str, Kernel]:
     """The kernels of a unit by name, from this process, the cache, or the compiler."""
     if unit.name not in _loaded:
@@ -230,9 +249,8 @@ def load(unit: Unit) -> dict[str, Kernel]:
             keeps = file is not None and _takes_files(file.parent)
             compiling.announce(file.parent if file and keeps else None)
             began = time.perf_counter()
-            objects = _compile(unit)
+            with _alone(file):
+                objects = (_read(file) if file else None) or _made(unit, file)
             compiling.seconds += time.perf_counter() - began
-            if file and _sources() == _SOURCES_AT_START:  # else this code is of neither version
-                _write(file, objects)
         _loaded[unit.name] = dict(zip(unit.kernels, _link(objects), strict=True))
     return _loaded[unit.name]

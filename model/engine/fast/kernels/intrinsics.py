@@ -11,6 +11,7 @@ from numba.extending import intrinsic
 from numpy import uint64
 
 from groupcheck.model.engine.fast.kernels import processor
+from groupcheck.model.engine.fast.kernels.outer_alone import outer_alone
 
 _OPTIONS = {
     "no_cpython_wrapper": True,
@@ -30,7 +31,8 @@ def alone(function):
 
 def alone_for(signature, function):
     """The same, compiled at once for one signature: the name of its symbol, and its object code."""
-    compiled = next(iter(njit(signature, **_OPTIONS)(function).overloads.values()))
+    with outer_alone(function.__name__):
+        compiled = next(iter(njit(signature, **_OPTIONS)(function).overloads.values()))
     return compiled.fndesc.llvm_func_name, compiled.library._get_compiled_object()
 
 

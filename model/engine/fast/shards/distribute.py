@@ -18,10 +18,9 @@ from groupcheck.model.engine.fast.explore import (
     StoppedError,
     interrupts,
     verdict_of,
-    without_collection,
 )
 from groupcheck.model.engine.fast.identity import Identity, identity
-from groupcheck.model.engine.fast.memory import Watch, peak_bytes
+from groupcheck.model.engine.fast.memory import Watch, peak_bytes, without_collection
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.shards import manifests
 from groupcheck.model.engine.fast.shards.addresses import again

@@ -390,7 +390,7 @@ class Spread:
         ]
         sizes = [sum(p.states for p in pieces) for pieces in self.pieces]
         spread = manifests.distribution(self.costs, sizes, self.store.uri, self.cluster.retries)
-        notes = [*s.notes, manifests.in_words(spread)]
+        notes = [*s.tabled.notes, manifests.in_words(spread)]
         if self.states < WORTH:
             notes.append(
                 f"{self.states:,} states: below some {WORTH:,} one process is quicker than two"

@@ -1,5 +1,5 @@
-"""The first run on a machine: a small scope is answered at once, compiling is announced, and no
-search counts it.
+"""Compiling on a machine where nothing is compiled: a small scope needs none, a larger one is
+announced, and no search counts it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from two_phase_commit import two_phase_commit
 from groupcheck.model.engine import Limits
 from groupcheck.model.engine.fast import explore as exploring
 from groupcheck.model.engine.fast.kernels import compiled
-from groupcheck.oracles.check import first_run
-from groupcheck.oracles.explain.subject import subject
+from groupcheck.oracles.check import compile_notice
 
 
 def test_a_small_scope_is_answered_without_compiling(tmp_path: Path):
@@ -31,8 +30,7 @@ def test_a_small_scope_is_answered_without_compiling(tmp_path: Path):
     )
     document = json.loads(shown.stdout)
     assert shown.returncode == 0 and shown.stderr == ""
-    assert document["engine"] == "reference" and document["verdict"] == "holds"
-    assert "not compiled" in document["notes"][-1]
+    assert document["verdict"] == "holds" and document["notes"] == []
     assert not list(tmp_path.rglob("*.o"))
 
 
@@ -67,7 +65,7 @@ def test_compiling_counts_neither_as_search_nor_against_the_limit(not_compiled):
 
 
 def test_compiling_is_announced_once_with_the_folder(not_compiled, capsys):
-    first_run.announce_compiling()
+    compile_notice.announce_compiling()
     exploring.explore(two_phase_commit(3))
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 1 and told[0].startswith("groupcheck: compiling the search")
@@ -79,17 +77,14 @@ def test_a_folder_that_takes_no_file_is_not_said_to_keep_anything(
 ):
     monkeypatch.setattr(compiled, "_file", lambda unit: tmp_path / "closed" / "x.o")
     (tmp_path / "closed").mkdir(mode=0o555)
-    first_run.announce_compiling()
+    compile_notice.announce_compiling()
     with ordinary_user():
         assert not_compiled.seconds == 0 and compiled.load(compiled.PACKING)
     assert "for this run only (set GROUPCHECK_CACHE_DIR" in capsys.readouterr().err
 
 
-def test_what_is_too_large_for_plain_python_is_left_to_the_fast_engine(not_compiled, monkeypatch):
-    monkeypatch.setattr(first_run, "FIRST_S", 0.01)
-    assert first_run.first_answer(subject("classic", any_faults=2), Limits()) is None
-
-
-def test_plain_python_answers_nothing_once_kernels_are_there():
-    compiled.load(compiled.PACKING)
-    assert first_run.first_answer(subject("classic", members=1), Limits()) is None
+def test_a_search_that_goes_on_meanwhile_says_so(capsys):
+    compile_notice.announce_compiling()
+    compiled.compiling.announce(Path("cache"), meanwhile=True)
+    told = capsys.readouterr().err
+    assert "while plain Python searches on, kept in cache" in told

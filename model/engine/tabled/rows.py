@@ -16,13 +16,13 @@ from typing import Any
 
 from groupcheck.model.engine.binding import Instance, call_key
 from groupcheck.model.engine.errors import RuleError, UserError
-from groupcheck.model.engine.fast.generated_calls import Caller, Checks, Listener, caller
-from groupcheck.model.engine.fast.tables import Table, Tables
 from groupcheck.model.engine.functions import AnswerError, brief, outcomes
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.sameness import unending
 from groupcheck.model.engine.step import MOST_OUTCOMES, Semantics, too_many
+from groupcheck.model.engine.tabled.generated_calls import Caller, Checks, Listener, caller
+from groupcheck.model.engine.tabled.tables import Table, Tables
 
 WATCHED = 64  # calls of each rule that are checked for determinism and for changed input
 
@@ -184,7 +184,11 @@ class Rows:
     def prepare(self, table: int) -> None:
         """Before a batch of rows of one table."""
         for member in self.members[table]:
-            member.prepare(self._watched[member.rule.name])
+            self.prepare_member(member)
+
+    def prepare_member(self, member: Member) -> None:
+        """The same for one rule at its indexes."""
+        member.prepare(self._watched[member.rule.name])
 
     def row(self, table: int, ids: tuple[int, ...], place: int, tape: list[int]) -> int:
         """Appends the row of a table for the numbers of its inputs; `place` is the state that asked
@@ -196,17 +200,7 @@ class Rows:
         count = 0
         for member in self.members[table]:
             mine = ids if member.is_plain else tuple([ids[k] for k in member.order])
-            raises = False
-            if member.guard is not None:
-                asked = mine[member.guard_at]
-                if not member.guard.open[asked]:
-                    continue
-                raises = asked in member.guard.raised  # at this index, perhaps at no other one
-            flat = None if member.shared is None or raises else member.shared.get(mine)
-            if flat is None:
-                flat = self._outcomes(member, mine, place)
-                if member.shared is not None:
-                    member.shared[mine] = flat
+            flat = self.outcomes(member, mine, place)
             if not flat:
                 continue
             width = len(mine) + 1
@@ -223,6 +217,23 @@ class Rows:
             raise too_many(self.members[table][0].rule.name)
         tape[at] = count
         return count
+
+    def outcomes(self, member: Member, ids: tuple[int, ...], place: int) -> Sequence[int]:
+        """Label and numbers of the new values for every outcome of one rule, side by side; none
+        where its guard is shut. Members that share their calls share them. Raises `RuleError`.
+        """
+        raises = False
+        if member.guard is not None:
+            asked = ids[member.guard_at]
+            if not member.guard.open[asked]:
+                return ()
+            raises = asked in member.guard.raised  # at this index, perhaps at no other one
+        flat = None if member.shared is None or raises else member.shared.get(ids)
+        if flat is None:
+            flat = self._outcomes(member, ids, place)
+            if member.shared is not None:
+                member.shared[ids] = flat
+        return flat
 
     def _outcomes(self, member: Member, ids: tuple[int, ...], place: int) -> list[int]:
         """Label and numbers of the new values for every outcome of one rule, side by side. A call

@@ -1,0 +1,188 @@
+"""Explores a spec in plain Python: the same answers as `reference`, from the rows of its rules."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from attrs import define
+
+from groupcheck.model.engine.liveness import Graph
+from groupcheck.model.engine.plain.plain_search import PlainSearch
+from groupcheck.model.engine.reference import (
+    conclude,
+    goal_met,
+    violation,
+    with_progress,
+)
+from groupcheck.model.engine.resident import resident_bytes
+from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
+from groupcheck.model.engine.tabled.sizes import bytes_of_pools
+from groupcheck.model.engine.verdict import Limits, Progress, Reduction, Verdict
+
+BETWEEN = 0.2  # seconds between two reports of progress, and looks at the limit of memory
+
+
+@define
+class PlainRun:
+    """A search in plain Python with its clock, limits and listener."""
+
+    search: PlainSearch
+    limits: Limits
+    progress: Callable[[Progress], None] | None
+    # Whether the search is to be left to another one: asked now and then, with whether it stands
+    # between two levels. Not asked where something is wrong: then the level is the last one.
+    leaves: Callable[[PlainSearch, bool], bool]
+    # When it began, by `time.perf_counter`.
+    began: float
+    # Why it ends early; empty: it does not.
+    reason: str = ""
+    # The first state of the level in hand that is not expanded.
+    place: int = 0
+    # Is it to be left to another search; and does it stand between two levels?
+    is_left: bool = False
+    is_between_levels: bool = False
+    # When progress was reported last, by `time.perf_counter`.
+    reported: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds spent on this search."""
+        return time.perf_counter() - self.began
+
+    def levels(self) -> None:
+        """Level after level, until there is nothing new, something is wrong, a limit is reached, or
+        another search takes over.
+        """
+        s = self.search
+        s.begin()
+        more = len(s.states)
+        while more and not s.findings.wrong and not self.is_stopped:
+            self.place, end = s.open_level()
+            self.is_between_levels = False
+            while self.place < end and not self.is_stopped:
+                self.place = s.stretch(self.place, end)
+                self._look(end)
+            if self.place < end:
+                return
+            more = s.close_level()
+            if more and not s.findings.wrong:
+                self.reason = self.reason or self.limits.reached_depth(s.findings.depth)
+                self.is_between_levels = not self.reason
+                self.is_left = self.is_left or (not self.reason and self.leaves(s, True))
+            self._report(more)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Does it end here, or go on elsewhere?"""
+        return bool(self.reason) or self.is_left
+
+    def _look(self, end: int) -> None:
+        """Looks at limits, and at whether another search takes over."""
+        s, limits = self.search, self.limits
+        level = s.findings.depth + 1
+        self.reason = limits.reached(len(s.states), self.seconds, level)
+        if time.perf_counter() - self.reported > BETWEEN:
+            self._report(end - self.place)
+            if limits.memory is not None and resident_bytes() > limits.memory:
+                self.reason = f"stopped at the limit of memory, in level {level}"
+        is_open = self.place < end and not self.reason and not s.findings.wrong
+        self.is_left = is_open and self.leaves(s, False)
+
+    def _report(self, frontier: int) -> None:
+        if self.progress:
+            s = self.search
+            done = len(s.states), s.transitions, s.findings.depth
+            self.progress(Progress(*done, frontier, self.seconds, resident_bytes()))
+        self.reported = time.perf_counter()
+
+
+def never(search: PlainSearch, is_between: bool) -> bool:
+    """Another search never takes over."""
+    return False
+
+
+def explore_until(
+    spec: Spec,
+    limits: Limits = Limits(),
+    progress: Callable[[Progress], None] | None = None,
+    *,
+    liveness: bool = False,
+    symmetry: Symmetry = NO_SYMMETRY,
+    goals: Sequence[str] = (),
+    leaves: Callable[[PlainSearch, bool], bool] = never,
+) -> Verdict | PlainRun:
+    """Explores every state of a spec, as `reference.explore` does, until it is left; a search that
+    is left is returned. `symmetry`: why this search does without. `leaves`: as in `PlainRun`.
+    Raises `RuleError` for a rule at fault.
+    """
+    run = PlainRun(PlainSearch(spec), limits, progress, leaves, time.perf_counter())
+    try:
+        run.levels()
+    except KeyboardInterrupt:
+        run.reason = f"interrupted in level {run.search.findings.depth + 1}"
+    if run.is_left:
+        return run
+    verdict = verdict_of(run, symmetry, goals)
+    if liveness:
+        graph = Graph(run.search.see, verdict.states + verdict.border, verdict.depth)
+        verdict = with_progress(run.search.see, verdict, graph.answers())
+    return verdict
+
+
+def explore(
+    spec: Spec,
+    limits: Limits = Limits(),
+    progress: Callable[[Progress], None] | None = None,
+    *,
+    liveness: bool = False,
+    goals: Sequence[str] = (),
+) -> Verdict:
+    """Explores every state, to the end. Raises `RuleError` for a rule at fault."""
+    why = Symmetry((), ("plain Python stores every state",))
+    found = explore_until(spec, limits, progress, liveness=liveness, symmetry=why, goals=goals)
+    assert isinstance(found, Verdict), "a search was left that nobody takes over"
+    return found
+
+
+def verdict_of(run: PlainRun, symmetry: Symmetry, goals: Sequence[str]) -> Verdict:
+    """The answer of a search that has ended."""
+    s = run.search
+    violations = tuple(
+        violation(s.see, name, at, s.witness(name, place, kind))
+        for name, at, place, kind in s.findings.in_order()
+    )
+    reached = tuple(
+        goal_met(s.see, name, at, s.path_to(place))
+        for name in goals
+        if (at := s.findings.goals[name]) is not None and (place := s.findings.first[name]) >= 0
+    )
+    kind, reason = conclude(s.see, bool(violations), run.reason, s.outside)
+    return Verdict(
+        s.spec.name,
+        s.spec.scope,
+        kind,
+        reason,
+        len(s.states) - s.outside,
+        s.transitions,
+        s.findings.depth,
+        run.seconds,
+        s.tabled.rows.calls,
+        bytes_of(s) / len(s.states),
+        s.fired,
+        dict(s.findings.goals),
+        violations,
+        tuple(s.tabled.notes),
+        border=s.outside,
+        symmetry=Reduction(False, "; ".join(symmetry.reasons)),
+        reached=reached,
+    )
+
+
+def bytes_of(search: PlainSearch) -> int:
+    """Memory of a search, that of Python's values as far as a sample tells."""
+    s = search
+    held = (s.states, s.parents, s._places, *(s.states[:1] * len(s.states)))
+    return bytes_of_pools((*s.tabled.pools, *s.tabled.view_pools)) + sum(map(sys.getsizeof, held))

@@ -1,0 +1,242 @@
+"""The search in plain Python: states are tuples of numbers, rows are looked up in dicts. Each state
+keeps the one that it was found from, so that shortest paths follow from parents.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.paths import path_of, path_through
+from groupcheck.model.engine.plain.answers import Answers, Images
+from groupcheck.model.engine.plain.lookups import Lookups, Outcome
+from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.step import LONGEST_CHAIN, State
+from groupcheck.model.engine.tabled.predicates import Predicates
+from groupcheck.model.engine.tabled.tabled import Numbers, Tabled
+from groupcheck.model.engine.verdict import DEADLOCK, Path
+
+AT_ONCE = 64  # states between two looks at limits
+
+
+class PlainSearch:
+    """A breadth-first search, level by level. `levels[d]` is the place of the first state of level
+    d, a place the number of a state in order of discovery.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.tabled = Tabled(spec)
+        self.see, self.findings = self.tabled.see, self.tabled.findings
+        self.predicates = Predicates(
+            self.tabled.tables,
+            self.tabled.pools,
+            self.tabled.view_pools,
+            self.findings,
+            self.state,
+        )
+        self.lookups = Lookups(self.tabled, self.predicates, self.key_to)
+        starts, self._begun = self.tabled.starts(lambda state: state)
+        self.states: list[Numbers] = starts
+        self._places = {state: place for place, state in enumerate(starts)}
+        # Of each state the place of the one that it was found from; of an initial one its own.
+        self.parents = list(range(len(starts)))
+        self.levels = [0]
+        self.transitions = 0
+        # Border states of the levels that were opened.
+        self.outside = 0
+        # Labels of the outcomes of a transition, in order -> how many transitions had them.
+        self._chains: Counter[tuple[int, ...]] = Counter()
+        self._ends = Answers(self.tabled, self.tabled.tables.ends)
+        self._constraints = Answers(self.tabled, self.tabled.tables.constraints)
+        self._images = Images(self.tabled) if spec.refinements else None
+        self._live = self.lookups.live()
+
+    # -- exploring
+
+    def begin(self) -> None:
+        """Looks at the initial states. Raises `SpecError` if constraints leave none of them."""
+        for place in range(len(self.states)):
+            self.predicates.arrive_first(self.state(place), place)
+        self.lookups.refresh()
+        self._refresh()
+        if not any(map(self._is_inside, self.states)):
+            raise self.see.nothing_within()
+        self.outside = sum(not self._is_inside(state) for state in self.states)
+
+    def open_level(self) -> tuple[int, int]:
+        """Begins a new level. Returns the places of the states to expand: from, and to before."""
+        first, end = self.levels[-1], len(self.states)
+        self.findings.depth += 1
+        self.levels.append(end)
+        return first, end
+
+    def close_level(self) -> int:
+        """Counts border states of a level that was found. Returns how many states are to be
+        expanded next.
+        """
+        new = self.states[self.levels[-1] :]
+        if not self.spec.constraints:
+            return len(new)
+        inside = sum(map(self._is_inside, new))
+        self.outside += len(new) - inside
+        return inside
+
+    def stretch(self, first: int, end: int) -> int:
+        """Expands states from place `first` on, at most to `end`, some of them; returns the next
+        one. Raises `RuleError` for a rule or predicate at fault, with a key to the state.
+        """
+        end = min(end, first + AT_ONCE)
+        for place in range(first, end):
+            state = self.states[place]
+            if not self.spec.constraints or self._is_inside(state):
+                self._expand(place, state)
+        return end
+
+    def _expand(self, place: int, state: Numbers) -> None:
+        lookups = self.lookups
+        open_ = lookups.guards.always
+        for k, masks in lookups.guards.open:
+            open_ |= masks[state[k]]
+        ordinary = lookups.ordinary
+        moved = False
+        while open_:
+            bit = open_ & -open_
+            open_ ^= bit
+            lookup = ordinary[bit.bit_length() - 1]
+            key = lookup.get(state)
+            row = lookup.rows.get(key)
+            if row is None:
+                row = lookups.fill(lookup, key, place)
+            for outcome in row:
+                moved = self._settle(place, state, outcome) or moved
+        if not moved and self.spec.deadlock and not self._ends.any(state):
+            self.findings.wrong.setdefault(DEADLOCK, (self.findings.depth - 1, place, "deadlock"))
+
+    def _settle(self, place: int, state: Numbers, outcome: Outcome) -> bool:
+        """Takes an outcome and all urgent ones after it. Returns whether another state follows."""
+        lookups = self.lookups
+        guards, urgent = lookups.urgent_guards, lookups.urgent
+        label, changes, pending, needs = outcome
+        now = list(state)
+        for k, n in changes:
+            now[k] = n
+        moved = False
+        stack = [(now, pending, needs, [label])]
+        while stack:
+            now, pending, needs, labels = stack.pop()
+            while pending:
+                open_ = guards.always
+                for k, masks in guards.open:
+                    open_ |= masks[now[k]]
+                pending &= open_
+                bit = pending & -pending
+                if not bit:
+                    break
+                lookup = urgent[bit.bit_length() - 1]
+                key = lookup.get(now)
+                row = lookup.rows.get(key)
+                if row is None:
+                    row = lookups.fill(lookup, key, place)
+                if not row:
+                    pending ^= bit
+                    continue
+                for label, changes, more, concerned in row[:0:-1]:
+                    other = now.copy()
+                    for k, n in changes:
+                        other[k] = n
+                    stack.append((other, pending | more, needs | concerned, [*labels, label]))
+                label, changes, more, concerned = row[0]
+                for k, n in changes:
+                    now[k] = n
+                pending |= more
+                needs |= concerned
+                labels.append(label)
+                if len(labels) > LONGEST_CHAIN:
+                    self._never_rests(place)
+            self.transitions += 1
+            self._chains[tuple(labels)] += 1
+            moved = self._arrive(tuple(now), place, needs) != place or moved
+        return moved
+
+    def _arrive(self, state: Numbers, before: int, needs: int) -> int:
+        """Takes in a state that follows the one at a place; returns its own place."""
+        place = self._places.setdefault(state, len(self.states))
+        if place == len(self.states):
+            self.states.append(state)
+            self.parents.append(before)
+            needs &= self._live
+            if needs or self.tabled.tables.constant:
+                self._look(needs, state, place)
+        if self._images is not None:
+            self._images.look(before, place, self.states)
+        return place
+
+    def _look(self, needs: int, state: Numbers, place: int) -> None:
+        try:
+            self.lookups.look(needs, state, place)
+            if self.tabled.tables.constant:
+                self.predicates.arrive(self.state(place), place, self.tabled.tables.constant)
+        except RuleError as error:
+            raise error if error.key else error.at(self.key_to(place)) from error
+        if self.findings.news:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        self.findings.news = False
+        self._live = self.lookups.live()
+
+    def _is_inside(self, state: Numbers) -> bool:
+        return self._constraints.all(state)
+
+    def _never_rests(self, place: int) -> None:
+        """Raises `RuleError`, which names the urgent rule that does not come to rest."""
+        try:
+            for _ in self.see.steps(self.state(place)):
+                pass
+        except RuleError as error:
+            raise error.at(self.key_to(place)) from error
+        raise AssertionError("urgent rules came to rest after all")
+
+    # -- what it found
+
+    @property
+    def fired(self) -> dict[str, int]:
+        """How often each outcome fired."""
+        counts: Counter[int] = Counter()
+        for labels, n in self._chains.items():
+            for label in labels:
+                counts[label] += n
+        names = self.tabled.tables.labels
+        return {name: self._begun[name] + counts[k] for k, name in enumerate(names)}
+
+    def free(self) -> None:
+        """Gives the states back; the search cannot be used any more."""
+        self.states.clear()
+        self._places.clear()
+
+    def state(self, place: int) -> State:
+        """The values of the state at a place."""
+        return self.tabled.values(self.states[place])
+
+    def path_to(self, place: int) -> Path:
+        """A shortest path to the state at a place, its values taken again through the rules. Raises
+        `RuleError` if they do not give it again.
+        """
+        places = [place]
+        while self.parents[places[-1]] != places[-1]:
+            places.append(self.parents[places[-1]])
+        return path_through(self.see, [self.state(k) for k in reversed(places)])
+
+    def key_to(self, place: int) -> str:
+        """The key of a shortest path to the state at a place; empty if rules do not give it
+        again.
+        """
+        try:
+            return self.see.key(self.path_to(place))
+        except RuleError:
+            return ""
+
+    def witness(self, name: str, place: int, kind: str) -> Path:
+        """The path that shows what is wrong. `kind`: as in `Findings`."""
+        return path_of(self.see, name, self.path_to(place), kind)

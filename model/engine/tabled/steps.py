@@ -1,0 +1,151 @@
+"""The rules of a spec fired one by one over numbers, and the urgent ones after them: for those who
+follow a group, and do not search. `engine.step` says what the answers mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import itemgetter
+from typing import Any
+
+import attrs
+
+from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.tabled.rows import Member
+from groupcheck.model.engine.tabled.tabled import Numbers, Tabled
+
+Begun = tuple[tuple[str, ...], Numbers]  # outcomes that have fired, and the state they left
+Row = list[tuple[str, tuple[tuple[int, int], ...]]]  # outcomes: a name, what changes at which place
+
+
+class Fired:
+    """One rule at one index."""
+
+    def __init__(self, tabled: Tabled, member: Member) -> None:
+        self._tabled, self._member, self.where = tabled, member, member.where
+        self._get = itemgetter(*member.where)
+        self._rows: dict[Any, Row] = {}
+        # The place that the guard reads; None without one.
+        self.guarded = member.instance.guarded
+
+    def allowed(self, state: Numbers) -> bool:
+        """Is the guard open? True without one."""
+        return self.guarded is None or self.allows(state[self.guarded])
+
+    def allows(self, number: int) -> bool:
+        """Is the guard open for the value with this number at the place that it reads?"""
+        guard = self._member.guard
+        if guard is None:
+            return True
+        if number >= len(guard.open):
+            guard.extend()
+        return guard.open[number]
+
+    def after(self, state: Numbers) -> list[tuple[str, Numbers]]:
+        """Each outcome in a state whose guard is open, with the state that it leaves. Raises
+        `RuleError` for a rule at fault.
+        """
+        key = self._get(state)
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = self._row(key)
+        found = []
+        for name, changes in row:
+            now = list(state)
+            for k, number in changes:
+                now[k] = number
+            found.append((name, tuple(now)))
+        return found
+
+    def _row(self, key: Any) -> Row:
+        member, rows, labels = self._member, self._tabled.rows, self._tabled.tables.labels
+        ids = key if len(member.where) > 1 else (key,)
+        rows.prepare_member(member)
+        if not self.allows(ids[member.guard_at]):
+            return []
+        flat = rows.outcomes(member, ids, 0)
+        width = len(ids) + 1
+        found = []
+        for o in range(0, len(flat), width):
+            after = zip(member.where, flat[o + 1 : o + width], ids)
+            found.append((labels[flat[o]], tuple([(k, n) for k, n, old in after if n != old])))
+        return found
+
+
+class Steps:
+    """A spec whose rules fire one by one. States are numbers."""
+
+    def __init__(self, spec: Spec) -> None:
+        """Looks at no promise of the spec, and begins in its first initial state alone."""
+        first = attrs.evolve(
+            spec, ends=(), invariants=(), goals=(), views=(), initial=spec.initial[:1]
+        )
+        self.tabled = Tabled(first)
+        self.places = self.tabled.see.at
+        members = self.tabled.rows.members
+        every = [member for table in members for member in table]
+        self._fired = {(m.rule.name, m.instance.me or 0): Fired(self.tabled, m) for m in every}
+        self._urgent = [self.fired(m.rule.name, m.instance.me or 0) for m in every if m.rule.urgent]
+        # For each place that guards of urgent rules read: the numbers of those rules, the same as a
+        # bit mask, and number of a value -> the rules that are open, as a bit mask.
+        self._guards: dict[int, tuple[list[int], int, dict[int, int]]] = {}
+        for k, fired in enumerate(self._urgent):
+            assert fired.guarded is not None, "an urgent rule has no guard"
+            rules, bits, masks = self._guards.get(fired.guarded, ([], 0, {}))
+            self._guards[fired.guarded] = ([*rules, k], bits | 1 << k, masks)
+
+    def start(self) -> Numbers:
+        """The first initial state, at rest."""
+        (state,), _ = self.tabled.starts(lambda state: state)
+        return state
+
+    def value(self, place: int, number: int) -> Any:
+        """The value with a number at a place."""
+        return self.tabled.pools[place].values[number]
+
+    def number(self, place: int, value: Any) -> int:
+        """The number of a value at a place."""
+        return self.tabled.pools[place].number(value)
+
+    def fired(self, rule: str, index: int) -> Fired:
+        """A rule at an index; a rule without one ignores it."""
+        found = self._fired.get((rule, index))
+        return self._fired[rule, 0] if found is None else found
+
+    def settled(self, state: Numbers) -> list[Begun]:
+        """All ways in which urgent rules bring a state to rest, as `Semantics.settle` has them."""
+        found: list[Begun] = []
+        stack: list[tuple[tuple[str, ...], Numbers, int]]
+        stack = [((), state, self._opened(0, self._guards, state))]
+        while stack:
+            chain, now, left = stack.pop()
+            may = left
+            while may:
+                lowest = may & -may
+                fired = self._urgent[lowest.bit_length() - 1]
+                outcomes = fired.after(now)
+                if outcomes:
+                    stack += [
+                        ((*chain, name), after, self._opened(left, fired.where, after))
+                        for name, after in reversed(outcomes)
+                    ]
+                    break
+                may ^= lowest
+            else:
+                found.append((chain, now))
+        return found
+
+    def _opened(self, mask: int, places: Iterable[int], state: Numbers) -> int:
+        """The urgent rules whose guards are open, as a bit mask, once these places have changed.
+        `mask`: those that were open before.
+        """
+        for place in places:
+            if place in self._guards:
+                rules, bits, masks = self._guards[place]
+                number = state[place]
+                opened = masks.get(number)
+                if opened is None:
+                    opened = sum(1 << k for k in rules if self._urgent[k].allows(number))
+                    masks[number] = opened
+                mask = mask & ~bits | opened
+        return mask

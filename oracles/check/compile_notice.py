@@ -1,0 +1,24 @@
+"""Says on stderr that kernels are compiled: it takes some seconds, once on a machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from groupcheck.model.engine.fast.cache import REMEDY
+from groupcheck.model.engine.fast.compiling import hear_of_compiling
+from groupcheck.oracles.printable import printable
+
+
+def announce_compiling() -> None:
+    """Has stderr told, once, before kernels are compiled: how long, where they will be kept, and
+    whether the search goes on meanwhile.
+    """
+
+    def told(folder: Path | None, meanwhile: bool) -> None:
+        kept = f"kept in {folder}" if folder else f"for this run only ({REMEDY})"
+        goes_on = ", while plain Python searches on" if meanwhile else ""
+        text = f"compiling the search for this machine, some 20 seconds{goes_on}, {kept}"
+        print(printable(f"groupcheck: {text}"), file=sys.stderr, flush=True)
+
+    hear_of_compiling(told)

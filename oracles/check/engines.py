@@ -1,0 +1,37 @@
+"""The engines by name, and those of them that are plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groupcheck.model.engine import Limits, UserError, reference
+from groupcheck.model.engine.plain import plain_explore
+from groupcheck.model.engine.verdict import Progress, Verdict
+from groupcheck.oracles.explain.subject import Subject
+
+ENGINES = ("fast", "plain", "reference")
+
+
+def in_plain_python(
+    about: Subject,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    engine: str,
+    symmetry: bool | None,
+    is_more: bool,
+) -> Verdict:
+    """Explores with an engine in plain Python. `is_more`: was something asked for that it has
+    not? Raises `UserError` then.
+    """
+    spec, liveness, goals = about.spec, about.progress, about.goals
+    if is_more or limits.memory is not None:
+        what = f"the {engine} engine has no workers, memory limit or checkpoints"
+        raise UserError(what, do=f"leave out --engine {engine}")
+    if engine == "reference":
+        return reference.explore(
+            spec, limits, progress, symmetry=bool(symmetry), liveness=liveness, goals=goals
+        )
+    if symmetry:
+        what, do = "the plain engine stores every state", "leave out one of them"
+        raise UserError(what, where="--symmetry with --engine plain", do=do)
+    return plain_explore.explore(spec, limits, progress, liveness=liveness, goals=goals)
