@@ -102,6 +102,8 @@ def explore(
         if is_kept or look is not None or symmetry:
             compiler.must_be_installed()
         verdict = plain_explore.explore(spec, limits, progress, liveness=liveness, goals=goals)
+        if verdict.transitions < ENOUGH:  # a compiler would not have helped
+            return verdict
         return attrs.evolve(verdict, notes=(*verdict.notes, *compiler.notes()))
     if not (is_kept or is_bounded or look is not None or liveness or symmetry):
         used = symmetry_to_use(spec, symmetry)
