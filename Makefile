@@ -2,9 +2,12 @@
 # `make` alone lists the rest.
 RUN := .venv/bin
 READY := .venv/.ready
+SLIM := .venv/.slim
+# The address of the project: the pages of a registry lead there. Empty until there is one.
+REPOSITORY ?=
 
 .PHONY: help setup demo test browser lint format bench bench-assignors bench-replay bench-spark \
-	nightly pythons docs clean mutants-engine mutants-protocol
+	nightly pythons release docs clean mutants-engine mutants-protocol
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -13,9 +16,13 @@ setup: $(READY) ## .venv with the pinned requirements (PYTHON=python3.12 chooses
 
 $(READY): requirements.txt pyproject.toml .ci/setup
 	@.ci/setup $(PYTHON)
+	@touch $(SLIM) $@
+
+$(SLIM): requirements-slim.txt pyproject.toml .ci/setup
+	@.ci/setup --slim $(PYTHON)
 	@touch $@
 
-demo: $(READY) ## a proof, a seeded mistake with its counterexample, a real log explained
+demo: $(SLIM) ## a proof, a seeded mistake with its counterexample, a real log explained
 	@.ci/demo
 
 test: lint ## lint, then pytest
@@ -56,6 +63,9 @@ pythons: $(READY) ## the wheel and quick tests on each Python that is here (PYTH
 		--require-hashes -r requirements-pythons.txt
 	@PATH="$$PATH:$$(printf '%s:' $${PYENV_ROOT:-$$HOME/.pyenv}/versions/*/bin)" \
 		.venv/pythons/bin/tox run $(PYTHONS)
+
+release: $(SLIM) ## a wheel and what belongs to it in build/release (REPOSITORY=https://...)
+	@.ci/release $(REPOSITORY)
 
 mutants-engine: $(READY) ## the tests against changes of tokens; hours (MUTANTS="--sample 60")
 	@$(RUN)/python tests/mutants/mutants.py engine $(MUTANTS)

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.assignors import Group, Member
-from groupcheck.model.engine import UserError
+from groupcheck.model.engine import UserError, compiler
 from groupcheck.oracles.assignment import optimum, solvers
 from groupcheck.oracles.assignment.against import searches
+from groupcheck.oracles.conform.live import live
 from groupcheck.oracles.record.clients import CLIENTS
 from groupcheck.oracles.show import parquet
 from groupcheck.oracles.simulate.uses import plots
@@ -24,10 +25,7 @@ from groupcheck.oracles.sweep import command, reading
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-BRINGS = {
-    extra: {re.split(r"[^\w-]", one)[0] for one in requirements}
-    for extra, requirements in PROJECT["optional-dependencies"].items()
-}
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 WRITTEN = [
     *ROOT.glob("*.md"),
     *ROOT.glob("docs/**/*.md"),
@@ -55,6 +53,19 @@ def test_every_extra_that_is_named_anywhere_exists():
     assert {(path, extra) for path, extra in extras if extra not in BRINGS} == set()
 
 
+def brought(extra: str) -> set[str]:
+    """The packages of an extra, with those of the extras that it names."""
+    found: set[str] = set()
+    for requirement in EXTRAS[extra]:
+        others = named(requirement)
+        own = set() if others else {re.split(r"[^\w-]", requirement)[0]}
+        found |= own.union(*map(brought, others))
+    return found
+
+
+BRINGS = {extra: brought(extra) for extra in EXTRAS}
+
+
 def sweeps(path: Path) -> None:
     path.write_text("a: 1\n")
     reading.read_sweep(path)
@@ -63,7 +74,10 @@ def sweeps(path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "task"),
     [
+        ("numpy", lambda _: compiler.must_be_installed()),
+        ("numba", lambda _: compiler.must_be_installed()),
         ("hypothesis", lambda _: searches.installed("here")),
+        ("hypothesis", lambda _: live.needed()),
         ("scipy", lambda _: optimum.optimum(CLAIMED)),
         ("z3", lambda _: solvers.solver("z3", "it is done")),
         ("pyspark", lambda _: session.needed()),
@@ -94,6 +108,16 @@ def test_every_client_that_is_recorded_comes_with_the_extra_for_recording():
 def test_the_contract_brings_hypothesis_alone_and_tables_need_no_spark():
     assert BRINGS["contract"] == {"hypothesis"}
     assert "pyspark" not in BRINGS["sweep"] | BRINGS["parquet"]
+
+
+def test_all_brings_every_package_and_the_one_for_the_fixture():
+    others = set().union(*(BRINGS[extra] for extra in BRINGS if extra not in ("all", "dev")))
+    assert BRINGS["all"] == others | {"pytest"}
+    assert BRINGS["all"] >= {"hypothesis", "z3-solver", "pyspark", "numba", "numpy"}
+
+
+def test_a_cluster_explores_with_the_compiled_search():
+    assert BRINGS["spark"] >= BRINGS["fast"]
 
 
 def test_the_documented_extras_are_those_that_there_are():

@@ -99,7 +99,7 @@ def test_each_python_that_is_named_is_tried_by_make_pythons():
     prefix = "Programming Language :: Python :: 3."
     named = [c for c in project["project"]["classifiers"] if c.startswith(prefix)]
     tried = project["tool"]["tox"]["env_list"]
-    assert [c.rpartition(" ")[2] for c in named] == tried
+    assert [c.rpartition(" ")[2] for c in named] == tried[: len(named)]
     assert project["project"]["requires-python"] == f">={tried[0]}"
 
 
@@ -123,8 +123,6 @@ def test_only_light_dependencies_are_asked_of_everyone(wheel: zipfile.ZipFile):
         "cattrs",
         "click",
         "jinja2",
-        "numba",
-        "numpy",
         "psutil",
         "rich",
         "zstandard",

@@ -4,7 +4,9 @@ to install.
 
 from __future__ import annotations
 
+import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -40,3 +42,18 @@ def test_all_missing_tools_are_named_in_one_line_with_what_to_install():
 
 def test_tools_that_are_there_are_not_talked_about():
     assert said(ROOT / ".ci/need", "make nothing", "sh", "bash") == (0, [])
+
+
+def pinned(name: str) -> dict[str, str]:
+    """The entry of each package of a file with pins, whole with its hashes."""
+    entries = (ROOT / name).read_text("utf-8").replace("\\\n", " ").splitlines()
+    return {entry.partition("==")[0]: entry for entry in entries}
+
+
+def test_the_demo_installs_what_the_package_needs_in_the_versions_of_the_tests():
+    slim, everything = pinned("requirements-slim.txt"), pinned("requirements.txt")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = {re.split(r"[^\w-]", one)[0] for one in project["dependencies"]}
+    assert needed | {"setuptools"} <= set(slim)
+    assert not {"numpy", "numba", "llvmlite", "pytest", "z3-solver", "pyspark"} & set(slim)
+    assert slim.items() <= everything.items()

@@ -8,16 +8,14 @@ goes on. Where there is no compiler, plain Python goes on to the end.
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 import attrs
 
-from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine import compiler
 from groupcheck.model.engine.plain import plain_explore
 from groupcheck.model.engine.plain.plain_explore import PlainRun, explore_until
 from groupcheck.model.engine.plain.plain_search import PlainSearch
@@ -34,16 +32,6 @@ ENOUGH = 50_000  # transitions after which plain Python is too slow: about a sec
 MOST_STATES = 3_000_000  # that plain Python holds while kernels are compiled: a gigabyte
 BETWEEN = 0.2  # seconds between two looks at the process that compiles
 ENOUGH_ALONE = Symmetry((), ("plain Python was enough, and it stores every state",))
-NO_COMPILER = (
-    "plain Python searched: the compiled search needs numba, which is not installed"
-    " (pip install 'groupcheck[fast]')"
-)
-
-
-@cache
-def has_compiler() -> bool:
-    """Can kernels be compiled and loaded here?"""
-    return all(map(importlib.util.find_spec, ("numpy", "llvmlite", "numba")))
 
 
 class Stages:
@@ -106,18 +94,18 @@ def explore(
     """Explores every state of a spec, as `fast.explore.explore` does; the arguments are those of
     it. What plain Python has not (checkpoints, promises about progress, a symmetry or a limit of
     memory that is asked for) is left to the compiled search at once. Raises `UserError` where there
-    is no compiler for checkpoints.
+    is no compiler for checkpoints, or for a symmetry that is asked for.
     """
-    if not has_compiler():
-        if checkpoint is not None or resume is not None or look is not None:
-            what = "needs the compiled search, and numba is not installed"
-            where, do = "--checkpoint, --resume and --conformed", "pip install 'groupcheck[fast]'"
-            raise UserError(what, where=where, do=do)
-        verdict = plain_explore.explore(spec, limits, progress, liveness=liveness, goals=goals)
-        return attrs.evolve(verdict, notes=(*verdict.notes, NO_COMPILER))
     begun: PlainRun | None = None
     is_kept = checkpoint is not None or resume is not None
     is_bounded = limits.memory is not None and not limits.memory_of
+    if compiler.missing():
+        if is_kept or look is not None or symmetry:
+            compiler.must_be_installed()
+        verdict = plain_explore.explore(spec, limits, progress, liveness=liveness, goals=goals)
+        if verdict.transitions < ENOUGH:  # a compiler would not have helped
+            return verdict
+        return attrs.evolve(verdict, notes=(*verdict.notes, *compiler.notes()))
     if not (is_kept or is_bounded or look is not None or liveness or symmetry):
         used = symmetry_to_use(spec, symmetry)
         told = ENOUGH_ALONE if used.groups else used

@@ -16,6 +16,7 @@ from groupcheck.model.engine import (
     Refinement,
     Spec,
     UserError,
+    compiler,
     staged,
 )
 from groupcheck.model.engine.step import Semantics
@@ -420,6 +421,7 @@ def _spread(
             where="--spark",
             do="leave those out; the store keeps the search",
         )
+    compiler.must_be_installed("--spark")
     from groupcheck.model.engine.fast.shards.distribute import WIDEST
     from groupcheck.oracles.spark.check import explore
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from numbers import Integral
 from typing import TYPE_CHECKING
 
-from groupcheck.model.engine import Limits, Spec, UserError
+from groupcheck.model.engine import Limits, Spec, UserError, compiler
 from groupcheck.model.engine.verdict import Progress, Verdict
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def walks_of(number: int | None, length: int | None, seed: int | None) -> Walks 
             raise UserError(f"{name} is only for random walks", do="add --random-walks N")
     if number is None:
         return None
+    compiler.must_be_installed("--random-walks")
     from groupcheck.model.engine.fast.walks import LENGTH, Walks
 
     return Walks(number, length or LENGTH, seed or 0)

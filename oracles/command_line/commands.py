@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from groupcheck.model.engine import Limits, UserError
+from groupcheck.model.engine import Limits, UserError, compiler
 from groupcheck.oracles.check.run import CheckResult, Spreading, run, walk
 from groupcheck.oracles.check.walks import walks_of
 from groupcheck.oracles.explain.subject import Subject, subject
@@ -55,6 +55,7 @@ def _resumed(options: Mapping[str, Any]) -> list[Path]:
     """The file of a checkpoint from which the search goes on, which no answer may replace."""
     if not options["resume"]:
         return []
+    compiler.must_be_installed("--resume")
     from groupcheck.model.engine.fast.segments import FILE
 
     return [Path(options["resume"], FILE)]

@@ -64,6 +64,12 @@ def failed(error: BaseException, debug: bool, arguments: Sequence[str]) -> int:
         return complain(why, UNKNOWN, debug)
     if isinstance(error, OSError):
         return complain(*_refused(error), debug)
+    if isinstance(error, ModuleNotFoundError):
+        from groupcheck.model.engine import compiler
+
+        package = (error.name or "").partition(".")[0]
+        if package in compiler.PACKAGES:
+            return complain(str(compiler.not_installed(package)), 2, debug)
     if not isinstance(error, ImportError):
         from groupcheck.model.engine.errors import RuleError, UserError
 

@@ -155,6 +155,16 @@ def settings_of(scope: Scope) -> dict[str, str]:
     return {**SETTINGS, **size}
 
 
+def needed() -> None:
+    """Raises `UserError` without Hypothesis."""
+    try:
+        import hypothesis  # noqa: F401
+    except ImportError:
+        raise UserError(
+            "hypothesis is not installed", where="--live", do="pip install 'groupcheck[contract]'"
+        ) from None
+
+
 def explore(
     rows: Rows, address: str, schedules: int, seed: int, say: Say
 ) -> tuple[Seen, Disagreement | None]:
@@ -164,11 +174,10 @@ def explore(
     If the first disagreement is a wrong answer, an answer that does not come later is not counted
     as a disagreement: the broker may have paused.
     """
-    try:
-        import hypothesis
-        from hypothesis import strategies
-    except ImportError:
-        raise UserError("Hypothesis is not installed", do="pip install hypothesis") from None
+    needed()
+    import hypothesis
+    from hypothesis import strategies
+
     total, found = Seen(), list[Disagreement]()
     first = 0.0
     connections = Connections(address)

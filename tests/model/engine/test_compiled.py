@@ -9,7 +9,7 @@ import pytest
 from small_group import small_group
 
 from groupcheck.model.engine.fast import explore
-from groupcheck.model.engine.fast.kernels import compiled
+from groupcheck.model.engine.fast.kernels import compiled, intrinsics, processor
 
 OBJECTS = [("first", b"\x7fELF one"), ("second", b"two\n")]
 
@@ -52,6 +52,22 @@ def test_code_of_another_source_or_compiler_has_another_name(monkeypatch, change
     else:
         monkeypatch.setattr(compiled, changed, b"another source")
     assert compiled._file(compiled.PACKING) != before
+
+
+@pytest.mark.parametrize("told", [{}, {"NUMBA_CPU_NAME": "generic"}])
+def test_code_for_any_processor_has_one_name_everywhere(monkeypatch, told):
+    names = set()
+    monkeypatch.setattr(compiled, "_dependencies", compiled._dependencies.__wrapped__)
+    for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    for host in ("skylake", "znver4"):
+        monkeypatch.setattr(processor.llvm, "get_host_cpu_name", lambda host=host: host)
+        names.add(compiled._file(compiled.PACKING))
+        assert intrinsics._has_quick_pext() is ("+bmi2" in processor.features().split(","))
+    assert len(names) == (1 if told else 2)
+    assert bool(told) is (processor.features() == "")
 
 
 def test_a_run_with_compiled_code_at_hand_does_not_import_numba(monkeypatch):

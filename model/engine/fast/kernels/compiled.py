@@ -33,6 +33,7 @@ from attrs import frozen
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.fast.cache import cache_directory, refuse_exposed
 from groupcheck.model.engine.fast.compiling import compiling
+from groupcheck.model.engine.fast.kernels import processor
 from groupcheck.model.engine.fast.store import expect_space
 
 # bytes of address space: LLVM aborts the process where it gets no memory (measured: 320 MiB, 8 MiB)
@@ -53,6 +54,7 @@ _SOURCES = (
     "orbits.py",
     "outer_alone.py",
     "packing.py",
+    "processor.py",
     "registers.py",
     "search.py",
     "walks.py",
@@ -113,8 +115,8 @@ def _dependencies() -> bytes:
     version = (Path(numba.origin).parent / "_version.py").read_bytes()
     machine = (
         llvmlite.__version__,
-        llvm.get_host_cpu_name(),
-        llvm.get_host_cpu_features().flatten(),
+        processor.name(),
+        processor.features(),
         *sys.version_info[:2],
     )
     parts = [_SOURCES_AT_START, version, repr(machine).encode()]

@@ -4,13 +4,13 @@ counting, for words of 64 bits.
 
 from __future__ import annotations
 
-import llvmlite.binding
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy import uint64
 
+from groupcheck.model.engine.fast.kernels import processor
 from groupcheck.model.engine.fast.kernels.outer_alone import outer_alone
 
 _OPTIONS = {
@@ -150,10 +150,7 @@ def _gather_by_instruction(x, mask):
 def _has_quick_pext() -> bool:
     """BMI2, where it is not emulated by microcode (AMD before Zen 3)."""
     slow = {"znver1", "znver2", "bdver4"}
-    return (
-        llvmlite.binding.get_host_cpu_features().get("bmi2", False)
-        and llvmlite.binding.get_host_cpu_name() not in slow
-    )
+    return "+bmi2" in processor.features().split(",") and processor.name() not in slow
 
 
 gather = _gather_by_instruction if _has_quick_pext() else _gather_by_runs
