@@ -6,8 +6,8 @@ SLIM := .venv/.slim
 # The address of the project: the pages of a registry lead there. Empty until there is one.
 REPOSITORY ?=
 
-.PHONY: help setup demo test browser lint format bench bench-assignors bench-replay bench-spark \
-	nightly pythons release docs clean mutants-engine mutants-protocol
+.PHONY: help setup demo test browser lint format bench bench-assignors bench-first-minute \
+	bench-replay bench-spark nightly pythons release docs clean mutants-engine mutants-protocol
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -46,6 +46,9 @@ bench-assignors: $(READY) ## assignors and questions about balance beside obviou
 
 bench-replay: $(READY) ## `replay` of logs of 20 MB beside a loop over their lines; three minutes
 	@$(RUN)/python tests/bench/bench_replay.py $(BENCH)
+
+bench-first-minute: $(READY) ## the first minute of a new user, fresh caches; 3 minutes (BENCH=--clone: more)
+	@$(RUN)/python tests/bench/bench_first_minute.py $(BENCH)
 
 bench-spark: $(READY) ## one search in one process and over Spark, side by side; 5 minutes
 	@$(RUN)/python tests/bench/bench_spark.py $(BENCH)
