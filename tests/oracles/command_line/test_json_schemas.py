@@ -159,12 +159,18 @@ def test_a_field_too_many_is_refused_and_so_is_each_field_that_is_missing(one: D
 
 
 def titles_in_the_code() -> set[str]:
-    """The value of every constant SCHEMA, as the commands write it into their documents."""
+    """The value of every constant SCHEMA, and of the field `schema` of every comparison, as the
+    commands write it into their documents.
+    """
     found = set()
     for path in (*(ROOT / "oracles").rglob("*.py"), ROOT / "traces/event_lines/event.py"):
-        for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).endswith("SCHEMA"):
-                found.add(str(ast.literal_eval(node.value)))
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [ast.unparse(t) for t in node.targets] if isinstance(node, ast.Assign) else []
+            if names and (names[0] == "schema" or names[0].endswith("SCHEMA")):
+                assert isinstance(node, ast.Assign)
+                value = node.value
+                if isinstance(value, ast.Constant) and str(value.value).startswith("groupcheck."):
+                    found.add(str(value.value))
     return found
 
 

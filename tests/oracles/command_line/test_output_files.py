@@ -44,7 +44,7 @@ RECIPES: dict[str, tuple[str, list[str], list[str]]] = {
     "replay": (f"replay {LOG}", ["html", "markdown"], ["replay.report:replay"]),
     "replay --pytest": (f"replay {LOG}", ["pytest"], ["replay.schedule:test_file"]),
     "what-if": (
-        f"replay {LOG} --what-if static --replications 1",
+        f"replay {LOG} --what-if static --replications 2",
         ["html"],
         [
             "replay.what_if.command:replay",
