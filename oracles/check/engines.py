@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groupcheck.model.engine import Limits, UserError, reference
-from groupcheck.model.engine.plain import plain_explore
+from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.engine.verdict import Progress, Verdict
 from groupcheck.oracles.explain.subject import Subject
 
@@ -23,6 +22,9 @@ def in_plain_python(
     """Explores with an engine in plain Python. `is_more`: was something asked for that it has
     not? Raises `UserError` then.
     """
+    from groupcheck.model.engine import reference
+    from groupcheck.model.engine.plain import plain_explore
+
     spec, liveness, goals = about.spec, about.progress, about.goals
     if is_more or limits.memory is not None:
         what = f"the {engine} engine has no workers, memory limit or checkpoints"

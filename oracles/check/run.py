@@ -17,7 +17,6 @@ from groupcheck.model.engine import (
     Spec,
     UserError,
     compiler,
-    staged,
 )
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Progress, Reduction, Verdict, Violation
@@ -302,6 +301,8 @@ def run(
         is_more = bool(checkpoint or resume or workers != 1)
         verdict = in_plain_python(about, limits, progress, engine, symmetry, is_more)
     else:
+        from groupcheck.model.engine import staged
+
         verdict = staged.explore(
             about.spec,
             limits,

@@ -30,7 +30,9 @@ TARGETS = {
     "engine": Target(
         (
             *(f"model/engine/{n}.py" for n in ("step", "fitting")),
-            *(f"model/engine/fast/{n}.py" for n in ("predicates", "rows", "log")),
+            *(f"model/engine/tabled/{n}.py" for n in ("predicates", "rows")),
+            *(f"model/engine/plain/{n}.py" for n in ("plain_search", "lookups")),
+            "model/engine/fast/log.py",
             *(
                 f"model/engine/fast/kernels/{n}.py"
                 for n in ("index", "packing", "lookup", "firing", "search")
