@@ -74,10 +74,10 @@ def test_the_moves_of_a_member_are_its_requests_and_answers_in_the_order_of_the_
     assert [(m.step, m.kind, m.api, m.answer and m.answer.code) for m in moves] == [
         (1, "sends", "JoinGroup", None),
         (1, "answered", "JoinGroup", MEMBER_ID_REQUIRED),
-        (2, "sends", "JoinGroup", None),
-        (3, "answered", "JoinGroup", NONE),
-        (4, "sends", "SyncGroup", None),
-        (5, "answered", "SyncGroup", NONE),
+        (3, "sends", "JoinGroup", None),
+        (4, "answered", "JoinGroup", NONE),
+        (5, "sends", "SyncGroup", None),
+        (6, "answered", "SyncGroup", NONE),
         (8, "sends", "Heartbeat", None),
         (8, "answered", "Heartbeat", 27),
         (10, "sends", "JoinGroup", None),
@@ -97,11 +97,11 @@ def test_broken_connections_and_what_the_application_does_are_moves_too(
         return [(m.step, m.kind) for m in paths[id].moves if m.kind not in (*usual, *quiet)]
 
     assert kinds("late_claims_ignored") == [(3, "delayed"), (10, "late"), (15, "unanswered")]
-    assert kinds("round_resets_late_member") == [(12, "cut")]
-    assert kinds("processing_after_last_commit") == [(10, "processes"), (12, "processes")]
-    assert kinds("change_during_round_forgotten") == [(5, "topics"), (6, "sees")]
+    assert kinds("round_resets_late_member") == [(11, "cut")]
+    assert kinds("processing_after_last_commit") == [(9, "processes"), (12, "processes")]
+    assert kinds("change_during_round_forgotten") == [(2, "topics"), (6, "sees")]
     assert kinds("completes_after_leaving") == [(6, "leaves")]
-    assert kinds("takeover_misses_the_plan") == [(3, "crashes")]
+    assert kinds("takeover_misses_the_plan") == [(2, "crashes")]
 
 
 LOST = (
