@@ -1,11 +1,14 @@
-"""The resident memory of this process."""
+"""The memory of this process, and what is said where it ends."""
 
 from __future__ import annotations
 
 import os
+import resource
 from functools import cache
 
 import psutil
+
+from groupcheck.model.engine.verdict import Limits
 
 
 @cache
@@ -17,3 +20,32 @@ def process(pid: int) -> psutil.Process:
 def resident_bytes() -> int:
     """Resident memory of this process, in bytes."""
     return int(process(os.getpid()).memory_info().rss)
+
+
+def has_limited_address_space() -> bool:
+    """Is there a limit on the address space of this process (`ulimit -v`)?"""
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
+def reached(limits: Limits, level: int) -> str:
+    """Why a search ended: its limit of memory."""
+    whose = f" ({limits.memory_of})" if limits.memory_of else ""
+    return f"stopped at the limit of {limits.memory:,} bytes of memory{whose} in level {level}"
+
+
+def ran_out(error: BaseException) -> bool:
+    """Is it that memory ran out, perhaps inside a rule, which then seemed to be at fault?"""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, MemoryError):
+        cause = cause.__cause__
+    return cause is not None
+
+
+def no_room(purpose: str) -> str:
+    """Why a search stopped."""
+    whose = (
+        "the limit on address space (ulimit -v) left no room"
+        if has_limited_address_space()
+        else "the system gave no memory"
+    )
+    return f"stopped: {whose} {purpose}"

@@ -111,7 +111,7 @@ def find(exhibit: Exhibit) -> Found:
         spec = mutation_named(id).apply(spec)
     about = attrs.evolve(about, spec=spec)
     # The compiled search alone: of several shortest paths it finds one that real releases can go.
-    # That of plain Python leads the partitions of three bugs where a fixed release never gets.
+    # On that of plain Python a fixed release gives, for three bugs, another answer before the end.
     name = promise if isinstance(promise, str) else promise.name
     violation = next(v for v in explore(spec).violations if v.invariant == name)
     scope: Any = spec.scope

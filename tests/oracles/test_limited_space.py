@@ -35,7 +35,7 @@ def check(mebibytes: int, *more: str) -> tuple[int, dict[str, object], str]:
 @pytest.mark.parametrize("mebibytes", [26, 36, 48])
 @pytest.mark.parametrize("more", [(), ("--workers", "2"), ("--max-memory", "1G")])
 def test_too_little_address_space_is_unknown_with_a_document_and_no_traceback(mebibytes, more):
-    code, document, errors = check(mebibytes, *more)
+    code, document, errors = check(mebibytes, "--any-faults", "2", *more)
     assert (code, document["verdict"], errors) == (3, "unknown", "")
     assert re.match(
         r"stopped: the limit on address space \(ulimit -v\) left no"

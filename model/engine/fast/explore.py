@@ -31,10 +31,7 @@ from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.memory import (
     Spare,
     Watch,
-    no_room,
     peak_bytes,
-    ran_out,
-    reached,
     without_collection,
 )
 from groupcheck.model.engine.fast.search import Search
@@ -42,6 +39,7 @@ from groupcheck.model.engine.fast.segments import Folder
 from groupcheck.model.engine.fast.symmetry_choice import symmetry_here
 from groupcheck.model.engine.lasso import Answers
 from groupcheck.model.engine.paths import path_of
+from groupcheck.model.engine.plain import plain_explore
 from groupcheck.model.engine.plain.plain_explore import PlainRun
 from groupcheck.model.engine.reference import (
     conclude,
@@ -50,7 +48,7 @@ from groupcheck.model.engine.reference import (
     violation,
     with_progress,
 )
-from groupcheck.model.engine.resident import resident_bytes
+from groupcheck.model.engine.resident import no_room, ran_out, reached, resident_bytes
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import AsymmetryError, Symmetry, must_be_usable
 from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Reached, Verdict, Violation
@@ -408,7 +406,10 @@ def _explored(
         if look is not None:
             look(search)
         return verdict
-    return nothing_found(spec, no_room("for the search"), time.perf_counter() - began)
+    reason = no_room("for the search")
+    if begun is not None:  # what plain Python found is known
+        return plain_explore.verdict_of(evolve(begun, reason=reason), symmetry, goals)
+    return nothing_found(spec, reason, time.perf_counter() - began)
 
 
 def nothing_found(spec: Spec, reason: str, seconds: float) -> Verdict:

@@ -20,8 +20,8 @@ from groupcheck.model.engine.fast.store import (
     Words,
     address,
     aligned_zeros,
-    has_limited_address_space,
 )
+from groupcheck.model.engine.resident import has_limited_address_space
 
 MOST_STATES = (1 << 32) - 2  # places in the index have 32 bits
 FIRST_SLOTS = 1 << 15

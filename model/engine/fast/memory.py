@@ -21,9 +21,12 @@ from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.compiled import Unit, is_ready
 from groupcheck.model.engine.fast.packed import DENSE_BITS, LEAST_ROWS, SMALL_BITS, SPARSE, Packed
 from groupcheck.model.engine.fast.search import Search
-from groupcheck.model.engine.fast.store import has_limited_address_space
-from groupcheck.model.engine.resident import process, resident_bytes
-from groupcheck.model.engine.verdict import Limits
+from groupcheck.model.engine.resident import (
+    has_limited_address_space,
+    process,
+    ran_out,
+    resident_bytes,
+)
 
 MIB = 1 << 20
 SPARE = 24 << 20  # bytes: paths and a verdict's document take less
@@ -142,12 +145,6 @@ class Family:
         return family_bytes() > limit
 
 
-def reached(limits: Limits, level: int) -> str:
-    """Why a search ended: its limit of memory."""
-    whose = f" ({limits.memory_of})" if limits.memory_of else ""
-    return f"stopped at the limit of {limits.memory:,} bytes of memory{whose} in level {level}"
-
-
 def foreseen(search: Search) -> int:
     """Bytes that the next stretch, or the writing of the rows at hand, may take at once."""
     packed = search.packed
@@ -214,24 +211,6 @@ class Spare:
         if self._space is not None:
             self._space.close()
             self._space = None
-
-
-def ran_out(error: BaseException) -> bool:
-    """Is it that memory ran out, perhaps inside a rule, which then seemed to be at fault?"""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, MemoryError):
-        cause = cause.__cause__
-    return cause is not None
-
-
-def no_room(purpose: str) -> str:
-    """Why a search stopped."""
-    whose = (
-        "the limit on address space (ulimit -v) left no room"
-        if has_limited_address_space()
-        else "the system gave no memory"
-    )
-    return f"stopped: {whose} {purpose}"
 
 
 @contextlib.contextmanager

@@ -8,13 +8,14 @@ import contextlib
 import gc
 import mmap
 import os
-import resource
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from groupcheck.model.engine.resident import has_limited_address_space
 
 Words = NDArray[np.uint64]
 Number = TypeVar("Number", np.uint32, np.uint64)
@@ -153,11 +154,6 @@ def _mapped(size: int) -> mmap.mmap:
     if hasattr(mmap, "MADV_HUGEPAGE"):
         space.madvise(mmap.MADV_HUGEPAGE)
     return space
-
-
-def has_limited_address_space() -> bool:
-    """Is there a limit on the address space of this process (`ulimit -v`)?"""
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def expect_space(size: int) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import define
 
+from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.liveness import Graph
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.reference import (
@@ -16,12 +17,13 @@ from groupcheck.model.engine.reference import (
     violation,
     with_progress,
 )
-from groupcheck.model.engine.resident import resident_bytes
+from groupcheck.model.engine.resident import no_room, ran_out, reached, resident_bytes
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
 from groupcheck.model.engine.tabled.sizes import bytes_of_pools
 from groupcheck.model.engine.verdict import Limits, Progress, Reduction, Verdict
 
+RESERVE = 6 << 20  # bytes that are kept for the answer where memory runs out
 BETWEEN = 0.2  # seconds between two reports of progress, and looks at the limit of memory
 
 
@@ -87,7 +89,7 @@ class PlainRun:
         if time.perf_counter() - self.reported > BETWEEN:
             self._report(end - self.place)
             if limits.memory is not None and resident_bytes() > limits.memory:
-                self.reason = f"stopped at the limit of memory, in level {level}"
+                self.reason = reached(limits, level)
         is_open = self.place < end and not self.reason and not s.findings.wrong
         self.is_left = is_open and self.leaves(s, False)
 
@@ -119,10 +121,16 @@ def explore_until(
     Raises `RuleError` for a rule at fault.
     """
     run = PlainRun(PlainSearch(spec), limits, progress, leaves, time.perf_counter())
+    reserve = bytearray(RESERVE)
     try:
         run.levels()
     except KeyboardInterrupt:
         run.reason = f"interrupted in level {run.search.findings.depth + 1}"
+    except (MemoryError, RuleError) as error:
+        if not ran_out(error):
+            raise
+        del reserve
+        run.reason = no_room(f"in level {run.search.findings.depth + 1}")
     if run.is_left:
         return run
     verdict = verdict_of(run, symmetry, goals)

@@ -22,7 +22,7 @@ from groupcheck.model.engine.fast.checkpoint import numbers_of
 from groupcheck.model.engine.fast.explore import StoppedError, answer
 from groupcheck.model.engine.fast.identity import Identity
 from groupcheck.model.engine.fast.kernels import registers as r
-from groupcheck.model.engine.fast.memory import Family, reached
+from groupcheck.model.engine.fast.memory import Family
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.shards import manifests
 from groupcheck.model.engine.fast.shards.items import Items
@@ -35,6 +35,7 @@ from groupcheck.model.engine.fast.shards.working import EXAMINED, Report, Work, 
 from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.paths import path_of, path_through
 from groupcheck.model.engine.reference import violation
+from groupcheck.model.engine.resident import reached
 from groupcheck.model.engine.verdict import Limits, Path, Progress, Verdict
 
 # states below which one process was quicker than two executors beside it (docs/spark.md)
