@@ -48,7 +48,7 @@ def few(a: "lamp[i]", b: "lamp[j]"):
     return a + b < 4
 
 
-@pytest.mark.parametrize("lamps", [1, 31, 32, 70])
+@pytest.mark.parametrize("lamps", [1, 31, 32, pytest.param(70, marks=pytest.mark.night)])
 def test_states_of_any_number_of_words_are_exact(lamps):
     """Lamps that share a fuse for two switchings: from one word to three, on both sides of a
     boundary.

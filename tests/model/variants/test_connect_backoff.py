@@ -64,6 +64,7 @@ def test_the_leader_waits_for_those_that_have_left_and_for_nobody_else() -> None
     assert verdict.verdict == HOLDS and verdict.rules["sync_answer:unread"]
 
 
+@pytest.mark.night
 def test_the_obvious_engine_says_the_same() -> None:
     spec = subject("connect_backoff", members=2, generations=3, faults=UNREAD).spec
     fast, plain = explore(spec), reference.explore(spec)

@@ -35,7 +35,13 @@ SIZES: list[tuple[int, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("scope", "size"), [*zip(SCOPES, SIZES, strict=True)], ids=str)
+@pytest.mark.parametrize(
+    ("scope", "size"),
+    [
+        pytest.param(*one, id=str(one[0]), marks=[pytest.mark.night] * (one[1][0] > 20_000))
+        for one in zip(SCOPES, SIZES, strict=True)
+    ],
+)
 def test_workers_keep_every_promise(scope: dict[str, Any], size: tuple[int, int]) -> None:
     verdict = explore(subject("connect", **scope).spec, symmetry=None)
     assert (verdict.verdict, verdict.violations) == (HOLDS, ())

@@ -73,6 +73,7 @@ def test_a_cluster_is_upgraded_bounce_by_bounce() -> None:
     assert verdict.verdict == HOLDS and verdict.goals["upgraded"] is not None
 
 
+@pytest.mark.night
 def test_the_obvious_engine_says_the_same() -> None:
     scope = {"members": 2, "generations": 2, "connect_protocol": MIXED}
     spec = subject("connect_versions", **scope, faults={"config_update": 1}).spec

@@ -4,6 +4,7 @@ eager and cooperative.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,15 +17,16 @@ from groupcheck.model.variants import load, names
 from groupcheck.oracles.explain.subject import subject
 
 EAGER, COOPERATIVE = "mixed_membership", "cooperative_mixed"
+night = partial(pytest.param, marks=pytest.mark.night)
 
 
 @pytest.mark.parametrize(
     ("variant", "fields", "states", "transitions"),
     [
         (EAGER, {"members": 2, "generations": 2, "any_faults": 1}, 5_536, 15_964),
-        (EAGER, {"members": 2, "generations": 2, "any_faults": 2}, 94_264, 352_821),
+        night(EAGER, {"members": 2, "generations": 2, "any_faults": 2}, 94_264, 352_821),
         (COOPERATIVE, {"members": 2, "any_faults": 1}, 14_805, 41_802),
-        (COOPERATIVE, {"members": 2, "generations": 2, "any_faults": 2}, 146_152, 543_140),
+        night(COOPERATIVE, {"members": 2, "generations": 2, "any_faults": 2}, 146_152, 543_140),
     ],
 )
 def test_all_promises_of_both_kinds_hold(
