@@ -3,7 +3,7 @@
 RUN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test browser lint format bench bench-assignors bench-replay bench-spark \
+.PHONY: help setup demo test browser browser-docs lint format bench bench-assignors bench-replay bench-spark \
 	nightly pythons docs clean mutants-engine mutants-protocol
 
 help:
@@ -29,6 +29,9 @@ lint: $(READY) ## ruff, mypy --strict, import contracts
 
 browser: $(READY) ## the pages that replay writes, looked at in a headless Chromium; half a minute
 	@$(RUN)/pytest tests/browser/look_at_replay.py
+
+browser-docs: docs ## the site that `make docs` builds, looked at in the same way; half a minute
+	@$(RUN)/pytest tests/browser/look_at_site.py
 
 bench: $(READY) ## speed and memory beside Spin and C; 10 minutes (BENCH=--quick: less)
 	@.ci/need "make bench" gcc spin

@@ -120,7 +120,7 @@ def test_a_run_that_ends_before_the_group_rests_is_unknown(tmp_path: Path) -> No
         assert outcome.verdict == "unknown" and not outcome.complete
         assert ("settled_ms is unknown, so it may be more" in outcome.reason) == bool(bounds)
         assert "the group did not come to rest within 1 s of virtual time" in outcome.reason
-        assert outcome.reason.endswith("; seconds simulates longer")
+        assert outcome.reason.endswith("; a larger value of seconds simulates longer")
     cut = '[[simulate]]\nvariant = "classic"\nscenario = "crash"\nmembers = 3\nseconds = 1\n'
     code, out = swept(tmp_path, f"{cut}replications = 2\nat_most = {{settled_ms = 1e9}}\n")
     page = (out / "sweep.html").read_text()
