@@ -1,5 +1,5 @@
-"""`make browser-docs`: the documentation as `make docs` builds it, looked at in a headless Chromium.
-It is read from its folder, as offline. Pictures of the pages go to build/browser.
+"""`make browser-docs`: the site that `make docs` builds, looked at in a headless Chromium. It is
+read from its folder, as offline. Pictures of the pages go to build/browser.
 """
 
 from __future__ import annotations

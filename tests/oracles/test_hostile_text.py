@@ -125,9 +125,9 @@ def test_a_folder_with_a_hostile_name_is_told_in_plain_text(
         "--html FILE",
         "--markdown FILE",
         "--pytest FILE",
-        "--what-if static --replications 1",
-        "--what-if static --replications 1 --json",
-        "--what-if static --replications 1 --html FILE",
+        "--what-if static --replications 2",
+        "--what-if static --replications 2 --json",
+        "--what-if static --replications 2 --html FILE",
     ],
 )
 def test_half_characters_and_ends_of_lines_in_requests_are_told_in_plain_text(
