@@ -6,8 +6,9 @@ SLIM := .venv/.slim
 # The address of the project: the pages of a registry lead there. Empty until there is one.
 REPOSITORY ?=
 
-.PHONY: help setup demo test browser lint format bench bench-assignors bench-first-minute \
-	bench-replay bench-spark nightly pythons release docs clean mutants-engine mutants-protocol
+.PHONY: help setup demo test browser browser-docs lint format bench bench-assignors \
+	bench-first-minute bench-replay bench-spark nightly pythons release docs clean \
+	mutants-engine mutants-protocol
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -36,6 +37,9 @@ lint: $(READY) ## ruff, mypy --strict, import contracts
 
 browser: $(READY) ## the pages that replay writes, looked at in a headless Chromium; half a minute
 	@$(RUN)/pytest tests/browser/look_at_replay.py
+
+browser-docs: docs ## the site that `make docs` builds, looked at in the same way; half a minute
+	@$(RUN)/pytest tests/browser/look_at_site.py
 
 bench: $(READY) ## speed and memory beside Spin and C; 10 minutes (BENCH=--quick: less)
 	@.ci/need "make bench" gcc spin

@@ -7,6 +7,8 @@ from __future__ import annotations
 import enum
 import json
 import math
+import os
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -34,12 +36,29 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode()
 
 
+def on_github() -> bool:
+    """Whether this is a job of GitHub Actions, which obeys commands in what a step prints."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def not_obeyed(text: str) -> str:
+    """Lines to print. In a job of GitHub Actions an escape stands where one would be a command:
+    `::name` that begins a line, and `##[name]` anywhere.
+    """
+    return _COMMAND.sub(r"\1\\x3a:", text).replace("##[", "\\x23#[") if on_github() else text
+
+
+_COMMAND = re.compile(r"(?m)^(\s*)::")
+
+
 def as_json(value: Any, indent: int | None = None) -> str:
     """JSON in printable ASCII: in a text every other character is an escape, so that nothing steers
-    a terminal, ends a line or reorders what is read. Raises `ValueError` for a number that JSON
-    does not have.
+    a terminal, ends a line, reorders what is read or is a command of GitHub Actions (which can be
+    only `##[name]`: a line of JSON never begins with a colon). Raises `ValueError` for a number
+    that JSON does not have.
     """
-    return json.dumps(value, indent=indent, allow_nan=False).replace("\x7f", "\\u007f")
+    text = json.dumps(value, indent=indent, allow_nan=False).replace("\x7f", "\\u007f")
+    return text.replace("##[", "\\u0023#[")
 
 
 def as_text(document: Any) -> str:

@@ -144,6 +144,15 @@ def test_each_page_is_in_the_navigation_once(site):
     assert sorted(listed) == sorted(there)
 
 
+def test_the_site_names_no_other_host_for_what_its_pages_load(site):
+    given = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
+    loaded = [*given["extra"]["polyfills"], *given["extra_css"]]
+    assert [name for name in loaded if not (site / name).is_file()] == []
+    # The plugin `offline` adds one from another host unless a name has this in it.
+    assert any("iframe-worker" in name for name in given["extra"]["polyfills"])
+    assert given["theme"]["font"] is False
+
+
 def anchors(page: str) -> set[str]:
     """The anchors of a page's headings, as mkdocs makes them."""
     prose = re.sub(r"^```.*?^```$", "", page, flags=re.M | re.S)

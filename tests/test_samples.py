@@ -65,7 +65,7 @@ def test_the_demo_types_a_proof_a_counterexample_and_a_log():
     assert [part.split("\n")[1].split("  ")[0] for part in parts[1:]] == [
         "holds",
         "violated",
-        "calm",
+        "2 groups: 2 calm",
     ]
 
 

@@ -20,12 +20,15 @@ ROOT = Path(__file__).parents[2]
 OF_THE_ROOT = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "FINDINGS.md")
 START = ("README.md", "index.md")  # of the root, and as a page of the site
 MOST_EXAMPLES = 4
+# The reference has every word many times; the search shows pages that explain it first.
+BEHIND_OTHERS = "---\nsearch:\n  boost: 0.3\n---\n\n"
 PLACEHOLDER = re.compile(r"\.\.\.|…|\b[A-Z]{2,}\b(?!-)|\[")
 
 
 def sources() -> list[Path]:
-    """The pages and pictures of docs/."""
-    return sorted(p for s in ("*.md", "*.svg", "*.png") for p in (ROOT / "docs").rglob(s))
+    """The pages and pictures of docs/, and what all pages load."""
+    kinds = ("*.md", "*.svg", "*.png", "*.css", "*.js")
+    return sorted(p for kind in kinds for p in (ROOT / "docs").rglob(kind))
 
 
 def relinked(text: str) -> str:
@@ -61,15 +64,15 @@ def assemble(into: Path) -> None:
     for path in sources():
         target = into / path.relative_to(ROOT / "docs")
         target.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".png":
-            shutil.copyfile(path, target)
-        else:
+        if path.suffix == ".md":
             target.write_text(relinked(path.read_text("utf-8")), "utf-8")
+        else:
+            shutil.copyfile(path, target)
     for name, page in (*((name, name) for name in OF_THE_ROOT), START):
         (into / page).write_text(relinked((ROOT / name).read_text("utf-8")), "utf-8")
     for name, text in pages.items():
         (into / name).parent.mkdir(parents=True, exist_ok=True)
-        (into / name).write_text(text, "utf-8")
+        (into / name).write_text(BEHIND_OTHERS + text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -80,6 +80,12 @@ DIALECTS = (
     "--markdown", type=OUTPUT, metavar="FILE", help="Write the answer as Markdown, for a ticket."
 )
 @click.option(
+    "--junit",
+    type=OUTPUT,
+    metavar="FILE",
+    help="Write a JUnit XML file: one test case for each group.",
+)
+@click.option(
     "--pytest",
     "pytest",
     type=OUTPUT_OR_STDOUT,

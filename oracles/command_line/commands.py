@@ -138,7 +138,7 @@ def _what_if(
     """`groupcheck replay --what-if`: see `groupcheck.oracles.replay.what_if`."""
     from groupcheck.oracles.replay.what_if.command import run
 
-    others = {name: options.pop(name) for name in ("pytest", "fail_on", "knowledge")}
+    others = {name: options.pop(name) for name in ("pytest", "fail_on", "knowledge", "junit")}
     _without({**others, "markdown": markdown}, "--what-if")
     return run(files, change, html=html, **options)
 

@@ -173,9 +173,10 @@ def near_choice(error: click.ClickException) -> str:
 
 def complain(text: str, code: int, debug: bool = False) -> int:
     """One line on stderr, after the traceback if that is wanted. Returns the exit code."""
-    from groupcheck.oracles.printable import printable
+    from groupcheck.oracles.printable import not_obeyed, printable
 
     if debug:
         click.echo(traceback.format_exc(), err=True, nl=False)
-    click.echo(f"groupcheck: error: {printable(' '.join(text.split()))[:1000]}", err=True)
+    told = f"groupcheck: error: {printable(' '.join(text.split()))[:1000]}"
+    click.echo(not_obeyed(told), err=True)
     return code

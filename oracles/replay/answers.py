@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED, Kind
-from groupcheck.oracles.replay.harm import harm, serious
+from groupcheck.oracles.replay.harm import harm, serious, weight
 from groupcheck.traces.causes.diagnosis import Diagnosis, Health, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.from_brokers import statements
@@ -143,9 +143,14 @@ def _settles(evidence: GroupEvidence, seen: Sequence[Seen]) -> bool:
     )
 
 
-def _rank(a: Answer) -> tuple[int, int, int, str]:
+def _rank(a: Answer) -> tuple[int, bool, int, int, bool, int, int, str]:
+    """The worst first: by health, a broken promise of the broker, harm, causes and rebalances.
+    Lines that name no group are of many.
+    """
+    hurt, stood = max((weight(s.group.findings) for s in a.seen), default=(0, 0))
     causes = len(a.diagnosis.causes) + len(a.diagnosis.candidates)
-    return WORST.index(a.health), -causes, -a.rounds, a.group
+    sound = a.verdict != VIOLATED
+    return WORST.index(a.health), sound, -hurt, -stood, not a.group, -causes, -a.rounds, a.group
 
 
 def worst(found: Sequence[Answer]) -> Health:

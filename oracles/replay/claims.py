@@ -123,6 +123,11 @@ class Told:
         return self.causes[0].title if self.causes else self.answer.reason
 
     @property
+    def in_brief(self) -> str:
+        """The answer and the worst harm, for a line among those of other groups."""
+        return "; ".join([self.title, *(text for text in self.harm[:1] if text != self.title)])
+
+    @property
     def verdict(self) -> str:
         return f"{self.answer.verdict}: {self.answer.verdict_reason}"
 

@@ -13,6 +13,7 @@ from typing import Any
 from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.replay import replay_types
 from groupcheck.oracles.replay.answers import Answer, judged, worst
+from groupcheck.oracles.replay.claims import headline
 from groupcheck.oracles.replay.facts_document import facts_document
 from groupcheck.oracles.replay.findings_document import findings_document
 from groupcheck.oracles.replay.lives_document import (
@@ -137,6 +138,7 @@ def _whole(
     return replay_types.ReplayDocument(
         format=formats[0] if len(formats) == 1 else "mixed",
         health=worst(answers),
+        conclusion=headline(answers),
         reading=replay_types.Reading(
             verdict=verdict,
             reason=reason,

@@ -80,6 +80,17 @@ def serious(found: Findings) -> bool:
     )
 
 
+def weight(found: Findings) -> tuple[int, int]:
+    """How much harm there is, to compare groups: partitions whose records were read twice or
+    skipped, then the time without members or owners, in ms.
+    """
+    hurt = {x.partition for x in found.two_owners}
+    hurt |= {x.partition for x in found.went_back} | {x.partition for x in found.jumped}
+    stood = sum(e.window.ms or 0 for e in found.empty if not e.by_choice)
+    unowned = max((u.window.ms or 0 for u in found.unowned), default=0)
+    return len(hurt), max(stood, unowned)
+
+
 def finding_facts(found: Findings) -> Iterator[tuple[str, str]]:
     """The other facts that are known, as (name, text)."""
     for (who, kind), times in _grouped(found.absences):

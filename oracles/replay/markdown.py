@@ -36,6 +36,10 @@ def markdown(reports: Sequence[FileReport], answers: Sequence[Answer]) -> str:
     """The whole ticket."""
     single, calm = split_calm(answers)
     parts = [f"# {headline(answers)}"]
+    if len(single) > 1:
+        told_first = [told(answer, reports) for answer in single[:GROUPS_SHOWN]]
+        rows = [(t.health, t.answer.group or "without a name", t.in_brief) for t in told_first]
+        parts.append(table(("health", "group", "what happened"), rows))
     for answer in single[:GROUPS_SHOWN]:
         parts += _group(told(answer, reports))
     if len(single) > GROUPS_SHOWN:

@@ -454,6 +454,9 @@ class ReplayDocument:
         Literal["calm", "troubled", "broken", "unknown"],
         "That of the group in worst health. `unknown`: the logs show too little.",
     ]
+    conclusion: Annotated[
+        str, "How many groups are in which health, as in `3 groups: 1 broken, 2 calm`."
+    ]
     reading: Reading = field(metadata=BESIDE)
     notes: Annotated[list[str], "What was passed over in folders and archives."]
     answers_judged: Annotated[

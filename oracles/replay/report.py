@@ -17,9 +17,10 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.explain.unknown import one_of
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.replay.answers import answers, judged, worst
+from groupcheck.oracles.replay.answers import Answer, answers, judged, worst
 from groupcheck.oracles.show import meter
 from groupcheck.oracles.show.files import written
+from groupcheck.oracles.show.suite import Suite, tell
 from groupcheck.traces.causes.diagnosis import Health
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import Knowledge, knowledge_of, shipped_knowledge
@@ -92,9 +93,18 @@ class Replayed(list[FileReport]):
                     where="--fail-on",
                     do="broken, troubled, unknown, violated, or a cause of `list causes`",
                 )
-        found = {a.health for a in self.answers} | {str(a.verdict) for a in self.answers}
-        found |= {f.cause.kind for a in self.answers for f in a.diagnosis.causes}
-        return 1 if found & {*kinds} else 3 if self.health == "unknown" or self._unread else 0
+        failed = any(_fails(a, kinds) for a in self.answers)
+        return 1 if failed else 3 if self.health == "unknown" or self._unread else 0
+
+    def suite(self, kinds: Sequence[str] = ()) -> Suite:
+        """A test case for each group. `kinds`: the trouble that counts, as for `fails_on`; all
+        trouble if it is empty.
+        """
+        from groupcheck.oracles.replay.group_cases import groups_suite
+
+        kinds = kinds or ("troubled", "broken")
+        unknown = self.health == "unknown"
+        return groups_suite(self, self.answers, lambda a: _fails(a, kinds), unknown)
 
     def document(self) -> dict[str, Any]:
         """The answer as plain JSON, schema groupcheck.replay/2."""
@@ -129,6 +139,13 @@ class Replayed(list[FileReport]):
         from groupcheck.oracles.show.pages import FRAGMENT
 
         return page(self, self.answers, FRAGMENT)
+
+
+def _fails(a: Answer, kinds: Sequence[str]) -> bool:
+    """Does the group have trouble of one of these kinds?"""
+    return not {*kinds}.isdisjoint(
+        {a.health, str(a.verdict), *(f.cause.kind for f in a.diagnosis.causes)}
+    )
 
 
 def replay(
@@ -195,9 +212,10 @@ def run(
     markdown: Path | None = None,
     fail_on: Sequence[str] = (),
     knowledge: Path | None = None,
+    junit: Path | None = None,
 ) -> int:
-    """Replays, prints, writes the page and the ticket, and gives the exit code. Raises `UserError`
-    for a group of which the logs say nothing, though they tell of others.
+    """Replays, prints, writes the page, the ticket and the test cases, and gives the exit code.
+    Raises `UserError` for a group of which the logs say nothing, though they tell of others.
     """
     known = None if knowledge is None else knowledge_of(knowledge)
     with meter.reports(_progress) as progress:
@@ -212,6 +230,7 @@ def run(
         written(html, reports.html())
     if markdown is not None:
         written(markdown, reports.markdown())
+    tell(lambda: reports.suite(fail_on), junit)
     return code
 
 

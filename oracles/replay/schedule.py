@@ -19,7 +19,7 @@ from attrs import frozen
 from groupcheck import __version__
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import HOLDS
-from groupcheck.oracles.printable import printable
+from groupcheck.oracles.printable import not_obeyed, printable
 from groupcheck.oracles.show.files import is_replaced, written
 from groupcheck.oracles.show.pytest_export import literal
 from groupcheck.traces.exchanges.exchange import Exchange
@@ -139,7 +139,7 @@ def export(
     """
     text = test_file(paths, format, group)
     if to == "-":
-        sys.stdout.write(text)
+        sys.stdout.write(not_obeyed(text))
         return 0
     path = Path(to)
     if is_replaced(path) and path.exists() and WRITTEN_BY not in _begin(path):

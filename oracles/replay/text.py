@@ -1,5 +1,5 @@
-"""A replay for a terminal: the answer about each group, then the figures of each log and
-its groups, their rebalances, members and what stands out.
+"""A replay for a terminal: an overview where there are several groups, the answer about the worst,
+then the figures of each log, with the rebalances and members of these groups and what stands out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from rich.text import Text
 
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.answers import Answer
-from groupcheck.oracles.replay.claims import KEEP, NOT_TOLD, Told, split_calm, told
+from groupcheck.oracles.replay.claims import (
+    KEEP,
+    NOT_TOLD,
+    WORDS,
+    Told,
+    headline,
+    split_calm,
+    told,
+)
 from groupcheck.oracles.replay.facts import facts_lines
 from groupcheck.oracles.replay.harm import finding_facts
 from groupcheck.oracles.replay.rounds import COLUMNS, cut, fold_cells, folded
@@ -29,7 +37,7 @@ from groupcheck.traces.findings.anomalies import (
     seconds,
     unstable_share,
 )
-from groupcheck.traces.findings.report import RANK, Anomaly, FileReport, GroupReport
+from groupcheck.traces.findings.report import RANK, UNREADABLE, Anomaly, FileReport, GroupReport
 from groupcheck.traces.formats import (
     CLIENTS,
     GROUP_TABLES,
@@ -41,9 +49,10 @@ from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.story.moments import Round, elapsed
 from groupcheck.traces.story.timeline import Timeline
 
-ANSWERS_SHOWN = 5
+FEW = 3
+"""So many groups are told in full; where there are more, only the worst is."""
 LINES_SHOWN = 20
-GROUPS_SHOWN = 12
+LOGS_SHOWN = 12
 ROUNDS_SHOWN = 24
 QUOTES_SHOWN = 3
 QUOTE_CHARS = 320
@@ -67,16 +76,49 @@ MUST_SEE = (
 
 
 def replay_view(reports: Sequence[FileReport], answers: Sequence[Answer]) -> Group:
-    """The answer about each group, the worst first; then what the logs show in detail."""
+    """How many groups are in which health, with a line for each, the worst first; the worst in
+    full; then what the logs show in detail.
+    """
     single, calm = split_calm(answers)
-    hidden = {a.group for a in calm}
+    full = single if len(single) <= FEW else single[:1]
+    names = {a.group for a in full}
+    shown = [
+        r for r in reports if len(reports) <= LOGS_SHOWN or any(g.group in names for g in r.groups)
+    ]
     blocks: list[Iterator[RenderableType]] = [
-        *(_answer(told(answer, reports)) for answer in single[:ANSWERS_SHOWN]),
-        _more(single[ANSWERS_SHOWN:], calm, reports),
-        *(_file(r, hidden) for r in reports),
+        _overview(single, calm, reports) if len(single) + len(calm) > 1 else iter(()),
+        *(_answer(told(answer, reports)) for answer in full),
+        *(_file(r, names) for r in shown),
+        _other_logs([r for r in reports if r not in shown]),
     ]
     whole = [Group(*parts) for block in blocks if (parts := list(block))]
     return Group(*[part for block in whole for part in (Text(), block)][1:])
+
+
+def _overview(
+    single: Sequence[Answer], calm: Sequence[Answer], reports: Sequence[FileReport]
+) -> Iterator[RenderableType]:
+    """The conclusion about several groups, and a line for each; calm groups share one."""
+    yield Text(headline([*single, *calm]), "bold")
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold", style="bold", max_width=40)
+    table.add_column(overflow="fold")
+    for answer in single[:LINES_SHOWN]:
+        t = told(answer, reports)
+        name = answer.group or "without a name"
+        words = (Text(printable(name)), Text(printable(t.in_brief)))
+        table.add_row(Text(t.health, HEALTH_COLOUR[answer.health]), *words)
+    if calm:
+        words = (Text(), Text(f"{len(calm):,} groups"))
+        table.add_row(Text(WORDS["calm"], HEALTH_COLOUR["calm"]), *words)
+    yield Padding(Stacked(table, lead=2, named=False), (0, 0, 0, 2))
+    if len(single) > LINES_SHOWN:
+        yield Text(
+            f"  and {plural(len(single) - LINES_SHOWN, 'more group')} (--json has all)", "dim"
+        )
+    if len(single) > FEW:
+        yield Text("  the worst in full below; --group shows any other, --html all", "dim")
 
 
 def _answer(t: Told) -> Iterator[RenderableType]:
@@ -127,55 +169,39 @@ def _answer_facts(t: Told) -> Iterator[tuple[str, str]]:
     yield "broker", t.verdict
 
 
-def _more(
-    troubled: Sequence[Answer], calm: Sequence[Answer], reports: Sequence[FileReport]
-) -> Iterator[RenderableType]:
-    """Groups that have one line each, and calm groups that share one."""
-    for answer in troubled[:LINES_SHOWN]:
-        t = told(answer, reports)
-        yield Text.assemble(
-            (t.health, HEALTH_COLOUR[answer.health]),
-            "  ",
-            (printable(t.group), "bold"),
-            "  ",
-            printable(t.sentence),
-        )
-    if len(troubled) > LINES_SHOWN:
-        yield Text(f"and {len(troubled) - LINES_SHOWN:,} more groups (--json has all)", "dim")
-    if calm:
-        yield Text.assemble(("calm", HEALTH_COLOUR["calm"]), f"  {len(calm):,} groups are calm")
+def _other_logs(reports: Sequence[FileReport]) -> Iterator[RenderableType]:
+    """Logs that have one line each, those first that could not be read or broke a promise."""
+    worst = sorted(reports, key=lambda r: (r.format != UNREADABLE, -RANK[r.verdict]))
+    yield from map(_log, worst[:LINES_SHOWN])
+    if len(worst) > LINES_SHOWN:
+        yield Text(f"and {plural(len(worst) - LINES_SHOWN, 'more log')} (--json has all)", "dim")
 
 
-def _file(r: FileReport, hidden: Set[str]) -> Iterator[RenderableType]:
-    """The figures of a log, and those of its groups but the `hidden`."""
-    yield Text.assemble((printable(r.path), "bold"), "  ", printable(r.reason))
+def _log(r: FileReport) -> Text:
+    return Text.assemble((printable(r.path), "bold"), "  ", printable(r.reason))
+
+
+def _file(r: FileReport, full: Set[str]) -> Iterator[RenderableType]:
+    """The figures of a log, and those of its groups that are told in `full`."""
+    yield _log(r)
+    shown = [g for g in r.groups if g.group in full]
     yield Padding(facts_table(file_facts(r)), (0, 0, 0, 2))
     for a in r.anomalies:
         yield Padding(_anomaly(a), (0, 0, 0, 2))
-    shown = [g for g in r.groups if g.group not in hidden]
-    if len(shown) > GROUPS_SHOWN:
-        shown = sorted(
-            shown, key=lambda g: (-RANK[g.verdict], -len(g.anomalies), -len(g.timeline.rounds))
-        )[:GROUPS_SHOWN]
-        yield Padding(_overview(r), (1, 0, 0, 2))
-        yield Text(
-            f"  {len(r.groups):,} groups; here are the {GROUPS_SHOWN} that stand out most (--group"
-            " shows any one, --json has all)",
-            "dim",
-        )
+    if len(shown) < len(r.groups):
+        yield Padding(facts_table(_all_groups(r)), (1, 0, 0, 2))
     for g in shown:
         yield from _group(g)
 
 
-def _overview(r: FileReport) -> Table:
+def _all_groups(r: FileReport) -> Iterator[tuple[str, str]]:
     """How many groups ended how, and which kinds of anomalies they have."""
     verdicts = Counter(g.verdict for g in r.groups)
     kinds = Counter(kind for g in r.groups for kind in {a.kind for a in g.anomalies})
-    pairs: list[tuple[str, str]] = [
-        (verdict, f"{n:,} groups") for verdict, n in sorted(verdicts.items())
-    ]
-    pairs += [(kind, f"in {n:,} groups") for kind, n in kinds.most_common()]
-    return facts_table(pairs)
+    for verdict, n in sorted(verdicts.items()):
+        yield verdict, plural(n, "group")
+    for kind, n in kinds.most_common():
+        yield kind, f"in {plural(n, 'group')}"
 
 
 def file_facts(r: FileReport) -> Iterator[tuple[str, str]]:

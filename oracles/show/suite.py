@@ -7,15 +7,14 @@ judged, and why). Everything comes as printable text, which XML can hold.
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
 from attrs import frozen
 
-from groupcheck.oracles.printable import printable
+from groupcheck.oracles.printable import on_github, printable
 from groupcheck.oracles.show.files import written
 
 PASSED, FAILURE, ERROR, SKIPPED = "passed", "failure", "error", "skipped"
@@ -33,6 +32,9 @@ class Case:
     text: str = ""
     # Of wall clock.
     seconds: float = 0.0
+    # Where the line stands that shows it; empty and 0 if no file does.
+    file: str = ""
+    line: int = 0
 
 
 @frozen
@@ -56,17 +58,13 @@ def tell(suite: Callable[[], Suite], junit: Path | None) -> None:
     told = suite()
     if junit is not None:
         written(junit, as_junit(told))
-    if _on_github():
+    if on_github():
         sys.stderr.writelines(f"{line}\n" for line in github_commands(told))
 
 
 def wanted(junit: Path | None) -> bool:
     """Whether anybody asks for test cases."""
-    return junit is not None or _on_github()
-
-
-def _on_github() -> bool:
-    return os.environ.get("GITHUB_ACTIONS") == "true"
+    return junit is not None or on_github()
 
 
 def as_junit(suite: Suite) -> str:
@@ -85,6 +83,7 @@ def as_junit(suite: Suite) -> str:
             "classname": f"groupcheck.{suite.name.split()[0]}",
             "name": printable(case.name),
             "time": f"{case.seconds:.3f}",
+            **_place(case),
         }
         element = ElementTree.SubElement(inner, "testcase", about)
         if case.became != PASSED:
@@ -95,25 +94,38 @@ def as_junit(suite: Suite) -> str:
 
 
 def github_commands(suite: Suite) -> Iterator[str]:
-    """A command of GitHub's (`::error title=...::message`) for each case that failed or ended with
-    an error. Cases with the same message share one; the last one says how many more there are.
+    """A command of GitHub's (`::error title=...::message`, with `file` and `line` where they are
+    known) for each case that failed or ended with an error. Cases with the same message share one;
+    the last one says how many more there are.
     """
-    names: dict[str, list[str]] = {}
+    alike: dict[str, list[Case]] = {}
     for case in suite.cases:
         if case.became in (FAILURE, ERROR):
             message = "\n".join(filter(None, (printable(case.why), _lines(case.text))))
-            names.setdefault(message, []).append(case.name)
-    shown = len(names) if len(names) <= MOST_ANNOTATIONS else MOST_ANNOTATIONS - 1
-    for message, cases in list(names.items())[:shown]:
-        title = cases[0] if len(cases) == 1 else f"{cases[0]} and {len(cases) - 1:,} more"
-        yield _annotation(f"{suite.name}: {title}", message)
-    if len(names) > shown:
-        yield _annotation(suite.name, f"{len(names) - shown:,} other messages")
+            alike.setdefault(message, []).append(case)
+    shown = len(alike) if len(alike) <= MOST_ANNOTATIONS else MOST_ANNOTATIONS - 1
+    for message, cases in list(alike.items())[:shown]:
+        more = "" if len(cases) == 1 else f" and {len(cases) - 1:,} more"
+        title = f"{suite.name}: {cases[0].name}{more}"
+        yield _annotation({**_place(cases[0]), "title": title}, message)
+    if len(alike) > shown:
+        yield _annotation({"title": suite.name}, f"{len(alike) - shown:,} other messages")
 
 
-def _annotation(title: str, message: str) -> str:
-    escaped = _data(printable(title)).replace(":", "%3A").replace(",", "%2C")
-    return f"::error title={escaped}::{_data(message)}"
+def _place(case: Case) -> dict[str, str]:
+    """File and line of a case, as far as they are known."""
+    place = {"file": printable(case.file)} if case.file else {}
+    return place | ({"line": str(case.line)} if case.file and case.line else {})
+
+
+def _annotation(properties: Mapping[str, str], message: str) -> str:
+    escaped = ",".join(f"{name}={_property(text)}" for name, text in properties.items())
+    return f"::error {escaped}::{_data(message)}"
+
+
+def _property(text: str) -> str:
+    """As GitHub wants the value of a property: a colon would end it, and a comma begin another."""
+    return _data(printable(text)).replace(":", "%3A").replace(",", "%2C")
 
 
 def _data(text: str) -> str:

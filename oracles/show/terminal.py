@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from groupcheck.oracles.printable import printable
+from groupcheck.oracles.printable import not_obeyed, printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,7 +29,7 @@ def answer(document: Callable[[], Any], view: Callable[[], RenderableType], as_j
 
 def say(text: str) -> None:
     """Prints a remark on stderr, on one line."""
-    print(f"groupcheck: {printable(text)}", file=sys.stderr, flush=True)
+    print(not_obeyed(f"groupcheck: {printable(text)}"), file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

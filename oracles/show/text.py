@@ -16,7 +16,7 @@ from rich.text import Text
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
 from groupcheck.oracles.explain.explanation import KNOWN, Explanation, rows
-from groupcheck.oracles.printable import printable
+from groupcheck.oracles.printable import not_obeyed, printable
 from groupcheck.oracles.show.report import Report
 
 WIDTH = 100  # where nothing says how wide the output is
@@ -32,7 +32,7 @@ def show(view: RenderableType) -> None:
     shown = console()
     with shown.capture() as captured:
         shown.print(view, crop=False)
-    sys.stdout.write(_trimmed(captured.get()))
+    sys.stdout.write(not_obeyed(_trimmed(captured.get())))
 
 
 def console(*, stderr: bool = False) -> Console:

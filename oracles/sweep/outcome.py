@@ -38,7 +38,7 @@ class Outcome:
     # the check itself failed `tries` times: the verdict is `unknown`, the reason says why
     failed: bool = False
     tries: int = 1
-    # of a simulation: measure -> (mean, low, high); None for what never ended, or has no interval
+    # of a simulation: measure -> (mean, low, high); None for what is unknown, or has no interval
     measures: Mapping[str, tuple[float | None, float | None, float | None]] = field(factory=dict)
 
 

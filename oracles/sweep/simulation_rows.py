@@ -99,10 +99,12 @@ def write_simulations(rows: Sequence[Simulation], path: Path) -> None:
 
 
 def amount(row: Simulation, measure: str) -> str:
-    """`1,234 ± 34`: a mean with its 95 % t interval; `-` for what never ended."""
+    """`1,234 ± 34`: a mean with its 95 % t interval; `unknown` for what had not ended when some
+    run did, `-` for a simulation that did not end.
+    """
     found = row.measures.get(measure)
     if found is None or found.mean is None:
-        return "-"
+        return "-" if found is None else "unknown"
     text = figure(found.mean, 4)
     if found.low is None or found.high is None or found.low == found.high:
         return text

@@ -68,18 +68,19 @@ class Simulation:
 
     def answered(self) -> Outcome:
         """Simulates. The verdict is `violated` if the interval of some measure lies above its
-        bound, and `unknown` if it contains the bound, if the measure never ended, or at the limit
-        of seconds.
+        bound; else `unknown` if it contains the bound, if the measure is not known, if the group
+        had not come to rest when a run ended, or at the limit of seconds.
         """
         began = time.perf_counter()
         setup = self.setup()
         deadline = time.monotonic() + (self.max_seconds or math.inf)
         try:
-            (row,) = compare([setup], self.replications, setup.seed, deadline).rows
+            comparison = compare([setup], self.replications, setup.seed, deadline)
         except OutOfTime:
             reason = f"stopped at the limit of {self.max_seconds:g} seconds"
             seconds = round(time.perf_counter() - began, 6)
             return Outcome(UNKNOWN, reason, seconds=seconds, task_seconds=seconds)
+        (row,) = comparison.rows
         found = {name: row.interval(name) for name in MEASURES}
         measures = {
             name: (_finite(one.mean), _finite(one.low), _finite(one.high))
@@ -94,14 +95,17 @@ class Simulation:
                 over.append(name)
             elif (mean if high is None else high) > most:
                 open_ones.append(name)
-        verdict = VIOLATED if over else UNKNOWN if open_ones else HOLDS
+        cut = comparison.reason.partition("; --")[0]
+        verdict = VIOLATED if over else UNKNOWN if open_ones or cut else HOLDS
+        told = [_why(name, measures[name], self.at_most) for name in over + open_ones]
+        told += [f"{cut}; a larger value of seconds simulates longer"] if cut else []
         return Outcome(
             verdict=verdict,
-            reason="; ".join(_why(name, measures[name], self.at_most) for name in over + open_ones),
+            reason="; ".join(told),
             task_seconds=round(time.perf_counter() - began, 6),
             seconds=round(time.perf_counter() - began, 6),
             broken=tuple(over),
-            complete=not open_ones,
+            complete=not open_ones and not cut,
             measures=measures,
         )
 
@@ -114,7 +118,7 @@ def _why(name: str, found: tuple[float | None, ...], at_most: Mapping[str, float
     mean, low, high = found
     if mean is None:
         most = f"{at_most[name]:g}"
-        return f"{name} never ended in some replication, so it may be more than {most}"
+        return f"{name} is unknown, so it may be more than {most}"
     spread = "" if low is None or high is None else f" ({low:,.6g} to {high:,.6g})"
     return f"{name} is {mean:,.6g}{spread}, at most {at_most[name]:,.6g} is asked"
 

@@ -16,6 +16,8 @@ from answered import BEGIN, answer, busy, found, report
 from attrs import evolve
 
 import groupcheck
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.replay.harm import weight
 from groupcheck.oracles.replay.lanes import picture
 from groupcheck.oracles.replay.markdown import fenced, markdown, plain, span
 from groupcheck.oracles.replay.page import page
@@ -24,6 +26,7 @@ from groupcheck.oracles.replay.text import replay_view
 from groupcheck.oracles.show.text import as_plain
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.findings.report import UNREADABLE
 from groupcheck.traces.reading import Part
 from groupcheck.traces.replay import replay_file
 from groupcheck.traces.story.events import RebalanceCause
@@ -98,17 +101,53 @@ def test_the_answer_tells_how_long_it_lasted(until: int, words: str):
 
 def test_calm_groups_fold_into_one_line_beyond_a_few():
     calm = [answer(f"calm-{k}", "calm") for k in range(97)]
-    told = as_plain(replay_view([], [answer("bad"), *calm]))
-    assert told.startswith("broken  group bad\n") and "97 groups are calm" in told
-    assert "calm-1" not in told
-    few = as_plain(replay_view([], [answer("bad"), *calm[:3]]))
-    assert few.count("group calm-") == 3 and "are calm" not in few
+    told = as_plain(replay_view([], [answer("bad"), *calm])).splitlines()
+    assert told[0] == "98 groups: 1 broken, 97 calm"
+    assert [line.split() for line in told[1:3]] == [
+        ["broken", "bad", "nothing", "stands", "out"], ["calm", "97", "groups"],
+    ]  # fmt: skip
+    assert "broken  group bad" in told and not any("calm-1" in line for line in told)
+    few = as_plain(replay_view([], [answer("bad"), *calm[:2]]))
+    assert few.startswith("3 groups: 1 broken, 2 calm\n") and few.count("group calm-") == 2
 
 
-def test_of_many_groups_in_trouble_the_first_are_told_whole_and_others_in_a_line():
+def test_one_group_needs_no_overview():
+    assert as_plain(replay_view([], [answer("only")])).startswith("broken  group only\n")
+
+
+def test_of_many_groups_the_worst_is_told_whole_and_others_in_a_line():
     told = as_plain(replay_view([], [answer(f"g{k}", causes=[found()]) for k in range(30)]))
-    assert told.count("\n  do       ") == 5
-    assert "broken  group g5  c1 did not call poll()" in told and "and 5 more groups" in told
+    assert told.startswith("30 groups: 30 broken\n  broken  g0   poll() was not called in time\n")
+    assert told.count("\n  do       ") == 1 and "\n\nbroken  group g0\n" in told
+    assert "\n  and 10 more groups (--json has all)\n" in told
+    three = as_plain(replay_view([], [answer(f"g{k}", causes=[found()]) for k in range(3)]))
+    assert three.count("\n  do       ") == 3
+
+
+def test_figures_of_logs_and_rounds_are_those_of_the_groups_told_whole():
+    seen = [busy(5, 2000) for _ in range(20)]
+    logs = [
+        evolve(one.file, path=f"{k}.log", groups=(evolve(one.group, group=f"g{k}"),))
+        for k, one in enumerate(seen)
+    ]
+    logs[19] = evolve(logs[19], format=UNREADABLE, reason="is no log", groups=())
+    told = as_plain(replay_view(logs, [answer(f"g{k}") for k in range(19)]))
+    assert told.count("  format  ") == 1 and "holds  group g0" in told
+    assert "holds  group g1 " not in told
+    assert told.index("19.log  is no log") < told.index("1.log  every answer is explained")
+
+
+def test_groups_are_sorted_by_harm(tmp_path: Path):
+    generated = tmp_path / "many"
+    assert cli.run(["generate", "--out", str(generated), "--groups", "12", "--runs", "4"]) == 0
+    replayed = groupcheck.replay([str(generated / "logs")])
+    broken = [a for a in replayed.answers if a.health == "broken"]
+    stood = [max(weight(s.group.findings) for s in a.seen) for a in broken]
+    assert len(set(stood)) > 1 and stood == sorted(stood, reverse=True)
+    conclusion = replayed.document()["conclusion"]
+    assert conclusion == "12 groups: 12 broken"
+    assert replayed.markdown().startswith(f"# {conclusion}\n\n| health | group | what happened |\n")
+    assert conclusion in replayed.html() and str(replayed).startswith(f"{conclusion}\n")
 
 
 def test_equal_rounds_are_folded_and_others_are_not():

@@ -140,6 +140,54 @@ def test_findings_about_an_assignor_are_failures_with_the_code_that_shows_them(c
     assert name == "sqrt: answers (1)" and "Group(" in text
 
 
+def test_each_group_of_a_replay_is_a_case_with_cause_place_and_what_to_do(cases, tmp_path):
+    log = str(DATA / "clients/poll_timeout.b.log.gz")
+    code, found = cases("replay", log)
+    ((name, (became, why, text)),) = found.items()
+    assert (code, became) == (1, "failure") and name.startswith("group ") and "poll()" in why
+    assert text.startswith("cause: ") and "\nwhat to do: " in text
+    root = ElementTree.parse(tmp_path / "found.xml").getroot()
+    (case,) = root.iter("testcase")
+    assert case.attrib["file"].endswith("poll_timeout.b.log.gz") and int(case.attrib["line"]) > 0
+    code, found = cases("replay", log, "--fail-on", "violated")
+    assert code == 0 and found[name][:2] == ("skipped", f"{why} (not among the kinds of --fail-on)")
+
+
+def test_a_replay_that_shows_too_little_is_an_error_in_ci_as_in_the_exit_code(cases, tmp_path):
+    assert cases("replay", str(DATA / "replay/kafka41-console-group-scale.log")) == (
+        0, {"group my-consumer-group": ("passed", "", ""),
+            "group multi-partition-group": ("passed", "", "")},
+    )  # fmt: skip
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "empty.log").write_text("nothing about a group\n")
+    code, found = cases("replay", str(tmp_path / "logs"))
+    assert code == 3 and [became for became, _, _ in found.values()] == ["error"]
+
+
+def test_a_log_cannot_give_a_job_of_github_commands(capsys, monkeypatch, tmp_path):
+    """Neither by what is quoted on stdout nor by the annotations on stderr. A command is `::name`
+    after blanks at the start of a line, or `##[name]` anywhere in it.
+    """
+    name = "::stop-commands::x" + " ##[add-mask]secret" * 3 + "\r::error::y"
+    log = tmp_path / "::error::a.log"
+    said = (
+        f" Attempt to heartbeat failed since group is rebalancing {'a ' * 40}{name}{' ::z::' * 40}"
+    )
+    start = "[2024-10-25 17:00:00,000] INFO [Consumer clientId=c, groupId=::set-output::]"
+    log.write_text(f"{start} consumer poll timeout has expired. {said}\n", newline="")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    for width in ("20", "61", "100"):
+        monkeypatch.setenv("COLUMNS", width)
+        for how in ((), ("--json",)):
+            assert cli.run(["replay", str(log), *how]) == 1
+            told = capsys.readouterr()
+            assert "##[" not in told.out and "\r" not in told.out + told.err
+            assert not any(line.lstrip().startswith("::") for line in told.out.split("\n"))
+            *_, annotation = told.err.splitlines()
+            assert told.err.count("\n::") <= 1 and annotation.startswith("::error file=")
+            assert not how or "##[add-mask]" in json.dumps(json.loads(told.out))
+
+
 def test_each_cell_of_a_sweep_is_a_case(cases, tmp_path):
     grid = '[[grid]]\nvariant = "classic"\nmembers = [1, 2]\ngenerations = 1\n'
     bug = '[[grid]]\nvariant = "classic"\nmutation = "size_cap_off_by_one"\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
@@ -12,11 +13,12 @@ from rich.text import Text
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.what_if.answer import Row, Stood, WhatIf, interval
 from groupcheck.oracles.replay.what_if.document import generations, sentences, told
+from groupcheck.traces.findings.anomalies import plural
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.story.moments import elapsed
 from groupcheck.traces.story.timeline import client_of
 
-MOST_ROWS = 60
+MOST_ROWS = 24  # a screenful
 MOST_PROCESSES = 12  # of more than that, those of one client are one row
 HEAD = ("started", "line", "generation", "why", "in the log", "baseline", "after", "")
 PROCESSES = ("process", "stands still: baseline", "after", "saved")
@@ -40,11 +42,16 @@ def _group(w: WhatIf) -> Iterator[RenderableType]:
         f" {w.partitions} partitions; seed {w.seed}, {w.replications} replications"
     )
     yield Text("\n" + "\n".join(printable(text) for text in sentences(w)) + "\n")
-    yield _table(HEAD, [cells(row) for row in w.rows], MOST_ROWS)
+    yield _table(HEAD, [cells(row) for row in w.rows[:MOST_ROWS]])
+    if len(w.rows) > MOST_ROWS:
+        yield Text(f"... and {folded(w.rows[MOST_ROWS:])} (--json and --html have all)", "dim")
     yield Text("")
     if not w.like_the_log:
         return
-    yield _table(PROCESSES, [stood_cells(s) for s in by_client(w.stood)], MOST_PROCESSES)
+    stood = by_client(w.stood)
+    yield _table(PROCESSES, [stood_cells(s) for s in stood[:MOST_PROCESSES]])
+    if len(stood) > MOST_PROCESSES:
+        yield Text(f"... and {len(stood) - MOST_PROCESSES} more (--json has all)", "dim")
     yield Text("")
 
 
@@ -111,12 +118,18 @@ def stood_cells(s: Stood) -> tuple[str, ...]:
     )
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], most: int) -> RenderableType:
+def folded(rows: Sequence[Row]) -> str:
+    """`9 more rebalances: 7 would not have happened, 2 not reproduced`: rows that are not shown."""
+    counts = Counter(filter(None, map(_judged, rows)))
+    judged = ", ".join(f"{count} {words}" for words, count in counts.most_common())
+    more = plural(len(rows), "more rebalance")
+    return f"{more}: {judged}" if judged else more
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in head:
         table.add_column(name, overflow="fold")
-    for row in rows[:most]:
+    for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
-    if len(rows) <= most:
-        return table
-    return Group(table, Text(f"... and {len(rows) - most} more (--json has all)", "dim"))
+    return table

@@ -41,7 +41,7 @@ RECIPES: dict[str, tuple[str, list[str], list[str]]] = {
         ["check.bugs:find_all", "check.score:score"],
     ),
     "sweep": ("sweep SWEEP --out OUT --resume", ["junit"], []),
-    "replay": (f"replay {LOG}", ["html", "markdown"], ["replay.report:replay"]),
+    "replay": (f"replay {LOG}", ["html", "markdown", "junit"], ["replay.report:replay"]),
     "replay --pytest": (f"replay {LOG}", ["pytest"], ["replay.schedule:test_file"]),
     "what-if": (
         f"replay {LOG} --what-if static --replications 2",

@@ -113,10 +113,19 @@ def test_an_interval_around_the_bound_is_unknown() -> None:
         assert bool(outcome.broken) == (verdict == "violated")
 
 
-def test_what_never_ends_is_not_at_most_anything() -> None:
+def test_a_run_that_ends_before_the_group_rests_is_unknown(tmp_path: Path) -> None:
     fields = {"members": 3, "seconds": 1, "scenario": "crash"}
-    outcome = Simulation("classic", fields, 2, {"settled_ms": 1e9}).answered()
-    assert outcome.verdict == "unknown" and "never ended" in outcome.reason
+    for bounds in ({}, {"settled_ms": 1e9}):
+        outcome = Simulation("classic", fields, 2, bounds).answered()
+        assert outcome.verdict == "unknown" and not outcome.complete
+        assert ("settled_ms is unknown, so it may be more" in outcome.reason) == bool(bounds)
+        assert "the group did not come to rest within 1 s of virtual time" in outcome.reason
+        assert outcome.reason.endswith("; a larger value of seconds simulates longer")
+    cut = '[[simulate]]\nvariant = "classic"\nscenario = "crash"\nmembers = 3\nseconds = 1\n'
+    code, out = swept(tmp_path, f"{cut}replications = 2\nat_most = {{settled_ms = 1e9}}\n")
+    page = (out / "sweep.html").read_text()
+    assert code == 3 and "did not come to rest within 1 s" in page
+    assert '<td class="count">unknown</td>' in page and "never ended" not in page
 
 
 def test_a_sweep_of_simulations_writes_table_page_and_document(

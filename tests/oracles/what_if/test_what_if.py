@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from written_log import CLOSED, SLOW, Log, uuid
 
@@ -17,6 +18,9 @@ from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.what_if.answer import WhatIf, what_if
 from groupcheck.oracles.replay.what_if.change import VARIANTS, changes
 from groupcheck.oracles.replay.what_if.outside import outside
+from groupcheck.oracles.replay.what_if.plot import write_html
+from groupcheck.oracles.replay.what_if.view import view
+from groupcheck.oracles.show.text import as_plain
 from groupcheck.oracles.simulate import with_settings
 from groupcheck.traces.findings.report import GroupReport
 
@@ -301,3 +305,21 @@ def test_options_of_what_if_need_it(capsys: pytest.CaptureFixture[str]) -> None:
 def test_groups_of_other_protocols_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["replay", str(DATA / "replay/live-kip848.log"), "--what-if", "static"]) == 2
     assert "consumer protocol" in capsys.readouterr().err
+
+
+def test_of_many_rebalances_a_screenful_is_shown_and_the_rest_is_folded(
+    restarts: GroupReport, tmp_path: Path
+) -> None:
+    found = asked(restarts, "static")
+    many = attrs.evolve(found, rows=found.rows * 10)
+    assert len(many.rows) == 40
+    told = as_plain(view([many])).splitlines()
+    assert sum("of 4" in line for line in told) == 24
+    (rest,) = [line for line in told if line.startswith("... and")]
+    assert rest == (
+        "... and 16 more rebalances: 8 would not have happened (--json and --html have all)"
+    )
+    write_html([many], tmp_path / "page.html")
+    shown, _, folded = (tmp_path / "page.html").read_text().partition("<summary>16 more rows")
+    row = 'data-name="started"'
+    assert (shown.count(row), folded.count(row)) == (24, 16)
