@@ -61,8 +61,11 @@ class Stages:
         units = _units(search)
         if all(map(is_ready, units)) or not can_compile(units):
             return True
-        if self._background is None or self._background.units != units:
-            self._background = Background(units)
+        if self._background is None or not {*units} <= {*self._background.units}:
+            # Last the kernel for states of one more word: they grow with the values of their slots.
+            self._background = Background(
+                (*units, attrs.evolve(units[0], words=units[0].words + 1))
+            )
             return False
         return self._background.has_ended
 

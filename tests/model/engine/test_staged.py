@@ -73,8 +73,12 @@ def test_plain_python_goes_on_until_kernels_are_compiled(nothing_compiled, monke
     monkeypatch.setattr(background, "Background", Compiling)
     spec = small_group(3, 1, 1, 1, 0)
     assert numbers(staged.explore(spec)) == numbers(plain_explore.explore(spec))
-    (only,) = {one.units[1:] for one in started}
-    assert only == (compiled.PACKING,)
+    (units,) = {one.units for one in started}
+    search, packing, wider = units
+    assert packing == compiled.PACKING and (wider.words, wider.urgent) == (
+        search.words + 1,
+        search.urgent,
+    )
 
 
 def test_what_another_process_has_compiled_is_loaded(monkeypatch, tmp_path):
