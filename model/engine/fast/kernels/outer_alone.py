@@ -1,8 +1,8 @@
 """Compiles the functions inside a kernel only as parts of it.
 
 numba optimises each function that a kernel calls, and makes it executable, before it compiles the
-kernel, into which all of them are put and optimised again. That is half of the time: 46.8 against
-24.6 seconds of CPU for one search unit, for object code of the same speed. What is replaced here
+kernel, into which all of them are put and optimised again. That is half of the time: 26.1 against
+13.9 seconds of CPU for one search unit, for object code of the same speed. What is replaced here
 are internals of numba; where a version of it has others, functions are compiled as usual.
 """
 
