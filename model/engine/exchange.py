@@ -1,0 +1,154 @@
+"""States under permutations of the indexes that their values store.
+
+A permutation moves the elements of arrays and gives every `Element` in a value its new name. States
+are numbers of values here, so a value is looked into once.
+
+The state that stands for an orbit is found in two steps. What a state says of an index, whatever
+the indexes are called, is its *sign*: of two states in one orbit, the same signs. The indexes are
+sorted by sign. Those of one sign are exchanged until no new state comes of it, and the least of
+these states is taken. Mostly exchanging them changes nothing, because sets of elements are all that
+is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from math import factorial, prod
+from operator import itemgetter
+from typing import Any
+
+from groupcheck.model.engine.element import mark, permuted
+from groupcheck.model.engine.pools import Pool
+
+Numbers = tuple[int, ...]  # a state: for each place the number of its value
+Order = tuple[int, ...]  # at each index the index whose element comes there
+
+
+class _Values:
+    """The values of one pool: which of them hold elements, and how they look after permutations."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        # Of each value: what it says of each element; None if it holds none.
+        self.marks: list[tuple[int, ...] | None] = []
+        self.holds = False
+        self.images: dict[Order, dict[int, int]] = {}
+
+    def image(self, number: int, order: Order) -> int:
+        """The number of a value after a permutation, a new one if it was never met."""
+        known = self.images.setdefault(order, {})
+        if number not in known:
+            names = [order.index(k) for k in range(len(order))]
+            known[number] = self.pool.number(permuted(self.pool.values[number], names))
+        return known[number]
+
+
+class Exchange:
+    """The permutations of the indexes of some arrays, in states of numbers."""
+
+    def __init__(self, blocks: Sequence[Sequence[int]], pools: Sequence[Pool]) -> None:
+        """`blocks`: of each index its places in a state. `pools`: of each place."""
+        self.blocks, self.size = blocks, len(blocks)
+        by_id = {id(pool): _Values(pool) for pool in pools}
+        self._values = [by_id[id(pool)] for pool in pools]
+        self._pools = list(by_id.values())
+        moving = {k for block in blocks for k in block}
+        # The places of each array, and all else.
+        self._arrays = list(zip(*blocks, strict=True))
+        self._others = [k for k in range(len(pools)) if k not in moving]
+        self._marks: dict[Any, int] = {}
+        self._moves: dict[Order, Callable[[Numbers], Numbers]] = {}
+        same = tuple(range(self.size))
+        self.swaps = [
+            (*same[:k], k + 1, k, *same[k + 2 :]) for k in range(self.size - 1)
+        ]  # of neighbours: every permutation is a sequence of these
+
+    def _refresh(self) -> None:
+        """Looks into values met since. Raises `AsymmetryError` for one that hides its parts."""
+        if all(len(v.marks) == len(v.pool.values) for v in self._pools):
+            return
+        reverse = range(self.size - 1, -1, -1)
+        for values in self._pools:
+            for value in values.pool.values[len(values.marks) :]:
+                holds = permuted(value, reverse) is not value
+                told = [mark(value, k) for k in range(self.size)] if holds else []
+                numbers = [self._marks.setdefault(m, len(self._marks)) for m in told]
+                values.marks.append(tuple(numbers) or None)
+            values.holds = any(values.marks)
+        self._moves.clear()
+
+    def image(self, state: Numbers, order: Order) -> Numbers:
+        """The state with the element of index order[i] at index i."""
+        self._refresh()
+        move = self._moves.get(order)
+        if move is None:
+            move = self._moves[order] = self._move(order)
+        return move(state)
+
+    def _move(self, order: Order) -> Callable[[Numbers], Numbers]:
+        source = list(range(len(self._values)))
+        for i, j in enumerate(order):
+            for to, at in zip(self.blocks[i], self.blocks[j], strict=True):
+                source[to] = at
+        get = itemgetter(*source)
+        holding = [
+            (k, values.images.setdefault(order, {}), values)
+            for k, values in enumerate(self._values)
+            if values.holds
+        ]
+
+        def move(state: Numbers) -> Numbers:
+            moved = list(get(state))
+            for k, known, values in holding:
+                number = known.get(moved[k])
+                moved[k] = values.image(moved[k], order) if number is None else number
+            return tuple(moved)
+
+        return move
+
+    def images(self, state: Numbers) -> list[Numbers]:
+        """The states of an orbit, this one first."""
+        return self._closure(state, self.swaps)
+
+    def _closure(self, state: Numbers, swaps: Sequence[Order]) -> list[Numbers]:
+        found = dict.fromkeys([state])
+        todo = [state]
+        while todo:
+            now = todo.pop()
+            for order in swaps:
+                after = self.image(now, order)
+                if after not in found:
+                    found[after] = None
+                    todo.append(after)
+        return list(found)
+
+    def least(self, state: Numbers) -> tuple[Numbers, int]:
+        """The state that stands for the orbit of a state, and how many states the orbit has."""
+        self._refresh()
+        signs = [self._sign(state, k) for k in range(self.size)]
+        order = tuple(sorted(range(self.size), key=signs.__getitem__))
+        state = self.image(state, order)
+        alike = [len(list(run)) for _, run in groupby(signs[k] for k in order)]
+        at, swaps = 0, list[Order]()
+        for many in alike:
+            swaps += self.swaps[at : at + many - 1]
+            at += many
+        found = self._closure(state, swaps)
+        return min(found), factorial(self.size) // prod(map(factorial, alike)) * len(found)
+
+    def _sign(self, state: Numbers, index: int) -> list[Any]:
+        """What a state says of an index. A value without elements stands for itself; one with some
+        for what it says of this index.
+        """
+        marks = [values.marks[number] for values, number in zip(self._values, state)]
+        sign: list[Any] = []
+        for k in self.blocks[index]:
+            own = marks[k]
+            sign.append(state[k] if own is None else -1 - own[index])
+        for places in self._arrays:
+            if self._values[places[0]].holds:
+                others = [marks[k] for i, k in enumerate(places) if i != index]
+                sign.append(sorted(m[index] for m in others if m is not None))
+        sign += [m[index] for k in self._others if (m := marks[k]) is not None]
+        return sign
