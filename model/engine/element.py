@@ -21,7 +21,13 @@ from groupcheck.model.engine.pools import is_value
 from groupcheck.model.engine.values import but
 
 _LEAVES = (int, bool, float, complex, str, bytes, range, type, type(None))
-SELF, OTHER = enum.Enum("Occurrence", ["SELF", "OTHER"])
+
+
+class Occurrence(enum.Enum):
+    """What stands for an element in a mark: this one, or any other."""
+
+    SELF = "self"
+    OTHER = "other"
 
 
 @frozen(repr=False)
@@ -51,6 +57,20 @@ def permuted(value: Any, order: Sequence[int]) -> Any:
     if type(value) is Element:
         return Element(_of_these(value, len(order), order))
     return _made(value, lambda part: permuted(part, order))
+
+
+def holds_elements(value: Any) -> bool:
+    """Is there an element in the value? Raises `AsymmetryError` as `permuted` does."""
+    found: list[Element] = []
+
+    def look(part: Any) -> Any:
+        if type(part) is Element:
+            found.append(part)
+            return part
+        return _made(part, look)
+
+    look(value)
+    return bool(found)
 
 
 def _of_these(element: Element, size: int, numbers: Sequence[int]) -> int:
@@ -98,7 +118,7 @@ def mark(value: Any, number: int) -> Any:
     elements if a permutation of the value has the one where it had the other, though not only then.
     """
     if type(value) is Element:
-        return SELF if value._number == number else OTHER
+        return Occurrence.SELF if value._number == number else Occurrence.OTHER
     if isinstance(value, frozenset):
         return frozenset(Counter(mark(part, number) for part in value).items())
     if isinstance(value, tuple):

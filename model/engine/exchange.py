@@ -18,7 +18,7 @@ from math import factorial, prod
 from operator import itemgetter
 from typing import Any
 
-from groupcheck.model.engine.element import mark, permuted
+from groupcheck.model.engine.element import holds_elements, mark, permuted
 from groupcheck.model.engine.pools import Pool
 
 Numbers = tuple[int, ...]  # a state: for each place the number of its value
@@ -68,11 +68,9 @@ class Exchange:
         """Looks into values met since. Raises `AsymmetryError` for one that hides its parts."""
         if all(len(v.marks) == len(v.pool.values) for v in self._pools):
             return
-        reverse = range(self.size - 1, -1, -1)
         for values in self._pools:
             for value in values.pool.values[len(values.marks) :]:
-                holds = permuted(value, reverse) is not value
-                told = [mark(value, k) for k in range(self.size)] if holds else []
+                told = [mark(value, k) for k in range(self.size)] if holds_elements(value) else []
                 numbers = [self._marks.setdefault(m, len(self._marks)) for m in told]
                 values.marks.append(tuple(numbers) or None)
             values.holds = any(values.marks)
@@ -85,6 +83,10 @@ class Exchange:
         if move is None:
             move = self._moves[order] = self._move(order)
         return move(state)
+
+    def image_at(self, place: int, number: int, order: Order) -> int:
+        """The value at a place after a permutation."""
+        return self._values[place].image(number, order)
 
     def _move(self, order: Order) -> Callable[[Numbers], Numbers]:
         source = list(range(len(self._values)))

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.errors import AsymmetryError, UserError
 from groupcheck.model.engine.plain import plain_explore
 from groupcheck.model.engine.plain.plain_explore import PlainRun, explore_until
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.symmetry import Symmetry, symmetry_to_use
-from groupcheck.model.engine.verdict import Limits, Progress, Verdict
+from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry, must_be_usable, symmetry_to_use
+from groupcheck.model.engine.verdict import Limits, Progress, Reduction, Verdict
 
 if TYPE_CHECKING:
     from groupcheck.model.engine.fast.kernels.background import Background
@@ -104,7 +104,8 @@ def explore(
     goals: Sequence[str] = (),
 ) -> Verdict:
     """Explores every state of a spec, as `fast.explore.explore` does; the arguments are those of
-    it. What plain Python has not (checkpoints, promises about progress, a symmetry or a limit of
+    it. Where values hold indexes, and they are exchanged, plain Python goes on to the end.
+    What plain Python has not (checkpoints, promises about progress, a symmetry or a limit of
     memory that is asked for) is left to the compiled search at once. Raises `UserError` where there
     is no compiler for checkpoints.
     """
@@ -113,13 +114,31 @@ def explore(
             what = "needs the compiled search, and numba is not installed"
             where, do = "--checkpoint, --resume and --conformed", "pip install 'groupcheck[fast]'"
             raise UserError(what, where=where, do=do)
-        verdict = plain_explore.explore(spec, limits, progress, liveness=liveness, goals=goals)
+        verdict = plain_explore.explore(
+            spec,
+            limits,
+            progress,
+            liveness=liveness,
+            goals=goals,
+            symmetry=symmetry,
+            required=required,
+        )
         return attrs.evolve(verdict, notes=(*verdict.notes, NO_COMPILER))
     begun: PlainRun | None = None
     is_kept = checkpoint is not None or resume is not None
     is_bounded = limits.memory is not None and not limits.memory_of
-    if not (is_kept or is_bounded or look is not None or liveness or symmetry):
-        used = symmetry_to_use(spec, symmetry)
+    is_plain = not (is_kept or is_bounded or look is not None or liveness)
+    used = symmetry_to_use(spec, symmetry) if is_plain else NO_SYMMETRY
+    if used.is_stored:
+        try:
+            found = explore_until(spec, limits, progress, symmetry=used, goals=goals)
+        except AsymmetryError as error:
+            must_be_usable(spec, Symmetry((), (str(error),)), required)
+            again = explore(spec, limits, progress, workers=workers, goals=goals)
+            return attrs.evolve(again, symmetry=Reduction(False, str(error)))
+        assert isinstance(found, Verdict), "a search was left that nobody takes over"
+        return found
+    if is_plain and not symmetry:
         told = ENOUGH_ALONE if used.groups else used
         leaves = Stages(used).leaves
         found = explore_until(spec, limits, progress, symmetry=told, goals=goals, leaves=leaves)

@@ -381,8 +381,8 @@ class Orbits:
     def _move(self, orders: Sequence[Sequence[int]]) -> Move:
         """The permutation that puts at index i of group g the element orders[g][i]."""
         if (exchange := self.exchange) is not None:
-            order = tuple(orders[0])
-            return lambda state: self._values(exchange.image(self._numbers(state), order))
+            (one,) = map(tuple, orders)
+            return lambda state: self._values(exchange.image(self._numbers(state), one))
         source = list(range(len(self.see.places)))
         for blocks, order in zip(self.blocks, orders, strict=True):
             for i, j in enumerate(order):

@@ -85,12 +85,17 @@ class Lookups:
         # Rows as they were made, for a search that goes on with them: of rules, how many there are.
         self.tape: list[int] = []
         self.rows = 0
+        # Looks whether a row is like those of permuted arguments: its table, the numbers of its
+        # inputs, and the state that asks.
+        self.compare: Callable[[int, Numbers, int], None] | None = None
+        self._pools = list({id(pool): pool for pool in tabled.pools}.values())
         self._known = -1  # values when guards were asked last
 
     def refresh(self) -> None:
         """Asks guards about values that are new."""
-        if self._known != len(self.tabled.rows.origins):
-            self._known = len(self.tabled.rows.origins)
+        known = sum([len(pool.values) for pool in self._pools])
+        if self._known != known:
+            self._known = known
             self.tabled.rows.extend_guards()
             self.guards.extend()
             self.urgent_guards.extend()
@@ -110,6 +115,8 @@ class Lookups:
             del tape[begin:]
             raise
         self.rows += 1
+        if self.compare is not None:
+            self.compare(lookup.number, ids, place)
         width = len(ids) + 1
         found = []
         for o in range(begin + 1 + width, len(tape), width):
