@@ -88,6 +88,10 @@ class Exchange:
         """The value at a place after a permutation."""
         return self._values[place].image(number, order)
 
+    def known_images(self, place: int, order: Order) -> dict[int, int]:
+        """Those that `image_at` has found so far."""
+        return self._values[place].images.setdefault(order, {})
+
     def _move(self, order: Order) -> Callable[[Numbers], Numbers]:
         source = list(range(len(self._values)))
         for i, j in enumerate(order):

@@ -67,7 +67,16 @@ class Alike:
             for m in members
         }
         self._compared: set[tuple[int, Numbers]] = set()
+        # Rows that are being compared, by the number of the member and its arguments.
+        self._rows: dict[tuple[int, Numbers], Outcomes] = {}
+        # Of each exchange of neighbours, at each place, what becomes of a value.
+        self._images = [
+            [self.exchange.known_images(place, order) for place in range(len(tabled.pools))]
+            for order in self.exchange.swaps
+        ]
+        self._of_rule: dict[str, list[Member]] = {}
         for member in members:
+            self._of_rule.setdefault(member.rule.name, []).append(member)
             member.shared = {} if member.shared is None else member.shared  # asked several times
         given = [(p, ALL) for p in tabled.spec.invariants if isinstance(p, Predicate)]
         given += [(g, SOME) for g in tabled.spec.goals]
@@ -102,6 +111,10 @@ class Alike:
         """
         for member in self.rows.members[table]:
             todo = [(member, tuple([ids[k] for k in member.order]))]
+            if (member.number, todo[0][1]) in self._compared:
+                continue
+            for one in self._of_rule[member.rule.name]:
+                self.rows.prepare_member(one)
             while todo:
                 one, args = todo.pop()
                 if (one.number, args) not in self._compared:
@@ -112,34 +125,44 @@ class Alike:
     ) -> list[tuple[Member, Numbers]]:
         """The calls after an exchange of neighbours that were not compared yet."""
         here, more = self._outcomes(member, args, place), []
-        for order, other in zip(self.exchange.swaps, self._after[member.number]):
-            moved = self._image(member, args, order)
+        for swap, other in enumerate(self._after[member.number]):
+            moved = self._image(member, args, swap)
             if (other.number, moved) in self._compared:
                 continue
-            expected = [(o[0], *self._image(member, o[1:], order)) for o in here]
-            if sorted(expected) != sorted(self._outcomes(other, moved, place)):
+            there = self._outcomes(other, moved, place)
+            expected = [(o[0], *self._image(member, o[1:], swap)) for o in here]
+            if expected != there and sorted(expected) != sorted(there):
                 name = member.rule.name
                 raise AsymmetryError(
                     f"rule {name} tells elements apart (let it only store and compare them)"
                 )
             more.append((other, moved))
         self._compared.add((member.number, args))
+        del self._rows[member.number, args]
         return more
 
-    def _image(self, member: Member, args: Numbers, order: Order) -> Numbers:
-        image = self.exchange.image_at
-        return tuple([image(k, number, order) for k, number in zip(member.where, args)])
+    def _image(self, member: Member, args: Numbers, swap: int) -> Numbers:
+        """The numbers of values at the places of a rule after an exchange of neighbours."""
+        images, found = self._images[swap], []
+        for place, number in zip(member.where, args):
+            image = images[place].get(number)
+            if image is None:
+                image = self.exchange.image_at(place, number, self.exchange.swaps[swap])
+            found.append(image)
+        return tuple(found)
 
     def _outcomes(self, member: Member, args: Numbers, place: int) -> Outcomes:
-        self.rows.prepare_member(member)
-        if member.guard is not None:
-            member.guard.extend()
-        try:
-            flat = self.rows.outcomes(member, args, place)
-        except RuleError as error:
-            raise AsymmetryError(f"rule {member.rule.name} fails for some elements") from error
-        width = len(args) + 1
-        return [tuple(flat[k : k + width]) for k in range(0, len(flat), width)]
+        which = member.number, args
+        if which not in self._rows:
+            if member.guard is not None:
+                member.guard.extend()
+            try:
+                flat = self.rows.outcomes(member, args, place)
+            except RuleError as error:
+                raise AsymmetryError(f"rule {member.rule.name} fails for some elements") from error
+            width = len(args) + 1
+            self._rows[which] = [tuple(flat[k : k + width]) for k in range(0, len(flat), width)]
+        return self._rows[which]
 
     # -- promises
 
