@@ -2,6 +2,7 @@
 with one state for each orbit answers what a search of all states answers.
 """
 
+from functools import partial
 from itertools import count, islice
 
 import pytest
@@ -208,7 +209,7 @@ def disagreements(first, number):
         exchanged += verdict.symmetry.used and said["states"] > 8
         for explore in ENGINES:
             for symmetry in (False, True):
-                found = disagreement(spec, said, lambda: explore(spec, symmetry=symmetry))
+                found = disagreement(spec, said, partial(explore, spec, symmetry=symmetry))
                 wrong += [(seed, explore, symmetry, found)] if found else []
     return wrong, exchanged
 
@@ -318,4 +319,3 @@ def test_the_compiled_search_says_that_it_does_not_exchange_elements(tmp_path):
     assert verdict.states == 1568 and "plain Python alone" in verdict.symmetry.reason
     with pytest.raises(UserError, match="plain Python alone"):
         staged.explore(spec, symmetry=True, required=True, checkpoint=tmp_path / "kept")
-
