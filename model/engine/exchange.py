@@ -62,7 +62,9 @@ class Exchange:
         same = tuple(range(self.size))
         self.swaps = [
             (*same[:k], k + 1, k, *same[k + 2 :]) for k in range(self.size - 1)
-        ]  # of neighbours: every permutation is a sequence of these
+        ]  # of neighbours
+        # Every permutation is a sequence of these two: the first two exchanged, and all moved on.
+        self.generators = list(dict.fromkeys([self.swaps[0], (*same[1:], 0)]))
 
     def _refresh(self) -> None:
         """Looks into values met since. Raises `AsymmetryError` for one that hides its parts."""
@@ -115,7 +117,7 @@ class Exchange:
 
     def images(self, state: Numbers) -> list[Numbers]:
         """The states of an orbit, this one first."""
-        return self._closure(state, self.swaps)
+        return self._closure(state, self.generators)
 
     def _closure(self, state: Numbers, swaps: Sequence[Order]) -> list[Numbers]:
         found = dict.fromkeys([state])

@@ -17,6 +17,11 @@ that permutations make of it) stands for all of them: a search stores one and co
   others may be applied in any order. Of each other rule, the engines check that no two indexes are
   possible at once.
 - The initial states must contain every permutation of each of them.
+- A rule or predicate that takes an index as an `Element` may store it. Then permutations move the
+  elements in values, too (`exchange`), and only the search in plain Python and the reference engine
+  use them. An opaque class keeps honest people honest, and no more: the order in which a frozenset
+  gives its elements knows them. So the engines compare what rules do for all permuted arguments
+  (`plain/alike`).
 
 Predicates over the whole state may tell indexes apart: they are evaluated for every state of an
 orbit.

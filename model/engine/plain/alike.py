@@ -40,7 +40,7 @@ class Asked:
     usual: str
     # The numbers of what it reads of a state.
     read: Callable[[Numbers], Any]
-    # The case after each exchange of neighbours.
+    # The case after each of the permutations that generate all.
     after: tuple[Case, ...]
     # The numbers of which it was asked.
     known: set[Any] = field(factory=set)
@@ -58,22 +58,25 @@ class Alike:
         members = [m for table in self.rows.members for m in table]
         self._members = {(m.rule.name, *m.instance.index): m for m in members}
         moving = {r.name: self._moving(r) for r in tabled.spec.rules}
-        # Of each member the one after each exchange of neighbours.
+        # Of each member the one after each of the permutations that generate all.
         self._after = {
             m.number: [
                 self._members[m.rule.name, *_moved(m.instance.index, moving[m.rule.name], order)]
-                for order in self.exchange.swaps
+                for order in self.exchange.generators
             ]
             for m in members
         }
         self._compared: set[tuple[int, Numbers]] = set()
-        # Rows that are being compared, by the number of the member and its arguments.
+        # Rows of the orbit in hand, by the number of the member and its arguments.
         self._rows: dict[tuple[int, Numbers], Outcomes] = {}
-        # Of each exchange of neighbours, at each place, what becomes of a value.
-        self._images = [
-            [self.exchange.known_images(place, order) for place in range(len(tabled.pools))]
-            for order in self.exchange.swaps
-        ]
+        # Of each member, for each of these permutations, what becomes of the values at its places.
+        self._images = {
+            m.number: [
+                [self.exchange.known_images(place, order) for place in m.where]
+                for order in self.exchange.generators
+            ]
+            for m in members
+        }
         self._of_rule: dict[str, list[Member]] = {}
         for member in members:
             self._of_rule.setdefault(member.rule.name, []).append(member)
@@ -98,7 +101,9 @@ class Alike:
         moving = dict(zip(variables, self._moving(p)))
         for case, places in cases_of(self.see, p, usual):
             moves = tuple(moving[v] for v in case)
-            after = tuple(_moved((*case.values(),), moves, order) for order in self.exchange.swaps)
+            after = tuple(
+                _moved((*case.values(),), moves, order) for order in self.exchange.generators
+            )
             read = itemgetter(*places) if places else lambda state: ()
             found[(*case.values(),)] = Asked(p, case, usual, read, after)
         return found
@@ -115,41 +120,38 @@ class Alike:
                 continue
             for one in self._of_rule[member.rule.name]:
                 self.rows.prepare_member(one)
+            self._rows.clear()
             while todo:
                 one, args = todo.pop()
                 if (one.number, args) not in self._compared:
-                    todo += self._compared_with_neighbours(one, args, place)
+                    todo += self._compared_with_next(one, args, place)
 
-    def _compared_with_neighbours(
+    def _compared_with_next(
         self, member: Member, args: Numbers, place: int
     ) -> list[tuple[Member, Numbers]]:
-        """The calls after an exchange of neighbours that were not compared yet."""
-        here, more = self._outcomes(member, args, place), []
-        for swap, other in enumerate(self._after[member.number]):
-            moved = self._image(member, args, swap)
-            if (other.number, moved) in self._compared:
-                continue
+        """The calls that follow by one of the permutations that generate all."""
+        here, following = self._outcomes(member, args, place), []
+        for k, other in enumerate(self._after[member.number]):
+            moved = self._image(member, args, k)
             there = self._outcomes(other, moved, place)
-            expected = [(o[0], *self._image(member, o[1:], swap)) for o in here]
+            expected = [(o[0], *self._image(member, o[1:], k)) for o in here]
             if expected != there and sorted(expected) != sorted(there):
                 name = member.rule.name
                 raise AsymmetryError(
                     f"rule {name} tells elements apart (let it only store and compare them)"
                 )
-            more.append((other, moved))
+            following.append((other, moved))
         self._compared.add((member.number, args))
-        del self._rows[member.number, args]
-        return more
+        return following
 
-    def _image(self, member: Member, args: Numbers, swap: int) -> Numbers:
-        """The numbers of values at the places of a rule after an exchange of neighbours."""
-        images, found = self._images[swap], []
-        for place, number in zip(member.where, args):
-            image = images[place].get(number)
-            if image is None:
-                image = self.exchange.image_at(place, number, self.exchange.swaps[swap])
-            found.append(image)
-        return tuple(found)
+    def _image(self, member: Member, args: Numbers, k: int) -> Numbers:
+        """The numbers of values at the places of a rule after one of these permutations."""
+        images = self._images[member.number][k]
+        try:
+            return tuple([image[number] for image, number in zip(images, args)])
+        except KeyError:
+            image_at, order = self.exchange.image_at, self.exchange.generators[k]
+            return tuple([image_at(at, number, order) for at, number in zip(member.where, args)])
 
     def _outcomes(self, member: Member, args: Numbers, place: int) -> Outcomes:
         which = member.number, args
@@ -194,10 +196,10 @@ class Alike:
             if answer == findings.is_goal(p):
                 findings.note(p, place)
                 return
-            for order, after in zip(self.exchange.swaps, asked.after):
+            for order, after in zip(self.exchange.generators, asked.after):
                 todo.append((after, self.exchange.image(now, order)))
 
 
 def _moved(index: Case, moving: tuple[bool, ...], order: Order) -> Case:
-    """Index values after an exchange of neighbours."""
-    return tuple(order[k] if is_moving else k for k, is_moving in zip(index, moving))
+    """Index values after a permutation."""
+    return tuple(order.index(k) if moves else k for k, moves in zip(index, moving))
