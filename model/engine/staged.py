@@ -8,6 +8,7 @@ goes on. Where there is no compiler, plain Python goes on to the end.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ import attrs
 
 from groupcheck.model.engine.errors import AsymmetryError, UserError
 from groupcheck.model.engine.plain import plain_explore
-from groupcheck.model.engine.plain.plain_explore import PlainRun, explore_until
+from groupcheck.model.engine.plain.plain_explore import PlainRun, explore_all, explore_until
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry, must_be_usable, symmetry_to_use
@@ -114,15 +115,8 @@ def explore(
             what = "needs the compiled search, and numba is not installed"
             where, do = "--checkpoint, --resume and --conformed", "pip install 'groupcheck[fast]'"
             raise UserError(what, where=where, do=do)
-        verdict = plain_explore.explore(
-            spec,
-            limits,
-            progress,
-            liveness=liveness,
-            goals=goals,
-            symmetry=symmetry,
-            required=required,
-        )
+        plainly = functools.partial(plain_explore.explore, symmetry=symmetry, required=required)
+        verdict = plainly(spec, limits, progress, liveness=liveness, goals=goals)
         return attrs.evolve(verdict, notes=(*verdict.notes, NO_COMPILER))
     begun: PlainRun | None = None
     is_kept = checkpoint is not None or resume is not None
@@ -131,13 +125,11 @@ def explore(
     used = symmetry_to_use(spec, symmetry) if is_plain else NO_SYMMETRY
     if used.is_stored:
         try:
-            found = explore_until(spec, limits, progress, symmetry=used, goals=goals)
+            return explore_all(spec, limits, progress, symmetry=used, goals=goals)
         except AsymmetryError as error:
             must_be_usable(spec, Symmetry((), (str(error),)), required)
             again = explore(spec, limits, progress, workers=workers, goals=goals)
             return attrs.evolve(again, symmetry=Reduction(False, str(error)))
-        assert isinstance(found, Verdict), "a search was left that nobody takes over"
-        return found
     if is_plain and not symmetry:
         told = ENOUGH_ALONE if used.groups else used
         leaves = Stages(used).leaves

@@ -162,16 +162,29 @@ def explore(
     found = ON_PROGRESS if found.groups and liveness else found
     must_be_usable(spec, found, required)
     explored = functools.partial(
-        explore_until, spec, limits, progress, liveness=liveness, goals=goals
+        explore_all, spec, limits, progress, liveness=liveness, goals=goals
     )
     try:
-        verdict = explored(symmetry=found)
+        return explored(symmetry=found)
     except AsymmetryError as error:
         found = Symmetry((), (str(error),))
-        must_be_usable(spec, found, required)
-        verdict = explored(symmetry=found)
-    assert isinstance(verdict, Verdict), "a search was left that nobody takes over"
-    return verdict
+    must_be_usable(spec, found, required)
+    return explored(symmetry=found)
+
+
+def explore_all(
+    spec: Spec,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    *,
+    liveness: bool = False,
+    symmetry: Symmetry,
+    goals: Sequence[str],
+) -> Verdict:
+    """The same with one symmetry; raises `AsymmetryError`, too."""
+    found = explore_until(spec, limits, progress, liveness=liveness, symmetry=symmetry, goals=goals)
+    assert isinstance(found, Verdict), "a search was left that nobody takes over"
+    return found
 
 
 def verdict_of(run: PlainRun, symmetry: Symmetry, goals: Sequence[str]) -> Verdict:
