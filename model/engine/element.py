@@ -40,6 +40,11 @@ class Element:
         return f"Element({self._number})"
 
 
+def index_of(element: Element) -> int:
+    """The index for which an element stands, for who shows it. No rule may ask."""
+    return element._number
+
+
 def given_as(
     elements: Container[str], binding: Mapping[str, int], takes: Iterable[str]
 ) -> tuple[int | Element, ...]:

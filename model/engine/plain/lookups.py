@@ -88,14 +88,12 @@ class Lookups:
         # Looks whether a row is like those of permuted arguments: its table, the numbers of its
         # inputs, and the state that asks.
         self.compare: Callable[[int, Numbers, int], None] | None = None
-        self._pools = list({id(pool): pool for pool in tabled.pools}.values())
         self._known = -1  # values when guards were asked last
 
     def refresh(self) -> None:
         """Asks guards about values that are new."""
-        known = sum([len(pool.values) for pool in self._pools])
-        if self._known != known:
-            self._known = known
+        if self._known != len(self.tabled.rows.origins):
+            self._known = len(self.tabled.rows.origins)
             self.tabled.rows.extend_guards()
             self.guards.extend()
             self.urgent_guards.extend()

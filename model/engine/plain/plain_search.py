@@ -208,7 +208,6 @@ class PlainSearch:
             self.parents.append(before)
             self.weights.append(weight)
             self._look_for_orbit(alike, state, place)
-            self.lookups.refresh()
 
     def _look_for_orbit(self, alike: Alike, state: Numbers, place: int) -> None:
         try:

@@ -8,6 +8,7 @@ from zlib import crc32
 from attrs import frozen
 
 from groupcheck.model.engine import Element
+from groupcheck.model.engine.element import index_of
 from groupcheck.model.engine.slot import choices
 
 
@@ -22,7 +23,7 @@ class Cell:
 def number(value):
     """The number behind a value: an int, a tuple of one, a `Cell`, an element, or None for 0."""
     if isinstance(value, Element):
-        return value._number
+        return index_of(value)
     if isinstance(value, Cell):
         return value.n
     return value[0] if isinstance(value, tuple) else 0 if value is None else value

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import count, islice
 
 import pytest
-from attrs import frozen
+from attrs import evolve, field, frozen
 from judge import TooLargeError, judge
 from judged import disagreement
 from random_elements import Core, Item, random_elements
@@ -20,6 +20,7 @@ from groupcheck.model.engine import (
     any_of,
     array,
     but,
+    end,
     goal,
     invariant,
     reference,
@@ -83,12 +84,20 @@ def test_the_elements_in_a_value_are_exchanged_wherever_they_stand():
     assert permuted(plain, (1, 0, 2)) is plain
 
 
+@frozen
+class Fixed:
+    who: Element
+    first: Element = field(init=False, default=Element(0))
+
+
 def test_a_value_that_hides_its_parts_is_refused():
     class Box:
         pass
 
     with pytest.raises(AsymmetryError, match="is a Box, which may hold elements unseen"):
         permuted((Box(),), (1, 0))
+    with pytest.raises(AsymmetryError, match="is not the same Fixed if made again"):
+        permuted(Fixed(Element(0)), (1, 0))
     with pytest.raises(AsymmetryError, match=r"Element\(2\) is none of the 2 elements"):
         permuted(Element(2), (1, 0))
 
@@ -275,6 +284,37 @@ def test_a_promise_may_tell_elements_apart(explore):
     assert verdict.symmetry.used and verdict.verdict == "violated"
     (broken,) = verdict.violations
     assert broken.depth == 2 and Semantics(spec).follow(broken.key) == broken.path
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+@pytest.mark.parametrize("k", range(3))
+def test_a_promise_is_asked_of_each_element(explore, k):
+    @goal
+    def joined(me: Element, item):
+        return me == Element(k) and item.phase == 1
+
+    @end
+    def led_by_another(core):
+        return core.leader is not None and core.leader != Element(k)
+
+    spec = evolve(spec_of(n=3, goals=[joined], ends=[led_by_another]), deadlock=True)
+    verdict = explore(spec, symmetry=True)
+    assert verdict.symmetry.used and verdict.goals == {"joined": 1}
+    (stuck,) = verdict.violations
+    assert stuck.invariant == "deadlock" and stuck.path.states[-1][0].leader == Element(k)
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_a_step_to_another_state_of_the_orbit_is_no_rest(explore):
+    @rule(when=lambda core: core.leader is not None)
+    def follow(me: Element, item, core):
+        if core.leader != me:
+            yield item, but(core, leader=me)
+
+    first = any_of(*(Core(leader=Element(k)) for k in range(4)))
+    spec = spec_of(follow, more={"core": single(first)})
+    verdict = explore(evolve(spec, deadlock=True), symmetry=True)
+    assert (verdict.verdict, verdict.states, verdict.symmetry.representatives) == ("holds", 4, 1)
 
 
 def test_a_view_may_show_elements():
