@@ -12,16 +12,18 @@ is stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby, islice
 from math import factorial, prod
 from operator import itemgetter
 from typing import Any
 
 from groupcheck.model.engine.element import holds_elements, mark, permuted
+from groupcheck.model.engine.errors import AsymmetryError
 from groupcheck.model.engine.pools import Pool
 
 Numbers = tuple[int, ...]  # a state: for each place the number of its value
+MOST_ALIKE = 1_000  # states among which the one that stands for an orbit is chosen
 Order = tuple[int, ...]  # at each index the index whose element comes there
 
 
@@ -117,22 +119,24 @@ class Exchange:
 
     def images(self, state: Numbers) -> list[Numbers]:
         """The states of an orbit, this one first."""
-        return self._closure(state, self.generators)
+        return list(self._closure(state, self.generators))
 
-    def _closure(self, state: Numbers, swaps: Sequence[Order]) -> list[Numbers]:
-        found = dict.fromkeys([state])
+    def _closure(self, state: Numbers, orders: Sequence[Order]) -> Iterator[Numbers]:
+        found = {state}
         todo = [state]
         while todo:
             now = todo.pop()
-            for order in swaps:
+            yield now
+            for order in orders:
                 after = self.image(now, order)
                 if after not in found:
-                    found[after] = None
+                    found.add(after)
                     todo.append(after)
-        return list(found)
 
     def least(self, state: Numbers) -> tuple[Numbers, int]:
-        """The state that stands for the orbit of a state, and how many states the orbit has."""
+        """The state that stands for the orbit of a state, and how many states the orbit has. Raises
+        `AsymmetryError` where it takes too long to find.
+        """
         self._refresh()
         signs = [self._sign(state, k) for k in range(self.size)]
         order = tuple(sorted(range(self.size), key=signs.__getitem__))
@@ -142,7 +146,9 @@ class Exchange:
         for many in alike:
             swaps += self.swaps[at : at + many - 1]
             at += many
-        found = self._closure(state, swaps)
+        found = list(islice(self._closure(state, swaps), MOST_ALIKE + 1))
+        if len(found) > MOST_ALIKE:
+            raise AsymmetryError("elements of a state are too much alike to be put in order")
         return min(found), factorial(self.size) // prod(map(factorial, alike)) * len(found)
 
     def _sign(self, state: Numbers, index: int) -> list[Any]:

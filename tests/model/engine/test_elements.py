@@ -27,6 +27,7 @@ from groupcheck.model.engine import (
     rule,
     single,
     staged,
+    step_invariant,
     urgent,
     view,
 )
@@ -188,6 +189,19 @@ def test_states_that_no_set_describes_fall_into_orbits_too():
     assert len({orbits.key(ring), orbits.key(pairs), orbits.key(chain)}) == 3
 
 
+def test_elements_that_are_too_much_alike_are_not_put_in_order():
+    @rule
+    def turn(me: Element, item):
+        yield but(item, phase=1 - item.phase)
+
+    def ring(way):
+        return {"item": tuple(Item(0, Element((k + way) % 8)) for k in range(8))}
+
+    orbits = Orbits(Semantics(spec_of(turn, n=8)), symmetry_of(spec_of(turn, n=8)).groups)
+    with pytest.raises(AsymmetryError, match="too much alike"):
+        orbits.key(orbits.see.state(ring(1)))
+
+
 @pytest.mark.parametrize("explore", ENGINES)
 def test_two_phase_commit_stores_one_state_of_each_orbit(explore):
     spec = two_phase_commit(3)
@@ -302,6 +316,20 @@ def test_a_promise_is_asked_of_each_element(explore, k):
     assert verdict.symmetry.used and verdict.goals == {"joined": 1}
     (stuck,) = verdict.violations
     assert stuck.invariant == "deadlock" and stuck.path.states[-1][0].leader == Element(k)
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+@pytest.mark.parametrize("k", range(3))
+def test_a_step_invariant_looks_at_the_steps_of_each_element(explore, k):
+    @step_invariant("core")
+    def another_leads(before, after):
+        return after.core.leader != Element(k)
+
+    spec = spec_of(n=3, invariants=[another_leads])
+    verdict = explore(spec, symmetry=True)
+    (broken,) = verdict.violations
+    assert verdict.symmetry.used and broken.depth == 2
+    assert Semantics(spec).follow(broken.key).states[-1][0].leader == Element(k)
 
 
 @pytest.mark.parametrize("explore", ENGINES)
