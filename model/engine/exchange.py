@@ -138,7 +138,8 @@ class Exchange:
         `AsymmetryError` where it takes too long to find.
         """
         self._refresh()
-        signs = [self._sign(state, k) for k in range(self.size)]
+        marks = [values.marks[number] for values, number in zip(self._values, state)]
+        signs = [self._sign(state, marks, k) for k in range(self.size)]
         order = tuple(sorted(range(self.size), key=signs.__getitem__))
         state = self.image(state, order)
         alike = [len(list(run)) for _, run in groupby(signs[k] for k in order)]
@@ -151,11 +152,12 @@ class Exchange:
             raise AsymmetryError("elements of a state are too much alike to be put in order")
         return min(found), factorial(self.size) // prod(map(factorial, alike)) * len(found)
 
-    def _sign(self, state: Numbers, index: int) -> list[Any]:
+    def _sign(
+        self, state: Numbers, marks: Sequence[tuple[int, ...] | None], index: int
+    ) -> list[Any]:
         """What a state says of an index. A value without elements stands for itself; one with some
         for what it says of this index.
         """
-        marks = [values.marks[number] for values, number in zip(self._values, state)]
         sign: list[Any] = []
         for k in self.blocks[index]:
             own = marks[k]
