@@ -85,7 +85,7 @@ def test_the_fixture_notes_it_with_the_test_and_shows_it_where_the_test_fails():
 
 def test_why_symmetry_is_not_used_stands_beside_the_states_with_what_to_change():
     result = groupcheck.check(two_phase_commit(3))
-    why = "not worth while for fewer than four stored elements"
+    why = "not worth while for fewer than five stored elements"
     assert result.document()["symmetry"]["reason"].startswith(why)
     ((_, text),) = [fact for fact in facts(result) if fact[0] == "symmetry"]
     assert text.startswith(f"not used: {why}") and text in result.html()

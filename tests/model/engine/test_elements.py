@@ -164,10 +164,10 @@ def test_initial_states_may_name_every_element():
     assert symmetry_of(spec_of(join, more={"first": first})).groups
 
 
-def test_it_is_worth_while_from_four_elements_on():
-    assert symmetry_to_use(spec_of(n=4), None).groups
-    assert "fewer than four" in symmetry_to_use(spec_of(n=3), None).reasons[0]
-    assert symmetry_to_use(spec_of(n=3), True).groups
+def test_it_is_worth_while_from_five_elements_on():
+    assert symmetry_to_use(spec_of(n=5), None).groups
+    assert "fewer than five" in symmetry_to_use(spec_of(n=4), None).reasons[0]
+    assert symmetry_to_use(spec_of(n=4), True).groups
 
 
 # -- the answers
@@ -382,8 +382,8 @@ SEALED = Sealed()
 
 
 def test_the_compiled_search_says_that_it_does_not_exchange_elements(tmp_path):
-    spec = two_phase_commit(4)
+    spec = two_phase_commit(5)
     verdict = fast.explore(spec, symmetry=None)
-    assert verdict.states == 1568 and "plain Python alone" in verdict.symmetry.reason
+    assert verdict.states == 8832 and "plain Python alone" in verdict.symmetry.reason
     with pytest.raises(UserError, match="plain Python alone"):
         staged.explore(spec, symmetry=True, required=True, checkpoint=tmp_path / "kept")
