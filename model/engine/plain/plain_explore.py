@@ -26,6 +26,7 @@ from groupcheck.model.engine.symmetry import (
     ON_PROGRESS,
     Symmetry,
     must_be_usable,
+    symmetry_of,
     symmetry_to_use,
 )
 from groupcheck.model.engine.tabled.sizes import bytes_of_pools
@@ -156,9 +157,8 @@ def explore(
     """Explores every state, to the end. `symmetry` and `required`: as for the compiled search; here
     one is used only where values hold indexes. Raises `RuleError` for a rule at fault.
     """
-    found = symmetry_to_use(spec, symmetry)
-    if found.groups and not found.is_stored:
-        found = STORES_EVERY_STATE
+    is_stored = symmetry is not False and symmetry_of(spec).is_stored
+    found = symmetry_to_use(spec, symmetry) if is_stored else STORES_EVERY_STATE
     found = ON_PROGRESS if found.groups and liveness else found
     must_be_usable(spec, found, required)
     explored = functools.partial(
