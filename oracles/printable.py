@@ -15,6 +15,7 @@ from typing import Any
 
 import attrs
 
+from groupcheck.model.engine.element import Element, index_of
 from groupcheck.model.engine.errors import shown
 
 LONGEST = 60
@@ -67,8 +68,8 @@ def as_text(document: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A slot's value as plain JSON: attrs values as objects, sets as sorted lists, enumerations by
-    name.
+    """A slot's value as plain JSON: attrs values as objects, elements as their indexes, sets as
+    sorted lists, enumerations by name.
     """
     if value is None or (
         isinstance(value, bool | str | float) and not isinstance(value, enum.Enum)
@@ -80,6 +81,8 @@ def plain(value: Any) -> Any:
         return _name(value)
     if isinstance(value, int):
         return int(value) if value.bit_length() <= WIDEST else shown(int(value))
+    if isinstance(value, Element):
+        return index_of(value)
     if attrs.has(type(value)):
         return {f.name: plain(getattr(value, f.name)) for f in attrs.fields(type(value))}
     if isinstance(value, Mapping):
@@ -125,6 +128,8 @@ def _brief(value: Any) -> str:
         return "{" + ", ".join(str(flag.name) for flag in value) + "}"
     if isinstance(value, enum.Enum):
         return _name(value)
+    if isinstance(value, Element):
+        return str(index_of(value))
     if attrs.has(type(value)):
         told = [
             f"{f.name}={_brief(v)}"
@@ -159,7 +164,8 @@ def changes(name: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]
     """
     if before == after:
         return
-    if type(before) is type(after) and attrs.has(type(before)):
+    is_element = isinstance(before, Element)
+    if type(before) is type(after) and attrs.has(type(before)) and not is_element:
         for f in attrs.fields(type(before)):
             yield from changes(f"{name}.{f.name}", getattr(before, f.name), getattr(after, f.name))
     elif isinstance(before, tuple) and isinstance(after, tuple) and len(before) == len(after):

@@ -2,6 +2,7 @@
 nothing of Kafka.
 """
 
+from groupcheck.model.engine.element import Element
 from groupcheck.model.engine.errors import (
     CheckpointError,
     OutageError,
@@ -50,6 +51,7 @@ from groupcheck.model.engine.verdict import (
 __all__ = [
     "AnyOf",
     "CheckpointError",
+    "Element",
     "Fairness",
     "Firing",
     "Limits",

@@ -19,6 +19,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from groupcheck.model.engine.element import Element
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.signature import EVERY, parted
@@ -119,8 +120,8 @@ class Instance:
     # Of each parameter how many places it takes, if it is a whole array; None: it is one place.
     widths: tuple[int | None, ...]
     # What the rule's function takes before the slots, and what its guard takes before the value.
-    given: tuple[int, ...]
-    guard_given: tuple[int, ...]
+    given: tuple[int | Element, ...]
+    guard_given: tuple[int | Element, ...]
     # Which of the places its guard reads.
     guard_at: int
     # The parameter that each of the places belongs to.
@@ -222,7 +223,7 @@ def instances(
             tuple(binding.values()),
             tuple(where),
             widths,
-            tuple(binding[v] for v in rule.takes),
-            tuple(binding[v] for v in guard.takes) if guard else (),
+            rule.given(binding, rule.takes),
+            rule.given(binding, guard.takes) if guard else (),
             guard_at,
         )

@@ -52,6 +52,10 @@ def what_helps(error: Exception, resume: str) -> str:
     return f"{resume} goes on from what is complete there" if resume else ""
 
 
+class AsymmetryError(Exception):
+    """A search has found that permutations do make a difference; the text says where."""
+
+
 class OutageError(UserError):
     """A program that the answer depends on has ended or does not answer: the answer is unknown."""
 

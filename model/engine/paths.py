@@ -9,6 +9,7 @@ from typing import Any
 from attrs import evolve
 
 from groupcheck.model.engine.errors import RuleError, UserError
+from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.symmetry import Orbits
 from groupcheck.model.engine.verdict import Path, Step
@@ -106,3 +107,24 @@ def unwound(see: Semantics, orbits: Orbits, through: Sequence[State], last: Stat
         states.append(step.state)
     move = next(move for move in orbits.moves if move(states[-1]) == last)
     return path_through(see, [move(state) for state in states])
+
+
+def shown_by(orbits: Orbits, state: State, name: str, kind: str) -> State:
+    """The state of an orbit that shows what is wrong: a broken invariant, a step that breaks one
+    (which may need a walk that visits indexes in another order), or a deadlock. The first one where
+    all do. `kind`: as in `Findings`.
+    """
+    see = orbits.see
+    p = next((p for p in see.spec.invariants if p.name == name), None)
+    if isinstance(p, StepInvariant) and kind == "state":
+        return see.broken_at_starts()[name]
+    return next((i for i in orbits.images(state) if _shows(see, p, i)), state)
+
+
+def _shows(see: Semantics, p: Predicate | StepInvariant | None, state: State) -> bool:
+    """Does a state break an invariant, or a step from it; or is it a deadlock?"""
+    if p is None:
+        return not see.rests(state)
+    if isinstance(p, Predicate):
+        return not see.holds(p, state)
+    return any(p in broken for _, broken in see.steps(state))

@@ -17,11 +17,12 @@ is stuck, and such a loop does not hide the deadlock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from attrs import field, frozen
 
+from groupcheck.model.engine.element import Element, given_as
 from groupcheck.model.engine.errors import SpecError, shown
 from groupcheck.model.engine.functions import name_of, parameters_of, told
 from groupcheck.model.engine.rule import Rule
@@ -60,6 +61,12 @@ class Predicate:
     of: Any = field(default=None, eq=False)
     # False: the protocol is known to break it, so that it is looked at only if somebody asks.
     promised: bool = field(default=True, eq=False)
+    # Those of the index variables that it takes as elements.
+    elements: tuple[str, ...] = ()
+
+    def given(self, binding: Mapping[str, int]) -> tuple[int | Element, ...]:
+        """The values of the index variables that it takes, as numbers or as elements."""
+        return given_as(self.elements, binding, self.takes)
 
     @property
     def whole(self) -> bool:
@@ -96,6 +103,7 @@ def predicate_of(
         what,
         said.takes,
         tuple(_quantifier(text, f"{what} {name}") for text in quantified),
+        elements=said.elements,
         **more,
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import evolve
 
-from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.errors import AsymmetryError, RuleError
 from groupcheck.model.engine.lasso import Answers
 from groupcheck.model.engine.liveness import Graph
 from groupcheck.model.engine.paths import at_start, unwound
@@ -21,7 +21,6 @@ from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.symmetry import (
     NO_SYMMETRY,
     ON_PROGRESS,
-    AsymmetryError,
     Orbits,
     Symmetry,
     must_be_usable,

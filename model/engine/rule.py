@@ -10,17 +10,19 @@ table is not looked up and the rule is not called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, overload
 
 from attrs import frozen
 
+from groupcheck.model.engine.element import Element, given_as
 from groupcheck.model.engine.errors import SpecError
 from groupcheck.model.engine.functions import AnswerError, name_of, parameters_of, told, truth
 from groupcheck.model.engine.signature import (
     EVERY,
     Place,
     Signature,
+    elements_of,
     own_index,
     parted,
     signature,
@@ -39,7 +41,7 @@ class Guard:
     # The index variables that it takes before the value.
     takes: tuple[str, ...] = ()
 
-    def allows(self, given: tuple[int, ...], value: Value) -> bool:
+    def allows(self, given: tuple[int | Element, ...], value: Value) -> bool:
         """Does it hold? `given`: the values of the index variables that it takes. Raises
         `AnswerError` for an answer that is neither true nor false.
         """
@@ -70,6 +72,8 @@ class Rule:
     written: tuple[str | None, ...] = ()
     # The names of the parameters; empty: they are those of the slots.
     parameters: tuple[str, ...] = ()
+    # Those of the index variables that it and its guard take as elements.
+    elements: tuple[str, ...] = ()
 
     @property
     def doc(self) -> str:
@@ -91,6 +95,10 @@ class Rule:
     def places(self) -> tuple[Place, ...]:
         """What each parameter stands for: a slot, and the index as it is written."""
         return tuple(zip(self.slots, self.written or (None,) * len(self.slots)))
+
+    def given(self, binding: Mapping[str, int], takes: Iterable[str]) -> tuple[int | Element, ...]:
+        """The values of index variables, as numbers or as elements."""
+        return given_as(self.elements, binding, takes)
 
     @property
     def takes_me(self) -> bool:
@@ -156,6 +164,9 @@ def _rule(
             do='write @rule("granted", "refused")',
         )
     slots = tuple(slot for slot, _ in said.places)
+    guard = _guard(when, said, name) if when else None
+    elements = {*said.elements} | ({*elements_of(when, "guard")} if when else set())
+    variables = dict.fromkeys((*said.takes, *(guard.takes if guard else ())))
     written = tuple(index for _, index in said.places)
     return Rule(
         name,
@@ -164,10 +175,11 @@ def _rule(
         said.takes,
         said.takes_scope,
         labels,
-        _guard(when, said, name) if when else None,
+        guard,
         urgent,
         written if any(written) else (),
         said.names if said.names != slots else (),
+        tuple(v for v in variables if v in elements),
     )
 
 

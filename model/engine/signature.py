@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from attrs import frozen
 
+from groupcheck.model.engine.element import Element
 from groupcheck.model.engine.errors import SpecError, shown
 from groupcheck.model.engine.functions import parameters_of
 
@@ -34,6 +35,8 @@ class Signature:
     places: tuple[Place, ...]
     # Does it take the scope as its last parameter?
     takes_scope: bool
+    # Those of the index variables that it takes as elements.
+    elements: tuple[str, ...] = ()
 
 
 def parted(index: str) -> tuple[str, int]:
@@ -79,7 +82,29 @@ def signature(function: Callable[..., Any], what: str) -> Signature:
             f"parameters are: the indexes such as me (optional), {kinds}, scope (optional)",
             where=where,
         )
-    return Signature(takes, names, tuple(found[n] for n in names), takes_scope)
+    elements = tuple(n for n in elements_of(function, what) if n in takes)
+    return Signature(takes, names, tuple(found[n] for n in names), takes_scope, elements)
+
+
+def elements_of(function: Callable[..., Any], what: str) -> tuple[str, ...]:
+    """The parameters of a function that are annotated as elements. `what`: what it serves as."""
+    hints = _hints(function)
+    return tuple(
+        p.name
+        for p in parameters_of(function, what)
+        if _is_element(hints.get(p.name, p.annotation), function)
+    )
+
+
+def _is_element(annotation: Any, function: Callable[..., Any]) -> bool:
+    """Does an annotation, or its text, name `Element`?"""
+    if not isinstance(annotation, str):
+        return annotation is Element
+    head, *rest = annotation.split(".")
+    found = getattr(function, "__globals__", {}).get(head)
+    for name in rest:
+        found = getattr(found, name, None)
+    return found is Element
 
 
 def _plain_parameter(p: inspect.Parameter, where: str) -> None:

@@ -13,6 +13,8 @@ and write:
 - A parameter names a slot; for an array it is the element of the rule's own index. `me` is that
   index, `scope` the spec's scope. The parameters stand in this order: indexes, slots, scope.
   A rule that does not take its index cannot know it: its table is shared by all indexes.
+- `me: Element` gives the index as an `Element`, which can be stored and compared, in place of a
+  number; the same for other indexes, for predicates, and for the guard of a rule that says so.
 - A rule may stand for several indexes: `def pass_on(me, other, mine: "node[me]", theirs:
   "node[other]")`. It is tried for every choice of values, but two different indexes into one array
   never have equal values: `me` is never `other` here. Indexes into different arrays are

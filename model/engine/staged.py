@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 import attrs
 
 from groupcheck.model.engine import compiler
+from groupcheck.model.engine.errors import AsymmetryError
 from groupcheck.model.engine.plain import plain_explore
-from groupcheck.model.engine.plain.plain_explore import PlainRun, explore_until
+from groupcheck.model.engine.plain.plain_explore import PlainRun, explore_all, explore_until
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.symmetry import Symmetry, symmetry_to_use
-from groupcheck.model.engine.verdict import Limits, Progress, Verdict
+from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry, must_be_usable, symmetry_to_use
+from groupcheck.model.engine.verdict import Limits, Progress, Reduction, Verdict
 
 if TYPE_CHECKING:
     from groupcheck.model.engine.fast.kernels.background import Background
@@ -95,28 +96,39 @@ def explore(
     goals: Sequence[str] = (),
 ) -> Verdict:
     """Explores every state of a spec, as `fast.explore.explore` does; the arguments are those of
-    it. What plain Python has not (checkpoints, promises about progress, a symmetry or a limit of
-    memory that is asked for) is left to the compiled search at once. Raises `UserError` where there
-    is no compiler for checkpoints, or for a symmetry that is asked for.
+    it. Where values hold indexes, and they are exchanged, plain Python goes on to the end. What it
+    has not (checkpoints, promises about progress, a symmetry or a limit of memory that is asked
+    for) is left to the compiled search at once. Raises `UserError` where that needs a compiler.
     """
     begun: PlainRun | None = None
     is_kept = checkpoint is not None or resume is not None
     is_bounded = limits.memory is not None and not limits.memory_of
+    is_plain = not (is_kept or is_bounded or look is not None or liveness)
+    used = symmetry_to_use(spec, symmetry) if is_plain else NO_SYMMETRY
     if compiler.missing():
-        if is_kept or look is not None or symmetry:
+        if is_kept or look is not None or (symmetry and not used.is_stored):
             compiler.must_be_installed()
-        verdict = plain_explore.explore(spec, limits, progress, liveness=liveness, goals=goals)
-        if verdict.transitions < ENOUGH:  # a compiler would not have helped
-            return verdict
-        return attrs.evolve(verdict, notes=(*verdict.notes, *compiler.notes()))
-    if not (is_kept or is_bounded or look is not None or liveness or symmetry):
-        used = symmetry_to_use(spec, symmetry)
+        found = plain_explore.explore(
+            spec,
+            limits,
+            progress,
+            symmetry=symmetry,
+            required=required,
+            liveness=liveness,
+            goals=goals,
+        )
+        # Where there is little to do, a compiler would not have helped.
+        notes = compiler.notes() if found.transitions >= ENOUGH else ()
+        return attrs.evolve(found, notes=(*found.notes, *notes))
+    if used.is_stored:
+        return _exchanged(spec, limits, progress, used, required, workers, goals)
+    if is_plain and not symmetry:
         told = ENOUGH_ALONE if used.groups else used
         leaves = Stages(used).leaves
-        found = explore_until(spec, limits, progress, symmetry=told, goals=goals, leaves=leaves)
-        if isinstance(found, Verdict):
-            return found
-        begun = found
+        left = explore_until(spec, limits, progress, symmetry=told, goals=goals, leaves=leaves)
+        if isinstance(left, Verdict):
+            return left
+        begun = left
     from groupcheck.model.engine.fast.explore import explore as explore_fast
 
     return explore_fast(
@@ -133,3 +145,24 @@ def explore(
         goals=goals,
         begun=begun,
     )
+
+
+def _exchanged(
+    spec: Spec,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    symmetry: Symmetry,
+    required: bool,
+    workers: int,
+    goals: Sequence[str],
+) -> Verdict:
+    """Explores with indexes that values hold exchanged; where that makes a difference, again
+    without.
+    """
+    try:
+        return explore_all(spec, limits, progress, symmetry=symmetry, goals=goals)
+    except AsymmetryError as error:
+        why = str(error)
+    must_be_usable(spec, Symmetry((), (why,)), required)
+    again = explore(spec, limits, progress, workers=workers, goals=goals)
+    return attrs.evolve(again, symmetry=Reduction(False, why))

@@ -368,7 +368,7 @@ class Semantics:
     def evaluate(self, p: Predicate, binding: Binding, state: State) -> Any:
         """The value of a predicate or view for one choice of its index variables."""
         values = [self.argument(x[0], self.element(p, x, binding), state) for x in p.places]
-        return self.asked(p, [*(binding[v] for v in p.takes), *values])
+        return self.asked(p, [*p.given(binding), *values])
 
     def asked(self, p: Predicate, args: list[Any]) -> Any:
         """The value of a view, or the answer of another predicate, for these arguments (indexes

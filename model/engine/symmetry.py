@@ -17,6 +17,11 @@ that permutations make of it) stands for all of them: a search stores one and co
   others may be applied in any order. Of each other rule, the engines check that no two indexes are
   possible at once.
 - The initial states must contain every permutation of each of them.
+- A rule or predicate that takes an index as an `Element` may store it. Then permutations move the
+  elements in values, too (`exchange`), and only the search in plain Python and the reference engine
+  use them. An opaque class keeps honest people honest, and no more: the order in which a frozenset
+  gives its elements knows them. So the engines compare what rules do for all permuted arguments
+  (`plain/alike`).
 
 Predicates over the whole state may tell indexes apart: they are evaluated for every state of an
 orbit.
@@ -43,7 +48,9 @@ from typing import Any
 from attrs import field, frozen
 
 from groupcheck.model.engine.binding import indexing
-from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.errors import AsymmetryError, UserError
+from groupcheck.model.engine.exchange import Exchange
+from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.signature import EVERY, parted
@@ -53,14 +60,15 @@ from groupcheck.model.engine.verdict import NOT_ASKED
 
 MOST_PERMUTATIONS = factorial(10)  # so that counts of transitions fit into 64 bits
 MOST_IN_ORDER = 6  # elements whose every order of visits is tried
-WITHOUT_INDEX = "write it without an index: let each element hold what is known of it"
+WITHOUT_INDEX = "take it as an Element, or write it without an index"
+ONE_SIZE_OR_OWN = "give them one size, or each a promise of its own"
 NO_ARRAYS = "there is no array with two elements or more"
 WORTH = 6  # permutations below which symmetry is used only if it is asked for
+MOST_STORED = 8  # elements that values hold
+# Where values hold elements: plain Python takes some 40,000 steps a second, kernels a million.
+WORTH_STORED = 120
+FEW_STORED = "not worth while for fewer than five stored elements (--symmetry uses it all the same)"
 FEW = "not worth while for orbits of two states (--symmetry uses it all the same)"
-
-
-class AsymmetryError(Exception):
-    """A search has found that permutations do make a difference; the text says where."""
 
 
 @frozen
@@ -71,6 +79,8 @@ class Group:
     arrays: tuple[str, ...]
     # How many elements each has; at least two.
     size: int
+    # May values hold their indexes, as elements? Then no other group is permuted.
+    is_stored: bool = False
 
 
 @frozen
@@ -82,6 +92,11 @@ class Symmetry:
     reasons: tuple[str, ...] = ()
     # Single slots whose values direct walks: guards of urgent rules read them together with `me`.
     directing: tuple[str, ...] = ()
+
+    @property
+    def is_stored(self) -> bool:
+        """Do values hold indexes?"""
+        return any(group.is_stored for group in self.groups)
 
     @property
     def permutations(self) -> int:
@@ -114,6 +129,8 @@ class _Ties:
         self.arrays = [n for n, s in spec.slots.items() if s.size is not None and s.size > 1]
         self.root = {name: name for name in self.arrays}
         self.against: dict[str, str] = {}
+        # Arrays whose indexes are given to functions as elements.
+        self.stored: set[str] = set()
 
     def find(self, name: str) -> str:
         while self.root[name] != name:
@@ -146,12 +163,17 @@ def _of_rule(ties: _Ties, rule: Rule) -> str | None:
     """Ties the arrays of a rule together. Returns the slot that directs its walk, if it has one."""
     touched = _tie(ties, rule, f"rule {rule.name}")
     every = touched or ties.arrays  # a rule of single slots ranges over arrays that it does not see
-    if rule.takes:
-        ties.refuse(every, f"rule {rule.name} takes {' and '.join(rule.takes)}", WITHOUT_INDEX)
+    takes = [v for v in rule.takes if v not in rule.elements]
+    if rule.elements:
+        ties.stored.update(every)
+    if takes:
+        ties.refuse(every, f"rule {rule.name} takes {' and '.join(takes)}", WITHOUT_INDEX)
     elif rule.urgent and rule.written and len(indexing(ties.spec, rule).sizes) > 1:
         do = "write it with one index, or let it be no urgent rule"
         ties.refuse(every, f"urgent rule {rule.name} has several indexes", do)
-    elif rule.guard and rule.guard.takes and touched:  # else of one element, which is no choice
+    elif (
+        rule.guard and {*rule.guard.takes} - {*rule.elements} and touched
+    ):  # else of one element, which is no choice
         slot = rule.slots[rule.named.index(rule.guard.slot)]
         if not rule.urgent:
             ties.refuse(touched, f"the guard of rule {rule.name} takes me", WITHOUT_INDEX)
@@ -195,8 +217,11 @@ def _of_predicate(ties: _Ties, p: Predicate) -> None:
     what = f"{p.kind} {p.name}"
     names = _tie(ties, p, what)
     _together(ties, names, what)
-    if p.takes:
-        ties.refuse(names or ties.arrays, f"{what} takes {' and '.join(p.takes)}", WITHOUT_INDEX)
+    takes = [v for v in p.takes if v not in p.elements]
+    if p.elements:
+        ties.stored.update(names or ties.arrays)
+    if takes:
+        ties.refuse(names or ties.arrays, f"{what} takes {' and '.join(takes)}", WITHOUT_INDEX)
 
 
 def _of_step_invariant(ties: _Ties, p: StepInvariant) -> None:
@@ -205,21 +230,21 @@ def _of_step_invariant(ties: _Ties, p: StepInvariant) -> None:
     _together(ties, names, f"step invariant {p.name}")
 
 
-def _together(ties: _Ties, names: Sequence[str], what: str) -> None:
+def _together(ties: _Ties, names: Sequence[str], what: str, do: str = ONE_SIZE_OR_OWN) -> None:
     """Ties together arrays that are looked at together. Those of different sizes have no
     permutation in common.
     """
     ties.tie(names)
     if len({ties.spec.slots[n].size for n in names}) > 1:
-        do = "give them one size, or each a promise of its own"
         ties.refuse(names, f"{what} ranges over arrays of different sizes", do)
 
 
 def symmetry_to_use(spec: Spec, asked: bool | None) -> Symmetry:
     """The symmetry to search with. `asked`: None for one where it is worth while."""
     found = NO_SYMMETRY if asked is False else symmetry_of(spec)
-    if found.groups and asked is None and found.permutations < WORTH:
-        return Symmetry((), (FEW,))
+    least, few = (WORTH_STORED, FEW_STORED) if found.is_stored else (WORTH, FEW)
+    if found.groups and asked is None and found.permutations < least:
+        return Symmetry((), (few,))
     return found
 
 
@@ -250,6 +275,7 @@ def symmetry_of(spec: Spec) -> Symmetry:
         if size > MOST_IN_ORDER:
             what = f"walks over {size} elements have too many orders"
             ties.refuse(group, what, f"take at most {MOST_IN_ORDER} elements")
+    _of_stored(ties)
     _not_too_many(ties)
     _initially(ties)
     groups = [g for g in ties.groups() if ties.find(g[0]) not in ties.against]
@@ -261,11 +287,32 @@ def symmetry_of(spec: Spec) -> Symmetry:
     if not ties.arrays:
         reasons = {NO_ARRAYS: None}
     return Symmetry(
-        tuple(Group(g, spec.slots[g[0]].size or 0) for g in groups),
+        tuple(Group(g, spec.slots[g[0]].size or 0, g[0] in ties.stored) for g in groups),
         tuple(reasons),
         tuple(dict.fromkeys(directing.values())) if walked & {ties.find(g[0]) for g in groups}
         else (),
     )  # fmt: skip
+
+
+def _of_stored(ties: _Ties) -> None:
+    """Ties together the arrays whose indexes are stored: an element does not say of which array it
+    is. Refuses what has not been thought through together with them.
+    """
+    if not ties.stored:
+        return
+    there = [n for n in ties.arrays if n in ties.stored]
+    _together(ties, there, "a stored index", "give them one size")
+    ties.stored = {n for n in ties.arrays if ties.find(n) in {ties.find(m) for m in ties.stored}}
+    others = [n for n in ties.arrays if n not in ties.stored]
+    ties.refuse(others, "indexes of other arrays are stored", "store indexes of these, too")
+    for rule in ties.spec.rules:
+        if rule.urgent and indexing(ties.spec, rule).sizes:
+            what = f"urgent rule {rule.name} has an index, and some are stored"
+            ties.refuse(ties.arrays, what, "let it be no urgent rule")
+    for name in ties.arrays:
+        if (ties.spec.slots[name].size or 0) > MOST_STORED:
+            what = "stored indexes of so many elements have too many orders"
+            ties.refuse([name], what, f"take at most {MOST_STORED} elements")
 
 
 def _not_too_many(ties: _Ties) -> None:
@@ -290,10 +337,14 @@ def _initially(ties: _Ties) -> None:
     starts = {rest for _, _, rest in see.starts()}
     for group in ties.groups():
         if ties.find(group[0]) not in ties.against:
-            orbits = Orbits(see, (Group(group, ties.spec.slots[group[0]].size or 0),))
-            if any(swap(state) not in starts for swap in orbits.swaps for state in starts):
-                do = "let all begin alike, or in every order: any_of(...) for each element"
-                ties.refuse(group, "initial states tell their elements apart", do)
+            size = ties.spec.slots[group[0]].size or 0
+            orbits = Orbits(see, (Group(group, size, group[0] in ties.stored),))
+            do = "let all begin alike, or in every order: any_of(...) for each element"
+            try:
+                if any(swap(state) not in starts for swap in orbits.swaps for state in starts):
+                    ties.refuse(group, "initial states tell their elements apart", do)
+            except AsymmetryError as error:
+                ties.refuse(group, str(error), "store elements in tuples, frozensets, attrs values")
 
 
 Move = Callable[[State], State]
@@ -308,6 +359,9 @@ class Orbits:
     # Of each group the places of each index; and the places of all else.
     blocks: tuple[tuple[tuple[int, ...], ...], ...] = field(init=False)
     others: tuple[int, ...] = field(init=False)
+    # Where values hold indexes: the permutations of states of numbers, and the pools of these.
+    exchange: Exchange | None = field(init=False, default=None)
+    pools: tuple[Pool, ...] = field(init=False, default=())
 
     def __attrs_post_init__(self) -> None:
         blocks = tuple(
@@ -318,9 +372,23 @@ class Orbits:
         others = tuple(k for k in range(len(self.see.places)) if k not in moving)
         object.__setattr__(self, "blocks", blocks)
         object.__setattr__(self, "others", others)
+        if any(g.is_stored for g in self.groups):
+            by_name = {name: Pool(name) for name in self.see.spec.slots}
+            pools = tuple(by_name[name] for name, _ in self.see.places)
+            object.__setattr__(self, "pools", pools)
+            object.__setattr__(self, "exchange", Exchange(blocks[0], pools))
+
+    def _numbers(self, state: State) -> tuple[int, ...]:
+        return tuple([pool.number(value) for pool, value in zip(self.pools, state)])
+
+    def _values(self, numbers: tuple[int, ...]) -> State:
+        return tuple([pool.values[n] for pool, n in zip(self.pools, numbers)])
 
     def _move(self, orders: Sequence[Sequence[int]]) -> Move:
         """The permutation that puts at index i of group g the element orders[g][i]."""
+        if (exchange := self.exchange) is not None:
+            (one,) = map(tuple, orders)
+            return lambda state: self._values(exchange.image(self._numbers(state), one))
         source = list(range(len(self.see.places)))
         for blocks, order in zip(self.blocks, orders, strict=True):
             for i, j in enumerate(order):
@@ -349,11 +417,15 @@ class Orbits:
 
     def key(self, state: State) -> Any:
         """Equal for two states if and only if they are in one orbit."""
+        if self.exchange is not None:
+            return self.exchange.least(self._numbers(state))[0]
         alike = tuple(frozenset(counted.items()) for counted in self._counted(state))
         return tuple(state[k] for k in self.others), alike
 
     def size(self, state: State) -> int:
         """How many states there are in the orbit of a state."""
+        if self.exchange is not None:
+            return self.exchange.least(self._numbers(state))[1]
         return prod(
             factorial(group.size) // prod(factorial(n) for n in counted.values())
             for group, counted in zip(self.groups, self._counted(state), strict=True)
@@ -361,6 +433,8 @@ class Orbits:
 
     def images(self, state: State) -> tuple[State, ...]:
         """The states of an orbit, this one first."""
+        if self.exchange is not None:
+            return tuple(map(self._values, self.exchange.images(self._numbers(state))))
         return tuple(dict.fromkeys(move(state) for move in self.moves))
 
 

@@ -40,7 +40,12 @@ def in_plain_python(
             liveness=liveness,
             goals=goals,
         )
-    if symmetry:
-        what, do = "the plain engine stores every state", "leave out one of them"
-        raise UserError(what, where="--symmetry with --engine plain", do=do)
-    return plain_explore.explore(spec, limits, progress, liveness=liveness, goals=goals)
+    return plain_explore.explore(
+        spec,
+        limits,
+        progress,
+        liveness=liveness,
+        goals=goals,
+        symmetry=symmetry,
+        required=bool(symmetry),
+    )

@@ -4,7 +4,7 @@ TwoPhase): a protocol of your own.
 
 from attrs import frozen
 
-from groupcheck.model.engine import Spec, array, but, end, goal, invariant, rule, single
+from groupcheck.model.engine import Element, Spec, array, but, end, goal, invariant, rule, single
 
 
 @frozen
@@ -15,17 +15,17 @@ class Manager:  # a resource manager
 @frozen
 class Coordinator:  # the transaction manager, and who it knows to be prepared
     phase: str = "init"
-    prepared: frozenset[int] = frozenset()
+    prepared: frozenset[Element] = frozenset()
 
 
 @frozen
 class Network:  # messages are never lost, and may be read again
-    prepared: frozenset[int] = frozenset()
+    prepared: frozenset[Element] = frozenset()
     decision: str = ""
 
 
 @rule
-def prepare(me, manager, network):
+def prepare(me: Element, manager, network):
     if manager.phase == "working":
         yield Manager("prepared"), but(network, prepared=network.prepared | {me})
 
@@ -37,7 +37,7 @@ def give_up(manager):
 
 
 @rule
-def note_prepared(me, coordinator, network):
+def note_prepared(me: Element, coordinator, network):
     if coordinator.phase == "init" and me in network.prepared:
         yield but(coordinator, prepared=coordinator.prepared | {me}), network
 

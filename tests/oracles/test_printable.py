@@ -10,6 +10,7 @@ from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groupcheck.model.engine import Element
 from groupcheck.oracles.printable import brief, changes, plain, printable, sentence
 
 
@@ -60,6 +61,7 @@ def test_letters_of_every_language_stay():
 @pytest.mark.parametrize(
     ("value", "json", "text"),
     [
+        (frozenset({Element(10), Element(9)}), [9, 10], "{9, 10}"),
         (Seat(Phase.STABLE), {"phase": "STABLE", "ids": [], "queue": []}, "Seat(phase=STABLE)"),
         (
             Seat(ids=frozenset({10, 9, 1})),
@@ -96,6 +98,7 @@ def test_changes_go_down_to_the_field():
     ]
     assert list(changes("seat", before, before)) == []
     assert list(changes("n", 1, 2)) == [("n", 1, 2)]
+    assert list(changes("n", Element(0), Element(1))) == [("n", Element(0), Element(1))]
 
 
 def test_the_first_sentence_ends_at_its_full_stop():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field
 
-from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.errors import AsymmetryError, RuleError
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.log import Log
 from groupcheck.model.engine.fast.loop import BLOCK, QUEUE, Loop
@@ -20,7 +20,7 @@ from groupcheck.model.engine.fast.shape import Known, asking, guarded_by, shape_
 from groupcheck.model.engine.fast.store import Words, address
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
-from groupcheck.model.engine.symmetry import NO_SYMMETRY, AsymmetryError, Orbits, Symmetry
+from groupcheck.model.engine.symmetry import NO_SYMMETRY, Orbits, Symmetry
 from groupcheck.model.engine.tabled.tabled import Numbers, Tabled
 from groupcheck.model.engine.verdict import DEADLOCK
 

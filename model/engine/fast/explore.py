@@ -17,7 +17,7 @@ from types import FrameType
 
 from attrs import define, evolve, field
 
-from groupcheck.model.engine.errors import CheckpointError, RuleError
+from groupcheck.model.engine.errors import AsymmetryError, CheckpointError, RuleError
 from groupcheck.model.engine.fast import checkpoint as checkpoints
 from groupcheck.model.engine.fast import threads
 from groupcheck.model.engine.fast.compiling import compiling
@@ -50,7 +50,7 @@ from groupcheck.model.engine.reference import (
 )
 from groupcheck.model.engine.resident import no_room, ran_out, reached, resident_bytes
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.symmetry import AsymmetryError, Symmetry, must_be_usable
+from groupcheck.model.engine.symmetry import Symmetry, must_be_usable
 from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Reached, Verdict, Violation
 
 __all__ = ["explore"]

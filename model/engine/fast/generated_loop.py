@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from attrs import define, field
 
 from groupcheck.model.engine.binding import Instance
+from groupcheck.model.engine.element import Element
 from groupcheck.model.engine.functions import OddError, gives_outcomes, outcomes, truth
 from groupcheck.model.engine.promises import ALL, SOME, Predicate
 from groupcheck.model.engine.sameness import SURE, surely_same
@@ -78,6 +79,7 @@ class Writer:
             "truth": truth,
             "outcomes": outcomes,
             "OddError": OddError,
+            "Element": Element,
             "scope": tables.see.spec.scope,
             "found": found,
             "fired": found.fired,
@@ -114,13 +116,13 @@ class Writer:
         rule = one.rule
         if rule.guard:
             self.given[f"g{k}"] = rule.guard.call
-            asked = ", ".join([*map(str, one.guard_given), f"s{one.guarded}"])
+            asked = ", ".join([*map(repr, one.guard_given), f"s{one.guarded}"])
             self.add(indent, f"a = g{k}({asked})", "if a is True or a is not False and truth(a):")
             indent += 1
         call = self.given[f"r{k}"] = self.calls[rule.name]
         slots = one.grouped([f"s{p}" for p in one.where])
         values = [s if isinstance(s, str) else f"({', '.join(s)},)" for s in slots]
-        args = [*map(str, one.given), *values, *["scope"] * rule.takes_scope]
+        args = [*map(repr, one.given), *values, *["scope"] * rule.takes_scope]
         called = f"r{k}({', '.join(args)})"
         if not gives_outcomes(call):
             called = f"outcomes({called})"
@@ -252,7 +254,7 @@ class Writer:
             self._value(place[0], self.see.element(p, place, binding), known, indent)
             for place in p.places
         ]
-        args = [*(str(binding[v]) for v in p.takes), *values, *["scope"] * p.takes_scope]
+        args = [*map(repr, p.given(binding)), *values, *["scope"] * p.takes_scope]
         return f"{function}({', '.join(args)})"
 
 

@@ -8,13 +8,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from groupcheck.model.engine.errors import AsymmetryError
 from groupcheck.model.engine.fast.checkpoint import rows_again
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.plain.plain_search import PlainSearch
-from groupcheck.model.engine.symmetry import AsymmetryError, Symmetry
+from groupcheck.model.engine.symmetry import Symmetry
 from groupcheck.model.engine.tabled.tabled import Numbers
 
 

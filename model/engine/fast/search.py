@@ -18,8 +18,7 @@ from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.refined import Refinements
 from groupcheck.model.engine.fast.threads import Threads
 from groupcheck.model.engine.fast.untabled_predicates import Aside
-from groupcheck.model.engine.paths import path_through, unwound
-from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.engine.paths import path_through, shown_by, unwound
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
@@ -224,25 +223,9 @@ class Search(Exploration):
         return self.orbits.images(state) if self.orbits else (state,)
 
     def witness(self, name: str, place: int, kind: str) -> State:
-        """The state of an orbit that shows what is wrong: a broken invariant, a step that breaks
-        one (which may need a walk that visits indexes in another order), or a deadlock. The first
-        one where all do. `kind`: as in `Findings`.
-        """
+        """The state of an orbit that shows what is wrong. `kind`: as in `Findings`."""
         state = self.state(place)
-        if self.orbits is None:
-            return state
-        p = next((p for p in self.spec.invariants if p.name == name), None)
-        if isinstance(p, StepInvariant) and kind == "state":
-            return self.see.broken_at_starts()[name]
-        return next((i for i in self.orbits.images(state) if self._shows(p, i)), state)
-
-    def _shows(self, p: Predicate | StepInvariant | None, state: State) -> bool:
-        """Does a state break an invariant, or a step from it; or is it a deadlock?"""
-        if p is None:
-            return not self.see.rests(state)
-        if isinstance(p, Predicate):
-            return not self.see.holds(p, state)
-        return any(p in broken for _, broken in self.see.steps(state))
+        return state if self.orbits is None else shown_by(self.orbits, state, name, kind)
 
     def key_of(self, place: int) -> str:
         """The key of a shortest path to the state at a place; empty if the rules do not give it

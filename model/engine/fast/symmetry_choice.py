@@ -8,6 +8,14 @@ from groupcheck.model.engine.fast.checkpoint import has_symmetry
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import ON_PROGRESS, Symmetry, symmetry_of, symmetry_to_use
 
+IN_PLAIN_PYTHON = Symmetry(
+    (),
+    (
+        "stored elements are exchanged by a search in plain Python alone (leave out what needs the"
+        " compiled one: checkpoints, a limit of memory)",
+    ),
+)
+
 
 def symmetry_here(
     spec: Spec, asked: bool | None, each_state: bool, liveness: bool, resume: str | Path | None
@@ -20,6 +28,8 @@ def symmetry_here(
     found = symmetry_of(spec) if is_resumed else symmetry_to_use(spec, asked)
     if found.groups and is_resumed and resume is not None and not has_symmetry(resume):
         return Symmetry((), ("the checkpoint is of a search without it",))
+    if found.is_stored:
+        return IN_PLAIN_PYTHON
     if found.groups and each_state:
         return Symmetry((), ("each state is looked at by itself (leave out --conformed)",))
     return ON_PROGRESS if found.groups and liveness else found

@@ -85,6 +85,9 @@ class Lookups:
         # Rows as they were made, for a search that goes on with them: of rules, how many there are.
         self.tape: list[int] = []
         self.rows = 0
+        # Looks whether a row is like those of permuted arguments: its table, the numbers of its
+        # inputs, and the state that asks.
+        self.compare: Callable[[int, Numbers, int], None] | None = None
         self._known = -1  # values when guards were asked last
 
     def refresh(self) -> None:
@@ -110,6 +113,8 @@ class Lookups:
             del tape[begin:]
             raise
         self.rows += 1
+        if self.compare is not None:
+            self.compare(lookup.number, ids, place)
         width = len(ids) + 1
         found = []
         for o in range(begin + 1 + width, len(tape), width):

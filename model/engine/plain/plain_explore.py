@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from collections.abc import Callable, Sequence
 
 from attrs import define
 
-from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.errors import AsymmetryError, RuleError
 from groupcheck.model.engine.liveness import Graph
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.reference import (
     conclude,
     goal_met,
+    reduction,
     violation,
     with_progress,
 )
 from groupcheck.model.engine.resident import no_room, ran_out, reached, resident_bytes
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
+from groupcheck.model.engine.symmetry import (
+    NO_SYMMETRY,
+    ON_PROGRESS,
+    Symmetry,
+    must_be_usable,
+    symmetry_of,
+    symmetry_to_use,
+)
 from groupcheck.model.engine.tabled.sizes import bytes_of_pools
-from groupcheck.model.engine.verdict import Limits, Progress, Reduction, Verdict
+from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 
 RESERVE = 6 << 20  # bytes that are kept for the answer where memory runs out
+STORES_EVERY_STATE = Symmetry((), ("plain Python stores every state",))
 BETWEEN = 0.2  # seconds between two reports of progress, and looks at the limit of memory
 
 
@@ -117,10 +127,11 @@ def explore_until(
     leaves: Callable[[PlainSearch, bool], bool] = never,
 ) -> Verdict | PlainRun:
     """Explores every state of a spec, as `reference.explore` does, until it is left; a search that
-    is left is returned. `symmetry`: why this search does without. `leaves`: as in `PlainRun`.
-    Raises `RuleError` for a rule at fault.
+    is left is returned. `symmetry`: one whose indexes are stored, or why this search does without.
+    `leaves`: as in `PlainRun`. Raises `RuleError` for a rule at fault, and `AsymmetryError` where
+    permutations make a difference.
     """
-    run = PlainRun(PlainSearch(spec), limits, progress, leaves, time.perf_counter())
+    run = PlainRun(PlainSearch(spec, symmetry), limits, progress, leaves, time.perf_counter())
     reserve = bytearray(RESERVE)
     try:
         run.levels()
@@ -147,10 +158,38 @@ def explore(
     *,
     liveness: bool = False,
     goals: Sequence[str] = (),
+    symmetry: bool | None = None,
+    required: bool = False,
 ) -> Verdict:
-    """Explores every state, to the end. Raises `RuleError` for a rule at fault."""
-    why = Symmetry((), ("plain Python stores every state",))
-    found = explore_until(spec, limits, progress, liveness=liveness, symmetry=why, goals=goals)
+    """Explores every state, to the end. `symmetry` and `required`: as for the compiled search; here
+    one is used only where values hold indexes. Raises `RuleError` for a rule at fault.
+    """
+    is_stored = symmetry is not False and symmetry_of(spec).is_stored
+    found = symmetry_to_use(spec, symmetry) if is_stored else STORES_EVERY_STATE
+    found = ON_PROGRESS if found.groups and liveness else found
+    must_be_usable(spec, found, required)
+    explored = functools.partial(
+        explore_all, spec, limits, progress, liveness=liveness, goals=goals
+    )
+    try:
+        return explored(symmetry=found)
+    except AsymmetryError as error:
+        found = Symmetry((), (str(error),))
+    must_be_usable(spec, found, required)
+    return explored(symmetry=found)
+
+
+def explore_all(
+    spec: Spec,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    *,
+    liveness: bool = False,
+    symmetry: Symmetry,
+    goals: Sequence[str],
+) -> Verdict:
+    """The same with one symmetry; raises `AsymmetryError`, too."""
+    found = explore_until(spec, limits, progress, liveness=liveness, symmetry=symmetry, goals=goals)
     assert isinstance(found, Verdict), "a search was left that nobody takes over"
     return found
 
@@ -163,9 +202,9 @@ def verdict_of(run: PlainRun, symmetry: Symmetry, goals: Sequence[str]) -> Verdi
         for name, at, place, kind in s.findings.in_order()
     )
     reached = tuple(
-        goal_met(s.see, name, at, s.path_to(place))
+        goal_met(s.see, name, at, s.path_to_goal(name))
         for name in goals
-        if (at := s.findings.goals[name]) is not None and (place := s.findings.first[name]) >= 0
+        if (at := s.findings.goals[name]) is not None
     )
     kind, reason = conclude(s.see, bool(violations), run.reason, s.outside)
     return Verdict(
@@ -173,18 +212,18 @@ def verdict_of(run: PlainRun, symmetry: Symmetry, goals: Sequence[str]) -> Verdi
         s.spec.scope,
         kind,
         reason,
-        len(s.states) - s.outside,
+        s.counted - s.outside,
         s.transitions,
         s.findings.depth,
         run.seconds,
         s.tabled.rows.calls,
-        bytes_of(s) / len(s.states),
+        bytes_of(s) / s.counted,
         s.fired,
         dict(s.findings.goals),
         violations,
         tuple(s.tabled.notes),
         border=s.outside,
-        symmetry=Reduction(False, "; ".join(symmetry.reasons)),
+        symmetry=reduction(symmetry, len(s.states)),
         reached=reached,
     )
 

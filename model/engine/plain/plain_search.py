@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections import Counter
 
 from groupcheck.model.engine.errors import RuleError
-from groupcheck.model.engine.paths import path_of, path_through
+from groupcheck.model.engine.paths import path_of, path_through, shown_by, unwound
+from groupcheck.model.engine.plain.alike import Alike
 from groupcheck.model.engine.plain.answers import Answers, Images
 from groupcheck.model.engine.plain.lookups import Lookups, Outcome
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import LONGEST_CHAIN, State
+from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
 from groupcheck.model.engine.tabled.predicates import Predicates
 from groupcheck.model.engine.tabled.tabled import Numbers, Tabled
 from groupcheck.model.engine.verdict import DEADLOCK, Path
@@ -24,9 +26,11 @@ class PlainSearch:
     d, a place the number of a state in order of discovery.
     """
 
-    def __init__(self, spec: Spec) -> None:
-        self.spec = spec
+    def __init__(self, spec: Spec, symmetry: Symmetry = NO_SYMMETRY) -> None:
+        """`symmetry`: one whose indexes are stored, or none."""
+        self.spec, self.symmetry = spec, symmetry
         self.tabled = Tabled(spec)
+        self.alike = Alike(self.tabled, symmetry) if symmetry.is_stored else None
         self.see, self.findings = self.tabled.see, self.tabled.findings
         self.predicates = Predicates(
             self.tabled.tables,
@@ -36,8 +40,11 @@ class PlainSearch:
             self.state,
         )
         self.lookups = Lookups(self.tabled, self.predicates, self.key_to)
-        starts, self._begun = self.tabled.starts(lambda state: state)
+        starts, self._begun = self.tabled.starts(self._stored)
         self.states: list[Numbers] = starts
+        # Of each state how many it stands for; empty: itself alone.
+        self.weights: list[int] = []
+        self._weight = 1  # of the state in hand
         self._places = {state: place for place, state in enumerate(starts)}
         # Of each state the place of the one that it was found from; of an initial one its own.
         self.parents = list(range(len(starts)))
@@ -51,13 +58,23 @@ class PlainSearch:
         self._constraints = Answers(self.tabled, self.tabled.tables.constraints)
         self._images = Images(self.tabled) if spec.refinements else None
         self._live = self.lookups.live()
+        if self.alike is not None:
+            self.lookups.compare = self.alike.compare
+            self.weights = [self.alike.exchange.least(state)[1] for state in starts]
+
+    def _stored(self, state: Numbers) -> Numbers:
+        """The state that is stored for a state."""
+        return state if self.alike is None else self.alike.exchange.least(state)[0]
 
     # -- exploring
 
     def begin(self) -> None:
         """Looks at the initial states. Raises `SpecError` if constraints leave none of them."""
-        for place in range(len(self.states)):
-            self.predicates.arrive_first(self.state(place), place)
+        for place, state in enumerate(self.states):
+            if self.alike is None:
+                self.predicates.arrive_first(self.state(place), place)
+            else:
+                self._look_for_orbit(self.alike, state, place)
         self.lookups.refresh()
         self._refresh()
         if not any(map(self._is_inside, self.states)):
@@ -95,6 +112,7 @@ class PlainSearch:
 
     def _expand(self, place: int, state: Numbers) -> None:
         lookups = self.lookups
+        self._weight = self.weights[place] if self.weights else 1
         open_ = lookups.guards.always
         for k, masks in lookups.guards.open:
             open_ |= masks[state[k]]
@@ -110,8 +128,13 @@ class PlainSearch:
                 row = lookups.fill(lookup, key, place)
             for outcome in row:
                 moved = self._settle(place, state, outcome) or moved
-        if not moved and self.spec.deadlock and not self._ends.any(state):
+        if not moved and self.spec.deadlock and not self._rests(state):
             self.findings.wrong.setdefault(DEADLOCK, (self.findings.depth - 1, place, "deadlock"))
+
+    def _rests(self, state: Numbers) -> bool:
+        """Is it a declared end; and so is each state that it stands for?"""
+        images = [state] if self.alike is None else self.alike.exchange.images(state)
+        return all(map(self._ends.any, images))
 
     def _settle(self, place: int, state: Numbers, outcome: Outcome) -> bool:
         """Takes an outcome and all urgent ones after it. Returns whether another state follows."""
@@ -154,13 +177,18 @@ class PlainSearch:
                 labels.append(label)
                 if len(labels) > LONGEST_CHAIN:
                     self._never_rests(place)
-            self.transitions += 1
-            self._chains[tuple(labels)] += 1
-            moved = self._arrive(tuple(now), place, needs) != place or moved
+            self.transitions += self._weight
+            self._chains[tuple(labels)] += self._weight
+            after = tuple(now)
+            moved = moved or after != state
+            if self.alike is None:
+                self._arrive(after, place, needs)
+            elif after not in self._places:
+                self._arrive_for_orbit(self.alike, after, place)
         return moved
 
-    def _arrive(self, state: Numbers, before: int, needs: int) -> int:
-        """Takes in a state that follows the one at a place; returns its own place."""
+    def _arrive(self, state: Numbers, before: int, needs: int) -> None:
+        """Takes in a state that follows the one at a place."""
         place = self._places.setdefault(state, len(self.states))
         if place == len(self.states):
             self.states.append(state)
@@ -170,7 +198,22 @@ class PlainSearch:
                 self._look(needs, state, place)
         if self._images is not None:
             self._images.look(before, place, self.states)
-        return place
+
+    def _arrive_for_orbit(self, alike: Alike, after: Numbers, before: int) -> None:
+        """Takes in the state that stands for one that follows the one at a place."""
+        state, weight = alike.exchange.least(after)
+        place = self._places.setdefault(state, len(self.states))
+        if place == len(self.states):
+            self.states.append(state)
+            self.parents.append(before)
+            self.weights.append(weight)
+            self._look_for_orbit(alike, state, place)
+
+    def _look_for_orbit(self, alike: Alike, state: Numbers, place: int) -> None:
+        try:
+            alike.look(state, place)
+        except RuleError as error:
+            raise error if error.key else error.at(self.key_to(place)) from error
 
     def _look(self, needs: int, state: Numbers, place: int) -> None:
         try:
@@ -201,6 +244,11 @@ class PlainSearch:
     # -- what it found
 
     @property
+    def counted(self) -> int:
+        """States found so far, with all that they stand for."""
+        return sum(self.weights) if self.weights else len(self.states)
+
+    @property
     def fired(self) -> dict[str, int]:
         """How often each outcome fired."""
         counts: Counter[int] = Counter()
@@ -219,14 +267,26 @@ class PlainSearch:
         """The values of the state at a place."""
         return self.tabled.values(self.states[place])
 
-    def path_to(self, place: int) -> Path:
-        """A shortest path to the state at a place, its values taken again through the rules. Raises
-        `RuleError` if they do not give it again.
+    def path_to(self, place: int, last: State | None = None) -> Path:
+        """A shortest path to the state at a place, its values taken again through the rules; under
+        symmetry to `last`, a state of its orbit. Raises `RuleError` if they do not give it again.
         """
         places = [place]
         while self.parents[places[-1]] != places[-1]:
             places.append(self.parents[places[-1]])
-        return path_through(self.see, [self.state(k) for k in reversed(places)])
+        states = [self.state(k) for k in reversed(places)]
+        if self.alike is None:
+            return path_through(self.see, states)
+        return unwound(self.see, self.alike.orbits, states, states[-1] if last is None else last)
+
+    def path_to_goal(self, name: str) -> Path:
+        """A shortest path to a state that meets a goal, which some state does."""
+        place = self.findings.first[name]
+        if self.alike is None:
+            return self.path_to(place)
+        goal = next(g for g in self.spec.goals if g.name == name)
+        images = self.alike.orbits.images(self.state(place))
+        return self.path_to(place, next(i for i in images if self.see.met(goal, i)))
 
     def key_to(self, place: int) -> str:
         """The key of a shortest path to the state at a place; empty if rules do not give it
@@ -239,4 +299,7 @@ class PlainSearch:
 
     def witness(self, name: str, place: int, kind: str) -> Path:
         """The path that shows what is wrong. `kind`: as in `Findings`."""
-        return path_of(self.see, name, self.path_to(place), kind)
+        last = None
+        if self.alike is not None:
+            last = shown_by(self.alike.orbits, self.state(place), name, kind)
+        return path_of(self.see, name, self.path_to(place, last), kind)

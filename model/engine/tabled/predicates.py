@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import frozen
 
+from groupcheck.model.engine.element import Element
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.functions import AnswerError
 from groupcheck.model.engine.pools import Pool
@@ -25,7 +26,7 @@ class Plan:
     """How the arguments of a predicate or view are found, and what it answered."""
 
     # The indexes that it takes.
-    given: tuple[int, ...]
+    given: tuple[int | Element, ...]
     # For each place or view that it reads the values there, and where it is among the inputs.
     flat: list[tuple[list[Any], int]]
     # The numbers of the arguments, from those of the inputs.
@@ -60,7 +61,7 @@ class Predicates:
         self.pools, self.view_pools = pools, view_pools
         self.see: Semantics = tables.see
         # What was answered, by predicate or view and the indexes that it takes.
-        self.met: dict[tuple[int, ...], dict[Any, int]] = {}
+        self.met: dict[tuple[Any, ...], dict[Any, int]] = {}
         self.plans: dict[tuple[int, int, Binding], Plan] = {}
         # The state for which a predicate or view was evaluated last.
         self.place = 0
@@ -173,7 +174,7 @@ class Predicates:
         inputs, values = self.tables.all[number].inputs, dict(of)
         flat = [k for s in sources for k in ((s,) if isinstance(s, int) else s)]
         pools = [*self.pools, *self.view_pools]
-        given = tuple(values[v] for v in p.takes)
+        given = p.given(values)
         at = [inputs.index(k) for k in flat]
         key = itemgetter(*at) if at else lambda ids: ()
         read = [(pools[k].values, where) for k, where in zip(flat, at)]

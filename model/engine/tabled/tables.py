@@ -19,8 +19,8 @@ from groupcheck.model.engine.step import Semantics
 
 Binding = tuple[tuple[str, int], ...]  # index variables with their values
 Element = tuple[str, int | None]  # a slot or view, and which element of it
-# A predicate with its cases, and the places that it reads in each of them.
-Asked = tuple[Predicate, tuple[tuple[dict[str, int], tuple[int, ...]], ...]]
+Case = tuple[dict[str, int], tuple[int, ...]]  # a case, and the places that are read in it
+Asked = tuple[Predicate, tuple[Case, ...]]  # a predicate with its cases
 MOST_KINDS = 1 << 16
 BITS = 64  # of the masks that say which urgent tables or predicates an outcome concerns
 
@@ -240,7 +240,7 @@ def tables_of(spec: Spec) -> Tables:
     labels = tuple(name for r in spec.rules for name in r.names)
 
     def asked(given: Iterable[Predicate]) -> tuple[Asked, ...]:
-        return tuple((p, tuple(_reading(views, p))) for p in given)
+        return tuple((p, tuple(_reading(views, p, ALL))) for p in given)
 
     return Tables(
         see,
@@ -262,11 +262,15 @@ def reads_of(see: Semantics) -> Callable[[Predicate, Mapping[str, int]], tuple[i
     return _Views(see).reads
 
 
-def _reading(views: _Views, p: Predicate) -> Iterator[tuple[dict[str, int], tuple[int, ...]]]:
-    """The cases of an end or constraint, and the places that it reads in each of them."""
+def cases_of(see: Semantics, p: Predicate, usual: str) -> list[Case]:
+    """The cases of a predicate, and the places that it reads in each of them."""
+    return list(_reading(_Views(see), p, usual))
+
+
+def _reading(views: _Views, p: Predicate, usual: str) -> Iterator[Case]:
     see = views.see
-    for case in see.cases(p, ALL):
-        left = [v for _, v in see.quantified(p, ALL) if v not in case]
+    for case in see.cases(p, usual):
+        left = [v for _, v in see.quantified(p, usual) if v not in case]
         reads = [views.reads(p, b) for b in see.indexing(p).extended(case, left)]
         yield case, tuple(sorted({k for places in reads for k in places}))
 

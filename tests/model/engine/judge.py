@@ -11,7 +11,7 @@ import re
 from itertools import combinations, pairwise, product
 from types import SimpleNamespace
 
-from groupcheck.model.engine import AnyOf, StepInvariant
+from groupcheck.model.engine import AnyOf, Element, StepInvariant
 
 
 class TooLargeError(Exception):
@@ -94,6 +94,11 @@ def choices(spec, rule):
             yield chosen
 
 
+def taken(part, variables, chosen):
+    """The values that a function takes, as numbers or as elements."""
+    return [Element(chosen[v]) if v in part.elements else chosen[v] for v in variables]
+
+
 # -- rules
 
 
@@ -121,10 +126,10 @@ def firings(spec, rule, chosen, state):
     given = [now[name] if k in (None, ":") else now[name][k] for name, k in touched]
     if rule.guard:
         asked = given[(rule.parameters or rule.slots).index(rule.guard.slot)]
-        if not rule.guard.call(*(chosen[v] for v in rule.guard.takes), asked):
+        if not rule.guard.call(*taken(rule, rule.guard.takes, chosen), asked):
             return
     scope = [spec.scope] * rule.takes_scope
-    for outcome in rule.call(*(chosen[v] for v in rule.takes), *given, *scope):
+    for outcome in rule.call(*taken(rule, rule.takes, chosen), *given, *scope):
         label, values = (outcome[0], outcome[1:]) if rule.labels else ("", outcome)
         if not rule.labels and len(rule.slots) == 1:
             values = (outcome,)
@@ -219,7 +224,7 @@ def asked(spec, p, chosen, state):
             size = next(iter(reach(spec, name).values()))
             element = (chosen[index[0]] + index[1]) % size
         given.append(value_of(spec, name, element, state))
-    return p.call(*(chosen[v] for v in p.takes), *given, *[spec.scope] * p.takes_scope)
+    return p.call(*taken(p, p.takes, chosen), *given, *[spec.scope] * p.takes_scope)
 
 
 def is_true(spec, p, usual, state):

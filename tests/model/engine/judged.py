@@ -18,9 +18,10 @@ from unittest.mock import patch
 
 from in_process import InProcess
 from judge import NothingWithinError, TooLargeError, is_shown, judge
+from random_elements import random_elements
 from random_specs import random_spec
 
-from groupcheck.model.engine import Limits, Spec, UserError, Verdict, reference
+from groupcheck.model.engine import Limits, Spec, UserError, Verdict, reference, staged
 from groupcheck.model.engine.fast import explore, forked, threads
 from groupcheck.model.engine.fast.factoring import Factoring
 from groupcheck.model.engine.fast.search import Search
@@ -210,6 +211,8 @@ def ways(
         "stopped and continued": lambda: resumed(spec, states, kept),
         "shards": lambda: by_shards(spec, seed, states, spread),
     }
+    if symmetry_of(spec).is_stored:
+        runs["stored elements"] = lambda: staged.explore(spec, symmetry=True)
     if not symmetry_of(spec).groups:
         runs = {name: run for name, run in runs.items() if "symmetry" not in name}
     is_spreadable = not (spec.constraints or spec.refinements)  # shards know neither
@@ -278,7 +281,8 @@ def disagreements_on(
 def specs(first: int) -> Iterator[tuple[int, Spec, dict[str, Any]]]:
     """Seeds from `first` on with their specs and what the judge says; those of a useful size."""
     for seed in count(first):
-        spec = random_spec(seed, is_blind=seed % 8 == 7)
+        is_stored = seed % 16 == 5
+        spec = random_elements(seed) if is_stored else random_spec(seed, is_blind=seed % 8 == 7)
         try:
             said = judge(spec, MOST)
         except (TooLargeError, NothingWithinError):

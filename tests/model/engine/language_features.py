@@ -25,6 +25,7 @@ RULE = (
     "labels",
     "rule that takes an index",
     "rule that takes two indexes",
+    "rule that takes an element",
     "rule that takes the scope",
     "rule that returns a list",
     "rule of single slots",
@@ -51,6 +52,7 @@ VIEW = (
     "view of a whole array",
     "view of a neighbour",
     "view that takes its index",
+    "view that takes an element",
     "view that takes the scope",
 )
 PREDICATE = (
@@ -65,6 +67,7 @@ PREDICATE = (
     "predicate at one index",
     "predicate at two indexes or more",
     "predicate that takes an index",
+    "predicate that takes an element",
     "predicate that takes the scope",
     "predicate of a neighbour",
     "predicate of a whole array",
@@ -117,6 +120,7 @@ def of_rule(spec: Spec, rule: Rule) -> set[str]:
             "labels": rule.labels,
             "rule that takes an index": len(rule.takes) == 1,
             "rule that takes two indexes": len(rule.takes) > 1,
+            "rule that takes an element": rule.elements,
             "rule that takes the scope": rule.takes_scope,
             "rule that returns a list": not gives_outcomes(rule.call),
             "rule of single slots": not arrays,
@@ -166,6 +170,7 @@ def of_view(view: Predicate, views: set[str], indexed: set[str]) -> set[str]:
             "view of a whole array": any(i == ":" for _, i in view.places),
             "view of a neighbour": any(offset for _, offset in indexes),
             "view that takes its index": view.takes,
+            "view that takes an element": view.elements,
             "view that takes the scope": view.takes_scope,
         }
     )
@@ -183,6 +188,7 @@ def of_predicate(p: Predicate, views: set[str], indexed: set[str]) -> set[str]:
             "predicate at one index": len(variables) == 1,
             "predicate at two indexes or more": len(variables) > 1,
             "predicate that takes an index": p.takes,
+            "predicate that takes an element": p.elements,
             "predicate that takes the scope": p.takes_scope,
             "predicate of a neighbour": any(offset for _, offset in indexes),
             "predicate of a whole array": any(i == ":" for _, i in p.places),

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from judge import choices as indexes_of
 from judge import looked_at, wheres
-from random_values import Cell, dice, like, many, number, plain, used
+from random_values import Cell, as_elements, dice, like, many, number, plain, used
 
 from groupcheck.model.engine import Rule, Slot, StepInvariant, any_of
 from groupcheck.model.engine.rule import Guard
@@ -165,7 +165,8 @@ class RuleWriter:
         alone = rng.randrange(2) if takes and rng.random() < 0.6 else None  # as a leader acts
 
         def call(*given):
-            indexes, values = given[: len(takes)], given[len(takes) : len(takes) + len(slots)]
+            indexes = tuple(map(number, given[: len(takes)]))
+            values = given[len(takes) : len(takes) + len(slots)]
             now = [many(v, i) for v, i in zip(values, written)]
             roll = dice(seed, k, indexes, now, given[-1] if takes_scope else None)
             is_idle = alone not in (None, *indexes[:1]) or (urgent and not any(map(any, now)))
@@ -199,8 +200,9 @@ class RuleWriter:
         guard = self.guard(k, asked, may) if asked and rng.random() < 0.4 else None
         function = listed if rng.random() < 0.15 else call
         return Rule(
-            f"r{k}", function, slots, takes, takes_scope, labels, guard, urgent, written, names
-        )
+            f"r{k}", function, slots, takes, takes_scope, labels, guard, urgent, written, names,
+            as_elements(seed, k, takes),
+        )  # fmt: skip
 
     def guard(self, k, parameters, may_take):
         seed, slot = self.seed, self.rng.choice(parameters)

@@ -3,7 +3,7 @@
 """
 
 from random_rules import RuleWriter, add_ballast, add_walk
-from random_values import dice, like, many, number, plain, used
+from random_values import as_elements, dice, like, many, number, plain, used
 
 from groupcheck.model.engine import (
     AnyOf,
@@ -40,8 +40,9 @@ class Writer(RuleWriter):
             return answer(dice(seed, name, [plain(v) for v in values]) % 1000, per_mille)
 
         return Predicate(
-            name, call, places, takes_scope, name, takes=takes, quantifiers=quantifiers
-        )
+            name, call, places, takes_scope, name, takes=takes, quantifiers=quantifiers,
+            elements=as_elements(seed, name, takes),
+        )  # fmt: skip
 
     def places(self, names, variables, most):
         """Different (name, index); each variable ranges over arrays of one size."""

@@ -7,6 +7,8 @@ from zlib import crc32
 
 from attrs import frozen
 
+from groupcheck.model.engine import Element
+from groupcheck.model.engine.element import index_of
 from groupcheck.model.engine.slot import choices
 
 
@@ -19,7 +21,9 @@ class Cell:
 
 
 def number(value):
-    """The number behind a value: a bare int, a tuple of one, a `Cell`, or None for 0."""
+    """The number behind a value: an int, a tuple of one, a `Cell`, an element, or None for 0."""
+    if isinstance(value, Element):
+        return index_of(value)
     if isinstance(value, Cell):
         return value.n
     return value[0] if isinstance(value, tuple) else 0 if value is None else value
@@ -53,6 +57,11 @@ def used(places, own):
     """The index variables of places, in their order."""
     indexes = [i or own for _, i in places if i != ":"]
     return [*dict.fromkeys(re.sub(r"[+-]\d+", "", i) for i in indexes)]
+
+
+def as_elements(seed, name, takes):
+    """Those of the indexes that a function takes that it takes as elements."""
+    return takes if dice(seed, name, "elements") % 5 == 0 else ()
 
 
 def dice(*what):

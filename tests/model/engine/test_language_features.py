@@ -4,6 +4,7 @@ from itertools import combinations, product
 
 from judge_progress import live_spec
 from language_features import LIVE, PREDICATE, RULE, SPEC, STEP_INVARIANT, VIEW, Pair, met
+from random_elements import random_elements
 from random_specs import random_spec
 
 EVERY = (*RULE, *STEP_INVARIANT, *VIEW, *PREDICATE, *SPEC)
@@ -30,6 +31,7 @@ OF_PLACES = (
     "predicate of a whole array",
     "quantified otherwise than usual",
 )
+TAKES_AN_ELEMENT = "predicate that takes an element"
 PERMUTED = ("arrays that are permuted", "walk that symmetry allows")
 # What cannot meet, and why.
 NEVER = (
@@ -61,9 +63,15 @@ NEVER = (
         PERMUTED,
         ["constraint", "refinement", "refinement of an array"],
     ),
+    (
+        "symmetry is refused for a walk beside stored indexes",
+        ["walk that symmetry allows"],
+        ["rule that takes an element", "view that takes an element", TAKES_AN_ELEMENT],
+    ),
 )
 SEEDS = 2_000  # specs are written, not judged
 LIVE_SEEDS = 300
+ELEMENT_SEEDS = 20  # of specs that may be permuted although they store indexes
 
 
 def possible(features: tuple[str, ...], with_: tuple[str, ...]) -> set[Pair]:
@@ -79,6 +87,8 @@ def test_random_specs_combine_every_two_features_of_the_language():
     found: set[Pair] = set()
     for seed in range(SEEDS):
         found |= met(random_spec(seed, is_blind=seed % 8 == 7))
+    for seed in range(ELEMENT_SEEDS):
+        found |= met(random_elements(seed))
     assert told({frozenset(pair) for pair in combinations(EVERY, 2)} & found) == told(
         possible(EVERY, EVERY)
     )
