@@ -1,13 +1,15 @@
 """Explores a spec in stages: in plain Python at first, which answers small scopes at once, and with
 compiled kernels where that is not enough. No state is explored twice.
 
-Which stage answers depends on the work alone, not on what is compiled already, so that a scope has
-one answer. Kernels that are not compiled yet are compiled in another process while plain Python
-goes on. Where there is no compiler, plain Python goes on to the end.
+Below `ENOUGH` transitions plain Python answers, whatever is compiled already, so that a small scope
+has one answer. Kernels that are not compiled yet are compiled in another process while plain Python
+goes on. Where there is no compiler, plain Python goes on to the end. So of a larger scope it may
+depend on the machine whether symmetry was used, and which of several shortest paths is told.
 """
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path as FilePath
@@ -16,11 +18,10 @@ from typing import TYPE_CHECKING
 import attrs
 
 from groupcheck.model.engine import compiler
-from groupcheck.model.engine.plain import plain_explore
 from groupcheck.model.engine.plain.plain_explore import PlainRun, explore_until
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.symmetry import Symmetry, symmetry_to_use
+from groupcheck.model.engine.symmetry import ON_PROGRESS, Symmetry, symmetry_to_use
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 ENOUGH = 50_000  # transitions after which plain Python is too slow: about a second
 MOST_STATES = 3_000_000  # that plain Python holds while kernels are compiled: a gigabyte
 BETWEEN = 0.2  # seconds between two looks at the process that compiles
-ENOUGH_ALONE = Symmetry((), ("plain Python was enough, and it stores every state",))
+PLAIN = Symmetry((), ("plain Python searched, and it stores every state",))
 
 
 class Stages:
@@ -99,18 +100,20 @@ def explore(
     begun: PlainRun | None = None
     is_kept = checkpoint is not None or resume is not None
     is_bounded = limits.memory is not None and not limits.memory_of
+    used = told = symmetry_to_use(spec, symmetry)
+    if used.groups:
+        told = ON_PROGRESS if liveness else PLAIN
+    plain = functools.partial(explore_until, spec, limits, progress, symmetry=told, goals=goals)
     if compiler.missing():
         if is_kept or look is not None or symmetry:
             compiler.must_be_installed()
-        verdict = plain_explore.explore(spec, limits, progress, liveness=liveness, goals=goals)
+        verdict = plain(liveness=liveness)
+        assert isinstance(verdict, Verdict), "a search was left that nobody takes over"
         if verdict.transitions < ENOUGH:  # a compiler would not have helped
             return verdict
         return attrs.evolve(verdict, notes=(*verdict.notes, *compiler.notes()))
     if not (is_kept or is_bounded or look is not None or liveness or symmetry):
-        used = symmetry_to_use(spec, symmetry)
-        told = ENOUGH_ALONE if used.groups else used
-        leaves = Stages(used).leaves
-        found = explore_until(spec, limits, progress, symmetry=told, goals=goals, leaves=leaves)
+        found = plain(leaves=Stages(used).leaves)
         if isinstance(found, Verdict):
             return found
         begun = found

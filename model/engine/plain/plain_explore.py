@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -20,7 +20,6 @@ from groupcheck.model.engine.reference import (
 from groupcheck.model.engine.resident import no_room, ran_out, reached, resident_bytes
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
-from groupcheck.model.engine.tabled.sizes import bytes_of_pools
 from groupcheck.model.engine.verdict import Limits, Progress, Reduction, Verdict
 
 RESERVE = 6 << 20  # bytes that are kept for the answer where memory runs out
@@ -61,11 +60,12 @@ class PlainRun:
         s = self.search
         s.begin()
         more = len(s.states)
+        seconds = math.inf if self.limits.seconds is None else self.limits.seconds
         while more and not s.findings.wrong and not self.is_stopped:
             self.place, end = s.open_level()
             self.is_between_levels = False
             while self.place < end and not self.is_stopped:
-                self.place = s.stretch(self.place, end)
+                self.place = s.stretch(self.place, end, self.began + seconds)
                 self._look(end)
             if self.place < end:
                 return
@@ -131,7 +131,7 @@ def explore_until(
             raise
         del reserve
         run.reason = no_room(f"in level {run.search.findings.depth + 1}")
-    if run.is_left:
+    if run.is_left and not run.reason:
         return run
     verdict = verdict_of(run, symmetry, goals)
     if liveness:
@@ -167,30 +167,24 @@ def verdict_of(run: PlainRun, symmetry: Symmetry, goals: Sequence[str]) -> Verdi
         for name in goals
         if (at := s.findings.goals[name]) is not None and (place := s.findings.first[name]) >= 0
     )
-    kind, reason = conclude(s.see, bool(violations), run.reason, s.outside)
+    border = s.outside
+    kind, reason = conclude(s.see, bool(violations), run.reason, border)
     return Verdict(
         s.spec.name,
         s.spec.scope,
         kind,
         reason,
-        len(s.states) - s.outside,
+        len(s.states) - border,
         s.transitions,
         s.findings.depth,
         run.seconds,
         s.tabled.rows.calls,
-        bytes_of(s) / len(s.states),
+        s.bytes / len(s.states),
         s.fired,
         dict(s.findings.goals),
         violations,
         tuple(s.tabled.notes),
-        border=s.outside,
+        border=border,
         symmetry=Reduction(False, "; ".join(symmetry.reasons)),
         reached=reached,
     )
-
-
-def bytes_of(search: PlainSearch) -> int:
-    """Memory of a search, that of Python's values as far as a sample tells."""
-    s = search
-    held = (s.states, s.parents, s._places, *(s.states[:1] * len(s.states)))
-    return bytes_of_pools((*s.tabled.pools, *s.tabled.view_pools)) + sum(map(sys.getsizeof, held))
