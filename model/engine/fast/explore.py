@@ -364,7 +364,7 @@ def _explored(
     began = time.perf_counter() if begun is None else begun.began
     compiled, peak, spare = compiling.seconds, peak_bytes(), Spare()
     # What plain Python found, in case that this search does not come to begin.
-    known = None if begun is None else plain_explore.verdict_of(begun, symmetry, goals)
+    before = None if begun is None else plain_explore.verdict_of(begun, symmetry, goals)
     with without_collection(), spare, contextlib.ExitStack() as end:
         if begun is not None:
             search = taken_over(begun.search, symmetry)
@@ -410,8 +410,8 @@ def _explored(
             look(search)
         return verdict
     reason = no_room("for the search")
-    if known is not None:
-        return evolve(known, verdict=UNKNOWN, reason=reason)
+    if before is not None:
+        return evolve(before, verdict=UNKNOWN, reason=reason)
     return nothing_found(spec, reason, time.perf_counter() - began)
 
 

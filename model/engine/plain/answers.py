@@ -47,7 +47,7 @@ class Images:
     def __init__(self, tabled: Tabled) -> None:
         self.tabled, self.findings = tabled, tabled.findings
         self.refined: list[Refined] = tabled.see.refined
-        # Of each refinement the images and their numbers, and of each place the number of its image.
+        # Of each refinement: the images, their numbers, and of each place the number of its image.
         self._every: list[list[State]] = [[] for _ in self.refined]
         self._numbers: list[dict[State, int]] = [{} for _ in self.refined]
         self._images: list[list[int]] = [[] for _ in self.refined]
