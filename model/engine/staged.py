@@ -56,14 +56,14 @@ class Stages:
 
     def _is_compiled(self, search: PlainSearch) -> bool:
         """Are the kernels there; or must they be compiled in this process?"""
-        from groupcheck.model.engine.fast.kernels.background import Background, can_compile
+        from groupcheck.model.engine.fast.kernels.background import can_compile, in_background
         from groupcheck.model.engine.fast.kernels.compiled import is_ready
 
         units = _units(search)
         if all(map(is_ready, units)) or not can_compile(units):
             return True
         if self._background is None or self._background.units != units:
-            self._background = Background(units)
+            self._background = in_background(units)
             return False
         return self._background.has_ended
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import signal
+import subprocess
 import sys
 import time
 
@@ -84,6 +85,7 @@ def test_plain_python_goes_on_until_kernels_are_compiled(nothing_compiled, monke
 
     monkeypatch.setattr(staged, "ENOUGH", 100)
     monkeypatch.setattr(staged, "BETWEEN", 0.0)
+    monkeypatch.setattr(background, "_running", {})
     monkeypatch.setattr(background, "Background", Compiling)
     spec = small_group(3, 1, 1, 1, 0)
     assert numbers(staged.explore(spec)) == numbers(plain_explore.explore(spec))
@@ -243,6 +245,21 @@ def test_a_process_that_the_system_refuses_counts_as_one_that_failed(monkeypatch
 
     monkeypatch.setattr(background.subprocess, "Popen", refuse)
     assert background.Background([compiled.GRAPH]).has_ended
+
+
+def test_a_second_search_waits_for_the_process_of_the_first_which_may_outlive_both():
+    """Python warns, and fails under `-W error`, where a process is forgotten while it runs."""
+    given = (
+        "from groupcheck.model.engine.fast.kernels import background, compiled\n"
+        "background.Background.__init__ = lambda self, units: setattr(self, '_process',"
+        " background.subprocess.Popen(['sleep', '1']))\n"
+        "units = (compiled.GRAPH,)\n"
+        "assert background.in_background(units) is background.in_background(units)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", given], capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_the_process_that_compiles_imports_nothing_of_the_users(monkeypatch, tmp_path):

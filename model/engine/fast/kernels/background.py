@@ -5,6 +5,7 @@ compiled is kept for the next run. It goes on if the search ends before it; but 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import subprocess
@@ -16,7 +17,15 @@ from groupcheck.model.engine.fast.compiling import compiling
 from groupcheck.model.engine.fast.kernels.compiled import Unit, is_kept, load
 
 NICER = 5  # than the search that goes on meanwhile
-_started: list[subprocess.Popen[bytes]] = []  # Python warns of one that is forgotten while it runs
+_running: dict[tuple[Unit, ...], Background] = {}  # what this process has started
+
+
+def in_background(units: Sequence[Unit]) -> Background:
+    """A process that compiles units: one that does so already, or a new one."""
+    known = _running.get(tuple(units))
+    if known is None or known.has_ended:
+        known = _running[tuple(units)] = Background(units)
+    return known
 
 
 class Background:
@@ -40,12 +49,22 @@ class Background:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-            _started.append(self._process)
 
     @property
     def has_ended(self) -> bool:
         """Has it compiled all of them, or failed to?"""
         return self._process is None or self._process.poll() is not None
+
+    def forget(self) -> None:
+        """Lets it run on when this process ends: Python would warn of it."""
+        if self._process is not None and not self.has_ended:
+            self._process.returncode = 0
+
+
+@atexit.register
+def _forget_all() -> None:
+    for started in _running.values():
+        started.forget()
 
 
 def _text(unit: Unit) -> str:
