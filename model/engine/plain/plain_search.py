@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from typing import NoReturn
 
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.paths import path_of, path_through
@@ -88,7 +89,7 @@ class PlainSearch:
                 try:
                     self._expand(place, self.states[place])
                 except RuleError as error:
-                    raise self._at(error, place) from error
+                    self._raise_at(error, place)
             if time.perf_counter() > until:
                 return place + 1
         return end
@@ -178,7 +179,7 @@ class PlainSearch:
             if self.tabled.tables.constant:
                 self.predicates.arrive(self.state(place), place, self.tabled.tables.constant)
         except RuleError as error:
-            raise self._at(error, place) from error
+            self._raise_at(error, place)
         if self.findings.news:
             self._refresh()
 
@@ -191,7 +192,7 @@ class PlainSearch:
         try:
             return self._constraints.all(self.states[place])
         except RuleError as error:
-            raise self._at(error, place) from error
+            self._raise_at(error, place)
 
     def _never_rests(self, place: int) -> None:
         """Raises `RuleError`, which names the urgent rule that does not come to rest."""
@@ -199,9 +200,11 @@ class PlainSearch:
             pass
         raise AssertionError("urgent rules came to rest after all")
 
-    def _at(self, error: RuleError, place: int) -> RuleError:
-        """The error with a key to the state at a place, if it has none yet."""
-        return error if error.key else error.at(self.key_to(place))
+    def _raise_at(self, error: RuleError, place: int) -> NoReturn:
+        """Raises the error, with a key to the state at a place if it has none yet."""
+        if error.key:
+            raise error
+        raise error.at(self.key_to(place)) from error
 
     # -- what it found
 
