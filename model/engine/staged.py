@@ -1,9 +1,10 @@
 """Explores a spec in stages: in plain Python at first, which answers small scopes at once, and with
 compiled kernels where that is not enough. No state is explored twice.
 
-Which stage answers depends on the work alone, not on what is compiled already, so that a scope has
-one answer. Kernels that are not compiled yet are compiled in another process while plain Python
-goes on. Where there is no compiler, plain Python goes on to the end.
+Below `ENOUGH` transitions plain Python answers, whatever is compiled already, so that a small scope
+has one answer. Kernels that are not compiled yet are compiled in another process while plain Python
+goes on. Where there is no compiler, plain Python goes on to the end. So of a larger scope it may
+depend on the machine whether symmetry was used, and which of several shortest paths is told.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ from groupcheck.model.engine.plain import plain_explore
 from groupcheck.model.engine.plain.plain_explore import PlainRun, explore_all, explore_until
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry, must_be_usable, symmetry_to_use
+from groupcheck.model.engine.symmetry import (
+    NO_SYMMETRY,
+    Symmetry,
+    must_be_usable,
+    symmetry_to_use,
+)
 from groupcheck.model.engine.verdict import Limits, Progress, Reduction, Verdict
 
 if TYPE_CHECKING:
@@ -32,7 +38,6 @@ if TYPE_CHECKING:
 ENOUGH = 50_000  # transitions after which plain Python is too slow: about a second
 MOST_STATES = 3_000_000  # that plain Python holds while kernels are compiled: a gigabyte
 BETWEEN = 0.2  # seconds between two looks at the process that compiles
-ENOUGH_ALONE = Symmetry((), ("plain Python was enough, and it stores every state",))
 
 
 class Stages:
@@ -56,7 +61,7 @@ class Stages:
 
     def _is_compiled(self, search: PlainSearch) -> bool:
         """Are the kernels there; or must they be compiled in this process?"""
-        from groupcheck.model.engine.fast.kernels.background import Background, can_compile
+        from groupcheck.model.engine.fast.kernels.background import can_compile, in_background
         from groupcheck.model.engine.fast.kernels.compiled import is_ready
 
         units = _units(search)
@@ -64,9 +69,8 @@ class Stages:
             return True
         if self._background is None or not {*units} <= {*self._background.units}:
             # Last the kernel for states of one more word: they grow with the values of their slots.
-            self._background = Background(
-                (*units, attrs.evolve(units[0], words=units[0].words + 1))
-            )
+            wider = attrs.evolve(units[0], words=units[0].words + 1)
+            self._background = in_background((*units, wider))
             return False
         return self._background.has_ended
 
@@ -123,7 +127,7 @@ def explore(
     if used.is_stored:
         return _exchanged(spec, limits, progress, used, required, workers, goals)
     if is_plain and not symmetry:
-        told = ENOUGH_ALONE if used.groups else used
+        told = plain_explore.STORES_EVERY_STATE if used.groups else used
         leaves = Stages(used).leaves
         left = explore_until(spec, limits, progress, symmetry=told, goals=goals, leaves=leaves)
         if isinstance(left, Verdict):

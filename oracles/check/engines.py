@@ -26,10 +26,13 @@ def in_plain_python(
     from groupcheck.model.engine.plain import plain_explore
 
     spec, liveness, goals = about.spec, about.progress, about.goals
-    if is_more or limits.memory is not None:
-        what = f"the {engine} engine has no workers, memory limit or checkpoints"
+    if is_more:
+        what = f"the {engine} engine has no workers or checkpoints"
         raise UserError(what, do=f"leave out --engine {engine}")
     if engine == "reference":
+        if limits.memory is not None:
+            what = "the reference engine has no limit of memory"
+            raise UserError(what, do="leave out --engine reference")
         is_asked = bool(symmetry)
         return reference.explore(
             spec,

@@ -38,7 +38,7 @@ def check(**options: Any) -> int:
         options["max_memory"],
         depth=options["max_depth"],
     )
-    if options["engine"] not in ("plain", "reference"):
+    if options["engine"] != "reference":
         limits = bounded(limits)
     announce_compiling()
     result = _explored(about, limits, options)

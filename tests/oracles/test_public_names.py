@@ -83,6 +83,13 @@ def test_an_unknown_engine_is_refused():
         groupcheck.check(two_phase_commit(2), engine="referense")
 
 
+def test_a_limit_of_memory_bounds_the_plain_engine_and_is_refused_by_the_reference():
+    result = groupcheck.check(two_phase_commit(2), engine="plain", max_memory=1)
+    assert "limit of 1 bytes of memory" in result.verdict.reason
+    with pytest.raises(groupcheck.UserError, match="no limit of memory"):
+        groupcheck.check(two_phase_commit(2), engine="reference", max_memory=1)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

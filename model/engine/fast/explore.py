@@ -362,7 +362,9 @@ def _explored(
     begun: PlainRun | None,
 ) -> Verdict:
     began = time.perf_counter() if begun is None else begun.began
-    peak, spare = peak_bytes(), Spare()
+    compiled, peak, spare = compiling.seconds, peak_bytes(), Spare()
+    # What plain Python found, in case that this search does not come to begin.
+    before = None if begun is None else plain_explore.verdict_of(begun, symmetry, goals)
     with without_collection(), spare, contextlib.ExitStack() as end:
         if begun is not None:
             search = taken_over(begun.search, symmetry)
@@ -374,7 +376,8 @@ def _explored(
         saver = checkpoints.Saver(search, folder, ours) if folder and ours else None
         search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
         numbers = checkpoints.numbers_of(search)
-        run = Run(search, limits, progress, saver, began, numbers, Watch(search, peak), goals=goals)
+        run = Run(search, limits, progress, saver, began, numbers, Watch(search, peak))
+        run.goals, run.compiled = goals, compiled
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
             run.report(0, is_compiling=True)
         has_parts = spec.constraints or spec.refinements or liveness or symmetry.groups
@@ -407,8 +410,8 @@ def _explored(
             look(search)
         return verdict
     reason = no_room("for the search")
-    if begun is not None:  # what plain Python found is known
-        return plain_explore.verdict_of(evolve(begun, reason=reason), symmetry, goals)
+    if before is not None:
+        return evolve(before, verdict=UNKNOWN, reason=reason)
     return nothing_found(spec, reason, time.perf_counter() - began)
 
 

@@ -47,7 +47,8 @@ class Images:
     def __init__(self, tabled: Tabled) -> None:
         self.tabled, self.findings = tabled, tabled.findings
         self.refined: list[Refined] = tabled.see.refined
-        # Of each refinement the number of each image, and of each place the number of its image.
+        # Of each refinement: the images, their numbers, and of each place the number of its image.
+        self._every: list[list[State]] = [[] for _ in self.refined]
         self._numbers: list[dict[State, int]] = [{} for _ in self.refined]
         self._images: list[list[int]] = [[] for _ in self.refined]
         # The pairs of images that are a step of the smaller spec.
@@ -58,15 +59,17 @@ class Images:
         what cannot be the value of a slot.
         """
         for k, refined in enumerate(self.refined):
-            numbers, images = self._numbers[k], self._images[k]
+            every, numbers, images = self._every[k], self._numbers[k], self._images[k]
             for place in range(len(images), max(before, after) + 1):
                 image = refined.image(self.tabled.values(states[place]))
-                images.append(numbers.setdefault(image, len(numbers)))
+                number = numbers.setdefault(image, len(every))
+                if number == len(every):
+                    every.append(image)
+                images.append(number)
             pair = k, images[before], images[after]
             if pair in self._taken:
                 continue
-            by_number = list(numbers)
-            if refined.takes(by_number[pair[1]], by_number[pair[2]]):
+            if refined.takes(every[pair[1]], every[pair[2]]):
                 self._taken.add(pair)
             else:
                 self.findings.broken_step(refined.of.name, before)

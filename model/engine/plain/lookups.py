@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.tabled.predicates import Predicates
 from groupcheck.model.engine.tabled.rows import GuardValues, Member
 from groupcheck.model.engine.tabled.tabled import Numbers, Tabled
@@ -66,12 +65,9 @@ class Guards:
 class Lookups:
     """All tables of a spec."""
 
-    def __init__(
-        self, tabled: Tabled, predicates: Predicates, key_to: Callable[[int], str]
-    ) -> None:
-        """`key_to`: the key of a path to the state at a place."""
+    def __init__(self, tabled: Tabled, predicates: Predicates) -> None:
         t = self.tables = tabled.tables
-        self.tabled, self.predicates, self.key_to = tabled, predicates, key_to
+        self.tabled, self.predicates = tabled, predicates
         every = [Lookup(k, table) for k, table in enumerate(t.all)]
         self.ordinary, self.urgent = every[: t.ordinary], every[t.ordinary : t.urgent]
         self.views, self.asked = every[t.urgent : t.views], every[t.views :]
@@ -82,9 +78,8 @@ class Lookups:
         self._urgent = [_bits(place in lookup.inputs for lookup in self.urgent) for place in places]
         read = [t.read(table) for table in t.predicates]
         self._predicates = [_bits(place in some for some in read) for place in places]
-        # Rows as they were made, for a search that goes on with them: of rules, how many there are.
+        # Rows of rules as they were made, for a search that goes on with them.
         self.tape: list[int] = []
-        self.rows = 0
         # Looks whether a row is like those of permuted arguments: its table, the numbers of its
         # inputs, and the state that asks.
         self.compare: Callable[[int, Numbers, int], None] | None = None
@@ -100,19 +95,16 @@ class Lookups:
 
     def fill(self, lookup: Lookup, key: Any, place: int) -> list[Outcome]:
         """The outcomes of a table of rules for a key that was not asked before. `place`: the state
-        that asks. Raises `RuleError` with a key to it.
+        that asks. Raises `RuleError` for a rule at fault.
         """
         rows, tape, ids = self.tabled.rows, self.tape, lookup.ids(key)
         begin = len(tape)
         rows.prepare(lookup.number)
         try:
             rows.row(lookup.number, ids, place, tape)
-        except RuleError as error:
-            raise error if error.key else error.at(self.key_to(place)) from error
         except BaseException:
             del tape[begin:]
             raise
-        self.rows += 1
         if self.compare is not None:
             self.compare(lookup.number, ids, place)
         width = len(ids) + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import sys
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -26,14 +26,12 @@ from groupcheck.model.engine.symmetry import (
     ON_PROGRESS,
     Symmetry,
     must_be_usable,
-    symmetry_of,
     symmetry_to_use,
 )
-from groupcheck.model.engine.tabled.sizes import bytes_of_pools
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 
 RESERVE = 6 << 20  # bytes that are kept for the answer where memory runs out
-STORES_EVERY_STATE = Symmetry((), ("plain Python stores every state",))
+STORES_EVERY_STATE = Symmetry((), ("plain Python searched, and it stores every state",))
 BETWEEN = 0.2  # seconds between two reports of progress, and looks at the limit of memory
 
 
@@ -71,11 +69,12 @@ class PlainRun:
         s = self.search
         s.begin()
         more = len(s.states)
+        seconds = math.inf if self.limits.seconds is None else self.limits.seconds
         while more and not s.findings.wrong and not self.is_stopped:
             self.place, end = s.open_level()
             self.is_between_levels = False
             while self.place < end and not self.is_stopped:
-                self.place = s.stretch(self.place, end)
+                self.place = s.stretch(self.place, end, self.began + seconds)
                 self._look(end)
             if self.place < end:
                 return
@@ -142,7 +141,7 @@ def explore_until(
             raise
         del reserve
         run.reason = no_room(f"in level {run.search.findings.depth + 1}")
-    if run.is_left:
+    if run.is_left and not run.reason:
         return run
     verdict = verdict_of(run, symmetry, goals)
     if liveness:
@@ -164,9 +163,11 @@ def explore(
     """Explores every state, to the end. `symmetry` and `required`: as for the compiled search; here
     one is used only where values hold indexes. Raises `RuleError` for a rule at fault.
     """
-    is_stored = symmetry is not False and symmetry_of(spec).is_stored
-    found = symmetry_to_use(spec, symmetry) if is_stored else STORES_EVERY_STATE
-    found = ON_PROGRESS if found.groups and liveness else found
+    found = symmetry_to_use(spec, symmetry)
+    if found.groups and liveness:
+        found = ON_PROGRESS
+    elif found.groups and not found.is_stored:
+        found = STORES_EVERY_STATE
     must_be_usable(spec, found, required)
     explored = functools.partial(
         explore_all, spec, limits, progress, liveness=liveness, goals=goals
@@ -206,30 +207,24 @@ def verdict_of(run: PlainRun, symmetry: Symmetry, goals: Sequence[str]) -> Verdi
         for name in goals
         if (at := s.findings.goals[name]) is not None
     )
-    kind, reason = conclude(s.see, bool(violations), run.reason, s.outside)
+    border = s.outside
+    kind, reason = conclude(s.see, bool(violations), run.reason, border)
     return Verdict(
         s.spec.name,
         s.spec.scope,
         kind,
         reason,
-        s.counted - s.outside,
+        s.counted - border,
         s.transitions,
         s.findings.depth,
         run.seconds,
         s.tabled.rows.calls,
-        bytes_of(s) / s.counted,
+        s.bytes / s.counted,
         s.fired,
         dict(s.findings.goals),
         violations,
         tuple(s.tabled.notes),
-        border=s.outside,
+        border=border,
         symmetry=reduction(symmetry, len(s.states)),
         reached=reached,
     )
-
-
-def bytes_of(search: PlainSearch) -> int:
-    """Memory of a search, that of Python's values as far as a sample tells."""
-    s = search
-    held = (s.states, s.parents, s._places, *(s.states[:1] * len(s.states)))
-    return bytes_of_pools((*s.tabled.pools, *s.tabled.view_pools)) + sum(map(sys.getsizeof, held))

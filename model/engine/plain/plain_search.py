@@ -4,7 +4,10 @@ keeps the one that it was found from, so that shortest paths follow from parents
 
 from __future__ import annotations
 
+import sys
+import time
 from collections import Counter
+from typing import NoReturn
 
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.paths import path_of, path_through, shown_by, unwound
@@ -15,6 +18,7 @@ from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import LONGEST_CHAIN, State
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
 from groupcheck.model.engine.tabled.predicates import Predicates
+from groupcheck.model.engine.tabled.sizes import bytes_of_pools
 from groupcheck.model.engine.tabled.tabled import Numbers, Tabled
 from groupcheck.model.engine.verdict import DEADLOCK, Path
 
@@ -39,7 +43,7 @@ class PlainSearch:
             self.findings,
             self.state,
         )
-        self.lookups = Lookups(self.tabled, self.predicates, self.key_to)
+        self.lookups = Lookups(self.tabled, self.predicates)
         starts, self._begun = self.tabled.starts(self._stored)
         self.states: list[Numbers] = starts
         # Of each state how many it stands for; empty: itself alone.
@@ -50,8 +54,6 @@ class PlainSearch:
         self.parents = list(range(len(starts)))
         self.levels = [0]
         self.transitions = 0
-        # Border states of the levels that were opened.
-        self.outside = 0
         # Labels of the outcomes of a transition, in order -> how many transitions had them.
         self._chains: Counter[tuple[int, ...]] = Counter()
         self._ends = Answers(self.tabled, self.tabled.tables.ends)
@@ -77,9 +79,8 @@ class PlainSearch:
                 self._look_for_orbit(self.alike, state, place)
         self.lookups.refresh()
         self._refresh()
-        if not any(map(self._is_inside, self.states)):
+        if self.outside == len(self.states):
             raise self.see.nothing_within()
-        self.outside = sum(not self._is_inside(state) for state in self.states)
 
     def open_level(self) -> tuple[int, int]:
         """Begins a new level. Returns the places of the states to expand: from, and to before."""
@@ -89,25 +90,25 @@ class PlainSearch:
         return first, end
 
     def close_level(self) -> int:
-        """Counts border states of a level that was found. Returns how many states are to be
-        expanded next.
+        """How many of the states of the level that was found last are to be expanded. Raises
+        `RuleError` for a constraint at fault.
         """
-        new = self.states[self.levels[-1] :]
-        if not self.spec.constraints:
-            return len(new)
-        inside = sum(map(self._is_inside, new))
-        self.outside += len(new) - inside
-        return inside
+        return sum(map(self._is_inside, range(self.levels[-1], len(self.states))))
 
-    def stretch(self, first: int, end: int) -> int:
+    def stretch(self, first: int, end: int, until: float) -> int:
         """Expands states from place `first` on, at most to `end`, some of them; returns the next
-        one. Raises `RuleError` for a rule or predicate at fault, with a key to the state.
+        one. `until`: the time, by `time.perf_counter`, after which no further one is expanded.
+        Raises `RuleError` for a rule or predicate at fault, with a key to the state.
         """
         end = min(end, first + AT_ONCE)
         for place in range(first, end):
-            state = self.states[place]
-            if not self.spec.constraints or self._is_inside(state):
-                self._expand(place, state)
+            if self._is_inside(place):
+                try:
+                    self._expand(place, self.states[place])
+                except RuleError as error:
+                    self._raise_at(error, place)
+            if time.perf_counter() > until:
+                return place + 1
         return end
 
     def _expand(self, place: int, state: Numbers) -> None:
@@ -221,7 +222,7 @@ class PlainSearch:
             if self.tabled.tables.constant:
                 self.predicates.arrive(self.state(place), place, self.tabled.tables.constant)
         except RuleError as error:
-            raise error if error.key else error.at(self.key_to(place)) from error
+            self._raise_at(error, place)
         if self.findings.news:
             self._refresh()
 
@@ -229,17 +230,24 @@ class PlainSearch:
         self.findings.news = False
         self._live = self.lookups.live()
 
-    def _is_inside(self, state: Numbers) -> bool:
-        return self._constraints.all(state)
+    def _is_inside(self, place: int) -> bool:
+        """Is it no border state?"""
+        try:
+            return self._constraints.all(self.states[place])
+        except RuleError as error:
+            self._raise_at(error, place)
 
     def _never_rests(self, place: int) -> None:
         """Raises `RuleError`, which names the urgent rule that does not come to rest."""
-        try:
-            for _ in self.see.steps(self.state(place)):
-                pass
-        except RuleError as error:
-            raise error.at(self.key_to(place)) from error
+        for _ in self.see.steps(self.state(place)):
+            pass
         raise AssertionError("urgent rules came to rest after all")
+
+    def _raise_at(self, error: RuleError, place: int) -> NoReturn:
+        """Raises the error, with a key to the state at a place if it has none yet."""
+        if error.key:
+            raise error
+        raise error.at(self.key_to(place)) from error
 
     # -- what it found
 
@@ -247,6 +255,20 @@ class PlainSearch:
     def counted(self) -> int:
         """States found so far, with all that they stand for."""
         return sum(self.weights) if self.weights else len(self.states)
+
+    @property
+    def outside(self) -> int:
+        """How many border states there are."""
+        if not self.spec.constraints:
+            return 0
+        return sum(not self._is_inside(place) for place in range(len(self.states)))
+
+    @property
+    def bytes(self) -> int:
+        """Memory of states and values, that of Python's values as far as a sample tells."""
+        tuples = sum(map(sys.getsizeof, self.states[:1])) * len(self.states)
+        lists = sum(map(sys.getsizeof, (self.states, self.parents, self._places)))
+        return bytes_of_pools((*self.tabled.pools, *self.tabled.view_pools)) + lists + tuples
 
     @property
     def fired(self) -> dict[str, int]:

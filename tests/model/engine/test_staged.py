@@ -4,18 +4,33 @@ where it stood.
 
 from __future__ import annotations
 
+import itertools
 import signal
+import subprocess
 import sys
+import time
 
 import pytest
 from small_group import small_group
 from two_phase_commit import two_phase_commit
 
-from groupcheck.model.engine import Limits, UserError, compiler, staged
+from groupcheck.model.engine import (
+    Limits,
+    RuleError,
+    Spec,
+    UserError,
+    compiler,
+    constraint,
+    end,
+    rule,
+    single,
+    staged,
+)
 from groupcheck.model.engine.fast import explore as fast
 from groupcheck.model.engine.fast.kernels import background, compiled
 from groupcheck.model.engine.plain import plain_explore
 from groupcheck.model.engine.symmetry import NO_SYMMETRY
+from groupcheck.model.engine.verdict import Verdict
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.variants import load
 
@@ -70,6 +85,7 @@ def test_plain_python_goes_on_until_kernels_are_compiled(nothing_compiled, monke
 
     monkeypatch.setattr(staged, "ENOUGH", 100)
     monkeypatch.setattr(staged, "BETWEEN", 0.0)
+    monkeypatch.setattr(background, "_running", {})
     monkeypatch.setattr(background, "Background", Compiling)
     spec = small_group(3, 1, 1, 1, 0)
     assert numbers(staged.explore(spec)) == numbers(plain_explore.explore(spec))
@@ -128,6 +144,136 @@ def test_memory_ends_a_search_in_plain_python(monkeypatch):
     monkeypatch.setattr(plain_explore, "BETWEEN", 0.0)
     verdict = plain_explore.explore(two_phase_commit(3), Limits(memory=1))
     assert verdict.verdict == "unknown" and "memory" in verdict.reason
+
+
+def test_what_plain_python_found_is_told_if_memory_runs_out_when_it_is_taken_over(monkeypatch):
+    def no_memory(run, resumed):
+        raise MemoryError
+
+    monkeypatch.setattr(staged, "ENOUGH", 100)
+    monkeypatch.setattr(fast.Run, "begin", no_memory)
+    verdict = staged.explore(two_phase_commit(3))
+    assert verdict.verdict == "unknown" and "memory for the search" in verdict.reason
+    assert 0 < verdict.states < plain_explore.explore(two_phase_commit(3)).states
+
+
+def test_an_interrupt_ends_a_search_that_is_about_to_be_left():
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    found = plain_explore.explore_until(
+        two_phase_commit(3), progress=interrupt, leaves=lambda search, is_between: is_between
+    )
+    assert isinstance(found, Verdict) and found.reason == "interrupted in level 2"
+
+
+def test_seconds_are_counted_after_each_state_of_plain_python(monkeypatch):
+    """A rule of a spec may take seconds for each state."""
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
+    verdict = plain_explore.explore(two_phase_commit(3), Limits(seconds=10))
+    assert verdict.reason.startswith("stopped at the limit of 10 seconds")
+    assert verdict.states < 100
+
+
+@rule
+def right(x):
+    yield x + 1
+
+
+@rule
+def up(y):
+    yield y + 1
+
+
+@constraint
+def near(x, y):
+    return x + y < 100
+
+
+def grid(**more):
+    return Spec("grid", {"x": single(0), "y": single(0)}, [right, up], deadlock=False, **more)
+
+
+def test_border_states_of_a_level_that_a_limit_cuts_off_are_no_states_of_the_scope():
+    whole = plain_explore.explore(grid(constraints=[near]))
+    found = plain_explore.explore(grid(constraints=[near]), Limits(states=whole.states + 1))
+    assert (whole.border, found.verdict) == (101, "unknown")
+    assert found.states == whole.states and 0 < found.border < whole.border
+
+
+@constraint
+def not_there(x, y):
+    return x + y < 100 and 1 // (x - 3) <= 1
+
+
+@end
+def no_end(x):
+    return 1 // (x - 3) > 1
+
+
+@rule
+def until_three(x):
+    if x < 3:
+        yield x + 1
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        grid(constraints=[not_there]),
+        Spec("ending", {"x": single(0)}, [until_three], ends=[no_end]),
+    ],
+)
+def test_an_end_or_constraint_at_fault_comes_with_a_key_in_plain_python_too(spec):
+    errors = []
+    for explore in (fast.explore, plain_explore.explore):
+        with pytest.raises(RuleError) as caught:
+            explore(spec)
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1] and "key gc1-" in errors[0]
+
+
+def test_the_reason_for_no_symmetry_is_one_with_and_without_a_compiler(monkeypatch):
+    spec = two_phase_commit(3)
+    for more in ({"symmetry": None}, {"symmetry": None, "liveness": True}, {}):
+        with monkeypatch.context() as here:
+            compiled_too = staged.explore(spec, **more).symmetry
+            here.setitem(sys.modules, "numba", None)
+            assert staged.explore(spec, **more).symmetry == compiled_too
+
+
+def test_a_process_that_the_system_refuses_counts_as_one_that_failed(monkeypatch):
+    def refuse(*_, **__):
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(background.subprocess, "Popen", refuse)
+    assert background.Background([compiled.GRAPH]).has_ended
+
+
+def test_a_second_search_waits_for_the_process_of_the_first_which_may_outlive_both():
+    """Python warns, and fails under `-W error`, where a process is forgotten while it runs."""
+    given = (
+        "from groupcheck.model.engine.fast.kernels import background, compiled\n"
+        "background.Background.__init__ = lambda self, units: setattr(self, '_process',"
+        " background.subprocess.Popen(['sleep', '1']))\n"
+        "units = (compiled.GRAPH,)\n"
+        "assert background.in_background(units) is background.in_background(units)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", given], capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_the_process_that_compiles_imports_nothing_of_the_users(monkeypatch, tmp_path):
+    """Neither from the folder in which it runs, nor from that of a spec, which is on the path."""
+    monkeypatch.setenv("GROUPCHECK_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "queue.py").write_text("raise SystemExit(1)")
+    (tmp_path / "attrs.py").write_text("raise SystemExit(1)")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert background.Background([])._process.wait(timeout=120) == 0
 
 
 def test_one_process_compiles_a_unit_and_the_others_take_it(monkeypatch, tmp_path):
