@@ -64,6 +64,11 @@ def test_a_small_scope_is_answered_as_with_one(ended: dict[str, Any]):
     assert [(x["verdict"], x["notes"]) for x in answered] == [("holds", [])] * 2
 
 
+def test_two_members_are_told_nothing_of_symmetry_as_with_one(ended: dict[str, Any]):
+    line = "check classic --members 2 --partitions 2 --any-faults 1 --json"
+    assert "symmetry" not in json.loads(ended[line][1])
+
+
 def test_what_needs_one_names_the_extra_in_one_line(ended: dict[str, Any]):
     told = "numpy is not installed (pip install 'groupcheck[fast]')"
     assert {line: ended[line] for line in REFUSED} == {

@@ -19,7 +19,7 @@ from groupcheck.model.engine.reference import (
 )
 from groupcheck.model.engine.resident import no_room, ran_out, reached, resident_bytes
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
+from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry, symmetry_to_use
 from groupcheck.model.engine.tabled.sizes import bytes_of_pools
 from groupcheck.model.engine.verdict import Limits, Progress, Reduction, Verdict
 
@@ -149,8 +149,9 @@ def explore(
     goals: Sequence[str] = (),
 ) -> Verdict:
     """Explores every state, to the end. Raises `RuleError` for a rule at fault."""
-    why = Symmetry((), ("plain Python stores every state",))
-    found = explore_until(spec, limits, progress, liveness=liveness, symmetry=why, goals=goals)
+    used = symmetry_to_use(spec, None)
+    told = Symmetry((), ("plain Python stores every state",)) if used.groups else used
+    found = explore_until(spec, limits, progress, liveness=liveness, symmetry=told, goals=goals)
     assert isinstance(found, Verdict), "a search was left that nobody takes over"
     return found
 
