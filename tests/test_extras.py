@@ -77,7 +77,7 @@ def sweeps(path: Path) -> None:
         ("numpy", lambda _: compiler.must_be_installed()),
         ("numba", lambda _: compiler.must_be_installed()),
         ("hypothesis", lambda _: searches.installed("here")),
-        ("hypothesis", lambda _: live.needed()),
+        ("hypothesis", lambda _: live.live("before all else", kafka="4.3.0", say=print)),
         ("scipy", lambda _: optimum.optimum(CLAIMED)),
         ("z3", lambda _: solvers.solver("z3", "it is done")),
         ("pyspark", lambda _: session.needed()),

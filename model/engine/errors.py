@@ -8,6 +8,7 @@ its exit code. Our own mistakes are assertions.
 from __future__ import annotations
 
 import errno
+from types import FunctionType
 
 # words by which object stores and Hadoop say that there is no room
 NO_ROOM = ("no space left", "quota", "storagefull", "insufficientcapacity")
@@ -15,8 +16,10 @@ NO_ROOM = ("no space left", "quota", "storagefull", "insufficientcapacity")
 
 def shown(value: object) -> str:
     """The `repr` of a value, or a short text where it has none (it raises, is nested too deeply,
-    holds a number of too many digits).
+    holds a number of too many digits). A function has its name and no address.
     """
+    if isinstance(value, FunctionType):
+        return f"function {value.__name__}"
     try:
         return repr(value)
     except Exception as error:

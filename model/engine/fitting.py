@@ -149,6 +149,12 @@ def _kinds(slot: Slot, where: str) -> None:
 
 
 def _value(value: Any, where: str, slot: Slot) -> None:
+    if isinstance(value, type) and not slot.kinds:
+        raise SpecError(
+            f"the initial value is the class {value.__name__}, not a value of it",
+            where=where,
+            do=f"write {value.__name__}(...)",
+        )
     if slot.kinds and type(value) not in slot.kinds:
         raise SpecError(
             f"the initial value is a {type(value).__name__}, the slot holds {told(slot.kinds)}",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.archive.task import Pack, Source
+from groupcheck.traces.sample_files import resolve_sample
 
 LEAST_PACK, PACK_BYTES = 256 << 10, 16 << 20
 PACK_FILES = 500
@@ -19,12 +20,12 @@ def find_sources(paths: Sequence[str | Path], archive: str | None) -> list[Sourc
     """Every file of these paths once, by its absolute path, in order of name; not the archive's own
     (`archive`: its folder, if it is local).
 
-    Links to folders are not followed inside a folder. Raises `UserError` for a path that does not
-    exist, and if there is no file at all.
+    `sample:NAME` is a file, too. Links to folders are not followed inside a folder. Raises
+    `UserError` for a path that does not exist, and if there is no file at all.
     """
     found: dict[str, Source] = {}
     for given in paths:
-        path = os.path.abspath(given)  # noqa: PTH100 - links stay links
+        path = os.path.abspath(resolve_sample(given))  # noqa: PTH100 - links stay links
         if not os.path.lexists(path):
             raise UserError("does not exist", where=str(given), do="give log files and folders")
         for name in _walk(path, archive) if os.path.isdir(path) else [path]:  # noqa: PTH112

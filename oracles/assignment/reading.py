@@ -58,11 +58,16 @@ HINTS = {
 }
 
 
+def file_named(path: Path) -> str:
+    """The file in an error; - is standard input."""
+    return "standard input" if str(path) == "-" else printable(str(path))
+
+
 def read_json(path: Path) -> Any:
     """The one value in the file (-: standard input). Raises `UserError` if the file cannot be read,
     is not JSON, repeats a key, or has a number that JSON does not have.
     """
-    where = "standard input" if str(path) == "-" else printable(str(path))
+    where = file_named(path)
     stdin = nullcontext(sys.stdin.buffer)
     try:
         with stdin if str(path) == "-" else resolve_sample(path).open("rb") as file:

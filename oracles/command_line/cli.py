@@ -29,7 +29,7 @@ from groupcheck.oracles.command_line.failures import (
     UNKNOWN,
     complain,
     failed,
-    near_choice,
+    misuse,
     same_output,
 )
 from groupcheck.oracles.command_line.help_page import Command, examples, names_of
@@ -406,7 +406,7 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(help.format_message(), err=True)
         return 2
     except click.ClickException as error:
-        return complain(error.format_message() + near_choice(error), 2)
+        return complain(misuse(error), 2)
     except BaseException as error:
         # click says Abort for KeyboardInterrupt and EOFError.
         cause = error.__cause__ or error if isinstance(error, click.Abort) else error

@@ -36,6 +36,7 @@ OUT_OF_MEMORY = (
     "out of memory: raise the limit on memory or address space (ulimit -v) or choose a smaller"
     " scope"
 )
+KINDS = {"integer": "a whole number", "float": "a number"}  # click's words, and everybody's
 BUG = (
     "a bug in groupcheck itself; please report it with the command line (groupcheck --debug shows"
     " more): "
@@ -160,7 +161,17 @@ def _names_code(arguments: Sequence[str]) -> bool:
     return any(x.startswith(("--against", "--specs")) or is_own(x) for x in arguments)
 
 
-def near_choice(error: click.ClickException) -> str:
+def misuse(error: click.ClickException) -> str:
+    """What click refused, in a sentence that says what to do about it."""
+    text = error.format_message()
+    for kind, meant in KINDS.items():
+        text = re.sub(rf"not a valid {kind}( range)?\b", f"not {meant}", text)
+    if isinstance(error, click.MissingParameter) and error.ctx and "Choose from" not in text:
+        text = f"{text} See: {error.ctx.command_path} --help"
+    return text + _near_choice(error)
+
+
+def _near_choice(error: click.ClickException) -> str:
     """` Did you mean NAME?` where somebody mistyped one of several names; empty otherwise."""
     if not isinstance(error, click.BadParameter) or error.param is None:
         return ""

@@ -45,10 +45,12 @@ def run(
             do=f"see `conform {CONNECT}`; `conform assignors` compares the assignors of consumers",
         )
     refuse(others, NOT_HERE, "the comparison of Connect's leader does not have this option")
-    newest = known(diff[1] if diff else kafka, VERSIONS)
+    older, newest = diff or ("", kafka)
+    for version in filter(None, (older, newest)):
+        known(version, VERSIONS, "--diff" if diff else "--kafka")
     with ExitStack() as open_drivers:
         new = open_drivers.enter_context(Leaders(newest, long_run=True))
-        old = open_drivers.enter_context(Leaders(diff[0], long_run=True)) if diff else None
+        old = open_drivers.enter_context(Leaders(older, long_run=True)) if older else None
         asked = families(of_version(newest), seed, **(sizes or {}))
         ask = partial(compare, new, asked, older=old, seed=seed)
         return carried_out(ask, RoundTally.progress_line, as_json=as_json, junit=junit)

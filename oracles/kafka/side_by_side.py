@@ -8,6 +8,7 @@ from pathlib import Path
 
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.own_build import own_build
+from groupcheck.oracles.kafka.versions import known
 
 Diff = tuple[str | None, str | Path]
 """What is compared: an older and a newer version, or a release (None: the nearest) and the folder
@@ -29,5 +30,7 @@ def side_by_side(diff: Diff, *, long_run: bool = False) -> Iterator[tuple[Driver
             yield older, newer
     else:
         assert old is not None
+        for version in (old, new):
+            known(version, where="--diff")
         with Driver(old, long_run=long_run) as older, Driver(new, long_run=long_run) as newer:
             yield older, newer

@@ -13,12 +13,14 @@ VERSIONS = ("4.4.0", "4.3.1", "4.3.0", "4.2.0", "4.1.1", "4.0.0")
 DEFAULT = "4.3.0"  # the one that the figures in the documents were measured with
 
 
-def known(version: str, supported: Sequence[str] = VERSIONS) -> str:
-    """The same version. Raises `UserError` if it is not among the supported ones."""
+def known(version: str, supported: Sequence[str] = VERSIONS, where: str = "--kafka") -> str:
+    """The same version. Raises `UserError` if it is not among the supported ones. `where`: the
+    option that names it.
+    """
     if version not in supported:
         raise UserError(
             f"no driver for Kafka {version[:20]!r}",
-            where="--kafka",
+            where=where,
             do=f"choose one of {', '.join(supported)}",
         )
     return version

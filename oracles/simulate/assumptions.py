@@ -7,7 +7,7 @@ nobody has measured for you: replace it by what you know.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -261,6 +261,14 @@ def documented() -> Mapping[str, str]:
     return {f.name: f.metadata["doc"] for f in attrs.fields(Assumptions)}
 
 
+def near_setting(name: str, among: Iterable[str]) -> str:
+    """The setting that a mistyped name is likely to mean, with dots if the name has some; empty if
+    none is near.
+    """
+    near = "".join(get_close_matches(named(name), among, 1))
+    return near.replace("_", ".") if "." in name else near
+
+
 def named(name: str) -> str:
     """The assumption that a setting's name means, with dots as Kafka writes it or without; a name
     that means none stays as it is, without dots.
@@ -296,10 +304,10 @@ def with_settings(given: Mapping[str, str | float], base: Assumptions | None = N
         name = named(given_name)
         known = attrs.fields_dict(Assumptions).get(name)
         if known is None:
-            near = get_close_matches(name, documented(), 1)
+            near = near_setting(given_name, documented())
             raise UserError(
                 f"there is no assumption {given_name!r}",
-                do=f"did you mean {near[0]}?" if near else "one of " + ", ".join(documented()),
+                do=f"did you mean {near}?" if near else "one of " + ", ".join(documented()),
             )
         if name in changed:
             raise UserError("is given twice", where=given_name)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.engine import UserError, compiler, staged
+from groupcheck.model.engine import UserError, compiler, staged, symmetry
 from groupcheck.oracles.check.run import check
 from groupcheck.oracles.command_line import failures
 
@@ -62,6 +62,13 @@ def test_what_needs_no_compiler_works_without_one(ended: dict[str, Any]):
 def test_a_small_scope_is_answered_as_with_one(ended: dict[str, Any]):
     answered = [json.loads(ended[line][1]) for line in WORKS if line.endswith("--json")]
     assert [(x["verdict"], x["notes"]) for x in answered] == [("holds", [])] * 2
+
+
+def test_the_reason_of_the_spec_against_symmetry_comes_before_that_of_plain_python(
+    ended: dict[str, Any],
+):
+    line = "check classic --members 2 --partitions 2 --any-faults 1 --json"
+    assert json.loads(ended[line][1])["symmetry"]["reason"] == symmetry.FEW
 
 
 def test_what_needs_one_names_the_extra_in_one_line(ended: dict[str, Any]):

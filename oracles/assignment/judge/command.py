@@ -9,12 +9,18 @@ from pathlib import Path
 
 from rich.text import Text
 
+from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.judge.cases import judged_suite
 from groupcheck.oracles.assignment.judge.judging import RIGHT, Judged, Progress, judge
-from groupcheck.oracles.assignment.judge.question import question
-from groupcheck.oracles.assignment.judge.sequence import JudgedSequence, judge_sequence, sequence
+from groupcheck.oracles.assignment.judge.question import Question, question
+from groupcheck.oracles.assignment.judge.sequence import (
+    JudgedSequence,
+    Sequence,
+    judge_sequence,
+    sequence,
+)
 from groupcheck.oracles.assignment.judge.view import view
-from groupcheck.oracles.assignment.reading import read_json
+from groupcheck.oracles.assignment.reading import file_named, read_json
 from groupcheck.oracles.show.files import written
 from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import answer, live
@@ -26,11 +32,11 @@ def run(path: Path, as_json: bool, html: Path | None, junit: Path | None = None)
     """
     judged: Judged | JudgedSequence
     with _meter() as progress:
-        value = read_json(path)
-        if isinstance(value, dict) and "changes" in value:
-            judged = judge_sequence(sequence(value), progress)
+        asked = _asked(path)
+        if isinstance(asked, Sequence):
+            judged = judge_sequence(asked, progress)
         else:
-            judged = judge(question(value), progress)
+            judged = judge(asked, progress)
     answer(judged.document, lambda: view(judged), as_json)
     if html is not None:
         from groupcheck.oracles.assignment.judge.page import page
@@ -38,6 +44,18 @@ def run(path: Path, as_json: bool, html: Path | None, junit: Path | None = None)
         written(html, page(judged))
     tell(lambda: judged_suite(judged), junit)
     return 0 if judged.verdict == RIGHT else 1
+
+
+def _asked(path: Path) -> Question | Sequence:
+    """What the file asks. Raises `UserError` that names the file, and the place in it."""
+    value = read_json(path)
+    try:
+        if isinstance(value, dict) and "changes" in value:
+            return sequence(value)
+        return question(value)
+    except UserError as error:
+        where = ": ".join(filter(None, (file_named(path), error.where)))
+        raise UserError(error.what, where=where, do=error.do) from None
 
 
 @contextmanager

@@ -249,6 +249,7 @@ def live(
         raise UserError(
             f"{schedules} schedules are too few", where="--schedules", do="give 1 or more"
         )
+    needed()
     version = known(kafka)
     LIVE.followed(variant, settings or {})
     rows = rows_of(variant, members, generations, mutation, settings or {})

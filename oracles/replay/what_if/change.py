@@ -9,7 +9,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.simulate import Assumptions, documented, with_settings
-from groupcheck.oracles.simulate.assumptions import named, number_of
+from groupcheck.oracles.simulate.assumptions import named, near_setting, number_of
 
 VARIANTS = {
     # (cooperative, static) -> the variant that is simulated.
@@ -107,11 +107,11 @@ def assumption(name: str) -> str:
     """
     plain = named(name)
     if plain not in documented():
-        near = get_close_matches(plain, EFFECTIVE, 1)
+        near = near_setting(name, EFFECTIVE)
         raise UserError(
             f"there is no setting {name!r} in simulations",
             where="--what-if",
-            do=f"did you mean {near[0]}?" if near else "one of " + ", ".join(EFFECTIVE),
+            do=f"did you mean {near}?" if near else "one of " + ", ".join(EFFECTIVE),
         )
     if plain not in EFFECTIVE:
         raise UserError(

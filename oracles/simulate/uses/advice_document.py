@@ -135,8 +135,6 @@ def _rate(per_week: float) -> str:
 
 def sentences(advice: Advice) -> Iterator[str]:
     """Why it is recommended, and when something else would be."""
-    if advice.reason:
-        yield f"Unknown: {advice.reason}."
     best, mine, usual, now = advice.best, advice.recommended, advice.default, advice.now
     if advice.idle:
         yield (
@@ -248,6 +246,8 @@ def view(advice: Advice) -> RenderableType:
     """The answer for people: recommendation, alternatives, costs of each event, reasons."""
     mine = advice.recommended.alternative
     return Group(
+        # First, because an early recommendation may not be that of all replications.
+        *([Text(f"Unknown: {advice.reason}.")] if advice.reason else []),
         Text(f"Recommended: {named(mine)}", "bold"),
         Text(told(advice)),
         Text("\n" + "\n".join(f"  {name}={value}" for name, value in mine.settings.items()) + "\n"),

@@ -23,10 +23,9 @@ from groupcheck.oracles.simulate.uses.plots import page, picture, table, text
 def write_html(advice: Advice, path: Path) -> None:
     """Writes the page; every text is escaped. Raises `UserError`."""
     mine = advice.recommended.alternative
-    reasons = [sentence for sentence in sentences(advice) if advice.reason not in sentence]
     parts = [
         ("settings", [f"{name}={value}" for name, value in mine.settings.items()]),
-        *map(text, reasons if advice.reason else sentences(advice)),
+        *map(text, sentences(advice)),
         picture(drawn(advice, "svg")),
         text(cost_told(advice)),
         table(*alternatives_table(advice), "right"),

@@ -234,6 +234,11 @@ def indexed(name, a, b):
         ({"invariants": low}, r"a Predicate is given where a list belongs \(write \[low\]"),
         ({"rules": None}, "a NoneType is given where a list belongs"),
         ({"rules": [low]}, "Predicate low is not a rule"),
+        ({"rules": [named]}, "counter: function named is not a rule"),
+        (
+            {"slots": {"n": single(Spec)}},
+            r"slot n: the initial value is the class Spec, not a value of it \(write Spec\(...\)\)",
+        ),
         ({"invariants": [inc]}, "invariants: Rule inc is not a predicate"),
         ({"goals": [grows]}, "goals: StepInvariant grows is not a predicate"),
         ({"views": [renamed(view, "n", "n")]}, "view n: has the name of a slot"),

@@ -20,7 +20,7 @@ from archived import compared, in_process, table, tables
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.archive import parts, task
 from groupcheck.oracles.archive.command import progress_line
-from groupcheck.oracles.archive.finding import dealt
+from groupcheck.oracles.archive.finding import dealt, find_sources
 from groupcheck.oracles.archive.pipeline import Outcome, Progress, update
 from groupcheck.oracles.archive.place import HIDDEN, Place
 from groupcheck.oracles.archive.tables import TABLES, schema
@@ -437,3 +437,10 @@ def test_what_cannot_be_is_said_in_one_line_before_anything_starts(
         and told.count("\n") == 1
         and sorted(p.name for p in tmp_path.iterdir()) == ["1.log"]
     )
+
+
+def test_a_sample_is_a_source_like_any_file():
+    (source,) = find_sources(["sample:zombie"], None)
+    assert source.size == Path(source.path).stat().st_size > 0
+    with pytest.raises(UserError, match="sample:zombi: there is no such sample"):
+        find_sources(["sample:zombi"], None)

@@ -152,7 +152,8 @@ def test_the_unchanged_document_is_right(capsys, tmp_path):
     ids=lambda value: value[:40] if isinstance(value, str) else type(value).__name__,
 )
 def test_a_mistake_in_the_document_is_named_with_its_place(capsys, tmp_path, place, value, told):
-    assert complaint(capsys, written(tmp_path, changed(place, value))).startswith(told)
+    path = written(tmp_path, changed(place, value))
+    assert complaint(capsys, path).startswith(f"{path}: {told}")
 
 
 @pytest.mark.parametrize(

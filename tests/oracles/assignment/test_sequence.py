@@ -172,7 +172,7 @@ def test_a_mistake_in_a_sequence_is_named_with_its_place(told, place, value, wor
     code, complaint = told(document)
     assert (
         code == 2
-        and complaint.startswith(f"groupcheck: error: {words}")
+        and complaint.startswith(f"groupcheck: error: standard input: {words}")
         and complaint.count("\n") == 1
     )
 

@@ -108,7 +108,7 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         (["check", "twophase", "--members", "0"], "scope: members is 0, not a number from 1 to 5"),
         (
             ["check", "twophase", "--members", "many"],
-            "Invalid value for '--members': 'many' is not a valid integer",
+            "Invalid value for '--members': 'many' is not a whole number",
         ),
         (
             ["check", "twophase", "--partitions", "2"],
@@ -200,7 +200,9 @@ def test_people_see_verdict_numbers_and_goals(capsys):
             ["check", "twophase", "--set", "members=10000000000"],
             "scope: members is 10000000000, not a number from 1 to 5",
         ),
-        (["check"], "Missing argument 'VARIANT'."),
+        (["check"], "Missing argument 'VARIANT'. See: groupcheck check --help"),
+        (["generate"], "Missing option '--out'. See: groupcheck generate --help"),
+        (["advise", "--members", "x"], "Invalid value for '--members': 'x' is not a whole number."),
         (
             ["check", "twophase", "--membres", "3"],
             "No such option '--membres'. Did you mean '--members'?",

@@ -146,7 +146,9 @@ def test_what_the_broker_refuses_by_itself_it_refuses_as_documented(address: str
         (["--live", "--findings"], "--findings: cannot be used with --live"),
         (["--live", "--diff", "4.0.0", "4.3.0"], "--diff: cannot be used with --live"),
         (["--live", "--schedules", "0"], "0 is not in the range x>=1"),
-        (["--live", "--kafka", "2.8.0"], "no driver for Kafka '2.8.0'"),
+        (["--live", "--kafka", "2.8.0"], "--kafka: no driver for Kafka '2.8.0'"),
+        (["--diff", "4.3.0", "4.9.0"], "--diff: no driver for Kafka '4.9.0'"),
+        (["connect", "--diff", "1.0.0", "4.3.0"], "--diff: no driver for Kafka '1.0.0'"),
         (["--schedules", "5"], "is only for --live and --whole"),
     ],
 )

@@ -82,7 +82,7 @@ def test_advice_and_curves_end_early_as_well(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    words = [*command.split(), "--members", "2", "--json"]
+    words = [*command.split(), "--members", "2"]
     counted: list[int] = []
 
     def results(run: Any, tasks: Sequence[Setup], workers: int, here: Any) -> Iterator[Any]:
@@ -94,10 +94,14 @@ def test_advice_and_curves_end_early_as_well(
             yield k, run(task)
 
     monkeypatch.setattr(replicated, "results", results)
-    assert cli.run(words) == 3
+    assert cli.run([*words, "--json"]) == 3
     said = json.loads(capsys.readouterr().out)
     assert (said["verdict"], said["replications"]) == ("unknown", least)
     assert counted[0] > least
+    assert cli.run(words) == 3
+    unknown = f"Unknown: interrupted after {least} of "
+    shown = capsys.readouterr().out.splitlines()
+    assert [k for k, line in enumerate(shown) if line.startswith(unknown)] in ([0], [3]), shown
 
 
 def test_a_run_that_is_alone_ends_between_two_events_after_ctrl_c() -> None:

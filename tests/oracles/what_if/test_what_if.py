@@ -252,7 +252,8 @@ def test_a_recorded_rolling_restart_of_static_members_would_have_begun_no_round(
     ("given", "says"),
     [
         (["statik"], "did you mean static"),
-        (["session.timeout=3"], "did you mean session_timeout_ms"),
+        (["session.timeout=3"], "did you mean session.timeout.ms?"),
+        (["session_timeout=3"], "did you mean session_timeout_ms?"),
         (["static", "dynamic"], "contradicts"),
         (["session.timeout.ms=1", "session_timeout_ms=2"], "given twice"),
         (["loss=2"], "below 1"),
