@@ -85,6 +85,12 @@ class Lookups:
         self.compare: Callable[[int, Numbers, int], None] | None = None
         self._known = -1  # values when guards were asked last
 
+    def free(self) -> None:
+        """Gives all rows back."""
+        self.tape.clear()
+        for lookup in (*self.ordinary, *self.urgent, *self.views, *self.asked):
+            lookup.rows.clear()
+
     def refresh(self) -> None:
         """Asks guards about values that are new."""
         if self._known != len(self.tabled.rows.origins):

@@ -214,7 +214,7 @@ class PlainSearch:
         try:
             alike.look(state, place)
         except RuleError as error:
-            raise error if error.key else error.at(self.key_to(place)) from error
+            self._raise_at(error, place)
 
     def _look(self, needs: int, state: Numbers, place: int) -> None:
         try:
@@ -232,6 +232,8 @@ class PlainSearch:
 
     def _is_inside(self, place: int) -> bool:
         """Is it no border state?"""
+        if not self.spec.constraints:
+            return True
         try:
             return self._constraints.all(self.states[place])
         except RuleError as error:
@@ -284,6 +286,8 @@ class PlainSearch:
         """Gives the states back; the search cannot be used any more."""
         self.states.clear()
         self._places.clear()
+        self._chains.clear()
+        self.lookups.free()
 
     def state(self, place: int) -> State:
         """The values of the state at a place."""

@@ -91,10 +91,11 @@ def test_a_seed_gives_the_same_walks_and_another_one_others():
     assert runs[0].rules != runs[2].rules
 
 
-def test_walks_agree_with_the_judge_on_random_specs():
+@pytest.mark.parametrize("number", [20, pytest.param(40, marks=pytest.mark.night)])
+def test_walks_agree_with_the_judge_on_random_specs(number):
     wrong = []
     met = {"violated": 0, "unknown": 0}
-    for seed, spec, said in islice(specs(30_000), 20):
+    for seed, spec, said in islice(specs(30_000), number):
         found = walk(spec, Walks(40, 30, seed))
         met[found.verdict] += 1
         if found.verdict == "violated":

@@ -44,7 +44,7 @@ def test_with_kip_480_the_partition_of_a_slow_broker_gets_three_times_as_much() 
     assert [(v.invariant, v.depth) for v in found.verdict.violations] == [(UNEVEN, 9)]
     parts = [state for _, state in slot("part", found.verdict.violations[0].path)]
     assert sorted((p.slow, p.got, p.stays) for p in parts) == [(False, 1, 1), (True, 3, 1)]
-    assert "has got 3 and p" in found.explanations[0].sentence
+    assert "p1 has got 3 and p0 has got 1" in found.explanations[0].sentence
 
 
 def slot(name: str, path: Any) -> list[tuple[Any, Any]]:

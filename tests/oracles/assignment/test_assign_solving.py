@@ -325,6 +325,6 @@ def test_weights_that_cannot_be_added_up_exactly_are_refused(capsys, tmp_path, m
         tmp_path, "constraints-impossible.json", lambda d: d.update(constraints=[weights])
     )
     assert cli.run(["assign", str(path)]) == 2
-    assert "changed.json: constraints[0]: the weights have too many digits" in (
-        capsys.readouterr().err
+    assert capsys.readouterr().err.startswith(
+        f"groupcheck: error: {path}: constraints[0]: the weights have too many digits"
     )

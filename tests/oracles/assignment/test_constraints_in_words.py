@@ -201,7 +201,8 @@ def test_a_soft_constraint_is_not_wrong_and_its_price_is_told(capsys, tmp_path):
 )
 def test_what_is_misspelt_is_told_with_its_place(capsys, tmp_path, constraint, said):
     code, err = run(capsys, tmp_path, asked([constraint]))
-    assert code == 2 and "asked.json: constraints[0]" in err and said in err
+    place = f"groupcheck: error: {tmp_path / 'asked.json'}: constraints[0]"
+    assert code == 2 and err.startswith(place) and said in err
 
 
 def test_too_many_constraints_are_refused(capsys, tmp_path):
