@@ -116,7 +116,8 @@ def test_the_end_of_a_round_of_nobody_is_waited_for(address: str, monkeypatch: p
             for answer in answers.values():
                 if isinstance(answer, dict) and "groups" in answer:
                     (group,) = answer["groups"]
-                    group["groupState"] = group["groupState"] if len(states) % 2 else "PreparingRebalance"
+                    if not len(states) % 2:
+                        group["groupState"] = "PreparingRebalance"
                     states.append(group["groupState"])
             return answers
 
