@@ -237,6 +237,11 @@ class Server:
 
     # -- Nodes
 
+    @property
+    def up(self) -> list[int]:
+        """The nodes that listen."""
+        return sorted(self._listening)
+
     def open(self, node: int) -> None:
         """The node listens, at the port that it had before."""
         if node in self._listening:
