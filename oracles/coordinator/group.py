@@ -270,14 +270,13 @@ class Group:
         while not self.core.loading:
             core = self.core
             taking = [i for (i, _), seat in self.seated() if seat.takes is not None]
-            preparing = core.phase == Phase.PREPARING
             if core.appending:
                 happens = self._fire(append_committed.name, now)
             elif taking:
                 happens = self._fire(takeover_committed.name, now, taking[0])
-            elif preparing and core.initial and not self.delay_s:
+            elif core.phase == Phase.PREPARING and core.initial and not self.delay_s:
                 happens = self._fire(initial_delay.name, now, label="over")
-            elif preparing and not core.initial and not core.members:
+            elif self.due.get(ROUND, now + 1) <= now:  # it began with nobody
                 happens = self._fire(rebalance_timeout.name, now)
             else:
                 return

@@ -54,24 +54,38 @@ class Offsets:
             topic = self.cluster.name_of(entry)
             told = []
             for one in entry["partitions"]:
-                wrong = code or self._written(group, topic, one)
+                wrong = self._wrong(topic, one) or code or self._written(group, topic, one)
                 told.append({"partitionIndex": one["partitionIndex"], "errorCode": wrong})
             about = {"name": entry.get("name"), "topicId": entry.get("topicId")}
             topics.append({**about, "partitions": told})
         request.answer({"topics": topics})
 
-    def _written(self, group: str, topic: str | None, one: Mapping[str, Any]) -> int:
-        """Writes an offset, and gives the error code."""
-        number, metadata = one["partitionIndex"], one["committedMetadata"] or ""
+    def nowhere(self, request: Any) -> bool:
+        """Are all partitions of an OffsetCommit such that Kafka does not ask the group about
+        them?
+        """
+        return all(
+            self._wrong(self.cluster.name_of(entry), one)
+            for entry in request.values["topics"]
+            for one in entry["partitions"]
+        )
+
+    def _wrong(self, topic: str | None, one: Mapping[str, Any]) -> int:
+        """The error of a partition that does not exist; otherwise 0."""
         if topic is None:
             return UNKNOWN_TOPIC_ID
-        if self.cluster.partition(topic, number) is None:
-            return UNKNOWN_TOPIC
+        there = self.cluster.partition(topic, one["partitionIndex"]) is not None
+        return 0 if there else UNKNOWN_TOPIC
+
+    def _written(self, group: str, topic: str | None, one: Mapping[str, Any]) -> int:
+        """Writes an offset, and gives the error code."""
+        metadata = one["committedMetadata"] or ""
+        assert topic is not None
         if len(metadata.encode()) > LONGEST_METADATA:
             return METADATA_TOO_LARGE
         epoch = one.get("committedLeaderEpoch", -1)
         committed = Committed(one["committedOffset"], epoch, metadata)
-        self._of.setdefault(group, {})[topic, number] = committed
+        self._of.setdefault(group, {})[topic, one["partitionIndex"]] = committed
         return 0
 
     def fetch(self, request: Any, code: int = 0) -> None:

@@ -18,7 +18,7 @@ from attrs import Factory, define, evolve, field
 from groupcheck.model.engine import but
 from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.features.takeover import takeover_committed
-from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.classic.group import Phase, is_member
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
@@ -230,7 +230,7 @@ class Groups:
         values = request.values
         index, number = group.who(values["memberId"], values.get("groupInstanceId"))
         said_type, said_name = values.get("protocolType"), values.get("protocolName")
-        known = group.memory.seats[index][number] is not None
+        known = is_member(group.memory.seats[index][number]) and group.core.phase != Phase.EMPTY
         wrong = (said_type not in (None, group.protocol_type)) or (
             said_name not in (None, group.protocol)
         )
@@ -293,6 +293,9 @@ class Groups:
         name, instance = values.get("memberId", ""), values.get("groupInstanceId")
         commit = self.offsets.commit
         group = self.groups.get(values["groupId"])
+        if self.offsets.nowhere(request):
+            commit(request, NONE)
+            return
         if self.loading:
             commit(request, COORDINATOR_LOAD_IN_PROGRESS)
             return
