@@ -1,5 +1,5 @@
-"""One group: the model's memory, and beside it what the model leaves out: names of members, bytes of
-subscriptions and assignments, timeouts, and who waits for an answer.
+"""One group: the model's memory, and beside it what the model leaves out: names of members, bytes
+of subscriptions and assignments, timeouts, and who waits for an answer.
 """
 
 from __future__ import annotations
@@ -183,7 +183,9 @@ class Group:
         return None
 
     def _number(self, index: int, name: str) -> int:
-        there = (id for (at, id), member in self.members.items() if (at, member.name) == (index, name))
+        there = (
+            id for (at, id), member in self.members.items() if (at, member.name) == (index, name)
+        )
         return next(there, UNKNOWN)
 
     def free(self) -> int | None:

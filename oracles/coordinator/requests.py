@@ -11,6 +11,8 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from heapq import heappop, heappush
+from math import inf
 from typing import Any, Protocol
 
 from attrs import Factory, define, evolve, field
@@ -37,6 +39,7 @@ from groupcheck.model.protocol.messages import (
     JoinGroup,
     LeaveGroup,
     OffsetCommit,
+    Request,
     SyncGroup,
 )
 from groupcheck.oracles.coordinator.group import Group, Id, Member, Waiting
@@ -80,9 +83,13 @@ class Groups:
     groups: dict[str, Group] = Factory(dict)
     # The coordinator loads its groups until then.
     loading_until: float = 0.0
+    # When a group is to be looked at, and for which of these times it waits.
+    _due: list[tuple[float, int, str]] = Factory(list)
+    _queued: dict[str, float] = Factory(dict)
+    _pushes: int = 0
 
     def join_group(self, request: Asked) -> None:
-        values, version = request.values, request.version
+        values = request.values
         protocols = tuple((p["name"], p["metadata"]) for p in values["protocols"])
         refused = self._refused(values)
         least, most = self.session_ms
@@ -138,7 +145,7 @@ class Groups:
             self._joined(request, group, index, answer, rules)
 
         two_step = request.version >= TWO_STEP
-        group.ask(index, asks, Waiting(reply, joins=said), self.now(), two_step)
+        self._ask(group, index, asks, Waiting(reply, joins=said), two_step)
 
     def _place(self, group: Group, name: str, instance: str | None) -> Id | None:
         """Where the member sits, or will sit; None if there is no room."""
@@ -221,8 +228,9 @@ class Groups:
 
     def sync_group(self, request: Asked) -> None:
         def answer(code: int, group: Group | None = None, assignment: bytes = b"") -> None:
-            told = {"protocolType": group.protocol_type, "protocolName": group.protocol} if group else {}
-            request.answer({"errorCode": code, **told, "assignment": assignment})
+            kind, name = (group.protocol_type, group.protocol) if group else (None, None)
+            told = {"protocolType": kind, "protocolName": name, "assignment": assignment}
+            request.answer({"errorCode": code, **told})
 
         group = self._existing(request, answer)
         if group is None:
@@ -246,7 +254,7 @@ class Groups:
 
         plan = {a["memberId"]: a["assignment"] for a in values["assignments"]}
         asks = SyncGroup(number, self._asked_generation(group, values["generationId"]))
-        group.ask(index, asks, Waiting(reply, plan=plan), self.now())
+        self._ask(group, index, asks, Waiting(reply, plan=plan))
 
     def heartbeat(self, request: Asked) -> None:
         group = self._existing(
@@ -261,7 +269,7 @@ class Groups:
         def reply(answer: Answer, rules: tuple[str, ...]) -> None:
             request.answer({"errorCode": answer.code})
 
-        group.ask(index, asks, Waiting(reply), self.now())
+        self._ask(group, index, asks, Waiting(reply))
 
     def leave_group(self, request: Asked) -> None:
         values = request.values
@@ -270,7 +278,8 @@ class Groups:
 
         def refuse(code: int) -> None:
             if several and code == UNKNOWN_MEMBER_ID:
-                request.answer({"errorCode": NONE, "members": [_left(one, code) for one in leavers]})
+                members = [_left(one, code) for one in leavers]
+                request.answer({"errorCode": NONE, "members": members})
             else:
                 request.answer({"errorCode": code, "members": []})
 
@@ -281,7 +290,7 @@ class Groups:
         for one in leavers:
             index, number = group.who(one["memberId"], one.get("groupInstanceId"))
             reply = Waiting(lambda answer, rules: codes.append(answer.code))
-            group.ask(index, LeaveGroup(number), reply, self.now())
+            self._ask(group, index, LeaveGroup(number), reply)
         loads = COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR
         whole = next((code for code in codes if code in loads or not several), NONE)
         members = [_left(one, code) for one, code in zip(leavers, codes, strict=True)]
@@ -310,7 +319,7 @@ class Groups:
         index, number = group.who(name, instance)
         asks = OffsetCommit(number, self._asked_generation(group, generation), 0)
         reply = Waiting(lambda answer, rules: commit(request, answer.code))
-        group.ask(index, asks, reply, self.now())
+        self._ask(group, index, asks, reply)
 
     # -- Moves of the coordinator
 
@@ -330,18 +339,38 @@ class Groups:
         for group in self.groups.values():
             group.fail_over(now)
             group.advance(now)
+            self._queue(group)
 
     def advance(self) -> None:
         """Everything that is due happens."""
         now = self.now()
-        for group in list(self.groups.values()):
-            group.advance(now)
+        while self._due and self._due[0][0] <= now:
+            at, _, name = heappop(self._due)
+            group = self.groups.get(name)
+            if self._queued.get(name) == at:
+                del self._queued[name]
+            if group is not None:
+                group.advance(now)
+                self._queue(group)
 
     @property
     def next_due(self) -> float | None:
-        """When something happens next by itself."""
-        dues = (due for group in self.groups.values() if (due := group.next_due) is not None)
-        return min(dues, default=None)
+        """When something may happen next by itself."""
+        return self._due[0][0] if self._due else None
+
+    def _queue(self, group: Group) -> None:
+        """The group is looked at when its next timer is due."""
+        due = group.next_due
+        if due is not None and due < self._queued.get(group.name, inf):
+            self._queued[group.name] = due
+            self._pushes += 1
+            heappush(self._due, (due, self._pushes, group.name))
+
+    def _ask(
+        self, group: Group, index: int, asks: Request, waiting: Waiting, two_step: bool = True
+    ) -> None:
+        group.ask(index, asks, waiting, self.now(), two_step)
+        self._queue(group)
 
     # -- Parts
 

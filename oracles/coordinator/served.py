@@ -146,6 +146,11 @@ class Coordinator:
         records = [Record(None, value) for value in values]
         self.server.call(lambda: self._cluster.append(topic, partition, records))
 
+    @property
+    def groups(self) -> list[str]:
+        """The names of all groups."""
+        return self.server.call(lambda: list(self._groups.groups))
+
     def group(self, name: str) -> dict[str, Any] | None:
         """The group in the fields of DescribeGroups, with its generation; None if there is none."""
 

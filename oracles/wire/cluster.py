@@ -1,8 +1,8 @@
 """The ordinary part of a cluster: topics with records, which node leads what, where the coordinator
 of a group is. Answers requests that concern no group as a broker of Apache Kafka does.
 
-Records are kept in memory. There are no replicas, no transactions, no fetch sessions (KIP-227 lets a
-broker refuse them), no access control.
+Records are kept in memory. There are no replicas, no transactions, no fetch sessions (KIP-227 lets
+a broker refuse them), no access control.
 """
 
 from __future__ import annotations
@@ -167,11 +167,10 @@ class Cluster:
         asked = request.values["topics"]
         everything = asked is None or (not asked and request.version == 0)
         makes = request.values.get("allowAutoTopicCreation", True)
+        every: list[dict[str, Any]] = [{"name": name} for name in self.topics]
         topics = []
-        for entry in [{"name": name} for name in self.topics] if everything else asked:
-            name = entry.get("name")
-            if name is None:
-                name = self._ids.get(entry["topicId"])
+        for entry in every if everything else asked:
+            name = self.name_of(entry)
             if name is not None and makes and not everything and self._may_make(name):
                 self.create(name, self.new_partitions)
             topics.append(self._topic(name, entry))
@@ -336,9 +335,7 @@ class Cluster:
             request.leave_unanswered()
         self._wake()
 
-    def _produced(
-        self, node: int, topic: str | None, one: Mapping[str, Any]
-    ) -> tuple[int, int]:
+    def _produced(self, node: int, topic: str | None, one: Mapping[str, Any]) -> tuple[int, int]:
         """The offset of the first record, or -1, and the error code."""
         log = None if topic is None else self.partition(topic, one["index"])
         if log is None or log.leader != node:

@@ -15,10 +15,9 @@ from attrs import frozen
 from groupcheck.traces.messages.message_bytes import Malformed
 
 MAGIC = 2
-COMPRESSED = 7  # the bits of a batch's attributes that say how it is compressed
-CONTROL = 32  # the bit of a batch that ends a transaction
-# First offset, length; then leader epoch, magic, checksum; then what the checksum is of: attributes,
-# last offset (relative), first and last timestamp, producer, its epoch, sequence, count.
+# First offset, length; then leader epoch, magic, checksum; then what the checksum is of:
+# attributes, last offset (relative), first and last timestamp, producer, its epoch, sequence,
+# count.
 _HEAD = struct.Struct(">qi")
 _CHECKED = struct.Struct(">ibI")
 _BODY = struct.Struct(">hiqqqhii")
