@@ -93,13 +93,12 @@ class Coordinator:
 
     def _wait(self) -> None:
         """Sets the one timer for what happens next by itself."""
-        if self._timer is not None:
-            self._timer.cancel()
         due = self._groups.next_due
-        if due is not None:
+        if due is not None and (self._timer is None or due < self._timer.at):
             self._timer = self.server.later(max(0.0, due - time.monotonic()), self._advance)
 
     def _advance(self) -> None:
+        self._timer = None
         self._groups.advance()
         self._wait()
 
