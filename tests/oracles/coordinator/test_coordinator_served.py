@@ -1,5 +1,5 @@
-"""The coordinator behind its sockets: the model's walk over the wire finds nothing wrong, a known bug
-is found, a real client works with it, and bytes of anybody do no harm.
+"""The coordinator behind its sockets: the model's walk over the wire finds nothing wrong, a known
+bug is found, a real client works with it, and bytes of anybody do no harm.
 """
 
 from __future__ import annotations
