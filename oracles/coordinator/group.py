@@ -48,6 +48,7 @@ from groupcheck.oracles.coordinator.model import (
 )
 from groupcheck.oracles.coordinator.votes import protocol_of
 
+UNKNOWN_SERVER_ERROR = -1
 NEW_MEMBER_S = 300.0
 """How long a member that is new may wait in JoinGroup (group.new.member.join.timeout.ms)."""
 AT_ONCE, PAUSE_S = 100, 0.01
@@ -222,6 +223,9 @@ class Group:
     ) -> None:
         """A request of a member: it is answered now, later or never."""
         step = self.model.ask(self.memory, index, request, two_step)
+        if step is None:
+            waiting.reply(Answer(request, UNKNOWN_SERVER_ERROR), ())
+            return
         self._take(step, now, index, request, waiting)
         self._settle(now)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import Factory, define, evolve, frozen
 
-from groupcheck.model.engine import Spec, SpecError, UserError, but
+from groupcheck.model.engine import RuleError, Spec, SpecError, UserError, but
 from groupcheck.model.engine.step import State
 from groupcheck.model.mutations import Mutation, all_mutations
 from groupcheck.model.protocol.classic import rules
@@ -85,13 +85,14 @@ class Model:
         named = driven.see.named(driven.start())
         return Memory(but(named["core"], generation=HERE), named["seats"])
 
-    def ask(self, memory: Memory, index: int, request: Request, two_step: bool) -> Step:
+    def ask(self, memory: Memory, index: int, request: Request, two_step: bool) -> Step | None:
         """The effect of a request of the process with that index. `two_step`: a dynamic member
-        without an id is told to come again with one.
+        without an id is told to come again with one. None: a known bug has led to where the rules
+        fail.
         """
         driven = self._of(two_step)
         step = self._step(driven, memory, driven.ask(self._state(memory), index, request))
-        assert step is not None, f"the model has no answer to {request}"
+        assert step is not None or self.mutation, f"the model has no answer to {request}"
         return step
 
     def fire(self, memory: Memory, rule: str, index: int = 0, label: str = "") -> Step | None:
@@ -105,7 +106,12 @@ class Model:
         return self._step(driven, memory, found)
 
     def _step(self, driven: Driven, memory: Memory, found: Iterable[Reaction]) -> Step | None:
-        reaction = next(iter(found), None)
+        try:
+            reaction = next(iter(found), None)
+        except RuleError:
+            if self.mutation is None:
+                raise
+            return None
         if reaction is None:
             return None
         named = driven.see.named(reaction.state)

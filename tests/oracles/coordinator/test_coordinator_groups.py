@@ -418,3 +418,11 @@ def test_a_coordinator_with_a_known_bug_does_what_the_healthy_one_does_not(mutat
     shows(Told(mutation))
     with pytest.raises(AssertionError):
         shows(Told())
+
+
+def test_rules_that_fail_behind_a_known_bug_are_an_error_of_the_server():
+    told = Told("told_before_logged")  # the record in which a takeover puts its id is missing
+    name = told.join(instance="i").told["memberId"]
+    told.sync(name, 1, {name: b"mine"}, groupInstanceId="i")
+    assert told.join(instance="i").code == -1
+    assert told.beat(name, 1, groupInstanceId="i") == 0
