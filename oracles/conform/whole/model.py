@@ -306,7 +306,7 @@ class Following:
     def _but(self, state: Numbers, at: int, **changes: Any) -> Numbers:
         """The state with some fields of the value at a place changed."""
         value = but(self._rules.value(at, state[at]), **changes)
-        return (*state[:at], self._rules.number(at, value), *state[at + 1 :])
+        return self._rules.changed(state, {at: value})
 
     def _named(self, before: Guess, state: Numbers, real: frozenset[str]) -> Iterator[Names]:
         """The names after a step: an id that the model has made is one that the real coordinator
