@@ -25,7 +25,6 @@ from groupcheck.oracles.replay.claims import (
     split_calm,
     told,
 )
-from groupcheck.oracles.replay.facts import facts_lines
 from groupcheck.oracles.replay.harm import finding_facts
 from groupcheck.oracles.replay.rounds import COLUMNS, cut, fold_cells, folded
 from groupcheck.oracles.show.text import COLOUR, NARROW, Stacked, facts_table
@@ -37,7 +36,14 @@ from groupcheck.traces.findings.anomalies import (
     seconds,
     unstable_share,
 )
-from groupcheck.traces.findings.report import RANK, UNREADABLE, Anomaly, FileReport, GroupReport
+from groupcheck.traces.findings.report import (
+    RANK,
+    UNREADABLE,
+    Anomaly,
+    FileReport,
+    GroupReport,
+    Requests,
+)
 from groupcheck.traces.formats import (
     CLIENTS,
     GROUP_TABLES,
@@ -371,3 +377,41 @@ def _rounds(rounds: Sequence[Round], room: int | None) -> Table:
             more = Text(f"... {sum(len(f.rounds) for f in left_out)} more (--json has all)", "dim")
             table.add_row("", "", more, "", "", "")
     return table
+
+
+LATE_JOINS_SHOWN = 3
+
+
+def facts_lines(requests: Requests) -> Iterator[tuple[str, str]]:
+    """The facts of one group as (name, text), for people."""
+    facts = requests.facts
+    if facts.requests:
+        yield "requests", ", ".join(f"{name} {n:,}" for name, n in facts.requests.most_common())
+    if requests.judged:
+        yield "judged", plural(requests.judged, "answer")
+    if facts.errors:
+        yield (
+            "refused",
+            "; ".join(
+                f"{name}: {_clients(clients)}" for name, clients in sorted(facts.errors.items())
+            ),
+        )
+    late = [g for g in facts.generations if g.later]
+    if late:
+        many = sum(len(g.later) for g in late)
+        yield (
+            "joined without a rebalance",
+            f"{plural(many, 'time')}, in generation {_numbers([g.generation for g in late])}",
+        )
+
+
+def _clients(clients: Counter[str]) -> str:
+    named = ", ".join(f"{client} {n:,}" for client, n in clients.most_common(LATE_JOINS_SHOWN))
+    return named + (
+        f" and {len(clients) - LATE_JOINS_SHOWN} more" if len(clients) > LATE_JOINS_SHOWN else ""
+    )
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    more = f" and {len(numbers) - LATE_JOINS_SHOWN} more" if len(numbers) > LATE_JOINS_SHOWN else ""
+    return ", ".join(map(str, numbers[:LATE_JOINS_SHOWN])) + more

@@ -5,10 +5,9 @@ successor.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from groupcheck.model.engine.errors import RuleError
-from groupcheck.model.engine.fast.costs import ADVICE, costly
 from groupcheck.model.engine.fast.direct import Direct
 from groupcheck.model.engine.fast.exploration import AT_ONCE, Exploration, Work
 from groupcheck.model.engine.fast.factoring import Factoring, by_table
@@ -24,6 +23,7 @@ from groupcheck.model.engine.step import State
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
 from groupcheck.model.engine.tabled.sizes import bytes_of_pools, weighed_inside
 from groupcheck.model.engine.tabled.tabled import Tabled
+from groupcheck.model.engine.tabled.tables import Table, Tables
 from groupcheck.model.engine.verdict import Path
 
 
@@ -262,3 +262,37 @@ class Search(Exploration):
             return self.direct.bytes_soon
         room = self.threads.room(self, STRETCH)
         return self.log.bytes_soon(room) + self.threads.bytes_soon(self, STRETCH)
+
+
+TOO_MANY = 0.3  # rows for each state
+WORTH = 20_000  # rows below which nobody waits for them
+ADVICE = "see “How to cut a model into slots”"
+
+
+def costly(
+    t: Tables, rows: Sequence[int], spent: Mapping[int, float], states: int, seconds: float
+) -> Iterator[str]:
+    """A sentence for each rule, view or predicate with many rows. `rows` of all tables, `spent`:
+    seconds of some of them, of `seconds` in all.
+    """
+    asked: dict[str, list[int]] = {}
+    for number, table in enumerate(t.all):
+        asked.setdefault(_named(t, number, table), []).append(number)
+    for name, numbers in asked.items():
+        count = sum(rows[k] for k in numbers)
+        if count >= WORTH and count > TOO_MANY * states:
+            share = sum(spent.get(k, 0.0) for k in numbers) / max(seconds, 1e-9)
+            yield (
+                f"{name} needed {count:,} rows for {states:,} states, {share:.0%} of the time: a"
+                f" row serves few states where it reads much ({ADVICE})"
+            )
+
+
+def _named(t: Tables, number: int, table: Table) -> str:
+    """The contents of a table, in words: `rule vote`, `view standing`, `kept` for predicates."""
+    if table.view is not None:
+        return f"view {table.view.view.name}"
+    names = [m.rule.name for m in table.members] or [b.predicate.name for b in table.bound]
+    kind = "rule" if number < t.urgent else "predicate"
+    different = list(dict.fromkeys(names))
+    return f"{kind}{'s' * (len(different) > 1)} {', '.join(different)}"

@@ -21,9 +21,8 @@ from groupcheck.model.engine import (
     step_invariant,
     view,
 )
-from groupcheck.model.engine.fast.costs import costly
 from groupcheck.model.engine.fast.explore import explore
-from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.fast.search import Search, costly
 from groupcheck.model.engine.fast.untabled_predicates import Aside
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.tabled.tables import tables_of

@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.spark.session import OnDemand, checked_master, needed, session, told_by
-from groupcheck.oracles.spark.shipping import packed_code
+from groupcheck.oracles.spark.session import (
+    OnDemand,
+    checked_master,
+    needed,
+    packed_code,
+    session,
+    told_by,
+)
 
 
 @pytest.mark.parametrize(

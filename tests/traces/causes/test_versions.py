@@ -8,8 +8,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.replay.claims import told
 from groupcheck.oracles.replay.report import Replayed
 from groupcheck.traces.causes.evidence import Evidence
-from groupcheck.traces.causes.knowledge import read_causes, shipped_knowledge
-from groupcheck.traces.causes.version_ranges import in_ranges
+from groupcheck.traces.causes.knowledge import in_ranges, read_causes, shipped_knowledge
 from groupcheck.traces.clients.client_log import ClientLog
 
 BROKER = (
