@@ -25,7 +25,6 @@ from groupcheck.model.engine.rule import Rule
 Value = Any
 # An outcome: the name that it counts under, and the new values.
 Outcome = tuple[str, tuple[Value, ...]]
-Pick = Callable[[list[Outcome]], int]
 
 
 @define(eq=False)
