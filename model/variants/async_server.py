@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from groupcheck.model.protocol.async_server.rules import COORDINATOR, spec
 from groupcheck.model.protocol.async_server.scope import ASSIGNORS, FAULTS, AsyncScope
-from groupcheck.model.protocol.async_server.words import WORDS, told
+from groupcheck.model.protocol.async_server.words import WORDS, story_of
 from groupcheck.model.protocol.covers import Fields, covers_of
 from groupcheck.model.protocol.family import ASYNC_SERVER
 from groupcheck.model.protocol.variant import Variant
@@ -66,7 +66,7 @@ VARIANT = Variant(
     assignors=ASSIGNORS,
     coordinator=COORDINATOR,
     tell=WORDS.tell,
-    story=told,
+    story=story_of,
     spent_by=SPENT_BY,
     shows=SHOWS,
     covers=covers_of("async_server"),

@@ -6,7 +6,7 @@ from groupcheck.model.protocol.covers import Fields, covers_of
 from groupcheck.model.protocol.family import PARTITIONER
 from groupcheck.model.protocol.sticky_partitioner.rules import spec
 from groupcheck.model.protocol.sticky_partitioner.scope import FAULTS, PartitionerScope
-from groupcheck.model.protocol.sticky_partitioner.words import tell, told
+from groupcheck.model.protocol.sticky_partitioner.words import story_of, tell
 from groupcheck.model.protocol.variant import Variant
 
 # The smallest first.
@@ -33,7 +33,7 @@ VARIANT = Variant(
     faults=FAULTS,
     families=(PARTITIONER,),
     tell=tell,
-    story=told,
+    story=story_of,
     spent_by={"slow_broker": ("slow_broker",)},
     shows=SHOWS,
     covers=covers_of("sticky_partitioner"),

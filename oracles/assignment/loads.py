@@ -77,7 +77,7 @@ class Capacity(Priced):
 
     def words(self) -> str:
         bound = f"{self.member or 'each member'} bears at most {float(self.most):g}"
-        return f"{bound} ({weights_told(self.weights)})"
+        return f"{bound} ({weight_words(self.weights)})"
 
     def scale(self, group: Group) -> Scale:
         return scale(self.weights, self.most)
@@ -158,7 +158,7 @@ class LevelWeights(Priced):
 
     def words(self) -> str:
         loads = f"the loads of members differ by at most {float(self.within):g}"
-        return f"{loads} ({weights_told(self.weights)})"
+        return f"{loads} ({weight_words(self.weights)})"
 
     def members(self, group: Group) -> list[str]:
         """The members that are compared."""
@@ -236,7 +236,7 @@ def loaded(given: Load, group: Group) -> list[str]:
     return [member.id for member in group.members if given.member in (None, member.id)]
 
 
-def weights_told(weights: Mapping[str, Fraction]) -> str:
+def weight_words(weights: Mapping[str, Fraction]) -> str:
     """`2.5 for each of orders`."""
     return ", ".join(f"{float(weight):g} for each of {name}" for name, weight in weights.items())
 

@@ -37,7 +37,7 @@ from groupcheck.oracles.assignment.shares import (
     contiguous,
     fair_shares,
     lost,
-    lost_told,
+    lost_words,
 )
 from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, named, valid
 
@@ -236,7 +236,7 @@ def _sticks(case: Case) -> Iterator[Violation]:
     yield Violation(
         "sticks",
         f"{len(gone)} of {claims} claimed partitions are lost"
-        f" ({lost_told(case.group, case.assigned, gone)}) where {own}"
+        f" ({lost_words(case.group, case.assigned, gone)}) where {own}"
         f"{case.best.moves or 'none'} would do for balance",
     )
 

@@ -116,7 +116,7 @@ def lost(group: Group, assigned: Assigned) -> dict[Partition, str]:
     }
 
 
-def lost_told(group: Group, assigned: Assigned, gone: Mapping[Partition, str]) -> str:
+def lost_words(group: Group, assigned: Assigned, gone: Mapping[Partition, str]) -> str:
     """`t-0 from A to B, t-1 from A to nobody yet, and 3 more`."""
     owner = {p: member for member, partitions in assigned.items() for p in partitions}
     told = [

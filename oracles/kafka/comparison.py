@@ -98,7 +98,7 @@ class Comparison(ABC):
         """The report for people."""
         return Group(
             self.headline(),
-            *([Text(f"  {self.build.told()}")] if self.build else []),
+            *([Text(f"  {self.build.summary()}")] if self.build else []),
             Padding(self.figures(), (0, 0, 0, 2)),
             *self.details(),
         )

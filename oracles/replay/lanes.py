@@ -111,7 +111,7 @@ class Picture:
         order = sorted(self.lanes, key=lambda name: not {name, client_of(name)} & self.concerned)
         place = {self.lanes[name]: k for k, name in enumerate(order)}
 
-        def told(some: Iterable[Item], places: Mapping[int, int] = MappingProxyType({})) -> Any:
+        def plain(some: Iterable[Item], places: Mapping[int, int] = MappingProxyType({})) -> Any:
             return [
                 [
                     places.get(x.lane, x.lane),
@@ -128,9 +128,9 @@ class Picture:
             "from": begin,
             "length": self.end - begin,
             "lanes": [printable(name) for name in order],
-            "items": told(self.items, place),
-            "bands": told(self.bands),
-            "marks": told(self.marks[:MARKS_SHOWN]),
+            "items": plain(self.items, place),
+            "bands": plain(self.bands),
+            "marks": plain(self.marks[:MARKS_SHOWN]),
         }
 
 

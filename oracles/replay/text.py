@@ -20,10 +20,10 @@ from groupcheck.oracles.replay.claims import (
     KEEP,
     NOT_TOLD,
     WORDS,
-    Told,
+    AnswerInWords,
     headline,
+    in_words,
     split_calm,
-    told,
 )
 from groupcheck.oracles.replay.harm import finding_facts
 from groupcheck.oracles.replay.rounds import COLUMNS, cut, fold_cells, folded
@@ -93,7 +93,7 @@ def replay_view(reports: Sequence[FileReport], answers: Sequence[Answer]) -> Gro
     ]
     blocks: list[Iterator[RenderableType]] = [
         _overview(single, calm, reports) if len(single) + len(calm) > 1 else iter(()),
-        *(_answer(told(answer, reports)) for answer in full),
+        *(_answer(in_words(answer, reports)) for answer in full),
         *(_file(r, names) for r in shown),
         _other_logs([r for r in reports if r not in shown]),
     ]
@@ -111,7 +111,7 @@ def _overview(
     table.add_column(overflow="fold", style="bold", max_width=40)
     table.add_column(overflow="fold")
     for answer in single[:LINES_SHOWN]:
-        t = told(answer, reports)
+        t = in_words(answer, reports)
         name = answer.group or "without a name"
         words = (Text(printable(name)), Text(printable(t.in_brief)))
         table.add_row(Text(t.health, HEALTH_COLOUR[answer.health]), *words)
@@ -127,14 +127,14 @@ def _overview(
         yield Text("  the worst in full below; --group shows any other, --html all", "dim")
 
 
-def _answer(t: Told) -> Iterator[RenderableType]:
+def _answer(t: AnswerInWords) -> Iterator[RenderableType]:
     """Health and group, then cause, evidence, action and the rest, and the broker last."""
     style = HEALTH_COLOUR[t.answer.health]
     yield Text.assemble((t.health, style), "  ", (printable(t.group), "bold"))
     yield Padding(facts_table(_answer_facts(t)), (0, 0, 0, 2))
 
 
-def _answer_facts(t: Told) -> Iterator[tuple[str, str]]:
+def _answer_facts(t: AnswerInWords) -> Iterator[tuple[str, str]]:
     if not t.causes:
         yield "why", t.sentence
     for claim in t.causes:

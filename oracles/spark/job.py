@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from groupcheck.oracles.spark.session import told_by
+from groupcheck.oracles.spark.session import error_text
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -54,7 +54,7 @@ def watched(context: SparkContext, job: Callable[[], T], look: Callable[[], None
             Py4JError,
             OSError,
         ) as error:  # the last: the JVM is gone in the middle of an answer
-            errors.append(JobError(told_by(error)))
+            errors.append(JobError(error_text(error)))
         except BaseException as error:
             errors.append(error)
         finally:

@@ -221,7 +221,7 @@ def _stderr_to(file: Path) -> Iterator[None]:
         os.close(kept)
 
 
-def told_by(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """The error of a task: the last line of the executor's own traceback, without Spark's around
     it.
     """

@@ -12,7 +12,7 @@ import attrs
 from groupcheck.oracles.check.free_memory import bounded
 from groupcheck.oracles.check.run import run
 from groupcheck.oracles.sweep.cells import Cell, Question
-from groupcheck.oracles.sweep.outcome import TRIES, Outcome, failure, told
+from groupcheck.oracles.sweep.outcome import TRIES, Outcome, error_line, failure
 from groupcheck.oracles.sweep.simulations import Simulation, SimulationCell
 
 INTERRUPTED = "interrupted "  # how the engine's reason begins after Ctrl-C
@@ -72,5 +72,5 @@ def _tried(cell: Cell | SimulationCell, workers: int) -> tuple[Outcome, str]:
             outcome, page = checked(cell.question, workers=workers)
             return attrs.evolve(outcome, tries=attempt), page
         except Exception as error:  # whatever it is, it concerns this cell alone
-            reason = told(error)
+            reason = error_line(error)
     return failure(f"the check failed {TRIES} times: {reason}", TRIES), ""

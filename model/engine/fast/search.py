@@ -145,7 +145,7 @@ class Search(Exploration):
         """The values of the state at a place."""
         return self.direct.states[place] if self.direct is not None else super().state(place)
 
-    def told(self, seconds: float) -> list[str]:
+    def notes(self, seconds: float) -> list[str]:
         """The notes that the user should read about a search that took so long."""
         out = self.tabled.notes
         if self.direct is not None:

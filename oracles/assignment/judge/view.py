@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.model.assignors import Partition
-from groupcheck.oracles.assignment.constraints import told
+from groupcheck.oracles.assignment.constraints import constraint_words
 from groupcheck.oracles.assignment.judge.assign_types import Price, PriceItem
 from groupcheck.oracles.assignment.judge.judging import RIGHT, Judged
 from groupcheck.oracles.assignment.judge.sequence import JudgedChange, JudgedSequence
@@ -65,7 +65,7 @@ def facts(judged: Judged | JudgedSequence) -> Iterable[tuple[str, str]]:
         yield from _facts_of_changes(judged)
         return
     for constraint in judged.question.constraints:
-        yield "constraint", told(constraint)
+        yield "constraint", constraint_words(constraint)
     price = judged.price()
     if price.of:
         yield "price", _two_prices(price)

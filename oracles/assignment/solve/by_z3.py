@@ -11,7 +11,7 @@ from attrs import frozen
 
 from groupcheck.oracles.assignment.constraints import Constraint
 from groupcheck.oracles.assignment.promises import Case
-from groupcheck.oracles.assignment.solve.program import Program, Row, too_many_racks
+from groupcheck.oracles.assignment.solve.program import BoundedSum, Program, too_many_racks
 from groupcheck.oracles.assignment.solve.stating import state_all
 from groupcheck.oracles.assignment.solvers import solver
 from groupcheck.oracles.assignment.validity import Assigned
@@ -96,7 +96,7 @@ class _Stated:
             holds = self._row(row)
             self.solver.add(z3.Implies(z3.And([literal_of[words] for words in said]), holds))
 
-    def _row(self, row: Row) -> Any:
+    def _row(self, row: BoundedSum) -> Any:
         total = self.z3.Sum([factor * self.x[column] for column, factor in row.total.items()])
         bounds = []
         if row.least > -inf:

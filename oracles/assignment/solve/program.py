@@ -71,7 +71,7 @@ class Kind:
 
 
 @frozen
-class Row:
+class BoundedSum:
     """A sum within bounds, and the promise or constraint that asks for it (empty: the form)."""
 
     words: str
@@ -111,7 +111,7 @@ class Program:
         self.most: list[int] = []
         self.value: list[int] = []
         self.price: list[Fraction] = []
-        self.rows: list[Row] = []
+        self.rows: list[BoundedSum] = []
         # (kind, member) -> column.
         self.kept: dict[tuple[int, str], int] = {}
         self.dealt: dict[tuple[int, str], int] = {}
@@ -149,7 +149,7 @@ class Program:
     def row(self, total: Sum, least: float = -inf, most: float = inf) -> None:
         """A sum within these bounds. An empty one counts only if it breaks them."""
         if total or not least <= 0 <= most:
-            self.rows.append(Row(self.words, total, least, most, self.also))
+            self.rows.append(BoundedSum(self.words, total, least, most, self.also))
 
     def wanted(self, total: Sum, least: float = -inf, most: float = inf) -> None:
         """A sum that a constraint wants within these bounds. If the constraint is soft, the sum may
@@ -163,7 +163,7 @@ class Program:
             if abs(bound) < inf:
                 outside = self.column(int(furthest + abs(bound)), price=self.soft)
                 self.rows.append(
-                    Row(
+                    BoundedSum(
                         "",
                         {**total, outside: sense},
                         *((bound, inf) if sense > 0 else (-inf, bound)),

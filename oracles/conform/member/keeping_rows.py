@@ -71,7 +71,7 @@ class KeepingSteps(GroupSteps):
     def _fetches(self, at: Standing, m: Memory) -> Iterator[Standing | Misfit]:
         """OffsetFetch goes over the member's one connection, so it waits for what is in flight."""
         for given in self.rows.fetches(m):
-            row = self._told.row(m, given)
+            row = self._counterparts.row(m, given)
             fired = [
                 done
                 for asked in self._fire(fetch_offset.name, at)

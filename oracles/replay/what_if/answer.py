@@ -63,7 +63,7 @@ SETTINGS = (
 
 
 @frozen
-class Row:
+class RebalanceRow:
     """A rebalance of the log: how many rounds its events began, in each replication."""
 
     round: Round
@@ -131,7 +131,7 @@ class WhatIf:
     replications: int
     # Those that were wanted; more than `replications` after Ctrl-C.
     asked: int
-    rows: tuple[Row, ...]
+    rows: tuple[RebalanceRow, ...]
     stood: tuple[Stood, ...]
     # Rounds in each replication.
     rounds: tuple[tuple[int, ...], tuple[int, ...]]
@@ -193,7 +193,7 @@ class WhatIf:
         return stopped_early(self.replications, self.asked)
 
     @property
-    def avoided(self) -> list[Row]:
+    def avoided(self) -> list[RebalanceRow]:
         """The rebalances that would not have happened in most replications."""
         return [row for row in self.rows if row.judged and row.avoided > 0.5]
 
@@ -300,7 +300,7 @@ def _judged(
     courses: Sequence[Scheduled],
     sides: tuple[list[Run], list[Run]],
     stated: bool,
-) -> Iterator[Row]:
+) -> Iterator[RebalanceRow]:
     """The rows, with the doubts about them. `stated`: the session timeout is known."""
     assumed = (course.baseline[1], course.changed[1])
     sessions = (assumed[0].session_timeout_ms, assumed[1].session_timeout_ms)
@@ -334,7 +334,7 @@ def _rows(
     clock: Shortened,
     courses: Sequence[Scheduled],
     sides: Sequence[tuple[tuple[str, Assumptions], Sequence[Run]]],
-) -> list[Row]:
+) -> list[RebalanceRow]:
     known = {n for n in _of_round(courses[0]).values() if n is not None}
     starts = {k: clock(_started(events.rounds[k])) for k in known}
     counted = [
@@ -343,7 +343,7 @@ def _rows(
     ]
     (variant, assumed), runs = sides[1]
     merged = [_served(course, one, variant, assumed) for course, one in zip(courses, runs)]
-    rows: list[Row] = []
+    rows: list[RebalanceRow] = []
     parent, follows = -1, 0
     for k, r in enumerate(events.rounds):
         if k in known:
@@ -355,9 +355,9 @@ def _rows(
             base, other = ([int(found[parent] > follows) for found in side] for side in counted)
             also = [False] * len(courses)
         else:
-            rows.append(Row(r, False, (), (), ()))
+            rows.append(RebalanceRow(r, False, (), (), ()))
             continue
-        rows.append(Row(r, True, tuple(base), tuple(other), tuple(also)))
+        rows.append(RebalanceRow(r, True, tuple(base), tuple(other), tuple(also)))
     return rows
 
 

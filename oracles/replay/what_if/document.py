@@ -7,7 +7,7 @@ from typing import Any
 
 from groupcheck.oracles.replay.what_if import what_if_types
 from groupcheck.oracles.replay.what_if.answer import (
-    Row,
+    RebalanceRow,
     Stood,
     WhatIf,
     difference,
@@ -95,7 +95,7 @@ def _simulated(variant: str, given: Assumptions) -> what_if_types.Simulated:
     return what_if_types.Simulated(variant=variant, assumptions=assumptions(given))
 
 
-def _rebalance(row: Row) -> what_if_types.Rebalance:
+def _rebalance(row: RebalanceRow) -> what_if_types.Rebalance:
     r = row.round
     started = r.started
     return what_if_types.Rebalance(
@@ -142,7 +142,7 @@ def generations(r: Round) -> str:
     return f"{'?' if before is None else before} to {after}"
 
 
-def told(row: Row, counts: Sequence[int]) -> str:
+def replication_words(row: RebalanceRow, counts: Sequence[int]) -> str:
     """`8 of 8` replications have it."""
     return f"{sum(n > 0 for n in counts)} of {len(counts)}" if row.simulated else "-"
 
@@ -392,7 +392,7 @@ def _sides(w: WhatIf) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]
     return [s.baseline for s in w.stood], [s.changed for s in w.stood]
 
 
-def _named(rows: Sequence[Row]) -> str:
+def _named(rows: Sequence[RebalanceRow]) -> str:
     named = [f"that of generation {generations(row.round)}" for row in rows]
     return ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
 

@@ -10,12 +10,12 @@ from groupcheck.oracles.simulate.uses.advice_document import (
     EVENTS_TOLD,
     alternatives_table,
     assumed,
-    cost_told,
+    cost_words,
+    description,
     events_table,
     named,
     recommendation,
     sentences,
-    told,
 )
 from groupcheck.oracles.simulate.uses.plots import (
     fixed,
@@ -36,7 +36,7 @@ def write_html(advice: Advice, path: Path) -> None:
         ("settings", [f"{name}={value}" for name, value in mine.settings.items()]),
         *map(text, sentences(advice)),
         picture(drawn(advice, "svg")),
-        text(cost_told(advice)),
+        text(cost_words(advice)),
         table(*alternatives_table(advice), "right"),
         text(EVENTS_TOLD),
         table(*events_table(advice), "right"),
@@ -45,7 +45,7 @@ def write_html(advice: Advice, path: Path) -> None:
     says = f"Recommended: {recommendation(advice)}."
     if advice.reason:
         says = f"{advice.reason}. {says}"
-    write(path, page(told(advice), says, parts, unknown=bool(advice.reason)))
+    write(path, page(description(advice), says, parts, unknown=bool(advice.reason)))
 
 
 MOST_BARS = 24

@@ -21,7 +21,7 @@ from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.keeping_rows import KeepingRows, KeepingSteps
 from groupcheck.oracles.conform.member.member_memory import Does, Input, Memory
 from groupcheck.oracles.conform.member.moves import Standing, setup_of
-from groupcheck.oracles.conform.member.tour import Row, different
+from groupcheck.oracles.conform.member.tour import MemberRow, different
 from groupcheck.oracles.kafka.driver import Driver
 
 # It joins and installs its share; nothing was fetched yet.
@@ -46,17 +46,17 @@ def rows_with(reset: str) -> KeepingRows:
     return rows
 
 
-def fetches(rows: KeepingRows, given: Input) -> Iterator[Row]:
+def fetches(rows: KeepingRows, given: Input) -> Iterator[MemberRow]:
     """The rows of an OffsetFetch of a member that has joined."""
     memory, standing = rows.start(), Standing(setup_of(rows.scope))
     for one in JOINS:
         (outcome,) = rows.outcomes(memory, one)
-        row = Row(memory, one, outcome, standing)
+        row = MemberRow(memory, one, outcome, standing)
         assert outcome.after is not None
         memory, standing = outcome.after, standing.then(row.probe.row)
     assert given in rows.inputs(memory)
     for outcome in rows.outcomes(memory, given):
-        yield Row(memory, given, outcome, standing)
+        yield MemberRow(memory, given, outcome, standing)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_step_that_leads_elsewhere_is_a_misfit() -> None:
     found = KeepingSteps(rows, None).run(0)
     assert found == []
     wrong = KeepingSteps(told(takes_unstable)(rows))
-    wrong._told = KeepingSteps(rows)._told
+    wrong._counterparts = KeepingSteps(rows)._counterparts
     assert any("position: 0" in one.what for one in wrong.run(1))
 
 
