@@ -64,7 +64,7 @@ class OddError(Exception):
 
 
 def _is_numpy_bool(cls: type) -> bool:
-    """By name, because a spec alone does not import numpy."""
+    """Compares the name, because a spec alone does not import numpy."""
     return cls.__module__ == "numpy" and cls.__name__ in ("bool", "bool_")
 
 

@@ -93,7 +93,7 @@ class Rule:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """What each parameter stands for: a slot, and the index as it is written."""
+        """The slot that each parameter stands for, and the index as it is written."""
         return tuple(zip(self.slots, self.written or (None,) * len(self.slots)))
 
     def given(self, binding: Mapping[str, int], takes: Iterable[str]) -> tuple[int | Element, ...]:

@@ -147,7 +147,7 @@ class Ledger:
         return row
 
     def became(self, number: int) -> tuple[bool, bool | None]:
-        """For the row of this number: was it executed, and does it agree (None if it was not)?"""
+        """Was the row of this number executed, and does it agree (None if it was not)?"""
         executed = number in self._executed
         return executed, number not in self._differing if executed else None
 
@@ -187,8 +187,8 @@ class Ledger:
         return tuple(self._left[row.number][1]) if row.number in self._left else ()
 
     def ask(self, times: int, findings: Mapping[tuple[str, str], Finding]) -> None:
-        """Promises were checked so many times, and some were broken. Of each kind, the shortest
-        schedule is kept.
+        """Counts so many checks of promises and those that were broken; keeps the shortest schedule
+        of each kind.
         """
         self.asked += times
         for key, found in findings.items():

@@ -75,7 +75,7 @@ class Comparison(ABC):
 
     @abstractmethod
     def title(self) -> str:
-        """What was compared with what."""
+        """The two sides of the comparison."""
 
     @abstractmethod
     def figures(self) -> RenderableType:
@@ -83,7 +83,7 @@ class Comparison(ABC):
 
     @abstractmethod
     def details(self) -> Iterator[RenderableType]:
-        """What differs, each with its shortest schedule or smallest input."""
+        """The differences, each with its shortest schedule or smallest input."""
 
     def headline(self) -> Text:
         """The verdict, what was compared with what, and the reason of the verdict, if any."""

@@ -27,7 +27,7 @@ Y = TypeVar("Y")  # its answer
 
 @frozen(kw_only=True)
 class Compared:
-    """What the documents of such comparisons begin with."""
+    """The first fields of the documents of such comparisons."""
 
     compared: Annotated[list[str], Also(minItems=2, maxItems=2), "Whose answers are compared."]
     seed: Annotated[int, "Seed of the random inputs."]

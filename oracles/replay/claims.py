@@ -235,7 +235,7 @@ def _quote(said: Statement, sentence: str, reports: Sequence[FileReport]) -> Quo
 
 
 def _place(said: Statement, reports: Sequence[FileReport]) -> str:
-    """Where a line stands: with the name of its file, unless there is only one."""
+    """The place of a line, with the name of its file unless there is only one."""
     if not said.line:
         return ""
     report = next((r for r in reports if r.path == said.log), None)

@@ -209,9 +209,9 @@ class CertainLines:
         self._joined, self._led_by = {}, {}
 
     def _one_leader(self, generation: int) -> None:
-        """Of two leaders of a generation, the one is wrong that was no member then; else the one
-        that does not lead the generation before it (a leader that rejoins stays the leader), or
-        after it; else the later one.
+        """Says which of two leaders of a generation is wrong: the one that was no member then; else
+        the one that does not lead the generation before it (a leader that rejoins stays the
+        leader), or after it; else the later one.
         """
         found = self._leaders.pop(generation)
         if len(self._led_by) < LEADERS_KEPT:

@@ -145,7 +145,7 @@ class Knowledge:
     causes: Mapping[str, Cause]
 
     def with_causes(self, more: Iterable[Cause]) -> Knowledge:
-        """With more causes; one of the same kind replaces the one that is there."""
+        """The knowledge with more causes; one of the same kind replaces the one that is there."""
         return Knowledge({**self.causes, **{cause.kind: cause for cause in more}})
 
 

@@ -75,7 +75,7 @@ def error_numbers(line: str, shape: bytes, of_kafka: bool) -> tuple[tuple[int, i
 
 @by_shape
 def _numbers(line: str) -> list[tuple[int, int, int]]:
-    """Where numbers of errors may stand: (begin of what stands before, begin, end)."""
+    """The places where numbers of errors may stand: (begin of what stands before, begin, end)."""
     if not any(mark in line for mark in ("rror", "val=", "Err-")):
         return []
     return [(hit.start(), hit.start("number"), hit.end()) for hit in _NUMBERED.finditer(line)]

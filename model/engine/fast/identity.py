@@ -179,7 +179,7 @@ def _sources(functions: Iterable[types.FunctionType], own: set[str]) -> dict[str
 
 
 def _module(name: str, own: set[str]) -> ModuleSpec | None:
-    """Where a module lies; None for one that is foreign, and where there is none."""
+    """The file of a module; None for a foreign one, or if it has no file."""
     top = name.partition(".")[0]
     try:
         package = importlib.util.find_spec(top)
@@ -191,7 +191,7 @@ def _module(name: str, own: set[str]) -> ModuleSpec | None:
 
 @functools.lru_cache(1024)
 def _imports(source: bytes, package: str) -> frozenset[str]:
-    """What a source may import: the names in its import statements, except those for types alone.
+    """The imports of a source: the names in its import statements, except those for types alone.
     A name may be that of a module or of something in it.
     """
     try:
@@ -255,7 +255,7 @@ class _Values:
         return is_engine or _is_foreign(module, file, self.own)
 
     def _function(self, function: types.FunctionType) -> Any:
-        """Where it stands, and the values that it uses and its source does not show."""
+        """The place of a function, and the values that it uses and its source does not show."""
         module = function.__globals__.get("__name__") or ""
         cells = [_content(cell) for cell in function.__closure__ or ()]
         held: list[Any] = [function.__defaults__, function.__kwdefaults__, cells]

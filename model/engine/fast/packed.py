@@ -128,7 +128,7 @@ class Packed(Held):
 
     @staticmethod
     def _group_starts(first: int, count: int) -> Words:
-        """For each of 64 bits the first table that it stands for, and the end."""
+        """The first table that each of 64 bits stands for, and the end."""
         groups = [group_of(k, count) for k in range(count)]
         return u64(
             [

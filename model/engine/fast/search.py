@@ -255,7 +255,7 @@ class Search(Exploration):
 
     @property
     def bytes_soon(self) -> int:
-        """What the next stretch may take at once: a larger index, and what threads need for
+        """Bytes that the next stretch may take at once: a larger index, and what threads need for
         themselves.
         """
         if self.direct is not None:

@@ -65,6 +65,7 @@ class Fired:
             return []
         flat = rows.outcomes(member, ids, 0)
         width = len(ids) + 1
+        assert len(flat) % width == 0, f"{member.rule.name} has a row with a part of an outcome"
         found = []
         for o in range(0, len(flat), width):
             after = zip(member.where, flat[o + 1 : o + width], ids)

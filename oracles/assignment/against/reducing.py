@@ -81,8 +81,8 @@ def _much_smaller(group: Group) -> Iterator[Group]:
 
 
 def _resized(group: Group, topic: str, count: int) -> Group:
-    """With so many partitions of the topic; with 0 the topic is gone. What no member subscribes to
-    afterwards is no longer claimed.
+    """The group with so many partitions of the topic; with 0 the topic is gone. Claims of topics
+    that no member subscribes to afterwards go, too.
     """
     sizes = {t: count if t == topic else size for t, size in group.topics if t != topic or count}
     racks = {t: of_topic[:count] if t == topic else of_topic for t, of_topic in group.racks}

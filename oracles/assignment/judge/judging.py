@@ -292,7 +292,9 @@ def shown(assigned: Assigned) -> dict[str, dict[str, list[int]]]:
 
 
 def moved(case: Case, names: Iterable[str]) -> dict[Partition, tuple[str, str | None]] | None:
-    """None if a partition has two owners, or has none and nothing says that it may wait."""
+    """The partitions that move; None if one has two owners, or has none and nothing says that it
+    may wait.
+    """
     may_wait = "complete later" in names
     wrong = [
         valid(case.group, case.assigned),

@@ -36,7 +36,7 @@ class Right:
 
 
 def found_by(solver: str, priced: bool, cheapest: bool, fewest: bool) -> str:
-    """Where an assignment comes from, and how good it is."""
+    """The origin of an assignment, and how good it is."""
     price = ["at the least price" if cheapest else "a lower price may do"] if priced else []
     moves = "with the fewest moves" if fewest and cheapest else "fewer moves may do"
     return ", ".join([f"found by {solver}", *price, moves])

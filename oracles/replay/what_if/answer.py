@@ -429,5 +429,5 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def difference(more: Sequence[float], less: Sequence[float]) -> Interval:
-    """By how much one is more than the other in the same replications, with its interval."""
+    """The difference of two measures in the same replications, with its interval."""
     return intervals.mean([a - b for a, b in zip(more, less)])

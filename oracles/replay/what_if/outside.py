@@ -362,7 +362,7 @@ def _name(member: Member) -> str:
 
 
 def _time(moment: Moment | None, before: bool = False) -> float:
-    """In ms since 1970; if there is none, 0, or with `before` a time before all others."""
+    """The time in ms since 1970; without one 0, or with `before` a time before all others."""
     if moment is None or moment.time is None:
         return float("-inf") if before else 0.0
     return float(moment.time)

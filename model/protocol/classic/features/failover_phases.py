@@ -157,7 +157,7 @@ def unload(
 
 
 def sent_away(link: Link) -> Link:
-    """What waits is answered 16."""
+    """Answers 16 to a request that waits."""
     if link.parked is None or link.orphaned:
         return link
     return but(link, parked=None, answer=Answer(link.parked, NOT_COORDINATOR))
@@ -217,7 +217,7 @@ def former_learns(core: Core, former: Core | None) -> Iterator[tuple[Core, Core 
 
 @cache
 def with_offsets(learns: Rule) -> Rule:
-    """What it remembers of offsets is gone, too."""
+    """Its memory of offsets is gone, too."""
     return extended(
         learns,
         lambda before, label, after, scope: {**after, "former_offsets": None},

@@ -1,4 +1,4 @@
-"""What a broker answers that is no longer the coordinator (see `failover_phases`).
+"""The answers of a broker that is no longer the coordinator (see `failover_phases`).
 
 If it knows that, it answers 16. If not, it answers from its memory, as far as that changes neither
 the memory nor the log. So each rule of a request has a copy, which reads the slots in `MEMORY`

@@ -53,7 +53,7 @@ class Cluster:
         return set(self.sizes)
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
-        """None if the topic does not exist."""
+        """The partitions of a topic; None if it does not exist."""
         return set(range(self.sizes[topic])) if topic in self.sizes else None
 
 

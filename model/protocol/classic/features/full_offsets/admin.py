@@ -1,4 +1,4 @@
-"""What comes from outside the group: an administrator's requests, and the sweep that looks for
+"""Requests from outside the group: those of an administrator, and the sweep that looks for
 offsets that have expired (protocol.md 1.15; KIP-211, KIP-229, KIP-496).
 
 Whether a request fails is decided for each group by itself: of two groups in one DeleteGroups, one
@@ -140,7 +140,7 @@ def _gone(core: Core, offsets: Kept) -> tuple[Core, Kept]:
 def erase(
     walk: Walk[Erase], seats: Seats, txn: Txn, scope: Scope
 ) -> Iterator[tuple[Walk[Erase], Seats, Txn]]:
-    """What one process's transaction has appended is void, and its ids are forgotten."""
+    """Voids what one process's transaction has appended, and forgets its ids."""
     if walk.errand.group:
         seats = but(seats.unrecorded(), ids=(), leader=None)
     txn = but(txn, offset=VOID, place=0) if txn.pends else txn

@@ -1,4 +1,4 @@
-"""What the coordinator keeps of the watched partition, and of each producer's transaction."""
+"""The coordinator's memory of the watched partition, and of each producer's transaction."""
 
 from __future__ import annotations
 

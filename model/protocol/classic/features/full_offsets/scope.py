@@ -30,7 +30,7 @@ COMMITS = ("consumer", "transactions", "anonymous")
 
 @frozen(slots=False)
 class KeepingScope(Scope):
-    """What bounds a run, with what clients do about offsets."""
+    """The bounds of a run, with what clients do about offsets."""
 
     NO_STYLES: ClassVar[str] = "`commits` says here who commits"
 
