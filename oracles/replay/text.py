@@ -379,6 +379,9 @@ def _rounds(rounds: Sequence[Round], room: int | None) -> Table:
     return table
 
 
+# -- The facts that a request log adds to the screen. They need no model. Processes are named by
+# their client id.
+
 LATE_JOINS_SHOWN = 3
 
 

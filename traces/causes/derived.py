@@ -23,6 +23,8 @@ from groupcheck.traces.causes.slow_joins import JOINS
 from groupcheck.traces.causes.unreachable import REACH
 from groupcheck.traces.clients.statement import MOST_MS, Statement, fact, ms_between
 
+# -- Pauses that a process tells of by itself, and what they cost its consumers.
+
 LONG_MS = 5_000
 """A shorter pause ends no session that anybody sets."""
 SOON_MS, SOON_LINES = 60_000, 20

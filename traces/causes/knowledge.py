@@ -272,6 +272,8 @@ def needs_of(signs: Sequence[Sign]) -> list[Need]:
     return [need for sign in signs for need in (*sign.needs, *sign.without)]
 
 
+# -- Ranges of versions, as tickets have them: `>=2.3 <2.3.1`. Numbers are compared part by part.
+
 _BOUND = re.compile(r"(>=|<=|<|>)(\d{1,6}(?:\.\d{1,6}){0,3})\Z")
 
 

@@ -274,6 +274,9 @@ def _by_all(hits: list[Hit], about: Names) -> Names:
     return with_names({k: hit.fields[k] for hit in hits for k in missing if k in hit.fields}, about)
 
 
+# -- The values in a statement: what a layout prints behind the message is cut off, the
+# coordinator's broker is told, and what a line says twice is said once.
+
 _NODE = re.compile(r"\(id: (\d{1,10})\b|\bnodeId=(\d{1,10})\b")
 _LAST_NODE = 2**31 - 1
 """The connection to a coordinator has this number, less the broker's."""

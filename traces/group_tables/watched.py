@@ -390,6 +390,8 @@ def _kept(
         kept[name] = (OutputSpan.start(output, row.line, row.text), row)
 
 
+# -- How long something lasted that outputs show at single moments.
+
 LONG_MS = 60_000
 """A state that lasts so long is no passing one: a commit or a round of a healthy group takes less.
 """

@@ -365,6 +365,9 @@ _READERS: dict[str, Callable[[Fields, Fields, Fields], tuple[Exchange, ...]]] = 
 }
 
 
+# -- The JSON of a request log's line as people paste it: with the quotes doubled by a table,
+# escaped, or as HTML.
+
 _DECODE = json.JSONDecoder().raw_decode
 
 

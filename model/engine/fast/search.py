@@ -264,6 +264,9 @@ class Search(Exploration):
         return self.log.bytes_soon(room) + self.threads.bytes_soon(self, STRETCH)
 
 
+# -- The notes that a search gives about rules and predicates that need many rows: by name, number
+# and share of the time, so that an author knows which slots to cut.
+
 TOO_MANY = 0.3  # rows for each state
 WORTH = 20_000  # rows below which nobody waits for them
 ADVICE = "see “How to cut a model into slots”"

@@ -15,6 +15,9 @@ from groupcheck.model.protocol.classic.client import Member
 from groupcheck.model.protocol.classic.group import REST, Phase
 from groupcheck.model.protocol.link import Link
 
+# -- The states in which the protocol may rest. Any other state in which no rule can fire is a
+# deadlock.
+
 
 @end
 def settled(core: Core, seats: Seats, client: Client) -> bool:

@@ -17,6 +17,9 @@ from groupcheck.model.protocol.classic.timers import QUEUE_RULES, TIMER_RULES
 from groupcheck.model.protocol.classic.walks import WALK_RULES
 from groupcheck.model.protocol.link import Link
 
+# -- The states in which the protocol may rest. Any other state in which no rule can fire is a
+# deadlock.
+
 
 @end
 def settled(core: Core, seats: Seats, client: Client) -> bool:

@@ -401,6 +401,9 @@ def promise_words(name: str) -> str:
     return "" if name in IN_THE_FORM else f"{name}: {PROMISES[name].statement}"
 
 
+# -- Which partitions are alike for all constraints, so that a program may count them together.
+
+
 def named_alone(constraints: Iterable[Constraint]) -> set[Partition]:
     """Partitions that a constraint names beside others, or whose place has a price: each is a kind
     of its own.

@@ -368,6 +368,11 @@ def _time(moment: Moment | None, before: bool = False) -> float:
     return float(moment.time)
 
 
+# -- Static members that came back under ids that no line tells. From 3.0 on a broker prints only
+# the old id: `Static member with groupInstanceId=i ... Replacing previously mapped member OLD with
+# this groupInstanceId.` The new id may show later, when its member leaves, expires or leads.
+
+
 def with_returns(members: Iterable[Member]) -> list[Member]:
     """The members, with those that replaced another one: each joined in the line that replaced it,
     under the first new id of its instance that shows later, or else under a name made here.

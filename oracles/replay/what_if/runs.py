@@ -121,6 +121,8 @@ def run(
     )
 
 
+# -- For how long nobody reads a partition, while there are processes that could.
+
 Span = tuple[float, float]
 
 

@@ -48,6 +48,8 @@ def write_html(advice: Advice, path: Path) -> None:
     write(path, page(description(advice), says, parts, unknown=bool(advice.reason)))
 
 
+# -- Advice as a picture: what a week of each alternative costs, event by event.
+
 MOST_BARS = 24
 
 
