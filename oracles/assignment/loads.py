@@ -16,7 +16,7 @@ from groupcheck.model.assignors import Group, Partition
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.handover import moves
 from groupcheck.oracles.assignment.placement import Broken, Priced
-from groupcheck.oracles.assignment.reading import MOST, Bound, Name, PositiveBound, Weight
+from groupcheck.oracles.assignment.reading import LARGEST_NUMBER, Bound, Name, PositiveBound, Weight
 from groupcheck.oracles.assignment.validity import Assigned, named
 
 NO_RACK = "no rack"  # the rack of all members that have none
@@ -24,8 +24,12 @@ NO_RACK = "no rack"  # the rack of all members that have none
 
 def _difference(value: Any, _: Any) -> Fraction:
     """0, or what a weight may be."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:
-        raise UserError(f"a number from 0 to {MOST} should stand here")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value <= LARGEST_NUMBER
+    ):
+        raise UserError(f"a number from 0 to {LARGEST_NUMBER} should stand here")
     return Fraction(str(value)).limit_denominator(1_000_000)
 
 

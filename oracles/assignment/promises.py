@@ -92,7 +92,7 @@ def variants(group: Group) -> tuple[Group, ...]:
     )
 
 
-FEW = 4  # moves that a violation names
+MOVES_NAMED = 4  # moves that a violation names
 MOST_TOLD = 1_000  # violations of one promise
 
 
@@ -204,8 +204,10 @@ def _balanced(case: Case) -> Iterator[Violation]:
 def _fewest_moves(case: Case) -> Iterator[Violation]:
     moved = moves(case.group, case.assigned)
     if moved and len(moved) > case.best.moves:
-        told = [f"{named(p)} from {frm} to {to}" for p, (frm, to) in islice(moved.items(), FEW)]
-        told += [f"and {len(moved) - FEW:,} more"] if len(moved) > FEW else []
+        told = [
+            f"{named(p)} from {frm} to {to}" for p, (frm, to) in islice(moved.items(), MOVES_NAMED)
+        ]
+        told += [f"and {len(moved) - MOVES_NAMED:,} more"] if len(moved) > MOVES_NAMED else []
         what = "partition moves" if len(moved) == 1 else "partitions move"
         yield Violation(
             "fewest moves",

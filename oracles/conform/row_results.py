@@ -16,7 +16,7 @@ from groupcheck.oracles.conform.promises import Finding
 from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.kafka.schedule import Lost, Transcript
 
-KEPT = 20  # differences whose transcripts are kept
+TRANSCRIPTS_KEPT = 20  # differences whose transcripts are kept
 MAX_DIFFERENCES = 20  # differing rows after which a run stops
 
 
@@ -170,7 +170,7 @@ class Ledger:
         self._differing.add(row.number)
         self._done(row)
         difference = Difference(row, what, result, self.settings)
-        if len(self.differences) < KEPT:
+        if len(self.differences) < TRANSCRIPTS_KEPT:
             self.differences.append(difference)
         alike = self._causes.setdefault((kind_of(row.given), plain(what)), [])
         alike.append(difference)

@@ -55,7 +55,7 @@ from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.story.moments import Round, elapsed
 from groupcheck.traces.story.timeline import Timeline
 
-FEW = 3
+GROUPS_IN_FULL = 3
 """So many groups are told in full; where there are more, only the worst is."""
 LINES_SHOWN = 20
 LOGS_SHOWN = 12
@@ -86,7 +86,7 @@ def replay_view(reports: Sequence[FileReport], answers: Sequence[Answer]) -> Gro
     full; then what the logs show in detail.
     """
     single, calm = split_calm(answers)
-    full = single if len(single) <= FEW else single[:1]
+    full = single if len(single) <= GROUPS_IN_FULL else single[:1]
     names = {a.group for a in full}
     shown = [
         r for r in reports if len(reports) <= LOGS_SHOWN or any(g.group in names for g in r.groups)
@@ -123,7 +123,7 @@ def _overview(
         yield Text(
             f"  and {plural(len(single) - LINES_SHOWN, 'more group')} (--json has all)", "dim"
         )
-    if len(single) > FEW:
+    if len(single) > GROUPS_IN_FULL:
         yield Text("  the worst in full below; --group shows any other, --html all", "dim")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from groupcheck.oracles.simulate.replications import Progress, Results
 
-MANY = 60  # seconds from which on minutes are said
+MINUTES_FROM_S = 60  # seconds from which on minutes are said
 
 
 def progress_line(done: float, runs: int, seconds: float, sketch: str = "") -> str:
@@ -20,7 +20,7 @@ def progress_line(done: float, runs: int, seconds: float, sketch: str = "") -> s
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < MANY else f"{seconds / 60:.0f} min"
+    return f"{seconds:.0f} s" if seconds < MINUTES_FROM_S else f"{seconds / 60:.0f} min"
 
 
 def sketched(sketch: Callable[[Results], str]) -> Callable[[Progress, float], str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 GLANCE = 0.1  # seconds between two looks
-PATIENCE = 30.0  # seconds that a cancelled job may take to end
+CANCEL_TIMEOUT_S = 30.0  # seconds that a cancelled job may take to end
 
 
 class JobError(Exception):
@@ -67,7 +67,7 @@ def watched(context: SparkContext, job: Callable[[], T], look: Callable[[], None
         look()
     except BaseException:
         context.cancelAllJobs()
-        ended.wait(PATIENCE)
+        ended.wait(CANCEL_TIMEOUT_S)
         raise
     if errors:
         raise errors[0]

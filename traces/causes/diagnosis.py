@@ -30,7 +30,7 @@ from groupcheck.traces.members.proofs import Proof
 Health = Literal["calm", "troubled", "broken", "unknown"]
 AT_WORK = ("synced", "assigned", "committed", "broker_stable")
 """Statements that show a group, or a member, at work."""
-FEW, EPISODE_MS = 2, 10_000
+FEW_EPISODES, EPISODE_MS = 2, 10_000
 BEFORE_MS, AFTER_MS = 10_000, 60_000
 """Consequences of a cause that lasts: silence begins with the last heartbeat before it, and
 sessions expire a session timeout after it (45 s, if nobody configures another).
@@ -287,7 +287,7 @@ def _found_cause(
 def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence) -> Severity:
     """That of the cause; one step less if it happened once or twice, and the group works since."""
     last = shown[-1]
-    if cause.severity != "broken" or _episodes(shown) > FEW:
+    if cause.severity != "broken" or _episodes(shown) > FEW_EPISODES:
         return cause.severity
     later = [s for s in evidence.all(*AT_WORK, *trouble()) if _after(last, s)]
     at_work = [s for s in later if s.kind in AT_WORK and _concerns(last, s)]

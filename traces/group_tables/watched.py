@@ -18,7 +18,7 @@ from groupcheck.traces.group_tables.outputs import EMPTY, REBALANCING, Output
 from groupcheck.traces.group_tables.tables import TableRow
 
 LIBRARY = "kafka-consumer-groups"
-FEW = 3
+MARKER_OFFSETS = 3
 """The end of a partition moves by so much without records that somebody has to read: markers of
 transactions."""
 NAMED = 5
@@ -278,7 +278,7 @@ class Offsets:
 
     def _stood_still(self, partition: str, track: Track) -> None:
         """Whose offsets stood still with it: those of the partition, the member or the group."""
-        if track.stands.outputs < 2 or track.end - track.begin_end < FEW:
+        if track.stands.outputs < 2 or track.end - track.begin_end < MARKER_OFFSETS:
             return
         member = track.row.name("member")
         if self._advanced.get(member, 0) > track.since:
@@ -395,7 +395,7 @@ def _kept(
 LONG_MS = 60_000
 """A state that lasts so long is no passing one: a commit or a round of a healthy group takes less.
 """
-MANY = 5
+MANY_OUTPUTS = 5
 """So many outputs in a row show the same, where no line tells their times."""
 
 
@@ -430,4 +430,8 @@ class OutputSpan:
     @property
     def sure(self) -> bool:
         """It lasted, and is not only what one moment shows."""
-        return self.lasted_ms >= LONG_MS if self.lasted_ms is not None else self.outputs >= MANY
+        return (
+            self.lasted_ms >= LONG_MS
+            if self.lasted_ms is not None
+            else self.outputs >= MANY_OUTPUTS
+        )

@@ -16,7 +16,7 @@ from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.refined import Refinements
 from groupcheck.model.engine.fast.threads import Threads
-from groupcheck.model.engine.fast.untabled_predicates import Aside
+from groupcheck.model.engine.fast.untabled_predicates import UntabledPredicates
 from groupcheck.model.engine.paths import path_through, shown_by, unwound
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
@@ -49,7 +49,7 @@ class Search(Exploration):
         self.factoring = Factoring([len(self.tables.read(k)) == every for k in self.tables.all])
         self.refinements = Refinements(self)
         self.key_to = self.key_of
-        self.aside = Aside(self.predicates, self.packed, self.log, self.key_of)
+        self.aside = UntabledPredicates(self.predicates, self.packed, self.log, self.key_of)
 
     def stretch(self, first: int, end: int) -> int:
         """Expands states from `first` on, at most to `end`, completely; returns the next one."""
@@ -267,8 +267,8 @@ class Search(Exploration):
 # -- The notes that a search gives about rules and predicates that need many rows: by name, number
 # and share of the time, so that an author knows which slots to cut.
 
-TOO_MANY = 0.3  # rows for each state
-WORTH = 20_000  # rows below which nobody waits for them
+ROWS_FOR_A_STATE = 0.3  # rows for each state
+MANY_ROWS = 20_000  # rows below which nobody waits for them
 ADVICE = "see “How to cut a model into slots”"
 
 
@@ -283,7 +283,7 @@ def costly(
         asked.setdefault(_named(t, number, table), []).append(number)
     for name, numbers in asked.items():
         count = sum(rows[k] for k in numbers)
-        if count >= WORTH and count > TOO_MANY * states:
+        if count >= MANY_ROWS and count > ROWS_FOR_A_STATE * states:
             share = sum(spent.get(k, 0.0) for k in numbers) / max(seconds, 1e-9)
             yield (
                 f"{name} needed {count:,} rows for {states:,} states, {share:.0%} of the time: a"

@@ -27,7 +27,7 @@ from groupcheck.oracles.show.text import WIDTH
 
 LIBRARIES = ("kafka-python", "aiokafka", "apache")
 PROGRAM = "program:"
-MOST = 100_000  # examples
+MOST_EXAMPLES = 100_000  # examples
 
 
 def run(
@@ -49,9 +49,9 @@ def run(
     only inform, else 0; 0 if they were written as a baseline. Raises `UserError` for what cannot be
     asked.
     """
-    if examples is not None and not 1 <= examples <= MOST:
+    if examples is not None and not 1 <= examples <= MOST_EXAMPLES:
         raise UserError(
-            f"{examples:,} is not from 1 to {MOST:,}",
+            f"{examples:,} is not from 1 to {MOST_EXAMPLES:,}",
             where="--examples",
             do="name a number of groups in this range",
         )

@@ -15,7 +15,7 @@ from groupcheck.oracles.assignment.groups import size
 
 TOPICS = "tuvwxyz"
 TRIED = 4  # groups that are reduced
-FEW = 60  # things of a group: more, and it is not tried to leave out two at once
+MOST_FOR_PAIRS = 60  # things of a group: more, and it is not tried to leave out two at once
 
 Wanted = Callable[[Group], bool]
 
@@ -41,7 +41,7 @@ def minimal(
     candidates = sorted(filter(plain, met), key=size)[:TRIED]
     coarse = (reduced(group, plain, _much_smaller) for group in candidates)
     smallest = min((reduced(group, plain, smaller) for group in coarse), key=size)
-    few = sum(1 for _ in islice(smaller(smallest), FEW)) < FEW
+    few = sum(1 for _ in islice(smaller(smallest), MOST_FOR_PAIRS)) < MOST_FOR_PAIRS
     return reduced(smallest, plain, smaller_by_two) if few else smallest
 
 

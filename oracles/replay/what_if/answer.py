@@ -45,7 +45,7 @@ from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Round
 
-ENOUGH = 0.75
+LEAST_SHARE = 0.75
 """In this share of the replications at least, the baseline must have a rebalance of the log."""
 MOST_AMISS = 1 / 3
 """At most this share of the rebalances may be missing in the baseline, and as many be its own."""
@@ -79,7 +79,7 @@ class RebalanceRow:
     @property
     def reproduced(self) -> bool:
         """Does the baseline have it?"""
-        return self.simulated and _share(self.baseline) >= ENOUGH
+        return self.simulated and _share(self.baseline) >= LEAST_SHARE
 
     @property
     def judged(self) -> bool:
