@@ -51,7 +51,7 @@ DATED = {23: "full", 18: "day"}
 class Section:
     """The content of the page about one group."""
 
-    in_words: AnswerInWords
+    told: AnswerInWords
     # The id of its time line on the page; empty without a picture.
     name: str
     # The picture as JSON for the script.
