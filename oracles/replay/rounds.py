@@ -7,7 +7,7 @@ from statistics import median
 
 from attrs import frozen
 
-from groupcheck.traces.findings.anomalies import seconds
+from groupcheck.traces.findings.anomalies import seconds, some_of
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.story.moments import Moment, Round, elapsed
 from groupcheck.traces.story.timeline import client_of
@@ -153,8 +153,7 @@ def _generation(number: int | None) -> str:
 
 def names(ids: Sequence[str], room: int | None) -> str:
     """A few ids, and how many more there are."""
-    more = f" and {len(ids) - NAMES_SHOWN} more" if len(ids) > NAMES_SHOWN else ""
-    return ", ".join(short(id, room) for id in ids[:NAMES_SHOWN]) + more
+    return some_of([short(id, room) for id in ids], NAMES_SHOWN)
 
 
 def short(id: str, room: int | None) -> str:

@@ -34,6 +34,7 @@ from groupcheck.traces.findings.anomalies import (
     period,
     plural,
     seconds,
+    some_of,
     unstable_share,
 )
 from groupcheck.traces.findings.report import (
@@ -409,12 +410,8 @@ def facts_lines(requests: Requests) -> Iterator[tuple[str, str]]:
 
 
 def _clients(clients: Counter[str]) -> str:
-    named = ", ".join(f"{client} {n:,}" for client, n in clients.most_common(LATE_JOINS_SHOWN))
-    return named + (
-        f" and {len(clients) - LATE_JOINS_SHOWN} more" if len(clients) > LATE_JOINS_SHOWN else ""
-    )
+    return some_of([f"{client} {n:,}" for client, n in clients.most_common()], LATE_JOINS_SHOWN)
 
 
 def _numbers(numbers: Sequence[int]) -> str:
-    more = f" and {len(numbers) - LATE_JOINS_SHOWN} more" if len(numbers) > LATE_JOINS_SHOWN else ""
-    return ", ".join(map(str, numbers[:LATE_JOINS_SHOWN])) + more
+    return some_of([*map(str, numbers)], LATE_JOINS_SHOWN)

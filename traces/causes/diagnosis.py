@@ -24,6 +24,7 @@ from groupcheck.traces.causes.knowledge import (
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.findings.anomalies import some_of
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.proofs import Proof
 
@@ -246,7 +247,7 @@ def _found_cause(
     values = {
         **printed,
         **fields,
-        "who": _named(who) or "a member",
+        "who": some_of(who, NAMED) or "a member",
         "names": who,
         "group": evidence.group,
         "library": next((name for name, _ in evidence.libraries.most_common(1)), ""),
@@ -381,11 +382,6 @@ def _writers(shown: Iterable[Statement]) -> list[str]:
         if said.who:
             often[said.who] = often.get(said.who, 0) + 1
     return sorted(often, key=lambda who: -often[who])
-
-
-def _named(who: Sequence[str]) -> str:
-    more = f" and {len(who) - NAMED} more" if len(who) > NAMED else ""
-    return ", ".join(who[:NAMED]) + more
 
 
 def _written(template: str, values: Mapping[str, Any]) -> str:

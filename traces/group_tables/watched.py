@@ -14,6 +14,7 @@ from typing import Any
 from attrs import Factory, define
 
 from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
+from groupcheck.traces.findings.anomalies import some_of
 from groupcheck.traces.group_tables.outputs import EMPTY, REBALANCING, Output
 from groupcheck.traces.group_tables.tables import TableRow
 
@@ -30,8 +31,7 @@ IN_ROUND = {REBALANCING, "PreparingRebalance", "CompletingRebalance", "AwaitingS
 
 def some(names: list[str]) -> str:
     """A few of the names, and how many more there are."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(sorted(names)[:NAMED]) + more
+    return some_of(sorted(names), NAMED)
 
 
 @define

@@ -22,7 +22,7 @@ from groupcheck.oracles.simulate.document import assumptions, finite, number
 from groupcheck.oracles.simulate.document import interval as interval_shown
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
 from groupcheck.oracles.simulate.view import Unit, duration
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.findings.anomalies import plural, some_of
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.story.moments import Round, elapsed
 
@@ -393,8 +393,7 @@ def _sides(w: WhatIf) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]
 
 
 def _named(rows: Sequence[RebalanceRow]) -> str:
-    named = [f"that of generation {generations(row.round)}" for row in rows]
-    return ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
+    return some_of([f"that of generation {generations(row.round)}" for row in rows], 6)
 
 
 def _bounds(found: Interval) -> str:
