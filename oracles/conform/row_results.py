@@ -86,7 +86,7 @@ class Listed:
 
 
 @attrs.define
-class Ledger:
+class RowResults:
     """The results of the rows of one run, which may tour several scopes."""
 
     counts: Counts = field(factory=Counts)

@@ -44,7 +44,7 @@ from groupcheck.oracles.conform.real_position import (
     unwritten,
 )
 from groupcheck.oracles.conform.row import Fires, Memory, Outcome
-from groupcheck.oracles.conform.row_results import Ledger
+from groupcheck.oracles.conform.row_results import RowResults
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.sending import move
 from groupcheck.oracles.conform.transcript import lines
@@ -70,7 +70,7 @@ class Tour:
     """A tour of one scope; its results stand in the `ledger`."""
 
     def __init__(
-        self, rows: Rows, driver: Driver, ledger: Ledger, *, seed: int = 0, asks: bool = False
+        self, rows: Rows, driver: Driver, ledger: RowResults, *, seed: int = 0, asks: bool = False
     ) -> None:
         """`asks`: the coordinator's promises are checked on its memory, too."""
         self._rows, self._driver, self._ledger = rows, driver, ledger

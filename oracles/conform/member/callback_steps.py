@@ -44,7 +44,7 @@ from groupcheck.oracles.conform.member.callback_rows import (
     THREW,
     CallbackRows,
 )
-from groupcheck.oracles.conform.member.expected_steps import Counterparts, Fired, Standing
+from groupcheck.oracles.conform.member.expected_steps import ExpectedSteps, Fired, Standing
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
 from groupcheck.oracles.conform.member.member_memory import Does, During, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.model_rules import POLL_TIMEOUT, SEND_HEARTBEAT, SEND_JOIN
@@ -56,7 +56,7 @@ UNFENCED = tuple(code for code in ANSWERS if code != FENCED_INSTANCE_ID)
 LASTS, OUTLASTS = (Input(Does.POLL, during=how) for how in (During.LASTS, During.OUTLASTS))
 
 
-class CallbackCounterparts(Counterparts):
+class ExpectedCallbackSteps(ExpectedSteps):
     """The actions that each rule must take where callbacks take time."""
 
     def calls_back(self, at: Standing, m: Memory) -> Memory | None:
@@ -77,8 +77,8 @@ class CallbackSteps(GroupSteps):
     """All steps of such a member in the group's model."""
 
     told_by = CallbackRows
-    counterparts = CallbackCounterparts
-    _counterparts: CallbackCounterparts
+    counterparts = ExpectedCallbackSteps
+    _counterparts: ExpectedCallbackSteps
 
     def _polls(self, rule: str, at: Standing) -> list[Fired]:
         """A poll in which a callback begins is over when it has returned."""

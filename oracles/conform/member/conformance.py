@@ -22,7 +22,7 @@ from groupcheck.oracles.conform.member.changing import Changing
 from groupcheck.oracles.conform.member.commit_styles import StyledRows
 from groupcheck.oracles.conform.member.every_row import AnyRows, every_row
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
-from groupcheck.oracles.conform.member.keeping_rows import KeepingRows, KeepingSteps
+from groupcheck.oracles.conform.member.keeping_rows import FullOffsetRows, FullOffsetSteps
 from groupcheck.oracles.conform.member.moves import Seen
 from groupcheck.oracles.conform.member.promises import PROMISES, Finding
 from groupcheck.oracles.conform.member.rows import Rows
@@ -406,6 +406,6 @@ def beside(tour: Tour, misfits: Iterable[Misfit]) -> Iterator[Difference]:
 
 
 def _steps_of(rows: Rows) -> type[GroupSteps]:
-    if isinstance(rows, KeepingRows):
-        return KeepingSteps
+    if isinstance(rows, FullOffsetRows):
+        return FullOffsetSteps
     return CallbackSteps if isinstance(rows, CallbackRows) else GroupSteps

@@ -34,7 +34,12 @@ from groupcheck.model.protocol.messages import (
     Store,
     SyncGroup,
 )
-from groupcheck.oracles.conform.member.expected_steps import Counterparts, Expected, Fired, Standing
+from groupcheck.oracles.conform.member.expected_steps import (
+    Expected,
+    ExpectedSteps,
+    Fired,
+    Standing,
+)
 from groupcheck.oracles.conform.member.member_memory import LOST, Does, Input, Memory
 from groupcheck.oracles.conform.member.model_rules import (
     CLOSE,
@@ -82,7 +87,7 @@ class GroupSteps:
 
     # The rows that say what each step must do, without those of the application.
     told_by: ClassVar[type[Rows]] = Rows
-    counterparts: ClassVar[type[Counterparts]] = Counterparts
+    counterparts: ClassVar[type[ExpectedSteps]] = ExpectedSteps
 
     rows: Rows
     # The memories from which rows were executed; None: they are not looked at.
@@ -92,7 +97,7 @@ class GroupSteps:
     _see: Semantics = field(init=False)
     _in_one_step: Semantics = field(init=False)
     _rules: dict[str, Any] = field(init=False)
-    _counterparts: Counterparts = field(init=False)
+    _counterparts: ExpectedSteps = field(init=False)
     # Of the standing that is compared now: its memory, and the last one before the member closed.
     _memory: Memory = field(init=False)
 

@@ -59,11 +59,11 @@ class Asking(Rows):
                 yield Outcome((asked, name), after, thrown=thrown)
 
 
-class KeepingRows(Asking, ApplicationRows):
+class FullOffsetRows(Asking, ApplicationRows):
     """The rows of a member of `offsets`: the application's, too."""
 
 
-class KeepingSteps(GroupSteps):
+class FullOffsetSteps(GroupSteps):
     """All steps of such a member in the group's model."""
 
     told_by = Asking

@@ -29,7 +29,7 @@ COMMITS = ("consumer", "transactions", "anonymous")
 
 
 @frozen(slots=False)
-class KeepingScope(Scope):
+class FullOffsetsScope(Scope):
     """The bounds of a run, with what clients do about offsets."""
 
     NO_STYLES: ClassVar[str] = "`commits` says here who commits"
