@@ -352,9 +352,7 @@ class GroupSteps:
             yield from self._rest(done.client, done.link, now, after, given)
 
     def _at_once(self, done: Fired, link: Link, given: Input) -> Iterator[Misfit]:
-        """Compares a scope in which the answer to SyncGroup and onJoinComplete are one step: that
-        step must lead where the two lead.
-        """
+        """Compares the one step of a coarser scope with the answer and onJoinComplete."""
         left = Standing(done.client, NEW, -1, None)
         then = [d.client for d in self._fire(members.join_complete.name, left)]
         before = but(done.client, state=Member.COMPLETING, granted=NOTHING)
