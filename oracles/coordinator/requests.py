@@ -134,7 +134,7 @@ class Groups:
         if not full and not self._agrees(group, said):
             self._not_joined(request, INCONSISTENT_GROUP_PROTOCOL)
             return
-        if number == NO_ID and said.instance is not None and self._revotes(group, index, said):
+        if not full and number == NO_ID and self._revotes(group, index, said):
             # The members vote for another protocol then, so a takeover starts a round, as in a
             # group that waits for SyncGroup.
             core = but(group.core, phase=Phase.COMPLETING)
