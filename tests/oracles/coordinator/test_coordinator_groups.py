@@ -23,6 +23,7 @@ def test_a_member_gets_an_id_joins_leads_and_is_given_what_it_plans(told):
     first = told.join()
     assert first.code == 79
     name = first.told["memberId"]
+    assert name and first.values["memberId"] == ""  # the log shows what was asked
     second = told.join(name)
     answer = second.told
     assert (answer["errorCode"], answer["generationId"], answer["leader"]) == (0, 1, name)
