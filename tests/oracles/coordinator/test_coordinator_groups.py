@@ -287,10 +287,19 @@ def a_static_member_is_asked_for_an_id(told: Told) -> None:
     assert told.join(instance="i").code == 79
 
 
+def a_takeover_is_forgotten_by_the_next_coordinator(told: Told) -> None:
+    name = told.join(instance="i").told["memberId"]
+    told.sync(name, 1, {name: b"mine"}, groupInstanceId="i")
+    new = told.join(instance="i").told["memberId"]
+    told.groups.fail_over()
+    assert told.beat(new, 1, groupInstanceId="i") == 82
+
+
 BROKEN = {
     "commit_ignores_generation": commits_of_another_generation,
     "expired_id_still_counted": an_id_that_has_expired_is_waited_for,
     "leader_forgotten": a_leader_that_has_left_leads,
+    "takeover_not_logged": a_takeover_is_forgotten_by_the_next_coordinator,
     "static_member_asked_twice": a_static_member_is_asked_for_an_id,
 }
 
