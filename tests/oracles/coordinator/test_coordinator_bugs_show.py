@@ -32,7 +32,7 @@ UNSEEN = {
     "superseded_join_answered": "It answers a request whose connection is gone.",
 }
 # Dice hardly ever come to them: test_coordinator_groups.py has a schedule.
-RARE = {"takeover_not_logged"}
+RARE = {"heartbeats_fail_while_loading", "served_before_loaded", "takeover_not_logged"}
 
 
 @define(eq=False)
