@@ -34,6 +34,10 @@ _VENV: Command = (sys.executable, "-m", "venv", "python")
 _PIP: Command = ("./python/bin/python", "-m", "pip", "install", "--disable-pip-version-check")
 _GO_BUILD: Command = ("go", "build", "-trimpath", "-buildvcs=false", "-o", "program", ".")
 _NPM: Command = ("--ignore-scripts", "--no-audit", "--no-fund")
+_CC = (
+    "set -e; found=$(pkg-config --cflags --libs rdkafka)"
+    "; cc -O2 -o program program.c $found -lpthread"
+)
 
 TOOLCHAINS: Mapping[str, Toolchain] = {
     "python": Toolchain(
@@ -67,9 +71,9 @@ TOOLCHAINS: Mapping[str, Toolchain] = {
     "c": Toolchain(
         tools={
             "cc": "install a C compiler",
-            "pkg-config": "install pkg-config",
+            "pkg-config": "install pkg-config and librdkafka-dev",
         },
-        pinned=(("sh", "-c", "cc -O2 -Wall -o program program.c $(pkg-config --libs rdkafka)"),),
+        pinned=(("sh", "-c", _CC),),
         chosen=(),
         command=("{home}/program",),
         lock="",
