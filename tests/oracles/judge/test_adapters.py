@@ -80,6 +80,7 @@ def cases() -> list[tuple[str, str, bool]]:
 
 
 @pytest.mark.night
+@pytest.mark.timeout(2000)  # the first use of a library compiles it
 @pytest.mark.parametrize(("name", "assignor", "static"), cases())
 def test_an_adapter_does_what_the_contract_says(
     name: str, assignor: str, static: bool, address: str, tmp_path: Path

@@ -115,6 +115,7 @@ def announced(address: str) -> dict[int, tuple[int, int]]:
 
 
 @pytest.mark.night
+@pytest.mark.timeout(2000)  # the first use of a broker compiles it
 @pytest.mark.parametrize("name", KINDS)
 def test_each_broker_starts_and_announces_the_group_apis(name: str) -> None:
     with brokers.start(name, topics={"t": 2}, say=print) as broker:
