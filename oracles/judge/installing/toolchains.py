@@ -44,7 +44,7 @@ TOOLCHAINS: Mapping[str, Toolchain] = {
         tools={},
         pinned=(_VENV, (*_PIP, "--require-hashes", "-r", "requirements.txt")),
         chosen=(_VENV, (*_PIP, "{package}=={version}")),
-        command=("{home}/python/bin/python", "{home}/program.py"),
+        command=("{home}/python/bin/python", "-E", "-s", "{home}/program.py"),  # its own packages
     ),
     "go": Toolchain(
         tools={"go": "install Go 1.26 or newer"},

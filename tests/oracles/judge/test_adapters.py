@@ -157,7 +157,7 @@ def test_the_program_in_the_documents_does_what_the_contract_says(
         page.split('title="my_consumer.py"\n')[1].split("```")[0]
     )
     python = prepare("kafka-python", print)
-    program = evolve(python, command=(python.command[0], str(tmp_path / "my_consumer.py")))
+    program = evolve(python, command=(*python.command[:-1], str(tmp_path / "my_consumer.py")))
     settings = MemberSettings(bootstrap=address, group="page", topic="t")
     with Run(program, settings, tmp_path / "log") as one:
         one.until("records of all partitions", lambda: one.read == one.own == ALL)
