@@ -20,7 +20,9 @@ from groupcheck.oracles.judge.client.events import (
     Committed,
     Delivered,
     Failed,
+    Lost,
     MemberSettings,
+    Revoked,
     Started,
 )
 from groupcheck.oracles.judge.libraries import libraries, prepare
@@ -120,6 +122,39 @@ def test_an_adapter_does_what_the_contract_says(
         assert one.of(Failed) == other.of(Failed) == []
         if not static:
             assert members(address, group) == ("Empty", 0)
+
+
+@pytest.mark.night
+@pytest.mark.timeout(2000)
+@pytest.mark.parametrize("name", libraries())
+def test_a_member_that_was_removed_while_it_was_frozen_tells_what_it_lost(
+    name: str, address: str, tmp_path: Path
+) -> None:
+    program = prepare(name, print)
+    settings = MemberSettings(
+        bootstrap=address,
+        group=f"frozen-{name}".replace("/", "-"),
+        topic="t",
+        assignor=program.library.assignors[0],
+        session_ms=2000,
+    )
+    one, other = (Run(program, settings, tmp_path / str(n)) for n in range(2))
+    with one, other:
+        one.until("two members", lambda: len(one.read) >= 2 and len(other.read) >= 2)
+        one.freeze()
+        since = len(other.events)
+        other.until("the other's partitions", lambda: other.read_since(since) == ALL)
+        before = len(one.events)
+        one.thaw()
+        one.until("records", lambda: bool(one.read_since(before)))
+        if not {"assigned", "revoked"} & program.library.lacks.keys():
+            # Which of the two callbacks it is, is the library's affair.
+            one.until("what it lost", lambda: _given_up(one, before))
+            one.until("its new share", lambda: len(one.own) == 2)
+
+
+def _given_up(run: Run, before: int) -> bool:
+    return any(isinstance(event, Lost | Revoked) for event in run.events[before:])
 
 
 @pytest.mark.night
