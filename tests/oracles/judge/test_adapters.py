@@ -151,6 +151,7 @@ def test_a_member_that_was_removed_while_it_was_frozen_tells_what_it_lost(
             # Which of the two callbacks it is, is the library's affair.
             one.until("what it lost", lambda: _given_up(one, before))
             one.until("its new share", lambda: len(one.own) == 2)
+        assert not [event for event in one.of(Failed) if event.fatal]
 
 
 def _given_up(run: Run, before: int) -> bool:
