@@ -29,7 +29,6 @@ SETTINGS: dict[str, tuple[dict[str, float], bool]] = {
 UNSEEN = {
     "memory_kept_after_unload": "What a node has kept is replaced when it loads the group again.",
     "stale_claims_assigned": "The plan is the leader's, and the leader is a client.",
-    "superseded_join_answered": "It answers a request whose connection is gone.",
 }
 # Dice hardly ever come to them: test_coordinator_groups.py has a schedule.
 RARE = {"heartbeats_fail_while_loading", "served_before_loaded", "takeover_not_logged"}
