@@ -5,11 +5,13 @@ where it stood.
 from __future__ import annotations
 
 import itertools
+import os
 import signal
 import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 from small_group import small_group
 from two_phase_commit import two_phase_commit
@@ -251,19 +253,62 @@ def test_a_process_that_the_system_refuses_counts_as_one_that_failed(monkeypatch
     assert background.Background([compiled.GRAPH]).has_ended
 
 
-def test_a_second_search_waits_for_the_process_of_the_first_which_may_outlive_both():
+@pytest.mark.parametrize(
+    ("chosen", "goes_on"),
+    [
+        ({}, True),
+        ({"CI": "false"}, True),
+        ({"CI": "true"}, False),
+        ({"PYTEST_CURRENT_TEST": "test_group.py"}, False),
+        ({"CI": "true", background.VARIABLE: "1"}, True),
+        ({background.VARIABLE: "0"}, False),
+    ],
+)
+def test_what_compiles_may_outlive_a_program_but_no_job_of_ci_and_no_test(
+    monkeypatch, chosen, goes_on
+):
+    for name in ("CI", "PYTEST_VERSION", "PYTEST_CURRENT_TEST", background.VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in chosen.items():
+        monkeypatch.setenv(name, value)
+    assert background.outlives() == goes_on
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_second_search_waits_for_the_process_of_the_first_which_may_outlive_both(goes_on):
     """Python warns, and fails under `-W error`, where a process is forgotten while it runs."""
     given = (
         "from groupcheck.model.engine.fast.kernels import background, compiled\n"
         "background.Background.__init__ = lambda self, units: setattr(self, '_process',"
-        " background.subprocess.Popen(['sleep', '1']))\n"
+        " background.subprocess.Popen(['sleep', '60'], stdin=-3, stdout=-3, stderr=-3))\n"
         "units = (compiled.GRAPH,)\n"
-        "assert background.in_background(units) is background.in_background(units)\n"
+        "started = background.in_background(units)\n"
+        "assert background.in_background(units) is started\n"
+        "print(started._process.pid)\n"
     )
+    environment = {**os.environ, background.VARIABLE: str(int(goes_on))}
     ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", given], capture_output=True, text=True
+        [sys.executable, "-W", "error", "-c", given],
+        capture_output=True,
+        text=True,
+        env=environment,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
+    pid = int(ended.stdout)
+    assert psutil.pid_exists(pid) == goes_on
+    if goes_on:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_what_compiles_ends_by_itself(monkeypatch):
+    monkeypatch.setattr(background, "load", lambda unit: time.sleep(60))
+    monkeypatch.setattr(background, "LONGEST_S", 1)
+    pid = os.fork()
+    if pid == 0:
+        background.main(["1:1:search"])
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGALRM
 
 
 def test_the_process_that_compiles_imports_nothing_of_the_users(monkeypatch, tmp_path):
