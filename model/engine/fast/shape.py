@@ -201,7 +201,10 @@ def _ordered(t: Tables, symmetry: Symmetry, orbits: Orbits) -> Ordered:
 
 
 def shape_of(
-    t: Tables, guarded: Sequence[Guards], symmetry: Symmetry = NO_SYMMETRY, orbits: Orbits | None = None
+    t: Tables,
+    guarded: Sequence[Guards],
+    symmetry: Symmetry = NO_SYMMETRY,
+    orbits: Orbits | None = None,
 ) -> Shape:
     """The shape of a spec's tables."""
     blocks = orbits.blocks if orbits is not None else ()

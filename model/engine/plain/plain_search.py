@@ -50,6 +50,7 @@ class PlainSearch:
         self.lookups = Lookups(self.tabled, self.predicates)
         starts, self._begun = self.tabled.starts(self._stored)
         self.states: list[Numbers] = starts
+        self.starts = len(starts)
         # Of each state how many it stands for; empty: itself alone.
         self.weights: list[int] = []
         self._weight = 1  # of the state in hand
@@ -97,7 +98,7 @@ class PlainSearch:
         """How many of the states of the level that was found last are to be expanded. Raises
         `RuleError` for a constraint at fault.
         """
-        return sum(map(self._is_inside, range(self.levels[-1], len(self.states))))
+        return sum(map(self.is_inside, range(self.levels[-1], len(self.states))))
 
     def stretch(self, first: int, end: int, until: float) -> int:
         """Expands states from place `first` on, at most to `end`, some of them; returns the next
@@ -106,7 +107,7 @@ class PlainSearch:
         """
         end = min(end, first + AT_ONCE)
         for place in range(first, end):
-            if self._is_inside(place):
+            if self.is_inside(place):
                 try:
                     self._expand(place, self.states[place])
                 except RuleError as error:
@@ -118,7 +119,7 @@ class PlainSearch:
     def _expand(self, place: int, state: Numbers) -> None:
         self._weight = self.weights[place] if self.weights else 1
         moved = False
-        for _, row in self._rows(place, state):
+        for _, row in self.rows(place):
             for outcome in row:
                 for after, needs, labels in self._settled(place, state, outcome):
                     self.transitions += self._weight
@@ -136,19 +137,16 @@ class PlainSearch:
         images = [state] if self.alike is None else self.alike.exchange.images(state)
         return all(map(self._ends.any, images))
 
-    def steps(self, place: int) -> Iterator[tuple[int, int, Numbers]]:
-        """The steps from a state: the table, the number of the outcome in its row, and the state
-        that follows.
-        """
-        state = self.states[place]
-        for table, row in self._rows(place, state):
-            for k, outcome in enumerate(row):
-                for after, _, _ in self._settled(place, state, outcome):
-                    yield table, k, after
+    def after(self, place: int, outcome: Outcome) -> list[int]:
+        """The places of the states that follow the one at a place, which was expanded."""
+        settled = self._settled(place, self.states[place], outcome)
+        return [self._places[after] for after, _, _ in settled]
 
-    def _rows(self, place: int, state: Numbers) -> Iterator[tuple[int, list[Outcome]]]:
-        """The rows of the ordinary tables that are open in a state, with their numbers."""
-        lookups = self.lookups
+    def rows(self, place: int) -> Iterator[tuple[int, list[Outcome]]]:
+        """The rows of the ordinary tables that are open in a state, with their numbers. Raises
+        `RuleError` for a rule at fault.
+        """
+        lookups, state = self.lookups, self.states[place]
         open_ = lookups.guards.mask(state)
         while open_:
             bit = open_ & -open_
@@ -247,7 +245,7 @@ class PlainSearch:
         self.findings.news = False
         self._live = self.lookups.live()
 
-    def _is_inside(self, place: int) -> bool:
+    def is_inside(self, place: int) -> bool:
         """Is it no border state?"""
         if not self.spec.constraints:
             return True
@@ -280,7 +278,7 @@ class PlainSearch:
         """How many border states there are."""
         if not self.spec.constraints:
             return 0
-        return sum(not self._is_inside(place) for place in range(len(self.states)))
+        return sum(not self.is_inside(place) for place in range(len(self.states)))
 
     @property
     def bytes(self) -> int:

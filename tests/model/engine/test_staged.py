@@ -24,13 +24,17 @@ from groupcheck.model.engine import (
     compiler,
     constraint,
     end,
+    infinitely_often,
     rule,
     single,
     staged,
+    weak,
 )
 from groupcheck.model.engine.fast import explore as fast
+from groupcheck.model.engine.fast import segments
 from groupcheck.model.engine.fast.kernels import background, compiled
 from groupcheck.model.engine.plain import plain_explore
+from groupcheck.model.engine.resident import resident_bytes
 from groupcheck.model.engine.symmetry import NO_SYMMETRY
 from groupcheck.model.engine.verdict import Verdict
 from groupcheck.model.protocol.classic.scope import Scope
@@ -55,9 +59,70 @@ def nothing_compiled(monkeypatch):
     monkeypatch.setattr(compiled, "_compile", refuse)
 
 
+@rule
+def turn(colour):
+    yield {"green": "yellow", "yellow": "red", "red": "green"}[colour]
+
+
+@infinitely_often
+def is_red(colour):
+    return colour == "red"
+
+
 def test_what_is_small_is_answered_without_a_kernel(nothing_compiled):
     spec = two_phase_commit(3)
     assert numbers(staged.explore(spec)) == numbers(plain_explore.explore(spec))
+
+
+def test_what_is_small_needs_none_for_progress_or_symmetry_or_memory_either(nothing_compiled):
+    light = Spec("light", {"colour": single("green")}, [turn], progress=[is_red], fair=[weak(turn)])
+    assert staged.explore(light, liveness=True).progress == {"is_red": "holds"}
+    spec = load("classic").spec(Scope(members=3, generations=1))
+    verdict = staged.explore(spec, Limits(memory=1 << 40), symmetry=True, required=True)
+    assert numbers(verdict) == numbers(plain_explore.explore(spec))
+    assert verdict.symmetry.reason == plain_explore.STORES_EVERY_STATE.reasons[0]
+
+
+def test_a_checkpoint_of_what_is_small_is_written_without_one(nothing_compiled, tmp_path):
+    verdict = staged.explore(two_phase_commit(3), checkpoint=tmp_path / "kept")
+    assert numbers(verdict) == numbers(plain_explore.explore(two_phase_commit(3)))
+
+
+@pytest.mark.parametrize("states", [1, 100, 1_000])
+def test_a_search_that_a_limit_ends_in_plain_python_goes_on_from_its_checkpoint(tmp_path, states):
+    spec = small_group(3, 2, 2, 1, 1)
+    stopped = staged.explore(spec, Limits(states=states), checkpoint=tmp_path / "kept")
+    assert stopped.reason.startswith("stopped at the limit") and not stopped.unsaved
+    found = staged.explore(spec, checkpoint=tmp_path / "kept", resume=tmp_path / "kept")
+    assert numbers(found) == numbers(fast.explore(spec))
+
+
+def test_a_search_with_a_checkpoint_is_taken_over_between_two_levels(monkeypatch, tmp_path):
+    monkeypatch.setattr(staged, "ENOUGH", 1_000)
+    spec = small_group(3, 2, 2, 1, 1)
+    stopped = staged.explore(spec, Limits(states=3_000), checkpoint=tmp_path / "kept")
+    assert stopped.verdict == "unknown"
+    found = staged.explore(spec, resume=tmp_path / "kept")
+    assert numbers(found) == numbers(fast.explore(spec))
+
+
+def test_a_checkpoint_that_cannot_be_written_costs_no_answer_of_plain_python(monkeypatch, tmp_path):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(segments, "_to_disk", full)
+    verdict = staged.explore(two_phase_commit(3), checkpoint=tmp_path / "kept")
+    assert verdict.verdict == "holds" and "No space left" in str(verdict.unsaved)
+
+
+def test_where_plain_python_takes_half_of_the_memory_kernels_take_over(monkeypatch):
+    """They are compiled in another process; this one waits for them."""
+    monkeypatch.setattr(staged, "ENOUGH", 100)
+    spec = small_group(3, 1, 1, 1, 0)
+    leaves = staged.Stages(NO_SYMMETRY, Limits(memory=resident_bytes())).leaves
+    monkeypatch.setattr(staged.Stages, "_is_compiled", lambda self, search: False)
+    left = plain_explore.explore_until(spec, leaves=leaves)
+    assert isinstance(left, plain_explore.PlainRun)
 
 
 @pytest.mark.parametrize("enough", [0, 1_000, 5_000])
