@@ -53,7 +53,7 @@ def not_compiled(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.setattr(compiled, "_loaded", {})
     monkeypatch.setattr(compiled, "_read", lambda file: None)
     monkeypatch.setattr(compiled, "_write", lambda file, objects: None)
-    monkeypatch.setattr(compiled, "_compile", compile_slowly)
+    monkeypatch.setattr(compiled, "compile_unit", compile_slowly)
     monkeypatch.setattr(compiled, "_link", lambda kernels: kernels)
     return now
 

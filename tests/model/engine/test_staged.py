@@ -56,7 +56,7 @@ def nothing_compiled(monkeypatch):
 
     monkeypatch.setattr(compiled, "_loaded", {})
     monkeypatch.setattr(compiled, "_read", lambda file: None)
-    monkeypatch.setattr(compiled, "_compile", refuse)
+    monkeypatch.setattr(compiled, "compile_unit", refuse)
 
 
 @rule
@@ -173,7 +173,7 @@ def test_what_another_process_has_compiled_is_loaded(monkeypatch, tmp_path):
     process = background.Background([compiled.GRAPH])
     assert process._process.wait(timeout=120) == 0 and process.has_ended
     assert heard == [(tmp_path / "cache", True)]
-    monkeypatch.setattr(compiled, "_compile", None)
+    monkeypatch.setattr(compiled, "compile_unit", None)
     assert compiled.load(compiled.GRAPH)
 
 
@@ -390,11 +390,11 @@ def test_one_process_compiles_a_unit_and_the_others_take_it(monkeypatch, tmp_pat
     """The lock is held while a unit is compiled; who waited for it looks into the cache again."""
     monkeypatch.setenv("GROUPCHECK_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(compiled, "_loaded", {})
-    objects = compiled._compile(compiled.GRAPH)
+    objects = compiled.compile_unit(compiled.GRAPH)
     file = compiled._file(compiled.GRAPH)
     reads = iter([None, objects])
     monkeypatch.setattr(compiled, "_read", lambda _: next(reads))
-    monkeypatch.setattr(compiled, "_compile", None)
+    monkeypatch.setattr(compiled, "compile_unit", None)
     assert compiled.load(compiled.GRAPH)
     assert file.with_suffix(".lock").exists()
 
