@@ -22,7 +22,7 @@ from groupcheck.model.engine.options import Options
 from groupcheck.model.engine.plain import plain_explore
 from groupcheck.model.engine.plain.plain_explore import PlainRun
 from groupcheck.model.engine.plain.plain_search import PlainSearch
-from groupcheck.model.engine.resident import resident_bytes
+from groupcheck.model.engine.resident import resident_bytes, too_little
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import Symmetry, must_be_usable, symmetry_to_use
 from groupcheck.model.engine.verdict import Limits, Progress, Reduction, Verdict
@@ -58,9 +58,13 @@ class Stages:
         if not is_between and time.perf_counter() - self._looked < BETWEEN:
             return False
         self._looked = time.perf_counter()
+        if self._is_compiled(search):
+            return True
         memory = self.limits.memory
         is_tight = memory is not None and resident_bytes() > memory // 2  # kernels take less
-        return is_tight or self._is_compiled(search)
+        if is_tight and self._background is not None:
+            self._background.wait()  # to compile here would take memory
+        return is_tight
 
     def _is_compiled(self, search: PlainSearch) -> bool:
         """Are the kernels there; or must they be compiled in this process?"""
@@ -138,9 +142,11 @@ def _begun(
         limits,
         progress,
         options,
-        symmetry=plain_explore.STORES_EVERY_STATE if used.groups else used,
+        symmetry=plain_explore.storing_every_state(used) if used.groups else used,
         leaves=Stages(used, limits, options).leaves,
     )
+    if limits.memory is not None and not limits.memory_of and resident_bytes() > limits.memory:
+        raise too_little(limits.memory, resident_bytes())
     with checkpoint.kept_in(options.checkpoint, None) as folder:
         if folder is None:
             return explored()

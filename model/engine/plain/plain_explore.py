@@ -33,7 +33,7 @@ from groupcheck.model.engine.symmetry import (
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 
 RESERVE = 6 << 20  # bytes that are kept for the answer where memory runs out
-STORES_EVERY_STATE = Symmetry((), ("plain Python searched, and it stores every state",))
+STORES_EVERY_STATE = "plain Python searched, and it stores every state"
 BETWEEN = 0.2  # seconds between two reports of progress, and looks at the limit of memory
 
 
@@ -121,6 +121,11 @@ def never(search: PlainSearch, is_between: bool) -> bool:
     return False
 
 
+def storing_every_state(found: Symmetry) -> Symmetry:
+    """Why a search that could use this symmetry does without, and what is against more of it."""
+    return Symmetry((), (STORES_EVERY_STATE, *found.reasons))
+
+
 def unheard(search: PlainSearch) -> None:
     """Nobody hears of a level."""
 
@@ -190,7 +195,7 @@ def searched(
     if found.groups and options.liveness:
         found = ON_PROGRESS
     elif found.groups and not found.is_stored:
-        found = STORES_EVERY_STATE
+        found = storing_every_state(found)
     must_be_usable(spec, found, options.required)
     try:
         return explore_all(spec, limits, progress, options, found)

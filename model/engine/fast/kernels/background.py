@@ -73,6 +73,11 @@ class Background:
         """Has it compiled all of them, or failed to?"""
         return self._process is None or self._process.poll() is not None
 
+    def wait(self) -> None:
+        """Waits until it has ended."""
+        if self._process is not None:
+            self._process.wait()
+
     def leave(self) -> None:
         """Lets it run on when this process ends (Python would warn of it), or ends it."""
         if self._process is None or self.has_ended:
