@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Number
 from typing import Any
+from weakref import WeakValueDictionary
 
 from groupcheck.model.engine.binding import arrays_of, indexing, instances, looks
 from groupcheck.model.engine.errors import SpecError, shown
@@ -27,6 +28,10 @@ MOST_STARTS = 1_000_000  # initial states
 
 
 Parts = Any  # a `Spec`: its own file imports this one
+
+# Rules that are known to fit beside slots of these sizes and views of these names, by their `id`:
+# their functions need not be hashable. Features build a spec in many steps, and most rules stay.
+_FITTING: WeakValueDictionary[tuple[int, Any, Any], Rule] = WeakValueDictionary()
 
 
 def fit(spec: Parts) -> None:
@@ -63,8 +68,12 @@ def fit(spec: Parts) -> None:
                     where=f"predicate {p.name}",
                 )
     _views(spec)
+    sizes = tuple((name, slot.size) for name, slot in spec.slots.items())
+    views = tuple(v.name for v in spec.views)
     for r in spec.rules:
-        _rule(spec, r)
+        if (id(r), sizes, views) not in _FITTING:
+            _rule(spec, r)
+            _FITTING[id(r), sizes, views] = r
     for p in predicates:
         _predicate(spec, p)
     for promise in spec.progress:
