@@ -5,6 +5,7 @@ for true, is a `SpecError`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Number
 from typing import Any
@@ -396,9 +397,11 @@ def _fair(spec: Parts, f: Fairness) -> None:
 
 def _is_seen(spec: Parts, p: StepInvariant, r: Rule) -> bool:
     """Does a rule touch the slots of a step invariant, those of arrays at one index?"""
+    if not p.concerns(r) or not r.written:
+        return p.concerns(r)
     at = {place: k for k, place in enumerate(spec.places)}
-    found = [*instances(spec, r, at)] if r.written else []
-    return p.concerns(r) and (not found or any(any(looks(spec, p, i, at)) for i in found))
+    found = [*instances(spec, r, at)]
+    return not found or any(any(looks(spec, p, i, at)) for i in found)
 
 
 def _views(spec: Parts) -> None:
@@ -461,8 +464,7 @@ def _names(spec: Parts) -> None:
         ("refinement", spec.refinements),
         (PROMISE, spec.progress),
     ):
-        names = [p.name for p in given]
-        twice = {n for n in names if names.count(n) > 1}
+        twice = {name for name, n in Counter(p.name for p in given).items() if n > 1}
         if twice:
             raise SpecError(f"two {what}s are called {min(twice)!r}")
     refined = {p.name for p in spec.invariants} & {r.name for r in spec.refinements}

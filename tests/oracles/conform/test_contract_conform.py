@@ -12,8 +12,9 @@ from typing import Any
 import attrs
 import pytest
 
-from groupcheck.model.engine import Spec, UserError, reference, rule
+from groupcheck.model.engine import Spec, UserError, rule
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.staged import explore
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.classic.group import Seat
 from groupcheck.model.protocol.classic.presets import PRESETS
@@ -203,7 +204,7 @@ def test_rules_of_processes_leave_alone_what_the_coordinator_remembers(name: str
     variant, mine = load(name), NOT_THE_COORDINATORS[name]
     spec = variant.spec(variant.scope_type(any_faults=1, **FIRING[name]))
     watched = [extended(r, looked) for r in spec.rules if r.name in mine]
-    fired = reference.explore(rebuilt(spec, watched)).rules
+    fired = explore(rebuilt(spec, watched)).rules
     assert mine == {label.partition(":")[0] for label, count in fired.items() if count} & mine
 
 
