@@ -10,7 +10,8 @@ from groupcheck.traces.messages.consumer_protocol import Partitions, subscriptio
 from groupcheck.traces.messages.message_bytes import Field, Malformed, Reader
 
 # The user data of StickyAssignor up to 2.2; later there is a generation behind it.
-_STICKY = (Field("owned", (Field("topic", "string"), Field("partitions", "[]int32"))),)
+_PARTITIONS = (Field("topic", "string"), Field("partitions", "int32", array=True))
+_STICKY = (Field("owned", _PARTITIONS, array=True),)
 Named = tuple[str, ...]  # partitions such as t-0, in order
 AFTER = 0  # the step of what happens when the path is over
 
@@ -42,7 +43,7 @@ class Sent:
 
 
 @frozen
-class Told:
+class AnswerSent:
     """An answer that was sent."""
 
     step: int
@@ -102,7 +103,7 @@ class State:
         return f"the group is {self.state or 'unknown'} and has {members}"
 
 
-Fact = Sent | Told | Cut | App | State
+Fact = Sent | AnswerSent | Cut | App | State
 
 
 class Left(Exception):

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.oracles.wire.formats import Api, request_bytes, response_values
+from groupcheck.traces.messages.apis import Api, request_bytes, response_values
 from groupcheck.traces.messages.message_bytes import Malformed
 
 CLIENT = "groupcheck-live"
@@ -35,7 +35,7 @@ class Sent:
 
 @frozen
 class Closed:
-    """In place of an answer: the broker has closed the connection."""
+    """The broker has closed the connection in place of an answer."""
 
 
 Answered = dict[str, Any] | Closed

@@ -82,7 +82,7 @@ class CaptureText:
         return line(a)
 
     def summary(self) -> CaptureSummary:
-        """To be asked when all lines have been read."""
+        """The summary of all lines, once they have been read."""
         tally, why = self._connections.tally, self._damage.why
         files = f" in {len(self.streams)} files" if len(self.streams) > 1 else ""
         told = {
@@ -117,7 +117,7 @@ def line(a: DecodedExchange) -> bytes:
             "requestApiVersion": a.version,
             "correlationId": a.correlation,
             "clientId": a.client,
-            "requestApiKeyName": a.api.name,
+            "requestApiKeyName": a.api.log_name,
         },
         "request": a.request,
         "response": a.response,
