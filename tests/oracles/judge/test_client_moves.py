@@ -1,0 +1,83 @@
+"""Licences of moves: the model, and nobody's opinion, says what a Kafka coordinator plays."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.oracles.conform.conformance import rows_at
+from groupcheck.oracles.judge.client.moves import (
+    DOCUMENTED,
+    OF_MEMBERS,
+    OF_THE_STATE,
+    Licence,
+    Move,
+    Step,
+    read,
+)
+
+
+def codes_of_the_model(variant: str, faults: tuple[str, ...], **settings: str) -> set[int]:
+    """Every code that the model's coordinator answers at a small scope."""
+    _, rows = rows_at(variant, 1, 1, faults, None, settings)
+    start = rows.start()
+    known, todo, codes = {start}, [start], set()
+    while todo:
+        memory = todo.pop()
+        for given in rows.inputs(memory):
+            for outcome in rows.outcomes(memory, given):
+                codes |= {told.answer.code for told in outcome.told}
+                if outcome.after not in known:
+                    known.add(outcome.after)
+                    todo.append(outcome.after)
+    return codes
+
+
+def test_codes_of_the_state_are_those_that_the_model_gives() -> None:
+    given = codes_of_the_model("classic", ("session_timeout",))
+    given |= codes_of_the_model("static_membership", ("session_timeout",))
+    assert given <= OF_THE_STATE
+    located = {14, 15, 16}
+    lists_and_sizes = {23, 81}  # of the features `triggers` and of max_size
+    assert OF_THE_STATE - given == located | lists_and_sizes
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        Move("Heartbeat", code=82, put=True),  # while everything else is accepted
+        Move("Heartbeat", code=14, put=True, times=1),
+        Move("SyncGroup", code=14, put=True, times=3),  # Kafka makes 27 of it
+        Move("JoinGroup", code=22, put=True, times=3),
+        Move("JoinGroup", code=79, put=True, times=1),  # to one that has an id
+        Move("JoinGroup", code=79, put=True, times=2),  # to version 2
+        Move("JoinGroup", code=79, put=True),  # for ever
+        Move("OffsetCommit", code=82, put=True),  # while heartbeats are accepted
+    ],
+    ids=str,
+)
+def test_what_no_kafka_coordinator_plays_is_hostile(move: Move) -> None:
+    assert move.licence == Licence.HOSTILE
+
+
+def test_what_a_setting_gives_is_documented_if_it_is_given_for_good() -> None:
+    for at, codes in DOCUMENTED.items():
+        for code in codes:
+            assert Move(at, code=code, put=True).licence == Licence.DOCUMENTED
+            assert Move(at, code=code, put=True, times=1).licence == Licence.HOSTILE
+            assert code not in OF_THE_STATE
+
+
+def test_steps_of_the_environment_need_no_licence() -> None:
+    for at in OF_MEMBERS:
+        assert Move(at, tuple(Step)).licence == Licence.KAFKA
+
+
+def test_a_move_is_the_same_after_it_was_written() -> None:
+    move = Move("SyncGroup", (Step.EXPIRE,), (Step.ROUND,), 25)
+    assert read(move.shown()) == move
+    put = Move("JoinGroup", code=30, put=True)
+    assert read(put.shown()) == put
+    assert str(move) == (
+        "SyncGroup is answered 25 UNKNOWN_MEMBER_ID (another member joins, or joins again, the"
+        " client's session ends)"
+    )
