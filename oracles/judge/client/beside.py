@@ -116,10 +116,16 @@ class Beside:
             self._ask("LeaveGroup", {"groupId": self._group, "members": [{"memberId": self.id}]})
         self._close()
 
-    def end(self) -> None:
+    def quit(self) -> None:
+        """As `leave`, without waiting for it."""
+        threading.Thread(target=self.leave, daemon=True).start()
+
+    def end(self, wait: bool = True) -> None:
         """It is not heard of any more."""
-        self._stop()
-        self._close()
+        self._ended.set()
+        if wait:
+            self._stop()
+            self._close()
 
     # -- its own life
 

@@ -76,23 +76,51 @@ class Knowledge:
     # Its last own timeouts.
     session_ms: int = 0
     rebalance_ms: int = 0
+    # When its last heartbeat was answered 0.
+    beaten_at: float = 0.0
     has_joined: bool = False
     stopping: float | None = None
+
+    @property
+    def state(self) -> str:
+        """The state of its membership in one word."""
+        if self.fatal is not None:
+            return "failed"
+        if self.joining is not None:
+            return "joining" if self.share is not None else "new"
+        if self.lost is not None:
+            return "lost"
+        if self.to_join is not None:
+            return "told to join"
+        return "member" if self.share is not None else "new"
+
+
+class Following:
+    """What the client knows, event by event."""
+
+    def __init__(self, session_ms: int, rebalance_ms: int) -> None:
+        self.now = Knowledge(session_ms=session_ms, rebalance_ms=rebalance_ms)
+        self._asked: dict[int, Asked] = {}
+
+    def see(self, event: Event) -> None:
+        if isinstance(event, Asked):
+            if event.api in OF_THE_MEMBER:
+                self._asked[event.number] = event
+            self.now = _after_request(self.now, event)
+        elif isinstance(event, Told):
+            request = self._asked.pop(event.number, None)
+            if request is not None:
+                self.now = _after_answer(self.now, request, event)
+        elif isinstance(event, Stopping):
+            self.now = evolve(self.now, stopping=event.at)
 
 
 def known(record: Record) -> Iterator[tuple[Event, Knowledge]]:
     """Each event of a run with what the client knows before it."""
-    now = Knowledge(session_ms=record.session_ms, rebalance_ms=record.rebalance_ms)
-    asked: dict[int, Asked] = {}
+    following = Following(record.session_ms, record.rebalance_ms)
     for event in record.events:
-        yield event, now
-        if isinstance(event, Asked):
-            asked[event.number] = event
-            now = _after_request(now, event)
-        elif isinstance(event, Told) and event.number in asked:
-            now = _after_answer(now, asked[event.number], event)
-        elif isinstance(event, Stopping):
-            now = evolve(now, stopping=event.at)
+        yield event, following.now
+        following.see(event)
 
 
 def _after_request(now: Knowledge, request: Asked) -> Knowledge:
@@ -135,6 +163,8 @@ def _after_answer(now: Knowledge, request: Asked, answer: Told) -> Knowledge:
             lost=None,
             to_join=None,
         )
+    if request.api == "Heartbeat" and not answer.error:
+        return evolve(now, beaten_at=answer.at)
     return _after_error(now, request, answer) if answer.error else now
 
 

@@ -161,10 +161,16 @@ class Setting:
     static: bool = False
     # Is the client there first, so that it leads?
     leads: bool = False
+    # group.max.size; None: nobody sees it.
+    max_size: int | None = None
+    # The assignors that the others list; empty: what libraries call theirs.
+    protocols: tuple[str, ...] = ()
 
 
 FOLLOWS = Setting("follows")
 LEADS = Setting("leads", leads=True)
 STATIC = Setting("static", static=True)
 COOPERATIVE = Setting("cooperative", assignor="cooperative")
-SETTINGS = (FOLLOWS, LEADS, STATIC, COOPERATIVE)
+FULL = Setting("full", max_size=1)
+MISFIT = Setting("misfit", protocols=("groupcheck",))
+SETTINGS = {s.name: s for s in (FOLLOWS, LEADS, STATIC, COOPERATIVE, FULL, MISFIT)}

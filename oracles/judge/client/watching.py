@@ -12,6 +12,7 @@ from typing import Any
 
 from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.oracles.judge.client.events import Event as Said
+from groupcheck.oracles.judge.client.knowledge import Following, Knowledge
 from groupcheck.oracles.judge.client.record import (
     NO_GENERATION,
     NOTHING,
@@ -39,9 +40,15 @@ UNKNOWN_TOPIC = "?"
 class Watch:
     """Gathers the events of one run. Called by several threads."""
 
-    def __init__(self, topic_of: Callable[[Any], str] = lambda id: UNKNOWN_TOPIC) -> None:
+    def __init__(
+        self,
+        session_ms: int,
+        rebalance_ms: int,
+        topic_of: Callable[[Any], str] = lambda id: UNKNOWN_TOPIC,
+    ) -> None:
         """`topic_of`: the name of a topic from its id."""
         self._topic_of = topic_of
+        self._following = Following(session_ms, rebalance_ms)
         self._began = time.monotonic()
         self._lock = threading.Lock()
         self.events: list[Event] = []
@@ -57,10 +64,16 @@ class Watch:
     def add(self, event: Event) -> None:
         """Keeps an event, if there are not too many."""
         with self._lock:
+            self._following.see(event)
             if len(self.events) < MOST_EVENTS:
                 self.events.append(event)
             else:
                 self.dropped += 1
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What the client knows now."""
+        return self._following.now
 
     def heard(self, said: Said) -> None:
         """The application has said something."""
@@ -77,8 +90,7 @@ class Watch:
             self.add(Opened(at, entry.node, entry.connection))
         elif entry.what == "request":
             asked = self._request(at, entry)
-            if len(self.events) < MOST_EVENTS:
-                self._asked[entry.number] = asked
+            self._asked[entry.number] = asked
             self.add(asked)
         elif entry.what == "answer":
             request = self._asked.pop(entry.number, None)
