@@ -23,7 +23,14 @@ from groupcheck.oracles.coordinator.served import _REQUESTS as REQUESTS
 from groupcheck.oracles.coordinator.served import Coordinator, refusal
 from groupcheck.oracles.coordinator.settings import Settings
 from groupcheck.oracles.judge.client.beside import PROTOCOLS, subscription_bytes
-from groupcheck.oracles.judge.client.moves import FIND, JOIN, OF_MEMBERS, Move, Step
+from groupcheck.oracles.judge.client.moves import (
+    FIND,
+    GROUP_AUTHORIZATION_FAILED,
+    JOIN,
+    OF_MEMBERS,
+    Move,
+    Step,
+)
 from groupcheck.oracles.judge.client.record import NOTHING, Moved
 from groupcheck.oracles.judge.client.watching import Watch, error_of
 from groupcheck.oracles.wire.connections import CLIENT
@@ -122,7 +129,13 @@ class Adversary(Coordinator):
         assert aim is not None
         if aim.move.put:
             self._begin(aim, ())
-            self._put[aim.move.at] = aim.move.code
+            # An access list concerns whatever the group is asked.
+            every = (
+                (*OF_MEMBERS, FIND)
+                if aim.move.code == GROUP_AUTHORIZATION_FAILED
+                else (aim.move.at,)
+            )
+            self._put |= dict.fromkeys(every, aim.move.code)
             request.answer(_put(request, aim.move.code))
             return
         for way in aim.ways:

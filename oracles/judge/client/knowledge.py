@@ -35,7 +35,14 @@ LOST = (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 OF_THE_MEMBER = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit")
 # AbstractCoordinator.JoinGroupResponseHandler raises these to the application.
 FATAL_IN_JOIN = (23, 24, 26, 30, 81, FENCED_INSTANCE_ID)
-FATAL_ELSEWHERE = (30, FENCED_INSTANCE_ID)
+# HeartbeatResponseHandler, SyncGroupResponseHandler. A commit that the library makes by itself may
+# fail, unless its member is fenced (ConsumerCoordinator.asyncCommitFenced).
+FATAL = {
+    "JoinGroup": FATAL_IN_JOIN,
+    "SyncGroup": (30, FENCED_INSTANCE_ID),
+    "Heartbeat": (30, FENCED_INSTANCE_ID),
+    "OffsetCommit": (FENCED_INSTANCE_ID,),
+}
 
 
 @frozen
@@ -186,6 +193,6 @@ def _after_error(now: Knowledge, request: Asked, answer: Told) -> Knowledge:
         now = now if late else evolve(now, to_join=now.to_join or why)
     if code == FENCED_INSTANCE_ID:
         now = evolve(now, fenced=now.fenced or why)
-    if code in (FATAL_IN_JOIN if api == "JoinGroup" else FATAL_ELSEWHERE):
+    if code in FATAL[api]:
         now = evolve(now, fatal=now.fatal or why)
     return now

@@ -18,6 +18,7 @@ from groupcheck.oracles.judge.client.events import MemberSettings
 from groupcheck.oracles.judge.client.moves import Move, Setting, Step
 from groupcheck.oracles.judge.client.program import Program
 from groupcheck.oracles.judge.client.record import NOTHING, Ended, Moved, Record, Stopping
+from groupcheck.oracles.judge.client.targets import Target
 from groupcheck.oracles.judge.client.watching import Watch
 from groupcheck.oracles.wire.serving import in_background
 
@@ -50,6 +51,8 @@ class Played:
     hit: bool
     # Was it a member again afterwards, in time?
     calm: bool
+    # When it began, in seconds of the record.
+    began: float = 0.0
 
 
 class Session:
@@ -66,6 +69,7 @@ class Session:
         self._give = next(self._given)
         self._program: Program | None = None
         self._stopped = False
+        self._pending: tuple[Aim, float] | None = None
         self.played: list[Played] = []
         self.failed = ""
 
@@ -175,22 +179,39 @@ class Session:
 
     def play(self, move: Move, ways: Sequence[tuple[Step, ...]], state: str = "") -> Played:
         """Makes a move, if the client lets it come about."""
-        aim = Aim(move, tuple(ways), state)
+        return self._finished(self._begun(move, ways, state))
+
+    def aim_first(self, target: Target) -> None:
+        """The move is made while the client joins for the first time."""
+        self._pending = self._begun(target.move, target.ways, target.state)
+
+    def finish(self) -> Played:
+        """What came of the move that `aim_first` has begun."""
+        assert self._pending is not None
+        return self._finished(self._pending)
+
+    def _begun(self, move: Move, ways: Sequence[tuple[Step, ...]], state: str) -> tuple[Aim, float]:
+        aim, began = Aim(move, tuple(ways), state), self.watch.now()
         self.adversary.aims(aim)
         for step in move.first:
             self._first(step)
+        return aim, began
+
+    def _finished(self, begun: tuple[Aim, float]) -> Played:
+        aim, began = begun
         until = time.monotonic() + HIT_S
         while aim.taken is None and time.monotonic() < until and not self.ended:
             time.sleep(0.01)
         self.adversary.aims(None)
         hit = aim.taken is not None
-        calm = self.calm(REBALANCE_MS / 1000 + HIT_S)
+        calm = not self._stopped and self.calm(REBALANCE_MS / 1000 + HIT_S)
         for one in self._beside:
             one.slow_s = 0.0
-        if hit and self.watch.knowledge.fatal is not None:
+        if hit and self.watch.knowledge.fatal is not None and not self._stopped:
             time.sleep(AFTER_FATAL_S)
+        move = aim.move
         made = Move(move.at, aim.taken or (), move.first, move.code, move.put, move.times)
-        played = Played(made, hit, calm)
+        played = Played(made, hit, calm, began)
         self.played.append(played)
         return played
 

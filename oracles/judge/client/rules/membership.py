@@ -128,11 +128,11 @@ def keeps_its_session(run: Seen) -> Iterator[Case]:
             requests[event.number] = event
             if last is not None:
                 yield Case(event.at)
-            last = event.at
+            last = None
         elif isinstance(event, Told):
             request = requests.pop(event.number, None)
-            if request is not None:
-                last = None if event.error else last
+            if request is not None and not event.error:
+                last = request.at
 
 
 def gives_up_a_silent_coordinator(run: Seen) -> Iterator[Case]:

@@ -1,0 +1,214 @@
+"""From runs to verdicts: each remark is tried again from its shortest schedule, beside Kafka's own
+Java client under the same load.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from attrs import Factory, define, evolve, field, frozen
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.judge.client.moves import Licence, Move, Setting
+from groupcheck.oracles.judge.client.record import Asked, Told
+from groupcheck.oracles.judge.client.rules import RULES
+from groupcheck.oracles.judge.client.rules.rule import Case, Rule, seen
+from groupcheck.oracles.judge.client.session import Command
+from groupcheck.oracles.judge.client.targets import Target, targets
+from groupcheck.oracles.judge.client.trying import Run, Trial, play, trials
+
+TIMES = 3  # that a remark is tried again
+QUICK_S, FULL_S = 60.0, 300.0
+EXPLORING = 0.62  # the part of the time in which no remark is tried again
+JOBS = 6
+BY_ITSELF = "it joins, and nothing happens"
+
+
+@frozen
+class Shortest:
+    """The shortest schedule that has shown something: one move in one setting. Without a move it is
+    an ordinary life.
+    """
+
+    setting: Setting
+    move: Move | None
+
+    def __str__(self) -> str:
+        return f"{self.setting.name}: {self.move or BY_ITSELF}"
+
+    @property
+    def length(self) -> int:
+        """How many steps it has."""
+        return 0 if self.move is None else 1 + len(self.move.first) + len(self.move.steps)
+
+
+@define(eq=False)
+class Finding:
+    """A rule that a client has broken."""
+
+    rule: Rule
+    # Each schedule after which it did, with the first run and its first case.
+    shown: dict[Shortest, tuple[Run, Case]] = Factory(dict)
+    times: int = 0
+    # Tries from the shortest schedule, and how many have shown it.
+    tried: int = 0
+    again: int = 0
+    # The run of a try that has shown it.
+    run: Run | None = None
+    case: Case | None = None
+    # What Kafka's Java client did in the same schedule; None: it was not asked.
+    control: str | None = None
+
+    @property
+    def shortest(self) -> Shortest:
+        return min(self.shown, key=lambda s: s.length)
+
+
+@define(eq=False)
+class Trials:
+    """All that was tried, and what was seen."""
+
+    runs: list[Run] = Factory(list)
+    # Rule -> occasions.
+    occasions: Counter[str] = Factory(Counter)
+    findings: dict[str, Finding] = Factory(dict)
+    # What was reached: (setting, request, code).
+    reached: set[tuple[str, str, int]] = Factory(set)
+    missed: list[Target] = Factory(list)
+    no_time: list[Target] = Factory(list)
+    harms: list[str] = field(factory=list)
+    # Why it ended early.
+    reason: str = ""
+    seconds: float = 0.0
+
+
+@frozen(kw_only=True)
+class Plan:
+    """What is to be done."""
+
+    command: Command
+    # Kafka's Java client, if it can be started here.
+    control: Command | None = None
+    full: bool = False
+    licence: Licence = Licence.DOCUMENTED
+    jobs: int = JOBS
+    # Settings that the client does not have.
+    without: frozenset[str] = frozenset()
+    say: Callable[[str], None] = lambda line: None
+
+    @property
+    def seconds(self) -> float:
+        return FULL_S if self.full else QUICK_S
+
+
+def judge(plan: Plan) -> Trials:
+    """Plays everything, tries every remark again. Ctrl-C ends it with what is done."""
+    found, began = Trials(), time.monotonic()
+    stopped = threading.Event()
+    wanted = [t for t in targets(plan.full, plan.licence) if t.setting.name not in plan.without]
+    todo = trials(wanted, plan.command)
+    explored = began + EXPLORING * plan.seconds
+    done = 0
+
+    def heard(trial: Trial, run: Run) -> None:
+        nonlocal done
+        done += len(run.played)
+        _judge(found, run)
+        left = max(0.0, began + plan.seconds - time.monotonic())
+        plan.say(f"{done} of {len(wanted)} moves, {len(found.findings)} remarks, {left:.0f} s left")
+
+    try:
+        found.no_time = play(todo, plan.jobs, explored, heard, stopped)
+        if not any(run.began for run in found.runs):
+            log = next((run.log[-1] for run in found.runs if run.log), "it says nothing")
+            raise UserError(f"the program never became a member: {log}", where="COMMAND")
+        _again(found, plan, stopped)
+    except KeyboardInterrupt:
+        found.reason = "interrupted"
+    _missed(found, wanted)
+    found.seconds = time.monotonic() - began
+    return found
+
+
+def _judge(found: Trials, run: Run) -> None:
+    """What a run says about each rule."""
+    found.runs.append(run)
+    asked: dict[int, str] = {}
+    for event in run.record.events:
+        if isinstance(event, Asked):
+            asked[event.number] = event.api
+        elif isinstance(event, Told) and event.number in asked:
+            found.reached.add((run.setting.name, asked[event.number], event.error))
+    for rule, cases in cases_of(run):
+        found.occasions[rule.name] += len(cases)
+        for case in cases:
+            if case.broken:
+                finding = found.findings.setdefault(rule.name, Finding(rule))
+                finding.times += 1
+                finding.shown.setdefault(schedule_of(run, case), (run, case))
+
+
+def cases_of(run: Run) -> Iterable[tuple[Rule, list[Case]]]:
+    """Each rule with its occasions in a run."""
+    looked = seen(run.record)
+    return [(rule, list(rule.cases(looked))) for rule in RULES]
+
+
+def schedule_of(run: Run, case: Case) -> Shortest:
+    """The move after which something was seen."""
+    played = run.before(case.at)
+    return Shortest(run.setting, None if played is None else played.move)
+
+
+def _again(found: Trials, plan: Plan, stopped: threading.Event) -> None:
+    """Each finding is tried again from its shortest schedule; findings of one schedule together."""
+    by_schedule: dict[Shortest, list[Finding]] = {}
+    for finding in found.findings.values():
+        by_schedule.setdefault(finding.shortest, []).append(finding)
+    todo = []
+    for shortest in by_schedule:
+        target = _target(shortest)
+        todo += [Trial(shortest.setting, target, plan.command, (shortest, k)) for k in range(TIMES)]
+        if plan.control is not None:
+            todo.append(Trial(shortest.setting, target, plan.control, (shortest, None)))
+    plan.say(f"{len(found.findings)} remarks are tried again, {TIMES} times each")
+
+    def heard(trial: Trial, run: Run) -> None:
+        assert isinstance(trial.tag, tuple)
+        shortest, number = trial.tag
+        broken = {rule.name: case for rule, cases in cases_of(run) for case in cases if case.broken}
+        for finding in by_schedule[shortest]:
+            case = broken.get(finding.rule.name)
+            if number is None:
+                finding.control = "" if case is None else case.broken
+                continue
+            finding.tried += 1
+            if case is not None:
+                finding.again += 1
+                finding.run, finding.case = run, case
+
+    play(todo, plan.jobs, time.monotonic() + plan.seconds, heard, stopped)
+
+
+def _target(shortest: Shortest) -> tuple[Target, ...]:
+    move = shortest.move
+    if move is None:
+        return ()
+    return (Target(shortest.setting, evolve(move, steps=()), (move.steps,)),)
+
+
+def _missed(found: Trials, wanted: Sequence[Target]) -> None:
+    """Targets that were tried in vain."""
+    seen_at = found.reached
+    waits = set(map(id, found.no_time))
+    found.missed = [
+        t
+        for t in wanted
+        if (t.setting.name, t.move.at, t.move.code) not in seen_at and id(t) not in waits
+    ]
+
+
+__all__ = ["Finding", "Mapping", "Plan", "Shortest", "Trials", "judge"]
