@@ -273,11 +273,12 @@ def _happens(step: Step, groups: Groups, request: Arrival) -> bool:
         listed = values.get("members") or [values]
         return _expire(group, _id_of(group, listed[0].get("memberId", "")), groups.now())
     if step == Step.FENCE:
-        instance = values.get("groupInstanceId")
-        member = next((m for _, m in group.joined if m.instance == instance), None)
-        if instance is None or member is None:
+        name = values.get("memberId")
+        member = next((m for _, m in group.joined if m.name == name), None)
+        if member is None or member.instance is None:
             return False
-        groups.join_group(_joining("", instance, member.protocols, member.session_s))  # type: ignore[arg-type]
+        joins = _joining("", member.instance, member.protocols, member.session_s)
+        groups.join_group(joins)  # type: ignore[arg-type]
         return True
     if step == Step.ROUND:  # only in a copy
         metadata = subscription_bytes(TOPIC, NOTHING)

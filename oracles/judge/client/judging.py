@@ -4,12 +4,11 @@ Java client under the same load.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from attrs import Factory, define, evolve, field, frozen
+from attrs import Factory, define, evolve, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge.client.moves import Licence, Move, Setting
@@ -18,12 +17,12 @@ from groupcheck.oracles.judge.client.rules import RULES
 from groupcheck.oracles.judge.client.rules.rule import Case, Rule, seen
 from groupcheck.oracles.judge.client.session import Command
 from groupcheck.oracles.judge.client.targets import Target, targets
-from groupcheck.oracles.judge.client.trying import Run, Trial, play, trials
+from groupcheck.oracles.judge.client.trying import Pool, Run, Trial, trials
 
 TIMES = 3  # that a remark is tried again
 QUICK_S, FULL_S = 60.0, 300.0
 EXPLORING = 0.62  # the part of the time in which no remark is tried again
-JOBS = 6
+JOBS = 10
 BY_ITSELF = "it joins, and nothing happens"
 
 
@@ -45,6 +44,18 @@ class Shortest:
         return 0 if self.move is None else 1 + len(self.move.first) + len(self.move.steps)
 
 
+@frozen
+class Again:
+    """A second try of a schedule, of the client or of the control."""
+
+    shortest: Shortest
+    control: bool = False
+
+
+Broken = Mapping[str, Case]
+"""The rules that a run breaks, each with its last case."""
+
+
 @define(eq=False)
 class Finding:
     """A rule that a client has broken."""
@@ -53,18 +64,25 @@ class Finding:
     # Each schedule after which it did, with the first run and its first case.
     shown: dict[Shortest, tuple[Run, Case]] = Factory(dict)
     times: int = 0
-    # Tries from the shortest schedule, and how many have shown it.
-    tried: int = 0
-    again: int = 0
-    # The run of a try that has shown it.
-    run: Run | None = None
-    case: Case | None = None
-    # What Kafka's Java client did in the same schedule; None: it was not asked.
-    control: str | None = None
 
     @property
     def shortest(self) -> Shortest:
         return min(self.shown, key=lambda s: s.length)
+
+
+@frozen
+class Outcome:
+    """What became of a finding."""
+
+    finding: Finding
+    shortest: Shortest
+    # Tries from the schedule, and how many have shown it.
+    tried: int
+    again: int
+    run: Run
+    case: Case
+    # What Kafka's Java client broke in the same schedule; empty: nothing; None: it was not asked.
+    control: str | None
 
 
 @define(eq=False)
@@ -75,14 +93,32 @@ class Trials:
     # Rule -> occasions.
     occasions: Counter[str] = Factory(Counter)
     findings: dict[str, Finding] = Factory(dict)
+    tries: dict[Shortest, list[tuple[Run, Broken]]] = Factory(dict)
+    controls: dict[Shortest, Broken] = Factory(dict)
     # What was reached: (setting, request, code).
     reached: set[tuple[str, str, int]] = Factory(set)
     missed: list[Target] = Factory(list)
     no_time: list[Target] = Factory(list)
-    harms: list[str] = field(factory=list)
     # Why it ended early.
     reason: str = ""
     seconds: float = 0.0
+
+    def outcomes(self) -> list[Outcome]:
+        """Each finding with the schedule that shows it most surely."""
+        return [self._outcome(finding) for finding in self.findings.values()]
+
+    def _outcome(self, finding: Finding) -> Outcome:
+        name, found = finding.rule.name, []
+        for shortest, (run, case) in finding.shown.items():
+            tries = self.tries.get(shortest, [])
+            again = [(run, broken[name]) for run, broken in tries if name in broken]
+            control = self.controls.get(shortest)
+            told = None if control is None else ""
+            if control is not None and name in control:
+                told = control[name].broken
+            run, case = again[-1] if again else (run, case)
+            found.append(Outcome(finding, shortest, len(tries), len(again), run, case, told))
+        return max(found, key=lambda o: (o.again == o.tried > 0, o.again, -o.shortest.length))
 
 
 @frozen(kw_only=True)
@@ -107,27 +143,29 @@ class Plan:
 def judge(plan: Plan) -> Trials:
     """Plays everything, tries every remark again. Ctrl-C ends it with what is done."""
     found, began = Trials(), time.monotonic()
-    stopped = threading.Event()
     wanted = [t for t in targets(plan.full, plan.licence) if t.setting.name not in plan.without]
-    todo = trials(wanted, plan.command)
-    explored = began + EXPLORING * plan.seconds
+    pool = Pool(plan.jobs, began + EXPLORING * plan.seconds)
     done = 0
 
-    def heard(trial: Trial, run: Run) -> None:
+    def heard(trial: Trial, run: Run) -> Iterable[Trial]:
         nonlocal done
+        if isinstance(trial.tag, Again):
+            _tried_again(found, trial.tag, run)
+            return []
         done += len(run.played)
         _judge(found, run)
         left = max(0.0, began + plan.seconds - time.monotonic())
         plan.say(f"{done} of {len(wanted)} moves, {len(found.findings)} remarks, {left:.0f} s left")
+        return _tries(found, plan)
 
     try:
-        found.no_time = play(todo, plan.jobs, explored, heard, stopped)
-        if not any(run.began for run in found.runs):
-            log = next((run.log[-1] for run in found.runs if run.log), "it says nothing")
-            raise UserError(f"the program never became a member: {log}", where="COMMAND")
-        _again(found, plan, stopped)
+        pool.play(trials(wanted, plan.command), heard)
     except KeyboardInterrupt:
         found.reason = "interrupted"
+    if not found.reason and not any(run.began for run in found.runs):
+        log = next((run.log[-1] for run in found.runs if run.log), "it says nothing")
+        raise UserError(f"the program never became a member: {log}", where="COMMAND")
+    found.no_time = pool.left
     _missed(found, wanted)
     found.seconds = time.monotonic() - began
     return found
@@ -163,34 +201,29 @@ def schedule_of(run: Run, case: Case) -> Shortest:
     return Shortest(run.setting, None if played is None else played.move)
 
 
-def _again(found: Trials, plan: Plan, stopped: threading.Event) -> None:
-    """Each finding is tried again from its shortest schedule; findings of one schedule together."""
-    by_schedule: dict[Shortest, list[Finding]] = {}
+def _tries(found: Trials, plan: Plan) -> Iterable[Trial]:
+    """The tries of findings of which no schedule is tried again yet; findings of one schedule share
+    them.
+    """
     for finding in found.findings.values():
-        by_schedule.setdefault(finding.shortest, []).append(finding)
-    todo = []
-    for shortest in by_schedule:
-        target = _target(shortest)
-        todo += [Trial(shortest.setting, target, plan.command, (shortest, k)) for k in range(TIMES)]
+        if any(shortest in found.tries for shortest in finding.shown):
+            continue
+        shortest = finding.shortest
+        found.tries[shortest] = []
+        more = {"targets": _target(shortest), "urgent": True}
+        for _ in range(TIMES):
+            yield Trial(shortest.setting, command=plan.command, tag=Again(shortest), **more)
         if plan.control is not None:
-            todo.append(Trial(shortest.setting, target, plan.control, (shortest, None)))
-    plan.say(f"{len(found.findings)} remarks are tried again, {TIMES} times each")
+            tag = Again(shortest, control=True)
+            yield Trial(shortest.setting, command=plan.control, tag=tag, **more)
 
-    def heard(trial: Trial, run: Run) -> None:
-        assert isinstance(trial.tag, tuple)
-        shortest, number = trial.tag
-        broken = {rule.name: case for rule, cases in cases_of(run) for case in cases if case.broken}
-        for finding in by_schedule[shortest]:
-            case = broken.get(finding.rule.name)
-            if number is None:
-                finding.control = "" if case is None else case.broken
-                continue
-            finding.tried += 1
-            if case is not None:
-                finding.again += 1
-                finding.run, finding.case = run, case
 
-    play(todo, plan.jobs, time.monotonic() + plan.seconds, heard, stopped)
+def _tried_again(found: Trials, again: Again, run: Run) -> None:
+    broken = {rule.name: case for rule, cases in cases_of(run) for case in cases if case.broken}
+    if again.control:
+        found.controls[again.shortest] = broken
+    else:
+        found.tries[again.shortest].append((run, broken))
 
 
 def _target(shortest: Shortest) -> tuple[Target, ...]:
@@ -209,6 +242,3 @@ def _missed(found: Trials, wanted: Sequence[Target]) -> None:
         for t in wanted
         if (t.setting.name, t.move.at, t.move.code) not in seen_at and id(t) not in waits
     ]
-
-
-__all__ = ["Finding", "Mapping", "Plan", "Shortest", "Trials", "judge"]

@@ -42,6 +42,7 @@ FATAL = {
     "SyncGroup": (30, FENCED_INSTANCE_ID),
     "Heartbeat": (30, FENCED_INSTANCE_ID),
     "OffsetCommit": (FENCED_INSTANCE_ID,),
+    "FindCoordinator": (30,),
 }
 
 
@@ -111,7 +112,7 @@ class Following:
 
     def see(self, event: Event) -> None:
         if isinstance(event, Asked):
-            if event.api in OF_THE_MEMBER:
+            if event.api in FATAL:
                 self._asked[event.number] = event
             self.now = _after_request(self.now, event)
         elif isinstance(event, Told):
@@ -178,8 +179,6 @@ def _after_answer(now: Knowledge, request: Asked, answer: Told) -> Knowledge:
 def _after_error(now: Knowledge, request: Asked, answer: Told) -> Knowledge:
     """What the client knows after an error in a request of a member."""
     code, api = answer.error, request.api
-    if api not in OF_THE_MEMBER:
-        return now
     why = Since(answer.at, f"{name_of(code)} to its {api}", code)
     current = api == "JoinGroup" or request.generation == now.generation
     if code in LOST and current and request.member:

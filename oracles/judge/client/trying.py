@@ -7,18 +7,17 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable
 
-from attrs import Factory, define, frozen
+from attrs import evolve, frozen
 
-from groupcheck.model.engine import UserError
-from groupcheck.oracles.judge.client.moves import Move, Setting
+from groupcheck.oracles.judge.client.moves import Setting
 from groupcheck.oracles.judge.client.record import Record
 from groupcheck.oracles.judge.client.session import Command, Played, Session
 from groupcheck.oracles.judge.client.targets import Target
 
 IN_ONE_RUN = 5  # targets of one program, unless it has to begin anew
-NEVER = "it never became a member"
 
 
 @frozen
@@ -47,15 +46,8 @@ class Trial:
     # Whose program: the client's, or the control's.
     command: Command
     tag: object = None
-
-
-@define(eq=False)
-class Progress:
-    """How far it is."""
-
-    of: int
-    done: int = 0
-    began: float = Factory(time.monotonic)
+    # A second try is played whatever the time.
+    urgent: bool = False
 
 
 def trials(targets: Iterable[Target], command: Command, most: int = IN_ONE_RUN) -> list[Trial]:
@@ -75,89 +67,93 @@ def trials(targets: Iterable[Target], command: Command, most: int = IN_ONE_RUN) 
     return found + rest
 
 
-def play(
-    given: Sequence[Trial],
-    jobs: int,
-    until: float,
-    heard: Callable[[Trial, Run], None],
-    stopped: threading.Event,
-) -> list[Target]:
-    """Plays trials, `jobs` at a time, and calls `heard` in this thread with each run. No program is
-    started after `until` (`time.monotonic`). The targets that nobody came to for lack of time.
-    """
-    todo: queue.SimpleQueue[Trial] = queue.SimpleQueue()
-    done: queue.SimpleQueue[tuple[Trial, Run | None, BaseException | None]] = queue.SimpleQueue()
-    for trial in given:
-        todo.put(trial)
-    left: list[Target] = []
+Heard = Callable[[Trial, Run], Iterable[Trial]]
 
-    def work() -> None:
-        while True:
+
+class Pool:
+    """Plays trials, some at a time."""
+
+    def __init__(self, jobs: int, until: float) -> None:
+        """No target is begun after `until` (`time.monotonic`), unless its trial is `urgent`."""
+        self._jobs, self._until = jobs, until
+        self._todo: deque[Trial] = deque()
+        self._done: queue.SimpleQueue[tuple[Trial, Run | None, BaseException | None]]
+        self._done = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._running = 0
+        self._stopped = threading.Event()
+        # The targets that nobody came to for lack of time.
+        self.left: list[Target] = []
+
+    def play(self, given: Iterable[Trial], heard: Heard) -> None:
+        """Plays all, and what `heard` gives for each run; it is called in this thread. Raises what
+        a run raises.
+        """
+        self._todo.extend(given)
+        threads: list[threading.Thread] = []
+        try:
+            while self._todo or self._running or not self._done.empty():
+                threads = [thread for thread in threads if thread.is_alive()]
+                for _ in range(min(self._jobs - len(threads), len(self._todo))):
+                    threads.append(threading.Thread(target=self._work, daemon=True))
+                    threads[-1].start()
+                try:
+                    trial, run, error = self._done.get(timeout=0.1)
+                except queue.Empty:
+                    continue
+                if error is not None:
+                    raise error
+                assert run is not None
+                more = list(heard(trial, run))
+                with self._lock:
+                    self._todo.extendleft(more)
+        finally:
+            self._stopped.set()
+            for thread in threads:
+                thread.join()
+
+    def _work(self) -> None:
+        while not self._stopped.is_set():
+            with self._lock:
+                if not self._todo:
+                    return
+                trial = self._todo.popleft()
+                late = time.monotonic() > self._until and not trial.urgent
+                if late:
+                    self.left.extend(trial.targets)
+                    continue
+                self._running += 1
             try:
-                trial = todo.get_nowait()
-            except queue.Empty:
-                return
-            if time.monotonic() > until or stopped.is_set():
-                left.extend(trial.targets)
-                continue
-            try:
-                run, rest = _one(trial, until, stopped)
+                run, rest = self._one(trial)
             except BaseException as error:
-                done.put((trial, None, error))
+                self._done.put((trial, None, error))
                 return
-            if rest:
-                todo.put(Trial(trial.setting, rest, trial.command, trial.tag))
-            done.put((trial, run, None))
+            finally:
+                with self._lock:
+                    self._running -= 1
+            with self._lock:
+                if rest:
+                    self._todo.append(evolve(trial, targets=rest))
+            self._done.put((trial, run, None))
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(jobs, len(given)))]
-    for thread in threads:
-        thread.start()
-    try:
-        while any(thread.is_alive() for thread in threads) or not done.empty():
-            try:
-                trial, run, error = done.get(timeout=0.2)
-            except queue.Empty:
-                continue
-            if error is not None:
-                raise error
-            assert run is not None
-            heard(trial, run)
-    except BaseException:
-        stopped.set()
-        for thread in threads:
-            thread.join()
-        raise
-    return left
-
-
-def _one(trial: Trial, until: float, stopped: threading.Event) -> tuple[Run, tuple[Target, ...]]:
-    """One run, and the targets that are left for another one."""
-    todo = list(trial.targets)
-    with Session(trial.command, trial.setting) as session:
-        alone = bool(trial.setting.max_size or trial.setting.protocols)
-        if alone:
-            session.aim_first(todo[0])
-        began = session.start()
-        if alone:
-            session.finish()
-            todo.clear()
-        while began and todo and not session.ended and not stopped.is_set():
-            if time.monotonic() > until:
-                break
-            target = todo.pop(0)
-            played = session.play(target.move, target.ways, target.state)
-            if not played.calm:
-                break
-        record = session.close()
-        run = Run(trial.setting, tuple(session.played), record, began, tuple(session.log))
-    return run, tuple(todo) if began else ()
-
-
-def checked(run: Run) -> None:
-    """Raises `UserError` if the program did not even begin."""
-    if not run.began and not run.record.events:
-        last = run.log[-1] if run.log else "it says nothing"
-        raise UserError(f"the program does not start: {last}", where="COMMAND")
-
-
-__all__ = ["Move", "Progress", "Run", "Trial", "play", "trials"]
+    def _one(self, trial: Trial) -> tuple[Run, tuple[Target, ...]]:
+        """One run, and the targets that are left for another one."""
+        todo = list(trial.targets)
+        with Session(trial.command, trial.setting) as session:
+            alone = bool(trial.setting.max_size or trial.setting.protocols)
+            if alone:
+                session.aim_first(todo[0])
+            began = session.start()
+            if alone:
+                session.finish()
+                todo.clear()
+            while began and todo and not session.ended and not self._stopped.is_set():
+                if time.monotonic() > self._until and not trial.urgent:
+                    break
+                target = todo.pop(0)
+                played = session.play(target.move, target.ways, target.state)
+                if not played.calm:
+                    break
+            record = session.close()
+            run = Run(trial.setting, tuple(session.played), record, began, tuple(session.log))
+        return run, tuple(todo) if began else ()
