@@ -210,12 +210,10 @@ def _tries(found: Trials, plan: Plan) -> Iterable[Trial]:
             continue
         shortest = finding.shortest
         found.tries[shortest] = []
-        more = {"targets": _target(shortest), "urgent": True}
-        for _ in range(TIMES):
-            yield Trial(shortest.setting, command=plan.command, tag=Again(shortest), **more)
+        once = Trial(shortest.setting, _target(shortest), plan.command, Again(shortest), True)
+        yield from [once] * TIMES
         if plan.control is not None:
-            tag = Again(shortest, control=True)
-            yield Trial(shortest.setting, command=plan.control, tag=tag, **more)
+            yield evolve(once, command=plan.control, tag=Again(shortest, control=True))
 
 
 def _tried_again(found: Trials, again: Again, run: Run) -> None:

@@ -157,7 +157,8 @@ class Setting:
     """How client and group are set up."""
 
     name: str
-    assignor: str = "range"
+    # Cooperative, or whatever eager one the client has.
+    assignor: str = "eager"
     static: bool = False
     # Is the client there first, so that it leads?
     leads: bool = False

@@ -29,6 +29,7 @@ SLOW_S = 3.0
 AWAY_S = 2.0
 SILENT_S = 2 * SESSION_MS / 1000 + 2.0
 AFTER_FATAL_S = 4.0
+COOPERATIVE = "cooperative"
 EVERY: Partitions = frozenset((TOPIC, number) for number in range(PARTITIONS))
 # What the client is given, round by round, if another member leads.
 GIVEN = tuple(frozenset((TOPIC, number) for number in of) for of in ((0, 1, 2, 3), (0,), (1, 2)))
@@ -40,6 +41,8 @@ class Command:
 
     words: tuple[str | Path, ...]
     environment: Mapping[str, str]
+    # What it calls the assignor that an eager member has.
+    eager: str = "range"
 
 
 @frozen
@@ -87,6 +90,10 @@ class Session:
 
     # -- Who is there
 
+    @property
+    def cooperative(self) -> bool:
+        return self.setting.assignor == COOPERATIVE
+
     def start(self) -> bool:
         """Client and others join; is the client a member?"""
         if not self.setting.leads:
@@ -96,7 +103,7 @@ class Session:
             group=GROUP,
             topic=TOPIC,
             instance="instance-1" if self.setting.static else "",
-            assignor=self.setting.assignor,
+            assignor=COOPERATIVE if self.cooperative else self._command.eager,
             session_ms=SESSION_MS,
             heartbeat_ms=HEARTBEAT_MS,
             commit_ms=COMMIT_MS,
@@ -128,8 +135,7 @@ class Session:
     def _protocols(self) -> Sequence[str]:
         if self.setting.protocols:
             return self.setting.protocols
-        cooperative = self.setting.assignor == "cooperative"
-        return [name for name in PROTOCOLS if not cooperative or "cooperative" in name]
+        return [name for name in PROTOCOLS if not self.cooperative or COOPERATIVE in name]
 
     def _plan(self, owned: Mapping[str, Partitions]) -> dict[str, Partitions]:
         """The plan of another member that leads: what the client owns and shall not have any more
@@ -137,7 +143,7 @@ class Session:
         """
         ours = [one.id for one in self._beside if one.id in owned]
         shares = {member: self._give for member in owned if member not in ours}
-        rest = NOTHING if self.setting.assignor == "cooperative" else EVERY
+        rest = NOTHING if self.cooperative else EVERY
         for given in shares.values():
             rest = rest - given
         return shares | {m: rest if m == ours[0] else NOTHING for m in ours[:1]}
