@@ -13,29 +13,23 @@ from __future__ import annotations
 
 import socket
 import struct
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from heapq import heappop, heappush
-from queue import Empty, SimpleQueue
-from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from selectors import EVENT_READ, EVENT_WRITE
+from typing import Any, Protocol
 
-from attrs import Factory, define, field, frozen
+from attrs import Factory, define, frozen
 
 from groupcheck.model.engine import OutageError, UserError
+from groupcheck.oracles.wire.exchange_log import ExchangeLog, Noted
+from groupcheck.oracles.wire.loop import CHUNK, Loop, Timer, in_background
 from groupcheck.traces.messages.apis import APIS, Api, Request, read_request, response_bytes
 from groupcheck.traces.messages.message_bytes import Malformed
 
 LOOPBACK = "127.0.0.1"
-CHUNK = 1 << 16
 BACKLOG = 100
-IDLE_S = 1.0  # the longest wait of a thread that serves
-STOP_S = 10.0
 API_VERSIONS = 18
-R = TypeVar("R")
 
 
 @frozen
@@ -52,29 +46,6 @@ class Bounds:
     # Entries of the log, and bytes of the requests and answers in it.
     noted: int = 100_000
     noted_bytes: int = 32 << 20
-
-
-@frozen
-class Noted:
-    """An entry of the log."""
-
-    # Seconds since the server began.
-    at_s: float
-    # `opened`, `request`, `answer`, `cut` (by us), `hung_up` (by the peer) or `refused` (bytes that
-    # are no request that is offered, or too many of them).
-    what: str
-    # The node, and the number of the connection.
-    node: int
-    connection: int
-    # Of a request and its answer: the number of the request, Kafka's name of the API, the version,
-    # the name that the client gives itself, the fields.
-    number: int = 0
-    api: str = ""
-    version: int = 0
-    client: str = ""
-    values: Mapping[str, Any] = field(factory=dict)
-    # Why it was cut or refused.
-    why: str = ""
 
 
 @define(eq=False)
@@ -165,18 +136,7 @@ class Handler(Protocol):
         """It is the request's turn."""
 
 
-@define(eq=False)
-class Timer:
-    """Something to be done later."""
-
-    at: float
-    act: Callable[[], None] | None
-
-    def cancel(self) -> None:
-        self.act = None
-
-
-class Server:
+class Server(Loop):
     """The nodes and their sockets. A context manager: ports are open from its construction on."""
 
     def __init__(
@@ -193,26 +153,15 @@ class Server:
         0: any. `note` hears every entry of the log. Raises `UserError` for a port that is taken,
         and `OutageError` without a loopback interface.
         """
+        super().__init__()
         self.offered = dict(offered)
         self.bounds, self._handler, self._note = bounds, handler, note
-        self.log: deque[Noted] = deque()
-        # How many entries of the log were thrown away, the oldest first.
-        self.forgotten = 0
+        self.log = ExchangeLog()
         self.requests = 0
-        self._noted_bytes, self._kept = 0, 0
-        self._sizes: deque[int] = deque()
+        self._kept = 0
         self._began = time.monotonic()
-        self._ready = DefaultSelector()
-        self._due: list[tuple[float, int, Timer]] = []
-        self._timers = 0
         self._connections: dict[int, Connection] = {}
         self._numbers = 0
-        self._posted: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._thread: threading.Thread | None = None
-        self._alarm, self._heard = socket.socketpair()
-        for end in (self._alarm, self._heard):
-            end.setblocking(False)
-        self._ready.register(self._heard, EVENT_READ, self._woken)
         # Node -> port; nodes are numbered from 1.
         self.ports: dict[int, int] = {}
         self._listening: dict[int, socket.socket] = {}
@@ -227,15 +176,17 @@ class Server:
     def __enter__(self) -> Server:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     @property
     def address(self) -> str:
         """Where clients begin: the first node."""
         return f"{LOOPBACK}:{self.ports[1]}"
 
     # -- Nodes
+
+    @property
+    def up(self) -> list[int]:
+        """The nodes that listen."""
+        return sorted(self._listening)
 
     def open(self, node: int) -> None:
         """The node listens, at the port that it had before."""
@@ -251,13 +202,13 @@ class Server:
         listener.setblocking(False)
         self.ports[node] = listener.getsockname()[1]
         self._listening[node] = listener
-        self._ready.register(listener, EVENT_READ, lambda: self._accept(node, listener))
+        self.watch(listener, lambda: self._accept(node, listener))
 
     def shut(self, node: int, why: str = "the node is down") -> None:
         """The node is gone: it does not listen, and its connections are cut."""
         listener = self._listening.pop(node, None)
         if listener is not None:
-            self._ready.unregister(listener)
+            self.ready.unregister(listener)
             listener.close()
         for connection in [c for c in self._connections.values() if c.node == node]:
             self.cut(connection, why)
@@ -265,77 +216,7 @@ class Server:
     def close(self) -> None:
         for node in list(self._listening):
             self.shut(node, "the server ends")
-        self._ready.close()
-        self._alarm.close()
-        self._heard.close()
-
-    # -- The loop
-
-    def turn(self, wait_s: float) -> None:
-        """Does what there is to do, and waits for it at most so long."""
-        if self._due:
-            wait_s = min(wait_s, self._due[0][0] - time.monotonic())
-        for key, events in self._ready.select(max(0.0, wait_s)):
-            if isinstance(key.data, Connection):
-                self._serve(key.data, events)
-            else:
-                key.data()
-        self._act()
-
-    def _act(self) -> None:
-        with suppress(Empty):
-            for _ in range(self._posted.qsize()):
-                self._posted.get_nowait()()
-        now = time.monotonic()
-        while self._due and self._due[0][0] <= now:
-            timer = heappop(self._due)[2]
-            if timer.act is not None:
-                timer.act()
-
-    def later(self, seconds: float, act: Callable[[], None]) -> Timer:
-        """Has something done after this time, by the thread that serves."""
-        self._timers += 1
-        timer = Timer(time.monotonic() + seconds, act)
-        heappush(self._due, (timer.at, self._timers, timer))
-        return timer
-
-    def post(self, act: Callable[[], None]) -> None:
-        """Has something done soon by the thread that serves. For other threads."""
-        self._posted.put(act)
-        with suppress(OSError):
-            self._alarm.send(b"!")
-
-    def call(self, act: Callable[[], R]) -> R:
-        """What `act` returns or raises, done by the thread that serves."""
-        if self._thread is None or threading.current_thread() is self._thread:
-            return act()
-        found: SimpleQueue[tuple[R | None, BaseException | None]] = SimpleQueue()
-
-        def run() -> None:
-            try:
-                found.put((act(), None))
-            except BaseException as error:
-                found.put((None, error))
-
-        self.post(run)
-        while True:
-            try:
-                value, error = found.get(timeout=IDLE_S)
-            except Empty:
-                if not self._thread.is_alive():
-                    raise RuntimeError("the server has ended") from None
-                continue
-            if error is not None:
-                raise error
-            return value  # type: ignore[return-value]
-
-    def watch(self, descriptor: int, heard: Callable[[], None]) -> None:
-        """`heard` is called whenever there is something to read."""
-        self._ready.register(descriptor, EVENT_READ, heard)
-
-    def _woken(self) -> None:
-        with suppress(OSError):
-            self._heard.recv(CHUNK)
+        super().close()
 
     # -- Connections
 
@@ -354,7 +235,7 @@ class Server:
             return
         self._connections[connection.number] = connection
         self._noting(connection, "opened")
-        self._ready.register(accepted, EVENT_READ, connection)
+        self.ready.register(accepted, EVENT_READ, self._serving(connection))
 
     def cut(self, connection: Connection, why: str = "") -> None:
         """Breaks a connection, with all that waits on it."""
@@ -366,7 +247,7 @@ class Server:
         connection.gone = True
         del self._connections[connection.number]
         if connection.events:
-            self._ready.unregister(connection._socket)
+            self.ready.unregister(connection._socket)
         connection._socket.close()
         self._noting(connection, what, why=why)
         connection.waiting.clear()
@@ -384,11 +265,14 @@ class Server:
             self._forget(connection, "refused", "too many bytes in memory")
         return not connection.gone
 
-    def _serve(self, connection: Connection, events: int) -> None:
-        if events & EVENT_WRITE and not connection.gone:
-            self._flush(connection)
-        if events & EVENT_READ and not connection.gone:
-            self._receive(connection)
+    def _serving(self, connection: Connection) -> Callable[[int], None]:
+        def serve(events: int) -> None:
+            if events & EVENT_WRITE and not connection.gone:
+                self._flush(connection)
+            if events & EVENT_READ and not connection.gone:
+                self._receive(connection)
+
+        return serve
 
     def _receive(self, connection: Connection) -> None:
         try:
@@ -503,11 +387,11 @@ class Server:
         if events == connection.events:
             return
         if not connection.events:
-            self._ready.register(connection._socket, events, connection)
+            self.ready.register(connection._socket, events, self._serving(connection))
         elif events:
-            self._ready.modify(connection._socket, events, connection)
+            self.ready.modify(connection._socket, events, self._serving(connection))
         else:  # a selector has no way to wait for nothing
-            self._ready.unregister(connection._socket)
+            self.ready.unregister(connection._socket)
         connection.events = events
 
     # -- The log
@@ -533,42 +417,19 @@ class Server:
             values=values,
             why=why,
         )
-        self.log.append(noted)
-        self._sizes.append(size)
-        self._noted_bytes += size
-        while len(self.log) > self.bounds.noted or self._noted_bytes > self.bounds.noted_bytes:
-            self.log.popleft()
-            self._noted_bytes -= self._sizes.popleft()
-            self.forgotten += 1
+        self.log.add(noted, size, self.bounds.noted, self.bounds.noted_bytes)
         if self._note is not None:
             self._note(noted)
 
 
-@contextmanager
-def in_background(server: Server) -> Iterator[Server]:
-    """The server in a thread of its own, as long as the context lasts. What its handler raises is
-    raised at the end.
-    """
-    raised: list[BaseException] = []
-    stopped = threading.Event()
-
-    def serve() -> None:
-        try:
-            while not stopped.is_set():
-                server.turn(IDLE_S)
-        except BaseException as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=serve, name="groupcheck-server", daemon=True)
-    with server:
-        server._thread = thread
-        thread.start()
-        try:
-            yield server
-        finally:
-            stopped.set()
-            server.post(lambda: None)
-            thread.join(STOP_S)
-            server._thread = None
-    if raised:
-        raise raised[0]
+__all__ = [
+    "LOOPBACK",
+    "Arrival",
+    "Bounds",
+    "Connection",
+    "Handler",
+    "Noted",
+    "Server",
+    "Timer",
+    "in_background",
+]
