@@ -124,7 +124,7 @@ class Connections:
         end = time.monotonic() + wait_s
         while self._waiting and until not in found:
             hidden = [c for c in self._waiting if isinstance(c, ssl.SSLSocket) and c.pending()]
-            ready = hidden
+            ready: list[socket.socket] = [*hidden]
             if not hidden:
                 left = max(0.0, end - time.monotonic())
                 ready, _, _ = select.select(list(self._waiting), [], [], left)

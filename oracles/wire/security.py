@@ -48,7 +48,9 @@ class Security:
         plain = socket.create_connection((host, port), patience_s)
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = self._context().wrap_socket(plain, server_hostname=host) if self.tls else plain
+            connection = plain
+            if self.tls:
+                connection = self._context().wrap_socket(plain, server_hostname=host)
             if self.mechanism:
                 _log_in(connection, self)
         except BaseException:

@@ -7,10 +7,10 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker import walk as walks
@@ -18,7 +18,7 @@ from groupcheck.oracles.judge.broker.graph import KeptRows
 from groupcheck.oracles.judge.broker.kinds import kind_of
 from groupcheck.oracles.judge.broker.ledger import Found, Ledger
 from groupcheck.oracles.judge.broker.profiles import Profile, rows_of
-from groupcheck.oracles.judge.broker.walk import Differs, Late, Met, Pace, Target, Walk
+from groupcheck.oracles.judge.broker.walk import Differs, Late, Pace, Target, Walk
 from groupcheck.oracles.judge.following import requests
 from groupcheck.oracles.judge.following.nearest import nearest
 from groupcheck.oracles.judge.report.schedules import Act
@@ -123,7 +123,8 @@ class Judging:
             walk.close()
         self.ledger.note(profile, walk.met)
 
-    def _inputs(self, profile: Profile, memory: Memory) -> list[Asks | Fires]:
+    def inputs(self, profile: Profile, memory: Memory) -> list[Asks | Fires]:
+        """What may be sent, or waited for, in a group of that profile."""
         rows = self.rows(profile)
         return [*rows.asks(memory), *walks.due(profile, rows, memory)]
 
@@ -134,8 +135,8 @@ class Judging:
         def inputs(at: Memory) -> list[Asks | Fires]:
             return [
                 given
-                for given in self._inputs(profile, at)
-                if not ledger.muted(profile, kind_of(at, given)) and self._spoken(given)
+                for given in self.inputs(profile, at)
+                if not ledger.muted(profile, kind_of(at, given)) and self.spoken(given)
             ]
 
         def wanted(at: Memory, given: Asks | Fires) -> bool:
@@ -143,7 +144,8 @@ class Judging:
 
         return nearest(memory, inputs, rows.after, wanted, FAR) or ()
 
-    def _spoken(self, given: Asks | Fires) -> bool:
+    def spoken(self, given: Asks | Fires) -> bool:
+        """Does the broker announce what is needed for that?"""
         if isinstance(given, Fires):
             return True
         return requests.API_OF[type(given.request)].key in self.target.announced
@@ -178,7 +180,8 @@ class Judging:
     def _version(self, walk: Walk, given: Asks, rng: random.Random) -> int:
         """A version that was spoken least."""
         name = requests.API_OF[type(given.request)].name
-        every = list(walk.versions(given))
+        every = [v for v in walk.versions(given) if not self.ledger.broken(name, v)]
+        every = every or list(walk.versions(given))
         fewest = min(self.ledger.versions[name, version] for version in every)
         if fewest == 0:
             every = [v for v in every if self.ledger.versions[name, v] == 0]
@@ -215,9 +218,9 @@ class Judging:
             found.repeated += 1
             found.again += bool(self._shows(found, found.acts))
 
-    def _shows(self, found: Found, acts: Sequence[Act]) -> bool:
+    def _shows(self, found: Found, acts: Sequence[Act], pace: Pace = CAREFUL) -> bool:
         """Does the schedule show the difference? Then its transcript is kept."""
-        walk = self.again(found.profile, acts)
+        walk = self.again(found.profile, acts, pace)
         for difference, some, lines in walk.met.differences:
             if difference == found.difference:
                 found.difference, found.acts, found.lines = difference, some, lines
@@ -229,7 +232,7 @@ class Judging:
         while at < len(found.acts) - 1 and tries < SHORTENINGS and not self.stopped.is_set():
             tries += 1
             acts = found.acts
-            if not self._shows(found, [*acts[:at], *acts[at + 1 :]]):
+            if not self._shows(found, [*acts[:at], *acts[at + 1 :]], self.pace()):
                 at += 1
 
     def confirmed(self, threads: int, tell: Callable[[], None]) -> None:
@@ -245,29 +248,3 @@ class Judging:
                 raise
             for job in jobs:
                 job.result()
-
-
-@frozen
-class Unseen:
-    """A kind of row that was not reached, with the model's shortest way there."""
-
-    profile: Profile
-    kind: str
-    way: tuple[str, ...]
-
-
-def universe(judging: Judging, profile: Profile) -> Iterator[tuple[Memory, Asks | Fires]]:
-    """Every row of a profile that the model reaches, each memory once, nearest first."""
-    rows = judging.rows(profile)
-    start = rows.start()
-    seen, level = {start}, [start]
-    while level:
-        further = []
-        for memory in level:
-            for given in judging._inputs(profile, memory):
-                yield memory, given
-                for after in rows.after(memory, given):
-                    if after not in seen:
-                        seen.add(after)
-                        further.append(after)
-        level = further

@@ -5,15 +5,10 @@ memory, kept, because many groups go through the same memories. Several threads 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-
-from attrs import frozen
 
 from groupcheck.oracles.conform.conformance import rows_at
 from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.conform.rows import Rows
-from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
-from groupcheck.oracles.judge.following.nearest import nearest
 from groupcheck.oracles.judge.following.worlds import BY_ITSELF, World, relative
 
 GENERATIONS = 12  # more than a world counts (`worlds.relative`)

@@ -15,6 +15,7 @@ from groupcheck.oracles.judge.broker.walk import Difference, Met
 from groupcheck.oracles.judge.report.schedules import Act, Line
 
 MUTED = 3  # occurrences after which a kind of row that differs is not looked for any more
+UNFIT = ("closed", "unreadable")
 TRIES = 6  # ways to a kind of row that did not lead there
 
 Wanted = tuple[str, Kind]  # the name of a profile, and a kind of row
@@ -47,11 +48,18 @@ class Ledger:
     schedules: int = 0
     requests: int = 0
     late: int = 0
+    # (API, version) that led to a closed connection or to bytes that cannot be read.
+    unfit: Counter[tuple[str, int]] = field(factory=Counter)
     waited_s: list[float] = field(factory=list)
+    timers_s: list[tuple[str, float]] = field(factory=list)
     lock: threading.Lock = field(factory=threading.Lock, eq=False, repr=False)
 
     def muted(self, profile: Profile, kind: Kind) -> bool:
         return self.differed[profile.name, kind] >= MUTED
+
+    def broken(self, api: str, version: int) -> bool:
+        """Has this version closed the connection so often that it is not spoken any more?"""
+        return self.unfit[api, version] >= MUTED
 
     def wanted(self, profile: Profile, kind: Kind) -> bool:
         """Has nobody seen this kind of row, and may somebody still look for it?"""
@@ -70,6 +78,7 @@ class Ledger:
             for rule, times in met.tried.items():
                 self.tried[rule] += times
             self.waited_s += met.waited_s
+            self.timers_s += met.timers_s
             for difference, acts, lines in met.differences:
                 self._differs(profile, difference, acts, lines)
 
@@ -80,7 +89,14 @@ class Ledger:
         acts: tuple[Act, ...],
         lines: tuple[Line, ...],
     ) -> None:
-        self.differed[profile.name, difference.kind] += 1
+        if difference.got in UNFIT and acts and acts[-1].kind == "ask":
+            # Of one version: other versions may still show what the row is like.
+            self.unfit[acts[-1].name, acts[-1].version] += 1
+            if difference in self.found:
+                self.found[difference].times += 1
+                return
+        else:
+            self.differed[profile.name, difference.kind] += 1
         old = self.found.get(difference)
         if old is None:
             self.found[difference] = Found(difference, profile, acts, lines)

@@ -35,12 +35,8 @@ ONE_STEP = Profile(
     "classic",
     settings={"two_step": "no"},
 )
-MIXED = Profile(
-    "static", "one member with a group.instance.id, one without", "mixed_membership"
-)
-COOPERATIVE = Profile(
-    "cooperative", "members say what they own while they join", "cooperative"
-)
+MIXED = Profile("static", "one member with a group.instance.id, one without", "mixed_membership")
+COOPERATIVE = Profile("cooperative", "members say what they own while they join", "cooperative")
 THREE = Profile("three", "three members that ask for an id first", "classic", members=3)
 SESSIONS = Profile(
     "sessions", "the last member's session is short, and is waited for", "classic", waits="session"

@@ -140,8 +140,8 @@ def relative(world: World) -> World:
     if back <= 0:
         return world
     core = world.memory.core
-    logged, *rest = core.durable
-    core = evolve(core, generation=KEPT, durable=(max(0, logged - back), *rest))
+    logged, led, assignor = core.durable
+    core = evolve(core, generation=KEPT, durable=(max(0, logged - back), led, assignor))
     numbers = tuple((n - back, told) for n, told in world.generations if n - back > 0)
     return evolve(world, memory=evolve(world.memory, core=core), generations=numbers)
 
@@ -379,7 +379,7 @@ def _told(end: End, answers: Mapping[int, Answered]) -> dict[int, int]:
         value = dict(expected.fields).get("generationId")
         if isinstance(value, Generation) and expected.number in answers:
             number = seen(answers[expected.number])[1].get("generationId")
-            found.setdefault(value.number, set()).add(number)
+            found.setdefault(value.number, set()).add(number or 0)
     return {number: told.pop() for number, told in found.items() if len(told) == 1}
 
 
@@ -422,4 +422,6 @@ def problems(end: End, answers: Mapping[int, Answered]) -> list[str]:
         for n in both
         if any(isinstance(v, Generation) and v.known is None for _, v in expected[n].fields)
     }
-    return said + ([f"one round has the generations {sorted(map(str, told))}"] if len(told) > 1 else [])
+    if len(told) > 1:
+        said.append(f"one round has the generations {sorted(map(str, told))}")
+    return said
