@@ -4,7 +4,6 @@ answers are compared with those of the model's coordinator.
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,9 +13,13 @@ from groupcheck.oracles.museum.brokers import OldBroker
 from groupcheck.oracles.museum.exhibits import Exhibit
 from groupcheck.oracles.museum.moves import Move
 from groupcheck.oracles.museum.seen import AFTER, Cut, Fact, Left, Seen, Sent, State, Told
-from groupcheck.oracles.wire.formats import HEARTBEAT, JOIN_GROUP, SYNC_GROUP, Api
 from groupcheck.oracles.wire.sockets import Answered, Closed, Connections
-from groupcheck.traces.messages.message_bytes import Field
+from groupcheck.traces.messages.apis import api
+from groupcheck.traces.messages.consumer_protocol import (
+    Subscription,
+    assignment_bytes,
+    subscription_bytes,
+)
 
 GROUP = "g"
 TIMEOUT_MS = 1000  # of sessions and of rounds
@@ -24,57 +27,15 @@ WAIT_S = 4.0  # several timeouts, after which everything that a timer ends is ov
 BEAT_S = 0.2
 ANSWER_S = 5.0
 STARTING = (14, 15, 16)  # the coordinator loads, is not there yet, or is not known yet
-APIS = {api.name: api for api in (JOIN_GROUP, SYNC_GROUP, HEARTBEAT)}
-VERSION = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3}  # the newest without compact lengths
-FIND_COORDINATOR = Api(
-    10,
-    "FindCoordinator",
-    3,
-    0,
-    0,
-    (Field("group", "string"),),
-    (
-        Field("error", "int16"),
-        Field("node", "int32"),
-        Field("host", "string"),
-        Field("port", "int32"),
-    ),
-)
-_MEMBER = (
-    Field("member", "string"),
-    Field("instance", "nullable_string"),
-    Field("client", "string"),
-    Field("host", "string"),
-    Field("metadata", "bytes"),
-    Field("assignment", "bytes"),
-)
-# Version 4 alone: brokers cannot describe static members in an older one.
-DESCRIBE_GROUPS = Api(
-    15,
-    "DescribeGroups",
-    5,
-    4,
-    4,
-    (Field("groups", "[]string"), Field("operations", "int8")),
-    (
-        Field("throttle", "int32"),
-        Field(
-            "groups",
-            (
-                Field("error", "int16"),
-                Field("group", "string"),
-                Field("state", "string"),
-                Field("protocol_type", "string"),
-                Field("protocol", "string"),
-                Field("members", _MEMBER),
-                Field("operations", "int32"),
-            ),
-        ),
-    ),
-)
-# A subscription to the topic t, and a share without partitions (version 0).
-SUBSCRIPTION = struct.pack(">hih", 0, 1, 1) + b"t" + struct.pack(">i", -1)
-SHARE = struct.pack(">hii", 0, 0, -1)
+VERSION = {  # the newest without compact lengths
+    "JoinGroup": 5,
+    "SyncGroup": 3,
+    "Heartbeat": 3,
+    "FindCoordinator": 0,
+    "DescribeGroups": 4,
+}
+SUBSCRIPTION = subscription_bytes(Subscription(0, ("t",)))
+SHARE = assignment_bytes((), version=0)
 
 
 class Caller:
@@ -112,15 +73,18 @@ class Caller:
         self._connections = Connections(self._broker.address)
         until = time.monotonic() + 30.0
         while time.monotonic() < until:
-            found = self._ask(FIND_COORDINATOR, 0, {"group": GROUP})
-            beats = {"group": GROUP, "generation": 1, "member": "nobody"}
-            if not found["error"] and self._ask(HEARTBEAT, 0, beats)["error"] not in STARTING:
+            found = self._ask("FindCoordinator", {"key": GROUP})
+            beats = {"groupId": GROUP, "generationId": 1, "memberId": "nobody"}
+            if (
+                not found["errorCode"]
+                and self._ask("Heartbeat", beats)["errorCode"] not in STARTING
+            ):
                 return
             time.sleep(0.1)
         raise Left("the coordinator does not come up")
 
-    def _ask(self, api: Api, version: int, values: Mapping[str, Any]) -> dict[str, Any]:
-        return self._answer_to(self._connections.send(api, version, values))
+    def _ask(self, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        return self._answer_to(self._connections.send(api(name), VERSION[name], values))
 
     def _answer_to(self, number: int) -> dict[str, Any]:
         if number not in self._answers:
@@ -154,22 +118,22 @@ class Caller:
         request = move.request
         id = getattr(request, "id", NO_ID)
         member = "" if id == NO_ID else self._ids[move.process, id]
-        values: dict[str, Any] = {"group": GROUP, "member": member, "instance": None}
+        values: dict[str, Any] = {"groupId": GROUP, "memberId": member}
         if self._exhibit.static:
-            values["instance"] = f"instance-{name}"
+            values["groupInstanceId"] = f"instance-{name}"
         if move.api == "JoinGroup":
             values |= {
-                "session_timeout_ms": TIMEOUT_MS,
-                "rebalance_timeout_ms": TIMEOUT_MS,
-                "protocol_type": "consumer",
+                "sessionTimeoutMs": TIMEOUT_MS,
+                "rebalanceTimeoutMs": TIMEOUT_MS,
+                "protocolType": "consumer",
                 "protocols": [{"name": "range", "metadata": SUBSCRIPTION}],
             }
         else:
-            values["generation"] = getattr(request, "generation", -1)
+            values["generationId"] = getattr(request, "generation", -1)
         if move.api == "SyncGroup":
-            shares = [{"member": one, "assignment": SHARE} for one in self._ids.values()]
+            shares = [{"memberId": one, "assignment": SHARE} for one in self._ids.values()]
             values["assignments"] = shares
-        number = self._connections.send(APIS[move.api], VERSION[move.api], values)
+        number = self._connections.send(api(move.api), VERSION[move.api], values)
         self._waiting[move.process, move.api] = number
         self._facts.append(Sent(move.step, name, move.api, member))
 
@@ -177,11 +141,11 @@ class Caller:
         answer = self._answer_to(self._waiting.pop((move.process, move.api)))
         expected = move.answer
         assert expected is not None
-        error, generation = answer["error"], answer.get("generation", -1)
+        error, generation = answer["errorCode"], answer.get("generationId", -1)
         self._facts.append(Told(move.step, name, move.api, error, generation))
-        if move.api == "JoinGroup" and answer["member"]:
-            self._ids[move.process, expected.id] = answer["member"]
-            self._last[move.process] = (answer["member"], generation)
+        if move.api == "JoinGroup" and answer["memberId"]:
+            self._ids[move.process, expected.id] = answer["memberId"]
+            self._last[move.process] = (answer["memberId"], generation)
         if error != expected.code:
             raise Left(f"the answer is {error}, not {expected.code}")
         if move.api == "JoinGroup" and not error and generation != expected.generation:
@@ -190,7 +154,7 @@ class Caller:
     def _until(self, state: str) -> None:
         """Waits until the group is in this state."""
         until = time.monotonic() + ANSWER_S
-        while (found := self._described()["state"]) != state:
+        while (found := self._described()["groupState"]) != state:
             if time.monotonic() > until:
                 raise Left(f"the group is {found or 'unknown'}, not {state}")
             time.sleep(0.02)
@@ -211,18 +175,18 @@ class Caller:
                     self._beat(quietly=True)
                 time.sleep(BEAT_S)
         found = self._described()
-        self._facts.append(State(AFTER, found["state"], len(found["members"])))
+        self._facts.append(State(AFTER, found["groupState"], len(found["members"])))
 
     def _beat(self, quietly: bool = False) -> None:
         """Every process sends a heartbeat with what it was told last."""
         for process, (member, generation) in self._last.items():
             name = chr(ord("A") + process)
-            values = {"group": GROUP, "generation": generation, "member": member}
-            values["instance"] = f"instance-{name}" if self._exhibit.static else None
-            error = self._ask(HEARTBEAT, VERSION["Heartbeat"], values)["error"]
+            values = {"groupId": GROUP, "generationId": generation, "memberId": member}
+            values["groupInstanceId"] = f"instance-{name}" if self._exhibit.static else None
+            error = self._ask("Heartbeat", values)["errorCode"]
             if not quietly:
                 self._facts.append(Told(AFTER, name, "Heartbeat", error))
 
     def _described(self) -> dict[str, Any]:
-        (found,) = self._ask(DESCRIBE_GROUPS, DESCRIBE_GROUPS.newest, {"groups": [GROUP]})["groups"]
+        (found,) = self._ask("DescribeGroups", {"groups": [GROUP]})["groups"]
         return dict(found)

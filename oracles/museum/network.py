@@ -21,8 +21,8 @@ from typing import Any
 from attrs import define, field
 
 from groupcheck.model.engine import OutageError
-from groupcheck.traces.captures.apis import APIS as GROUP_APIS
-from groupcheck.traces.messages.message_bytes import Field, Reader, encode
+from groupcheck.traces.messages.apis import Request, api, read_request, response_bytes
+from groupcheck.traces.messages.message_bytes import Reader
 
 HOST = "127.0.0.1"
 # The racks of two brokers, which are the same process. They have the partitions in turn.
@@ -32,96 +32,23 @@ CONNECT_S = 10.0
 FETCH_S = 0.03  # how long a Fetch waits for records
 UNSUPPORTED_VERSION = 35
 
-_PARTITIONS_ASKED = (
-    Field("topic", "string"),
-    Field(
-        "partitions", (Field("partition", "int32"), Field("offset", "int64"), Field("max", "int32"))
-    ),
-)
-_FETCH_REQUEST = (
-    Field("replica", "int32"),
-    Field("wait", "int32"),
-    Field("min", "int32"),
-    Field("most", "int32", 3),
-    Field("topics", _PARTITIONS_ASKED),
-)
-_FETCH_RESPONSE = (
-    Field("throttle", "int32"),
-    Field(
-        "topics",
-        (
-            Field("topic", "string"),
-            Field(
-                "partitions",
-                (
-                    Field("partition", "int32"),
-                    Field("error", "int16"),
-                    Field("high", "int64"),
-                    Field("records", "bytes"),
-                ),
-            ),
-        ),
-    ),
-)
-_METADATA_RESPONSE = (
-    Field(
-        "brokers",
-        (
-            Field("id", "int32"),
-            Field("host", "string"),
-            Field("port", "int32"),
-            Field("rack", "nullable_string", 1),
-        ),
-    ),
-    Field("cluster", "nullable_string", 2),
-    Field("controller", "int32", 1),
-    Field(
-        "topics",
-        (
-            Field("error", "int16"),
-            Field("topic", "string"),
-            Field("internal", "int8", 1),
-            Field(
-                "partitions",
-                (
-                    Field("error", "int16"),
-                    Field("partition", "int32"),
-                    Field("leader", "int32"),
-                    Field("replicas", "[]int32"),
-                    Field("in_sync", "[]int32"),
-                ),
-            ),
-        ),
-    ),
-)
-_COORDINATOR_RESPONSE = (
-    Field("error", "int16"),
-    Field("id", "int32"),
-    Field("host", "string"),
-    Field("port", "int32"),
-)
-_VERSIONS_RESPONSE = (
-    Field("error", "int16"),
-    Field("apis", (Field("key", "int16"), Field("oldest", "int16"), Field("newest", "int16"))),
-)
-FETCH, METADATA, OFFSET_FETCH, COORDINATOR, VERSIONS = 1, 3, 9, 10, 18
-# Key -> the versions that are offered. Produce (0) and ListOffsets (2) are offered and never
-# needed: some clients look at the version of the first, and every partition has a committed offset.
+# Name -> the versions that are offered. Produce and ListOffsets are offered and never needed: some
+# clients look at the version of the first, and every partition has a committed offset.
 OFFERED = {
-    0: (2, 3),
-    FETCH: (2, 3),
-    2: (1, 1),
-    METADATA: (0, 2),
-    8: (2, 7),
-    OFFSET_FETCH: (1, 1),
-    COORDINATOR: (0, 0),
-    11: (0, 5),
-    12: (0, 3),
-    13: (0, 2),
-    14: (0, 3),
-    VERSIONS: (0, 0),
+    "Produce": (2, 3),
+    "Fetch": (2, 3),
+    "ListOffsets": (1, 1),
+    "Metadata": (0, 2),
+    "OffsetCommit": (2, 7),
+    "OffsetFetch": (1, 1),
+    "FindCoordinator": (0, 0),
+    "JoinGroup": (0, 5),
+    "Heartbeat": (0, 3),
+    "LeaveGroup": (0, 2),
+    "SyncGroup": (0, 3),
+    "ApiVersions": (0, 0),
 }
-NAMES = {8: "OffsetCommit", 11: "JoinGroup", 12: "Heartbeat", 13: "LeaveGroup", 14: "SyncGroup"}
+_VERSIONS = api("ApiVersions")
 
 
 @define(eq=False)
@@ -129,8 +56,9 @@ class Connection:
     member: str
     socket: socket.socket
     read: bytearray = field(factory=bytearray)
-    # Requests in the order in which they came: [number, answer or None].
-    waiting: list[list[Any]] = field(factory=list)
+    # Requests in the order in which they came, each in a list with its answer as soon as there is
+    # one.
+    waiting: list[list[bytes]] = field(factory=list)
     # It has carried requests of the group.
     serves_group: bool = False
     gone: bool = False
@@ -141,15 +69,25 @@ class Arrived:
     """A request of the group that waits."""
 
     member: str
-    # Kafka's name of the API.
-    api: str
-    version: int
-    values: dict[str, Any]
-    _key: int
+    _request: Request
     _connection: Connection
-    _place: list[Any]
+    _place: list[bytes]
     # Whoever takes it has written it down.
     noted: bool = False
+
+    @property
+    def api(self) -> str:
+        """Kafka's name of the API."""
+        return self._request.api.name
+
+    @property
+    def version(self) -> int:
+        return self._request.version
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Its fields, by Kafka's names."""
+        return self._request.values
 
     @property
     def lost(self) -> bool:
@@ -214,9 +152,8 @@ class Network:
             act()
 
     def answer(self, request: Arrived, values: Mapping[str, Any]) -> None:
-        """Answers a request of the group; the fields are those of traces/captures/apis.py."""
-        api = GROUP_APIS[request._key]
-        request._place[1] = encode(api.response, request.version, values)
+        """Answers a request of the group; fields have Kafka's names."""
+        request._place.append(_answer(request._request, values))
         self._flush(request._connection)
 
     def cut(self, member: str) -> None:
@@ -260,52 +197,43 @@ class Network:
             self._handle(connection, whole)
 
     def _handle(self, connection: Connection, whole: bytes) -> None:
-        reader = Reader(whole)
-        key, version = reader.number("int16"), reader.number("int16")
-        place: list[Any] = [reader.number("int32"), None]
+        place: list[bytes] = []
         connection.waiting.append(place)
-        if key == VERSIONS:  # newer versions have another form, and are refused in the oldest one
-            apis = [{"key": k, "oldest": v[0], "newest": v[1]} for k, v in OFFERED.items()]
-            error = UNSUPPORTED_VERSION if version else 0
-            place[1] = encode(_VERSIONS_RESPONSE, 0, {"error": error, "apis": apis})
+        head = Reader(whole)
+        key, version, number = head.number("int16"), head.number("int16"), head.number("int32")
+        if key == _VERSIONS.key and version:  # newer versions are refused in the oldest one
+            offered = {"errorCode": UNSUPPORTED_VERSION, "apiKeys": _offered()}
+            place.append(response_bytes(_VERSIONS, 0, number, offered))
         else:
-            reader.beginning((Field("client", "nullable_string"),), 0)
-            self._serve(connection, place, key, version, reader)
+            self._serve(connection, place, read_request(whole))
         self._flush(connection)
 
-    def _serve(
-        self, connection: Connection, place: list[Any], key: int, version: int, reader: Reader
-    ) -> None:
+    def _serve(self, connection: Connection, place: list[bytes], request: Request) -> None:
         port = self.ports[connection.member]
-        if key == METADATA:
+        asked = request.values
+        if request.api.name == "Metadata":
             self.looked[connection.member] += 1
-            place[1] = encode(_METADATA_RESPONSE, version, self._metadata(port))
-        elif key == COORDINATOR:
-            found = {"error": 0, "id": 0, "host": HOST, "port": port}
-            place[1] = encode(_COORDINATOR_RESPONSE, 0, found)
-        elif key == OFFSET_FETCH:
-            place[1] = self._offsets(reader, version)
-        elif key == FETCH:
-            asked = reader.fields(_FETCH_REQUEST, version)
-            if any(self._unread(t["topic"], p) for t in asked["topics"] for p in t["partitions"]):
-                place[1] = self._fetched(asked)
-            else:
-                self._due.append(
-                    (time.monotonic() + FETCH_S, self._later(connection, place, asked))
-                )
-        else:
-            api = GROUP_APIS[key]
+            place.append(_answer(request, self._metadata(port)))
+        elif request.api.name == "FindCoordinator":
+            place.append(_answer(request, {"nodeId": 0, "host": HOST, "port": port}))
+        elif request.api is _VERSIONS:
+            place.append(_answer(request, {"apiKeys": _offered()}))
+        elif request.api.name == "OffsetFetch":
+            place.append(_answer(request, _offsets(asked)))
+        elif request.api.name != "Fetch":
             connection.serves_group = True
-            values = reader.fields(api.request, version)
-            self.arrived.append(
-                Arrived(connection.member, NAMES[key], version, values, key, connection, place)
-            )
+            self.arrived.append(Arrived(connection.member, request, connection, place))
+        elif any(self._unread(t["topic"], p) for t in asked["topics"] for p in t["partitions"]):
+            place.append(_answer(request, self._fetched(asked)))
+        else:
+            later = self._later(connection, place, request)
+            self._due.append((time.monotonic() + FETCH_S, later))
 
     def _later(
-        self, connection: Connection, place: list[Any], asked: dict[str, Any]
+        self, connection: Connection, place: list[bytes], request: Request
     ) -> Callable[[], None]:
         def answer() -> None:
-            place[1] = self._fetched(asked)
+            place.append(_answer(request, self._fetched(request.values)))
             self._flush(connection)
 
         return answer
@@ -313,19 +241,17 @@ class Network:
     def _metadata(self, port: int) -> dict[str, Any]:
         return {
             "brokers": [
-                {"id": id, "host": HOST, "port": port, "rack": rack}
+                {"nodeId": id, "host": HOST, "port": port, "rack": rack}
                 for id, rack in enumerate(RACKS)
             ],
-            "cluster": "museum",
-            "controller": 0,
+            "clusterId": "museum",
+            "controllerId": 0,
             "topics": [
                 {
-                    "error": 0,
-                    "topic": topic,
-                    "internal": 0,
+                    "name": topic,
                     "partitions": [
-                        {"error": 0, "partition": p}
-                        | {"leader": p % 2, "replicas": [p % 2], "in_sync": [p % 2]}
+                        {"partitionIndex": p, "leaderId": p % 2}
+                        | {"replicaNodes": [p % 2], "isrNodes": [p % 2]}
                         for p in range(count)
                     ],
                 }
@@ -333,49 +259,62 @@ class Network:
             ],
         }
 
-    def _offsets(self, reader: Reader, version: int) -> bytes:
-        api = GROUP_APIS[OFFSET_FETCH]
-        topics = [
-            {
-                "name": topic["name"],
-                "partitions": [
-                    {"partitionIndex": p, "committedOffset": 0, "metadata": "", "errorCode": 0}
-                    for p in topic["partitionIndexes"]
-                ],
-            }
-            for topic in reader.fields(api.request, version)["topics"]
-        ]
-        return encode(api.response, version, {"topics": topics})
-
     def _unread(self, topic: str, asked: Mapping[str, Any]) -> bool:
-        return bool(asked["offset"] < self.records.get((topic, asked["partition"]), 0))
+        return bool(asked["fetchOffset"] < self.records.get((topic, asked["partition"]), 0))
 
-    def _fetched(self, asked: Mapping[str, Any]) -> bytes:
-        topics = [
-            {
-                "topic": t["topic"],
-                "partitions": [
-                    {
-                        "partition": p["partition"],
-                        "error": 0,
-                        "high": self.records.get((t["topic"], p["partition"]), 0),
-                        "records": record(p["offset"]) if self._unread(t["topic"], p) else b"",
-                    }
-                    for p in t["partitions"]
-                ],
-            }
-            for t in asked["topics"]
-        ]
-        return encode(_FETCH_RESPONSE, 1, {"throttle": 0, "topics": topics})
+    def _fetched(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "responses": [
+                {
+                    "topic": t["topic"],
+                    "partitions": [
+                        {
+                            "partitionIndex": p["partition"],
+                            "highWatermark": self.records.get((t["topic"], p["partition"]), 0),
+                            "records": (
+                                record(p["fetchOffset"]) if self._unread(t["topic"], p) else b""
+                            ),
+                        }
+                        for p in t["partitions"]
+                    ],
+                }
+                for t in asked["topics"]
+            ]
+        }
 
     def _flush(self, connection: Connection) -> None:
         """Sends the answers that no earlier request holds up."""
-        while connection.waiting and connection.waiting[0][1] is not None:
-            number, body = connection.waiting.pop(0)
-            raw = struct.pack(">ii", 4 + len(body), number) + body
+        while connection.waiting and connection.waiting[0]:
+            (raw,) = connection.waiting.pop(0)
             if not connection.gone:
                 with suppress(OSError):
                     connection.socket.sendall(raw)
+
+
+def _answer(request: Request, values: Mapping[str, Any]) -> bytes:
+    return response_bytes(request.api, request.version, request.number, values)
+
+
+def _offered() -> list[dict[str, int]]:
+    return [
+        {"apiKey": api(name).key, "minVersion": oldest, "maxVersion": newest}
+        for name, (oldest, newest) in OFFERED.items()
+    ]
+
+
+def _offsets(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Every partition has the committed offset 0."""
+    topics = [
+        {
+            "name": topic["name"],
+            "partitions": [
+                {"partitionIndex": p, "committedOffset": 0, "metadata": ""}
+                for p in topic["partitionIndexes"]
+            ],
+        }
+        for topic in asked["topics"]
+    ]
+    return {"topics": topics}
 
 
 def record(offset: int) -> bytes:

@@ -10,7 +10,8 @@ from groupcheck.traces.messages.consumer_protocol import Partitions, subscriptio
 from groupcheck.traces.messages.message_bytes import Field, Malformed, Reader
 
 # The user data of StickyAssignor up to 2.2; later there is a generation behind it.
-_STICKY = (Field("owned", (Field("topic", "string"), Field("partitions", "[]int32"))),)
+_PARTITIONS = (Field("topic", "string"), Field("partitions", "int32", array=True))
+_STICKY = (Field("owned", _PARTITIONS, array=True),)
 Named = tuple[str, ...]  # partitions such as t-0, in order
 AFTER = 0  # the step of what happens when the path is over
 

@@ -1,5 +1,5 @@
 """Sizes of messages on the wire, in bytes: the answer to JoinGroup, which lists all members for the
-leader. They are those of messages that are written by the tables of the wire formats.
+leader. They are those of messages that the codec writes.
 
 Kafka: JoinGroupResponse version 9, ConsumerProtocolSubscription version 3; and what a worker of
 Connect says in the place of a subscription (IncrementalCooperativeConnectProtocol version 2).
@@ -12,9 +12,8 @@ from functools import cache
 from typing import Any
 
 from groupcheck.oracles.simulate.parts import Parts
-from groupcheck.oracles.wire.formats import JOIN_GROUP
-from groupcheck.traces.messages.consumer_protocol import SUBSCRIPTION
-from groupcheck.traces.messages.message_bytes import encode
+from groupcheck.traces.messages.apis import api, response_bytes
+from groupcheck.traces.messages.consumer_protocol import Subscription, subscription_bytes
 
 VERSION, OF_SUBSCRIPTION = 9, 3
 MEMBER = "m" * 46  # CLIENT-UUID, with a client id of nine characters
@@ -27,9 +26,8 @@ def subscription(owned: int, user_data: int = 0) -> bytes:
     """A member's subscription to one topic, of which it owns so many partitions, with so many bytes
     of user data.
     """
-    claimed = [{"topic": TOPIC, "partitions": list(range(owned))}] if owned else []
-    values: dict[str, Any] = {"topics": [TOPIC], "owned": claimed, "user_data": b"u" * user_data}
-    return struct.pack(">h", OF_SUBSCRIPTION) + encode(SUBSCRIPTION, OF_SUBSCRIPTION, values)
+    claimed = tuple((TOPIC, partition) for partition in range(owned))
+    return subscription_bytes(Subscription(OF_SUBSCRIPTION, (TOPIC,), b"u" * user_data, claimed))
 
 
 def worker_state(tasks: int) -> bytes:
@@ -53,15 +51,13 @@ def _string(text: str) -> bytes:
 def answer(members: list[dict[str, Any]], protocol: tuple[str, str] = CONSUMERS) -> bytes:
     """A whole answer to JoinGroup that lists these members."""
     values = {
-        "protocol_type": protocol[0],
-        "protocol": protocol[1],
+        "protocolType": protocol[0],
+        "protocolName": protocol[1],
         "leader": MEMBER,
-        "member": MEMBER,
+        "memberId": MEMBER,
         "members": members,
     }
-    head = struct.pack(">i", 0) + b"\0"  # the number of the request, and tagged fields
-    body = head + encode(JOIN_GROUP.response, VERSION, values, flexible=True)
-    return struct.pack(">i", len(body)) + body
+    return response_bytes(api("JoinGroup"), VERSION, 0, values)
 
 
 @cache
@@ -77,7 +73,7 @@ def worker_bytes(tasks: int) -> int:
 
 
 def _entry(instance: str | None, metadata: bytes) -> int:
-    member = {"member": MEMBER, "instance": instance, "metadata": metadata}
+    member = {"memberId": MEMBER, "groupInstanceId": instance, "metadata": metadata}
     return len(answer([member])) - len(answer([]))
 
 

@@ -1,3 +1,3 @@
-"""Kafka's group APIs as bytes, and the sockets that carry them: what all doors speak with that talk
-to a broker or to a client.
+"""The sockets that carry Kafka's messages: what all doors speak with that talk to a broker or to a
+client.
 """

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.oracles.wire.formats import Api, request_bytes, response_values
+from groupcheck.traces.messages.apis import Api, request_bytes, response_values
 from groupcheck.traces.messages.message_bytes import Malformed
 
 CLIENT = "groupcheck-live"

@@ -13,11 +13,17 @@ from typing import Any
 
 from attrs import Factory, define, field, frozen
 
-from groupcheck.traces.captures.apis import APIS, Api
 from groupcheck.traces.captures.segments import ACK, RST, SYN, End, Segment, end_text
 from groupcheck.traces.captures.streams import LARGEST_FRAME, Frame, Frames, SegmentOrder
-from groupcheck.traces.messages.message_bytes import Malformed, Reader
+from groupcheck.traces.messages.apis import Api, api
+from groupcheck.traces.messages.message_bytes import Fields, Malformed, Reader
 
+_NAMES = (
+    "JoinGroup SyncGroup Heartbeat LeaveGroup OffsetCommit OffsetFetch ConsumerGroupHeartbeat"
+    " ShareGroupHeartbeat StreamsGroupHeartbeat"
+)
+GROUP_APIS = {one.key: one for one in map(api, _NAMES.split())}
+"""Key -> API: those whose exchanges are shown."""
 MOST_CONNECTIONS = 10_000
 MOST_PENDING, MOST_PENDING_BYTES = 1000, 16 << 20
 """Requests of a connection that wait for their answers."""
@@ -154,9 +160,9 @@ class _Connection:
 
     def _asked(self, frame: Frame, tally: CaptureTally) -> None:
         key, version, number, size = _HEADER.unpack_from(frame.data)
-        api = APIS[key]
+        api = GROUP_APIS[key]
         if version > api.newest:
-            name = f"{api.name} {version}"
+            name = f"{api.log_name} {version}"
             if name in tally.newer or len(tally.newer) < 100:
                 tally.newer[name] = tally.newer.get(name, 0) + 1
             return
@@ -178,8 +184,8 @@ class _Connection:
         asked = self._forget(number)
         api, flexible = asked.api, asked.version >= asked.api.flexible
         try:
-            request = _decoded(Reader(asked.body, flexible), api, api.request, asked.version)
-            answer = _decoded(Reader(frame.data[4:], flexible), api, api.response, asked.version)
+            request = _decoded(Reader(asked.body, flexible), api.request, asked.version)
+            answer = _decoded(Reader(frame.data[4:], flexible), api.response, asked.version)
         except Malformed:
             tally.damaged += 1
             return None
@@ -197,15 +203,10 @@ class _Connection:
         )
 
 
-def _decoded(reader: Reader, api: Api, fields: Any, version: int) -> dict[str, Any]:
+def _decoded(reader: Reader, fields: Fields, version: int) -> dict[str, Any]:
     if reader.flexible:
         reader.tags()  # of the header
-    if not api.whole:
-        return reader.beginning(fields, version)
-    values = reader.fields(fields, version)
-    if reader.remaining():
-        raise Malformed(f"{reader.remaining()} bytes too many")
-    return values
+    return reader.whole(fields, version, "a message")
 
 
 def _begins_request(data: bytes) -> bool:
@@ -231,7 +232,7 @@ def _is_needed(head: bytes) -> bool | None:
     if len(head) < _HEADER.size:
         return None
     key, version, _, length = _HEADER.unpack_from(head)
-    return key in APIS and 0 <= version <= _NEWEST_VERSION and -1 <= length <= _LONGEST_CLIENT
+    return key in GROUP_APIS and 0 <= version <= _NEWEST_VERSION and -1 <= length <= _LONGEST_CLIENT
 
 
 def _is_tls(data: bytes) -> bool:

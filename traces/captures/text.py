@@ -117,7 +117,7 @@ def line(a: DecodedExchange) -> bytes:
             "requestApiVersion": a.version,
             "correlationId": a.correlation,
             "clientId": a.client,
-            "requestApiKeyName": a.api.name,
+            "requestApiKeyName": a.api.log_name,
         },
         "request": a.request,
         "response": a.response,

@@ -4,7 +4,7 @@ bytes of key and value, read as text.
 Where bytes are no UTF-8, the text has a replacement character for them. What it stands for is not
 known, so a field counts only if it is the same whatever these bytes were.
 
-Source: OffsetCommitKey.json, OffsetCommitValue.json, GroupMetadataKey.json and
+The fields are those of OffsetCommitKey.json, OffsetCommitValue.json, GroupMetadataKey.json and
 GroupMetadataValue.json of Kafka's group coordinator.
 """
 
@@ -14,36 +14,17 @@ import re
 from typing import Any
 
 from groupcheck.traces.dumps.record_values import Fields, RecordNotUnderstood
+from groupcheck.traces.messages.apis import structure
 from groupcheck.traces.messages.consumer_protocol import assignment
-from groupcheck.traces.messages.message_bytes import Field, Malformed, Reader
+from groupcheck.traces.messages.message_bytes import Malformed, Reader
 
-_TEXT, _MAYBE = "string", "nullable_string"
 _KEYS = {
-    0: (Field("group", _TEXT), Field("topic", _TEXT), Field("partition", "int32")),
-    1: (Field("group", _TEXT), Field("topic", _TEXT), Field("partition", "int32")),
-    2: (Field("group", _TEXT),),
+    0: structure("LegacyOffsetCommitKey"),
+    1: structure("OffsetCommitKey"),
+    2: structure("GroupMetadataKey"),
 }
 """Type of the key -> its fields."""
-_COMMIT = (Field("offset", "int64"),)
-_MEMBER = (
-    Field("memberId", _TEXT),
-    Field("groupInstanceId", _MAYBE, 3),
-    Field("clientId", _TEXT),
-    Field("clientHost", _TEXT),
-    Field("rebalanceTimeout", "int32", 1),
-    Field("sessionTimeout", "int32"),
-    Field("subscription", "bytes"),
-    Field("assignment", "bytes"),
-)
-_GENERATION = (
-    Field("protocolType", _TEXT),
-    Field("generation", "int32"),
-    Field("protocol", _MAYBE),
-    Field("leader", _MAYBE),
-    Field("currentStateTimestamp", "int64", 2),
-    Field("members", _MEMBER),
-)
-_NEWEST, _FLEXIBLE = 4, 4
+_COMMIT, _GENERATION = structure("OffsetCommitValue"), structure("GroupMetadataValue")
 _KEY_SIZE = re.compile(r"\bkey[sS]ize: (\d{1,9})\b")
 _VALUE_SIZE = re.compile(r"\b(?:value|payload)[sS]ize: (-?\d{1,9})\b")
 _UNKNOWN = "\ufffd?"
@@ -95,17 +76,18 @@ def _key(raw: bytes) -> Fields:
         raise RecordNotUnderstood(
             f"a key of type {kind} is read only if --offsets-decoder printed it"
         )
-    return {"version": kind, "data": reader.fields(_KEYS[kind], 0)}
+    return {"version": kind, "data": reader.fields(_KEYS[kind].fields, 0)}
 
 
 def _value(kind: int, raw: bytes) -> Fields:
     version = Reader(raw).number("int16")
-    if not 0 <= version <= _NEWEST:
+    of = _COMMIT if kind != 2 else _GENERATION
+    if not 0 <= version <= of.newest:
         raise Malformed(f"version {version}")
-    reader = Reader(raw[2:], version >= _FLEXIBLE)
+    reader = Reader(raw[2:], version >= of.flexible)
     if kind != 2:
-        return reader.beginning(_COMMIT, version)
-    told = reader.beginning(_GENERATION, version)
+        return reader.beginning(of.fields[:1], version)  # the offset
+    told = reader.beginning(of.fields, version)
     del told["protocolType"]
     told.pop("currentStateTimestamp", None)
     told["members"] = [_member(m) for m in told["members"]]

@@ -8,22 +8,16 @@ version. Of a version that is newer than 3 the known fields are read, as Kafka d
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from attrs import frozen
 
-from groupcheck.traces.messages.message_bytes import Field, Malformed, Reader
+from groupcheck.traces.messages.apis import Structure, structure
+from groupcheck.traces.messages.message_bytes import NUMBERS, Malformed, Reader, encode
 
 NO_GENERATION = -1
-_PARTITIONS = (Field("topic", "string"), Field("partitions", "[]int32"))
-SUBSCRIPTION = (
-    Field("topics", "[]string"),
-    Field("user_data", "nullable_bytes"),
-    Field("owned", _PARTITIONS, 1),
-    Field("generation", "int32", 2),
-    Field("rack", "nullable_string", 3),
-)
-_ASSIGNMENT = (Field("assigned", _PARTITIONS), Field("user_data", "nullable_bytes"))
 Partitions = tuple[tuple[str, int], ...]
 
 
@@ -44,25 +38,67 @@ class Subscription:
 
 def subscription(data: bytes) -> Subscription:
     """Decodes a member's subscription. Raises `Malformed`."""
-    version, values = _read(data, SUBSCRIPTION)
-    values |= {"topics": tuple(values["topics"]), "owned": _pairs(values.get("owned", ()))}
-    return Subscription(version, **values)
+    version, values = _read(data, _subscription())
+    return Subscription(
+        version,
+        tuple(values["topics"]),
+        values["userData"],
+        _pairs(values.get("ownedPartitions", ())),
+        values.get("generationId", NO_GENERATION),
+        values.get("rackId"),
+    )
+
+
+def subscription_bytes(said: Subscription) -> bytes:
+    """A member's subscription as it sends it, with the fields of its version."""
+    values = {
+        "topics": said.topics,
+        "userData": said.user_data,
+        "ownedPartitions": _topics(said.owned),
+        "generationId": said.generation,
+        "rackId": said.rack,
+    }
+    return _written(_subscription(), said.version, values)
 
 
 def assignment(data: bytes) -> Partitions:
     """The partitions (topic, number) of an assignment, in the order given; no bytes mean no
     partitions. Raises `Malformed`.
     """
-    return _pairs(_read(data, _ASSIGNMENT)[1]["assigned"]) if data else ()
+    return _pairs(_read(data, _assignment())[1]["assignedPartitions"]) if data else ()
 
 
-def _read(data: bytes, fields: tuple[Field, ...]) -> tuple[int, dict[str, Any]]:
+def assignment_bytes(partitions: Partitions, version: int = 3) -> bytes:
+    """What a leader assigns to a member."""
+    return _written(_assignment(), version, {"assignedPartitions": _topics(partitions)})
+
+
+def _subscription() -> Structure:
+    return structure("ConsumerProtocolSubscription")
+
+
+def _assignment() -> Structure:
+    return structure("ConsumerProtocolAssignment")
+
+
+def _read(data: bytes, of: Structure) -> tuple[int, dict[str, Any]]:
     reader = Reader(data)
     version = reader.number("int16")
     if version < 0:
         raise Malformed(f"version {version}")
-    return version, reader.fields(fields, version)
+    return version, reader.fields(of.fields, version)
+
+
+def _written(of: Structure, version: int, values: dict[str, Any]) -> bytes:
+    return NUMBERS["int16"].pack(version) + encode(of.fields, version, values)
 
 
 def _pairs(topics: Any) -> Partitions:
     return tuple((t["topic"], number) for t in topics for number in t["partitions"])
+
+
+def _topics(partitions: Partitions) -> list[dict[str, Any]]:
+    return [
+        {"topic": topic, "partitions": [number for _, number in some]}
+        for topic, some in groupby(partitions, key=itemgetter(0))
+    ]

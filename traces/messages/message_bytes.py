@@ -2,34 +2,43 @@
 written and read by one pair of functions.
 
 Source: the message definitions of Apache Kafka (clients/src/main/resources/common/message,
-JoinGroupRequest.json and so on) and KIP-482. Bytes come from outside: what does not fit is a
-`Malformed`, never another error, and nothing is allocated before its bytes are known to be there.
+JoinGroupRequest.json and so on, and the README there) and KIP-482. Bytes come from outside: what
+does not fit is a `Malformed`, never another error, and nothing is allocated before its bytes are
+known to be there.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 NUMBERS = {
+    "bool": struct.Struct(">?"),
     "int8": struct.Struct(">b"),
     "int16": struct.Struct(">h"),
+    "uint16": struct.Struct(">H"),
     "int32": struct.Struct(">i"),
+    "uint32": struct.Struct(">I"),
     "int64": struct.Struct(">q"),
+    "float64": struct.Struct(">d"),
 }
+LENGTHS = {"string": "int16", "bytes": "int32", "records": "int32"}
+"""Kind -> the kind of its length, where lengths are not compact."""
 NEWEST = 32_767
-DEFAULTS: Mapping[str, Any] = {
-    "int8": 0,
-    "int16": 0,
-    "int32": -1,
-    "int64": -1,
+NEVER = NEWEST + 1
+ZEROS: Mapping[str, Any] = {
+    **dict.fromkeys(NUMBERS, 0),
+    "bool": False,
+    "uuid": UUID(int=0),
     "string": "",
     "bytes": b"",
+    "records": None,
 }
+"""Kind -> the value of a field whose definition states no default."""
 
 
 class Malformed(Exception):
@@ -38,56 +47,92 @@ class Malformed(Exception):
 
 @frozen
 class Field:
+    """A field of a message or of a structure."""
+
     name: str
-    # A number of `NUMBERS`; `string`, `bytes`, `nullable_string`, `nullable_bytes` or `uuid`; an
-    # array of one of them, such as `[]string`; or, for an array of structures, the fields of a
-    # structure.
+    # A kind of `ZEROS`, or the fields of a structure.
     kind: str | tuple[Field, ...]
     # The first and the last version that has it.
     since: int = 0
     until: int = NEWEST
-    # An array that may be missing: it is read as None.
-    nullable: bool = False
+    # It holds any number of values of its kind.
+    array: bool = field(default=False, kw_only=True)
+    # The first version in which it may be null, which is None here.
+    nullable: int = field(default=NEVER, kw_only=True)
+    # Its number among the tagged fields (KIP-482); None: it stands among the others.
+    tag: int | None = field(default=None, kw_only=True)
+    # Its value where none is given, and that of a tagged field that is absent.
+    default: Any = field(kw_only=True)
+
+    @default.default
+    def _zero(self) -> Any:
+        if self.array:
+            return ()
+        return {} if isinstance(self.kind, tuple) else ZEROS[self.kind]
+
+    def __attrs_post_init__(self) -> None:
+        assert isinstance(self.kind, tuple) or self.kind in ZEROS, f"{self.name}: {self.kind}"
+
+
+Fields = tuple[Field, ...]
 
 
 def encode(
-    fields: tuple[Field, ...], version: int, values: Mapping[str, Any], flexible: bool = False
+    fields: Fields, version: int, values: Mapping[str, Any], flexible: bool = False
 ) -> bytes:
-    """The fields as bytes; a field that has no value has its default. `flexible`: with compact
-    lengths and tagged fields (KIP-482).
+    """The fields as bytes; a field that has no value has its default, and a value of a field that
+    the version does not have is left out. `flexible`: with compact lengths and tagged fields
+    (KIP-482). Raises `struct.error` or `TypeError` for a value that its kind cannot hold.
     """
-    out = []
-    for field in fields:
-        if not field.since <= version <= field.until:
+    out, tags = [], []
+    for one in fields:
+        if not one.since <= version <= one.until:
             continue
-        if isinstance(field.kind, tuple):
-            items = values.get(field.name, ())
-            out.append(_length(len(items), flexible, "int32"))
-            out += [encode(field.kind, version, item, flexible) for item in items]
-        elif field.kind.startswith("[]"):
-            items = values.get(field.name, ())
-            out.append(_length(len(items), flexible, "int32"))
-            out += [_value(field.kind.removeprefix("[]"), item, flexible) for item in items]
-        else:
-            value = values.get(field.name, DEFAULTS.get(field.kind))
-            out.append(_value(field.kind, value, flexible))
-    return b"".join(out) + (b"\0" if flexible else b"")
+        value = values.get(one.name, one.default)
+        if one.tag is None:
+            out.append(_field(one, version, value, flexible))
+        elif (tuple(value) if isinstance(value, list) else value) != one.default:
+            tags.append((one.tag, _field(one, version, value, flexible)))
+    if flexible:
+        out.append(_varint(len(tags)))
+        for tag, body in sorted(tags):
+            out += [_varint(tag), _varint(len(body)), body]
+    return b"".join(out)
 
 
-def _value(kind: str, value: Any, flexible: bool) -> bytes:
+def _field(one: Field, version: int, value: Any, flexible: bool) -> bytes:
+    if one.array:
+        if value is None:
+            return _length(-1, flexible, "int32")
+        items = [_value(one.kind, version, item, flexible) for item in value]
+        return b"".join([_length(len(items), flexible, "int32"), *items])
+    if isinstance(one.kind, tuple) and version >= one.nullable:
+        if value is None:
+            return b"\xff"
+        return b"\1" + encode(one.kind, version, value, flexible)
+    return _value(one.kind, version, value, flexible)
+
+
+def _value(kind: str | Fields, version: int, value: Any, flexible: bool) -> bytes:
+    if isinstance(kind, tuple):
+        return encode(kind, version, value, flexible)
     if kind in NUMBERS:
         return NUMBERS[kind].pack(value)
-    plain = "int32" if kind.endswith("bytes") else "int16"
+    if kind == "uuid":
+        return bytes(value.bytes)
     if value is None:
-        return _length(-1, flexible, plain)
+        return _length(-1, flexible, LENGTHS[kind])
     raw = value if isinstance(value, bytes) else value.encode()
-    return _length(len(raw), flexible, plain) + raw
+    return _length(len(raw), flexible, LENGTHS[kind]) + raw
 
 
 def _length(count: int, flexible: bool, plain: str) -> bytes:
-    if not flexible:
-        return NUMBERS[plain].pack(count)
-    value, out = count + 1, bytearray()
+    return _varint(count + 1) if flexible else NUMBERS[plain].pack(count)
+
+
+def _varint(value: int) -> bytes:
+    """An unsigned number of variable length."""
+    out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)
         value >>= 7
@@ -106,56 +151,83 @@ class Reader:
         """The number of bytes that are not read yet."""
         return len(self.data) - self._at
 
-    def fields(self, fields: tuple[Field, ...], version: int) -> dict[str, Any]:
-        """The values of all fields that the version has."""
+    def fields(self, fields: Fields, version: int) -> dict[str, Any]:
+        """The values of all fields that the version has; tagged fields that are not known are
+        passed over.
+        """
         values = self.beginning(fields, version)
         if self.flexible:
-            self.tags()
+            self._tagged([f for f in fields if f.tag is not None], version, values)
         return values
 
-    def beginning(self, fields: tuple[Field, ...], version: int) -> dict[str, Any]:
+    def beginning(self, fields: Iterable[Field], version: int) -> dict[str, Any]:
         """The values of the first fields; what follows them is not read."""
         return {
-            f.name: self._value(f.kind, version, f.nullable)
+            f.name: self._field(f, version)
             for f in fields
-            if f.since <= version <= f.until
+            if f.since <= version <= f.until and f.tag is None
         }
 
+    def whole(self, fields: Fields, version: int, what: str) -> dict[str, Any]:
+        """The values of all fields, behind which nothing may follow."""
+        values = self.fields(fields, version)
+        if self.remaining():
+            raise Malformed(f"{self.remaining()} bytes too many in {what}")
+        return values
+
     def tags(self) -> None:
-        """Passes over the tagged fields of a flexible message: none is needed here."""
+        """Passes over tagged fields of which none is known."""
+        self._tagged((), 0, {})
+
+    def _tagged(self, known: Iterable[Field], version: int, values: dict[str, Any]) -> None:
+        awaited = {f.tag: f for f in known if f.since <= version <= f.until}
+        values |= {f.name: [] if f.default == () else f.default for f in awaited.values()}
+        last = -1
         for _ in range(self._count(self._varint())):
-            self._varint()
-            self._take(self._varint())
+            tag, size = self._varint(), self._varint()
+            if tag <= last:
+                raise Malformed(f"tagged field {tag} stands after {last}")
+            last = tag
+            body = self._take(size)
+            if tag in awaited:
+                inner = Reader(body, flexible=True)
+                values[awaited[tag].name] = inner._field(awaited[tag], version)
+                if inner.remaining():
+                    raise Malformed(f"{inner.remaining()} bytes too many in tagged field {tag}")
 
-    def number(self, kind: str) -> int:
+    def number(self, kind: str) -> Any:
         form = NUMBERS[kind]
-        (number,) = form.unpack(self._take(form.size))
-        return int(number)
+        return form.unpack(self._take(form.size))[0]
 
-    def _value(self, kind: str | tuple[Field, ...], version: int, nullable: bool = False) -> Any:
-        if isinstance(kind, tuple) or kind.startswith("[]"):
+    def _field(self, one: Field, version: int) -> Any:
+        nullable = version >= one.nullable
+        if one.array:
             count = self._size("int32")
-            if nullable and count == -1:
+            if nullable and count < 0:
                 return None
-            items = range(self._count(count))
-            if isinstance(kind, tuple):
-                return [self.fields(kind, version) for _ in items]
-            return [self._value(kind.removeprefix("[]"), version) for _ in items]
+            return [self._value(one.kind, version) for _ in range(self._count(count))]
+        if nullable and isinstance(one.kind, tuple) and self.number("int8") < 0:
+            return None
+        return self._value(one.kind, version, nullable)
+
+    def _value(self, kind: str | Fields, version: int, nullable: bool = False) -> Any:
+        if isinstance(kind, tuple):
+            return self.fields(kind, version)
         if kind in NUMBERS:
             return self.number(kind)
         if kind == "uuid":
             return UUID(bytes=self._take(16))
-        size = self._size("int32" if kind.endswith("bytes") else "int16")
-        if size < 0 and kind.startswith("nullable"):
+        size = self._size(LENGTHS[kind])
+        if size < 0 and nullable:
             return None
         raw = self._take(size)
         try:
-            return raw if kind.endswith("bytes") else raw.decode()
+            return raw.decode() if kind == "string" else raw
         except UnicodeDecodeError:
             raise Malformed("a string that is not UTF-8") from None
 
     def _size(self, plain: str) -> int:
-        return self._varint() - 1 if self.flexible else self.number(plain)
+        return self._varint() - 1 if self.flexible else int(self.number(plain))
 
     def _count(self, count: int) -> int:
         if not 0 <= count <= self.remaining():  # every element takes at least a byte

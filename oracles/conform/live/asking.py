@@ -14,17 +14,20 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.live.subscribing import TOPIC, instance, listed, subscription, voted
 from groupcheck.oracles.conform.live.worlds import World
 from groupcheck.oracles.conform.row import Asks
-from groupcheck.oracles.wire.formats import (
-    APIS,
-    HEARTBEAT,
-    JOIN_GROUP,
-    LEAVE_GROUP,
-    OFFSET_COMMIT,
-    SYNC_GROUP,
-    TWO_STEP,
-    Api,
-)
+from groupcheck.traces.messages.apis import Api, api
 
+JOIN_GROUP, SYNC_GROUP, HEARTBEAT = api("JoinGroup"), api("SyncGroup"), api("Heartbeat")
+LEAVE_GROUP, OFFSET_COMMIT = api("LeaveGroup"), api("OffsetCommit")
+# The versions that are spoken: those that Kafka 4 has, of OffsetCommit the ones with names of
+# topics.
+SPOKEN = {
+    JOIN_GROUP: range(2, 10),
+    SYNC_GROUP: range(6),
+    HEARTBEAT: range(5),
+    LEAVE_GROUP: range(6),
+    OFFSET_COMMIT: range(2, 10),
+}
+TWO_STEP = 4  # of JoinGroup: a member without an id is told to come again with one (KIP-394)
 PARTITION = 0
 PROTOCOL_TYPE, PROTOCOL = "consumer", "range"
 # Long enough that none of the coordinator's timers fires during a schedule.
@@ -32,6 +35,8 @@ SESSION_MS = REBALANCE_MS = 120_000
 INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT = 24, 26
 INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_TOPIC = 23, 3
 SAID = subscription(messages.JoinGroup(messages.NO_ID))
+# What a request says about its sender, as it is shown.
+NAMED = ("memberId", "generationId", "generationIdOrMemberEpoch", "groupInstanceId")
 CLOSED = -1  # in place of an error code: the broker closes the connection
 
 
@@ -51,7 +56,7 @@ class Wire:
         given = ", ".join(
             f"{name}={value!r}"
             for name, value in self.values.items()
-            if name in ("member", "generation", "instance") and value is not None
+            if name in NAMED and value is not None
         )
         return f"{self.api.name} v{self.version}({given}){f'  [{self.what}]' if self.what else ''}"
 
@@ -71,14 +76,12 @@ def versions(api: Api, scope: Scope, instance: str | None) -> range:
     instance. Of JoinGroup a dynamic one uses those in which it asks for an id first, or the older
     ones, as `Scope.two_step` says.
     """
-    oldest, newest = api.oldest, api.newest
+    spoken = SPOKEN[api]
     if instance is not None:
-        oldest = api.oldest_of_instances
-    elif api is JOIN_GROUP and scope.two_step:
-        oldest = TWO_STEP
-    elif api is JOIN_GROUP:
-        newest = TWO_STEP - 1
-    return range(oldest, newest + 1)
+        return range(max(spoken.start, api.since("groupInstanceId")), spoken.stop)
+    if api is JOIN_GROUP and scope.two_step:
+        return range(TWO_STEP, spoken.stop)
+    return range(spoken.start, TWO_STEP) if api is JOIN_GROUP else spoken
 
 
 def wire(
@@ -94,29 +97,29 @@ def wire(
     assert not isinstance(request, messages.Store)
     named = instance(seats, given.member)
     values: dict[str, Any] = {
-        "group": group,
-        "member": world.name(given.member, request.id),
-        "instance": named,
+        "groupId": group,
+        "memberId": world.name(given.member, request.id),
+        "groupInstanceId": named,
     }
     match request:
         case messages.JoinGroup():
             values |= joining(subscription(request), listed(seats, scope))
         case messages.SyncGroup():
             values |= {
-                "generation": request.generation,
-                "protocol_type": PROTOCOL_TYPE,
-                "protocol": voted(world.memory.core, scope),
+                "generationId": request.generation,
+                "protocolType": PROTOCOL_TYPE,
+                "protocolName": voted(world.memory.core, scope),
                 "assignments": [
-                    {"member": member, "assignment": share} for member, share in planned or ()
+                    {"memberId": member, "assignment": share} for member, share in planned or ()
                 ],
             }
         case messages.Heartbeat():
-            values |= {"generation": request.generation}
+            values |= {"generationId": request.generation}
         case messages.LeaveGroup():
-            values["members"] = [{"member": values["member"], "instance": named}]
+            values["members"] = [{"memberId": values["memberId"], "groupInstanceId": named}]
         case messages.OffsetCommit():
             values |= {
-                "generation": request.generation,
+                "generationIdOrMemberEpoch": request.generation,
                 "topics": committing(TOPIC, request.offset),
             }
     return Wire(API_OF[type(request)], version, values)
@@ -127,18 +130,17 @@ def joining(said: bytes = SAID, names: Sequence[str] = (PROTOCOL,)) -> dict[str,
     `names`: the assignors that it lists.
     """
     return {
-        "session_timeout_ms": SESSION_MS,
-        "rebalance_timeout_ms": REBALANCE_MS,
-        "protocol_type": PROTOCOL_TYPE,
+        "sessionTimeoutMs": SESSION_MS,
+        "rebalanceTimeoutMs": REBALANCE_MS,
+        "protocolType": PROTOCOL_TYPE,
         "protocols": [{"name": name, "metadata": said} for name in names],
     }
 
 
 def committing(topic: str, offset: int) -> list[dict[str, Any]]:
     """The topics of an OffsetCommit of one partition."""
-    return [
-        {"topic": topic, "partitions": [{"partition": PARTITION, "offset": offset, "metadata": ""}]}
-    ]
+    committed = {"partitionIndex": PARTITION, "committedOffset": offset, "committedMetadata": ""}
+    return [{"name": topic, "partitions": [committed]}]
 
 
 def refused(group: str, version: int, kind: int) -> Wire:
@@ -146,10 +148,11 @@ def refused(group: str, version: int, kind: int) -> Wire:
     GroupCoordinatorService). `kind`: a number below `KINDS`.
     """
     api, what, values, error, cut = _REFUSED[kind]
-    values = {"group": group, **values}
+    values = {"groupId": group, **values}
     if what == UNKNOWN_VERSION:
         return Wire(api, 60 + version, values, what, 0, error)
-    return Wire(api, api.oldest + version % (api.newest - api.oldest + 1), values, what, cut, error)
+    spoken = SPOKEN[api]
+    return Wire(api, spoken[version % len(spoken)], values, what, cut, error)
 
 
 UNKNOWN_VERSION = "a version that does not exist"
@@ -157,33 +160,33 @@ _Refusal = tuple[Api, str, dict[str, Any], int, int]  # API, what, values, error
 _JOIN = joining()
 _EMPTY = "an empty group id"
 _REFUSED: tuple[_Refusal, ...] = (
-    (JOIN_GROUP, _EMPTY, _JOIN | {"group": ""}, INVALID_GROUP_ID, 0),
+    (JOIN_GROUP, _EMPTY, _JOIN | {"groupId": ""}, INVALID_GROUP_ID, 0),
     (
         SYNC_GROUP,
         _EMPTY,
-        {"group": "", "protocol_type": PROTOCOL_TYPE, "protocol": PROTOCOL},
+        {"groupId": "", "protocolType": PROTOCOL_TYPE, "protocolName": PROTOCOL},
         INVALID_GROUP_ID,
         0,
     ),
-    (HEARTBEAT, _EMPTY, {"group": ""}, INVALID_GROUP_ID, 0),
+    (HEARTBEAT, _EMPTY, {"groupId": ""}, INVALID_GROUP_ID, 0),
     (
         LEAVE_GROUP,
         _EMPTY,
-        {"group": "", "members": [{"member": "x"}], "member": "x"},
+        {"groupId": "", "members": [{"memberId": "x"}], "memberId": "x"},
         INVALID_GROUP_ID,
         0,
     ),
     (
         JOIN_GROUP,
         "a session timeout that is too short",
-        _JOIN | {"session_timeout_ms": 5_999},
+        _JOIN | {"sessionTimeoutMs": 5_999},
         INVALID_SESSION_TIMEOUT,
         0,
     ),
     (
         JOIN_GROUP,
         "a session timeout that is too long",
-        _JOIN | {"session_timeout_ms": 1_800_001},
+        _JOIN | {"sessionTimeoutMs": 1_800_001},
         INVALID_SESSION_TIMEOUT,
         0,
     ),
@@ -197,7 +200,7 @@ _REFUSED: tuple[_Refusal, ...] = (
     (
         JOIN_GROUP,
         "no protocol type",
-        _JOIN | {"protocol_type": ""},
+        _JOIN | {"protocolType": ""},
         INCONSISTENT_GROUP_PROTOCOL,
         0,
     ),
@@ -208,8 +211,8 @@ _REFUSED: tuple[_Refusal, ...] = (
         UNKNOWN_TOPIC,
         0,
     ),
-    *((api, UNKNOWN_VERSION, {}, CLOSED, 0) for api in APIS),
-    *((api, "cut off", _JOIN if api is JOIN_GROUP else {}, CLOSED, 3) for api in APIS),
+    *((api, UNKNOWN_VERSION, {}, CLOSED, 0) for api in SPOKEN),
+    *((api, "cut off", _JOIN if api is JOIN_GROUP else {}, CLOSED, 3) for api in SPOKEN),
 )
 KINDS = len(_REFUSED)
 

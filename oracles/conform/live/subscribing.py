@@ -4,15 +4,12 @@ assignors that it lists, its subscription with the partitions that it claims.
 
 from __future__ import annotations
 
-import struct
-
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.group import Core, Seat, Seats
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.takeovers import instance
 from groupcheck.oracles.conform.whole.fitting import listed_by_all
-from groupcheck.traces.messages.consumer_protocol import SUBSCRIPTION
-from groupcheck.traces.messages.message_bytes import encode
+from groupcheck.traces.messages.consumer_protocol import Subscription, subscription_bytes
 
 __all__ = ["TOPIC", "instance", "listed", "subscription", "voted"]
 
@@ -24,10 +21,8 @@ def subscription(said: messages.JoinGroup | Seat) -> bytes:
     """A consumer's subscription to the topic: the partitions that it claims, and their
     generation.
     """
-    claimed = [p for p in range(said.owned.bit_length()) if said.owned >> p & 1]
-    owned = [{"topic": TOPIC, "partitions": claimed}] if claimed else []
-    given = {"topics": [TOPIC], "owned": owned, "generation": said.claimed}
-    return struct.pack(">h", VERSION) + encode(SUBSCRIPTION, VERSION, given)
+    owned = tuple((TOPIC, p) for p in range(said.owned.bit_length()) if said.owned >> p & 1)
+    return subscription_bytes(Subscription(VERSION, (TOPIC,), b"", owned, said.claimed))
 
 
 def listed(seats: Seats, scope: Scope) -> tuple[str, ...]:

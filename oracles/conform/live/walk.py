@@ -14,7 +14,15 @@ from attrs import define, field, frozen
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.timers import rebalance_timeout
 from groupcheck.oracles.conform.live import asking
-from groupcheck.oracles.conform.live.asking import Wire, refused, versions, wire
+from groupcheck.oracles.conform.live.asking import (
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    Wire,
+    refused,
+    versions,
+    wire,
+)
 from groupcheck.oracles.conform.live.subscribing import instance
 from groupcheck.oracles.conform.live.worlds import (
     Asked,
@@ -30,8 +38,8 @@ from groupcheck.oracles.conform.live.worlds import (
 )
 from groupcheck.oracles.conform.row import Asks, Memory
 from groupcheck.oracles.conform.rows import Rows
-from groupcheck.oracles.wire.formats import DESCRIBE_GROUPS, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
 from groupcheck.oracles.wire.sockets import Answered, Closed, Connections
+from groupcheck.traces.messages.apis import api
 
 PATIENCE_S = 10.0  # for an answer, and for a timer of 0 ms on a busy machine
 PAUSE_S = 0.005
@@ -89,17 +97,20 @@ class Walk:
         patience_s: float = PATIENCE_S,
     ) -> None:
         self._rows, self._connections, self._group = rows, connections, group
+        self._beat_of_nobody = {"groupId": group, "memberId": NOBODY}
         self._choose, self._total, self._patience_s = choose, total, patience_s
         self._short: dict[str, str] = {}
         self._numbers: dict[int, int] = {}
         self.transcript: list[str] = []
         # An id that comes and goes creates the group; the model's group exists from the start.
         first = self._ask(
-            Wire(JOIN_GROUP, 5, {"group": group, **asking.joining()}, "makes the group")
+            Wire(JOIN_GROUP, 5, {"groupId": group, **asking.joining()}, "makes the group")
         )
-        self._gone = str(self._answer(first)["member"])
+        self._gone = str(self._answer(first)["memberId"])
         self._answer(
-            self._ask(Wire(LEAVE_GROUP, 3, {"group": group, "members": [{"member": self._gone}]}))
+            self._ask(
+                Wire(LEAVE_GROUP, 3, {"groupId": group, "members": [{"memberId": self._gone}]})
+            )
         )
         self.worlds = [World(rows.start(), self._gone)]
 
@@ -222,10 +233,10 @@ class Walk:
         for turn in count(1 if answered else 0):
             if turn == ROUND_TRIPS:
                 return found
-            number = self._connections.send(HEARTBEAT, 3, {"group": self._group, "member": NOBODY})
+            number = self._connections.send(HEARTBEAT, 3, self._beat_of_nobody)
             found |= self._connections.gather(self._patience_s, number)
             answer = found.pop(number, None)
-            if not isinstance(answer, dict) or answer["error"] != 25:
+            if not isinstance(answer, dict) or answer["errorCode"] != 25:
                 raise self._disagrees(
                     [f"the heartbeat of nobody is answered {answer}, in the model with error 25"],
                     answer is None,
@@ -241,14 +252,14 @@ class Walk:
         while state != "Empty":
             if time.monotonic() > until:
                 raise self._disagrees([f"the group is {state}, in the model Empty"], True)
-            number = self._connections.send(DESCRIBE_GROUPS, 0, {"groups": [self._group]})
+            number = self._connections.send(api("DescribeGroups"), 0, {"groups": [self._group]})
             answer = self._connections.gather(self._patience_s, number).get(number)
-            state = answer["groups"][0]["state"] if isinstance(answer, dict) else "silent"
+            state = answer["groups"][0]["groupState"] if isinstance(answer, dict) else "silent"
 
     def _told(self, answers: dict[int, Answered]) -> None:
         for number, answer in sorted(answers.items()):
             error, fields = seen(answer)
-            if member := fields.get("member"):
+            if member := fields.get("memberId"):
                 self._short.setdefault(member, f"m{len(self._short) + 1}")
             about = ", ".join(
                 f"{name}={shown(value)}"

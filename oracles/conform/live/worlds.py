@@ -31,8 +31,8 @@ from groupcheck.oracles.conform.real_position import leads_with
 from groupcheck.oracles.conform.row import Asks, Fires, Memory, Outcome, Told
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.takeovers import Key, key
-from groupcheck.oracles.wire.formats import JOIN_GROUP, SKIPS_ASSIGNMENT
 from groupcheck.oracles.wire.sockets import Answered, Closed
+from groupcheck.traces.messages.apis import api
 
 Name = tuple[Key, str]  # (process, id), the broker's name of it
 # What happens by itself before the next request. A round that began with members waits for longer
@@ -42,7 +42,15 @@ NEW = "?"  # before the number of the request whose answer will bring an id
 # A member that the leader is told of: its id, its instance, its subscription.
 Listed = tuple[str, str | None, bytes]
 # The fields of an answer that are compared, and the members that a leader is told of.
-COMPARED = ("member", "generation", "leader", "protocol", "skip_assignment", "assignment")
+COMPARED = (
+    "memberId",
+    "generationId",
+    "leader",
+    "protocolName",
+    "skipAssignment",
+    "assignment",
+)
+SKIPS_ASSIGNMENT = 9  # of JoinGroup: a leader that comes back makes no plan (KIP-814)
 
 
 def is_new(name: str) -> bool:
@@ -174,7 +182,7 @@ def _expected(
 ) -> Expected:
     answer, fields = told.answer, dict[str, Any]()
     if isinstance(answer.request, messages.JoinGroup) and answer.code == MEMBER_ID_REQUIRED:
-        fields["member"] = f"{NEW}{asked.number}"
+        fields["memberId"] = f"{NEW}{asked.number}"
     elif isinstance(answer.request, messages.JoinGroup) and answer.code == NONE:
         takes = isinstance(given, Fires) and given.rule == takeover_committed.name
         leader = leader_of(after.memory.seats)
@@ -184,16 +192,16 @@ def _expected(
         # answer calls the id that it had before the leader (KIP-814).
         led = "" if leader is None else after.name(*leader)
         fields = {
-            "member": after.name(told.member, answer.id),
-            "generation": answer.generation,
+            "memberId": after.name(told.member, answer.id),
+            "generationId": answer.generation,
             "leader": _replaced(before, told.member) if takes and leads and not skips else led,
-            "protocol": voted(after.memory.core, scope),
+            "protocolName": voted(after.memory.core, scope),
             "members": frozenset(),
         }
         if leads and (skips or not takes):
             fields["members"] = members(after, asked.version)
         if skips:
-            fields["skip_assignment"] = int(takes and leads)
+            fields["skipAssignment"] = takes and leads
     elif isinstance(answer.request, messages.SyncGroup) and answer.code == NONE:
         fields["assignment"] = share_bytes(answer.share)
     return Expected(asked.number, answer.code, tuple(fields.items()))
@@ -208,7 +216,7 @@ def _replaced(world: World, me: int) -> str:
 
 def members(world: World, version: int) -> frozenset[Listed]:
     """The list of all members that the leader is told, in this version of JoinGroup."""
-    named = version >= JOIN_GROUP.oldest_of_instances
+    named = version >= api("JoinGroup").since("groupInstanceId")
     return frozenset(
         (world.name(me, id), instance(seats, me) if named else None, subscription(seat))
         for me, seats in enumerate(world.memory.seats)
@@ -246,13 +254,13 @@ def seen(answer: Answered) -> tuple[int, dict[str, Any]]:
     """
     if isinstance(answer, Closed):
         return -1, {}
-    error = answer.get("error", 0)
+    error = answer.get("errorCode", 0)
     if "topics" in answer:
-        return int(answer["topics"][0]["partitions"][0]["error"]), {}
+        return int(answer["topics"][0]["partitions"][0]["errorCode"]), {}
     listed = answer.get("members", [])
-    if not error and listed and "error" in listed[0]:
-        return int(listed[0]["error"]), {}
-    told = frozenset((m["member"], m.get("instance"), m["metadata"]) for m in listed)
+    if not error and listed and "errorCode" in listed[0]:
+        return int(listed[0]["errorCode"]), {}
+    told = frozenset((m["memberId"], m.get("groupInstanceId"), m["metadata"]) for m in listed)
     return int(error), {name: answer[name] for name in COMPARED if name in answer} | {
         "members": told
     }
@@ -309,7 +317,7 @@ def fits(end: End, answers: Mapping[int, Answered]) -> World | None:
 
 def _brought(answers: Mapping[int, Answered]) -> dict[str, str]:
     """The placeholders of ids -> the ids that the answers have told."""
-    told = {f"{NEW}{number}": seen(answer)[1].get("member") for number, answer in answers.items()}
+    told = {f"{NEW}{number}": seen(answer)[1].get("memberId") for number, answer in answers.items()}
     return {new: name for new, name in told.items() if name}
 
 

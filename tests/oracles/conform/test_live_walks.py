@@ -116,8 +116,9 @@ def test_the_end_of_a_round_of_nobody_is_waited_for(address: str, monkeypatch: p
             for answer in answers.values():
                 if isinstance(answer, dict) and "groups" in answer:
                     (group,) = answer["groups"]
-                    group["state"] = group["state"] if len(states) % 2 else "PreparingRebalance"
-                    states.append(group["state"])
+                    if not len(states) % 2:
+                        group["groupState"] = "PreparingRebalance"
+                    states.append(group["groupState"])
             return answers
 
     monkeypatch.setattr(live, "Connections", Late)

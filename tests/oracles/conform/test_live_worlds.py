@@ -11,12 +11,11 @@ import pytest
 from groupcheck.model.protocol.messages import NO_ID, Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from groupcheck.oracles.conform.conformance import rows_at
 from groupcheck.oracles.conform.live import worlds
-from groupcheck.oracles.conform.live.asking import SAID, versions, wire
+from groupcheck.oracles.conform.live.asking import JOIN_GROUP, SAID, SPOKEN, versions, wire
 from groupcheck.oracles.conform.live.subscribing import subscription
 from groupcheck.oracles.conform.live.worlds import Asked, World, ends, fits
 from groupcheck.oracles.conform.row import STRANGER, Asks
 from groupcheck.oracles.conform.rows import Rows
-from groupcheck.oracles.wire.formats import APIS, JOIN_GROUP
 from groupcheck.oracles.wire.sockets import Answered, Closed
 from groupcheck.traces.messages import consumer_protocol
 
@@ -35,9 +34,9 @@ def joined(member: str, generation: int, leader: str, *members: str, **more: Any
     listed = []
     for one in members:
         name, _, instance = one.partition("=")
-        listed.append({"member": name, "instance": instance or None, "metadata": SAID})
-    about = {"error": 0, "member": member, "generation": generation, "leader": leader}
-    return {**about, "protocol": "range", "members": listed, **more}
+        listed.append({"memberId": name, "groupInstanceId": instance or None, "metadata": SAID})
+    about = {"errorCode": 0, "memberId": member, "generationId": generation, "leader": leader}
+    return {**about, "protocolName": "range", "members": listed, **more}
 
 
 def reached(
@@ -63,7 +62,9 @@ def after(*step: Any, **how: Any) -> World:
 def alone(rows: Rows) -> World:
     """One member, `x`, with the partitions of its plan."""
     world = World(rows.start(), "gone")
-    world = after(rows, world, Asks(0, JoinGroup(NO_ID)), 1, {1: {"error": 79, "member": "x"}})
+    world = after(
+        rows, world, Asks(0, JoinGroup(NO_ID)), 1, {1: {"errorCode": 79, "memberId": "x"}}
+    )
     (id, _), = world.memory.seats[0].ids  # fmt: skip
     world = after(rows, world, Asks(0, JoinGroup(id)), 2, {2: joined("x", 1, "x", "x")})
     return after(
@@ -71,7 +72,7 @@ def alone(rows: Rows) -> World:
         world,
         Asks(0, SyncGroup(id, 1)),
         3,
-        {3: {"error": 0, "assignment": worlds.share_bytes(3)}},
+        {3: {"errorCode": 0, "assignment": worlds.share_bytes(3)}},
     )
 
 
@@ -83,15 +84,22 @@ def test_the_first_member_joins_an_empty_group_alone_and_without_waiting(rows: R
 
 def test_a_heartbeat_is_answered_in_exactly_one_way(rows: Rows, alone: World):
     given = Asks(0, Heartbeat(0, 1))
-    assert after(rows, alone, given, 9, {9: {"error": 0}}) == alone
-    for wrong in ({9: {"error": 27}}, {}, {9: {"error": 0}, 8: {"error": 0}}, {9: Closed()}):
+    assert after(rows, alone, given, 9, {9: {"errorCode": 0}}) == alone
+    for wrong in (
+        {9: {"errorCode": 27}},
+        {},
+        {9: {"errorCode": 0}, 8: {"errorCode": 0}},
+        {9: Closed()},
+    ):
         assert not reached(rows, alone, given, 9, wrong)
 
 
 def test_a_join_that_has_to_wait_is_answered_together_with_the_one_that_it_waits_for(
     rows: Rows, alone: World
 ):
-    world = after(rows, alone, Asks(1, JoinGroup(NO_ID)), 4, {4: {"error": 79, "member": "y"}})
+    world = after(
+        rows, alone, Asks(1, JoinGroup(NO_ID)), 4, {4: {"errorCode": 79, "memberId": "y"}}
+    )
     world = after(rows, world, Asks(1, JoinGroup(0)), 5, {})
     assert world.parked == ((1, Asked(5, 8)),)
     both = {5: joined("y", 2, "x"), 6: joined("x", 2, "x", "x", "y")}
@@ -101,7 +109,7 @@ def test_a_join_that_has_to_wait_is_answered_together_with_the_one_that_it_waits
         both | {6: joined("x", 3, "x", "x", "y")},
         both | {6: joined("x", 2, "x", "x")},
         both | {6: joined("x", 2, "x", "x", "y=i1")},
-        both | {6: joined("x", 2, "x", "x", "y", protocol="sticky")},
+        both | {6: joined("x", 2, "x", "x", "y", protocolName="sticky")},
     ):
         assert not reached(rows, world, Asks(0, JoinGroup(0)), 6, wrong)
 
@@ -112,13 +120,15 @@ def test_an_id_that_has_left_is_the_one_that_nobody_knows(rows: Rows, alone: Wor
         alone,
         Asks(0, LeaveGroup(0)),
         4,
-        {4: {"error": 0, "members": [{"member": "x", "error": 0}]}},
+        {4: {"errorCode": 0, "members": [{"memberId": "x", "errorCode": 0}]}},
     )
     assert world.names == () and world.name(0, STRANGER) == world.name(0, 0) == "x"
 
 
 def test_the_leader_alone_brings_a_plan_with_a_share_for_each(rows: Rows, alone: World):
-    world = after(rows, alone, Asks(1, JoinGroup(NO_ID)), 4, {4: {"error": 79, "member": "y"}})
+    world = after(
+        rows, alone, Asks(1, JoinGroup(NO_ID)), 4, {4: {"errorCode": 79, "memberId": "y"}}
+    )
     world = after(rows, world, Asks(1, JoinGroup(0)), 5, {})
     world = after(
         rows,
@@ -136,11 +146,13 @@ def test_the_leader_alone_brings_a_plan_with_a_share_for_each(rows: Rows, alone:
 
 def test_what_is_not_as_expected_is_said_in_words(rows: Rows, alone: World):
     (end,) = ends(rows, [alone], Asks(0, Heartbeat(0, 1)), Asked(9))
-    assert worlds.problems(end, {8: {"error": 3}}) == [
+    assert worlds.problems(end, {8: {"errorCode": 3}}) == [
         "request 9 gets no answer, in the model error 0",
         "request 8 is answered with error 3, in the model not at all",
     ]
-    assert worlds.problems(end, {9: {"error": 27}}) == ["request 9: error is 27, in the model 0"]
+    assert worlds.problems(end, {9: {"errorCode": 27}}) == [
+        "request 9: error is 27, in the model 0"
+    ]
 
 
 def test_an_id_that_nobody_was_told_is_not_used_and_is_learned_from_the_answer(
@@ -164,7 +176,7 @@ def static() -> tuple[Rows, World]:
     rows = rows_of("static_membership")
     told = joined("x", 1, "x", "x=i0")
     world = after(rows, World(rows.start(), "gone"), Asks(0, JoinGroup(NO_ID)), 1, {1: told})
-    share = {"error": 0, "assignment": worlds.share_bytes(3)}
+    share = {"errorCode": 0, "assignment": worlds.share_bytes(3)}
     return rows, after(rows, world, Asks(0, SyncGroup(0, 1)), 2, {2: share})
 
 
@@ -175,7 +187,7 @@ BACK = Asks(0, JoinGroup(NO_ID))
     ("version", "answer"),
     [
         (8, joined("y", 1, "x")),
-        (9, joined("y", 1, "y", "y=i0", skip_assignment=1)),
+        (9, joined("y", 1, "y", "y=i0", skipAssignment=True)),
     ],
 )
 def test_a_leader_that_comes_back_is_told_as_its_version_can_say(
@@ -186,15 +198,15 @@ def test_a_leader_that_comes_back_is_told_as_its_version_can_say(
     assert (now.gone, now.name(0, 1)) == ("x", "y") and now.memory.core.generation == 1
     assert not reached(rows, world, BACK, 3, {3: answer}, version=17 - version)
     old = Asks(0, Heartbeat(STRANGER, 1))
-    assert after(rows, now, old, 4, {4: {"error": 82}}) == now
+    assert after(rows, now, old, 4, {4: {"errorCode": 82}}) == now
 
 
 def test_a_static_member_names_its_instance_in_versions_that_can(static: tuple[Rows, World]):
     rows, world = static
-    assert [versions(api, rows.scope, "i0").start for api in APIS] == [5, 3, 3, 3, 7]
-    assert wire("g", world, BACK, 9, rows.scope).values["instance"] == "i0"
+    assert [versions(api, rows.scope, "i0").start for api in SPOKEN] == [5, 3, 3, 3, 7]
+    assert wire("g", world, BACK, 9, rows.scope).values["groupInstanceId"] == "i0"
     (left,) = wire("g", world, Asks(0, LeaveGroup(NO_ID)), 5, rows.scope).values["members"]
-    assert left == {"member": "", "instance": "i0"}
+    assert left == {"memberId": "", "groupInstanceId": "i0"}
 
 
 def test_twins_name_one_instance_and_take_each_others_place():
@@ -202,11 +214,11 @@ def test_twins_name_one_instance_and_take_each_others_place():
     told = {1: joined("x", 1, "x", "x=i0")}
     world = after(rows, World(rows.start(), "gone"), Asks(0, JoinGroup(NO_ID)), 1, told)
     sent = [wire("g", world, Asks(k, JoinGroup(NO_ID)), 9, rows.scope).values for k in (0, 1)]
-    assert [values["instance"] for values in sent] == ["i0", "i0"]
+    assert [values["groupInstanceId"] for values in sent] == ["i0", "i0"]
     told = {2: joined("y", 2, "y", "y=i0")}
     world = after(rows, world, Asks(1, JoinGroup(NO_ID)), 2, told)
     assert (world.gone, world.names) == ("x", (((1, 0), "y"),))
-    after(rows, world, Asks(0, Heartbeat(STRANGER, 2)), 3, {3: {"error": 82}})
+    after(rows, world, Asks(0, Heartbeat(STRANGER, 2)), 3, {3: {"errorCode": 82}})
 
 
 @pytest.mark.parametrize(("two_step", "known"), [("yes", range(4, 10)), ("no", range(2, 4))])
@@ -230,17 +242,19 @@ def test_a_cooperative_member_sends_what_it_claims():
 
 def after_joining(rows: Rows) -> World:
     world = World(rows.start(), "gone")
-    world = after(rows, world, Asks(0, JoinGroup(NO_ID)), 1, {1: {"error": 79, "member": "x"}})
-    told = joined("x", 1, "x", "x", protocol="cooperative-sticky")
+    world = after(
+        rows, world, Asks(0, JoinGroup(NO_ID)), 1, {1: {"errorCode": 79, "memberId": "x"}}
+    )
+    told = joined("x", 1, "x", "x", protocolName="cooperative-sticky")
     return after(rows, world, Asks(0, JoinGroup(0)), 2, {2: told})
 
 
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        ({"error": 25}, 25),
-        ({"error": 0, "members": [{"member": "x", "error": 25}]}, 25),
-        ({"topics": [{"partitions": [{"error": 22}]}]}, 22),
+        ({"errorCode": 25}, 25),
+        ({"errorCode": 0, "members": [{"memberId": "x", "errorCode": 25}]}, 25),
+        ({"topics": [{"partitions": [{"errorCode": 22}]}]}, 22),
         (Closed(), -1),
     ],
 )
