@@ -22,9 +22,9 @@ from groupcheck.oracles.check.bugs_types import Bug
 from groupcheck.oracles.command_line.list_types import Entry
 from groupcheck.oracles.conform.conform_diff_types import ConformDiffDocument
 from groupcheck.oracles.conform.conform_types import ConformDocument
-from groupcheck.oracles.conform.live.conform_live_types import ConformLiveDocument
 from groupcheck.oracles.connect.conform_connect_types import ConformConnectDocument
 from groupcheck.oracles.generate.generate_types import GenerateDocument
+from groupcheck.oracles.judge.live.conform_live_types import ConformLiveDocument
 from groupcheck.oracles.museum.bugs_real_types import BugsRealDocument
 from groupcheck.oracles.printable import as_text
 from groupcheck.oracles.record.record_types import RecordDocument

@@ -1,5 +1,5 @@
-"""Schedules until the time is over: each group goes to the nearest kind of row that nobody has seen,
-and at random once there is none.
+"""Schedules until the time is over: each group goes to the nearest kind of row that nobody has
+seen, and at random once there is none.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Judging:
             for given in self.rows(profile).asks(memory)
             if walk.can(given) and not self.ledger.muted(profile, kind_of(memory, given))
         ]
-        usual = [given for given in options if walks.natural(memory, given)]
+        usual = [given for given in options if requests.natural(memory, given)]
         if not options:
             return False
         given = rng.choice([*usual, *usual, *options])

@@ -131,9 +131,9 @@ def not_reached(judging: Judging, profiles: Sequence[Profile]) -> Iterator[NotRe
                 for given in judging.inputs(profile, memory):
                     kind = kind_of(memory, given)
                     one = profile.name, kind
-                    if kind not in seen and not judging.ledger.agreed[one]:
-                        if not judging.ledger.differed[one] and judging.spoken(given):
-                            yield NotReached(profile.name, str(kind), _way(came, memory, given))
+                    met = judging.ledger.agreed[one] or judging.ledger.differed[one]
+                    if kind not in seen and not met and judging.spoken(given):
+                        yield NotReached(profile.name, str(kind), _way(came, memory, given))
                     seen.add(kind)
                     for after in rows.after(memory, given):
                         if after not in came:

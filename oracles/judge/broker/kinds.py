@@ -1,5 +1,5 @@
-"""Kinds of rows: what a memory and an input are to the eye, so that rows which a mistake makes alike
-are one. A broker that answers one of them wrongly will answer the others so, too.
+"""Kinds of rows: what a memory and an input are to the eye, so that rows which a mistake makes
+alike are one. A broker that answers one of them wrongly will answer the others so, too.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""One schedule: a group at the broker and in the model, step by step, until the schedule ends or the
-two differ. Where only the code of an answer differs and the model's memory stays as it is, the
+"""One schedule: a group at the broker and in the model, step by step, until the schedule ends or
+the two differ. Where only the code of an answer differs and the model's memory stays as it is, the
 schedule goes on.
 """
 
@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from attrs import define, field, frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.timers import (
     new_member_timeout,
     rebalance_timeout,
@@ -197,7 +196,7 @@ class Walk:
         kind = requests.API_OF[type(given.request)]
         spoken = self.target.announced.get(kind.key, range(0))
         known = range(
-            max(spoken.start, kind.oldest),
+            spoken.start,
             min(spoken.stop, kind.newest + 1, 10 if kind.key == 8 else 99),
         )
         named = instance(self.memory.seats[given.member], given.member)
@@ -436,23 +435,6 @@ def _is_parked(memory: Memory, given: Fires) -> bool:
     assert given.member is not None and given.id is not None
     seat = memory.seats[given.member][given.id]
     return seat is not None and (seat.join or seat.sync)
-
-
-def natural(memory: Memory, given: Asks) -> bool:
-    """Is it what a member does if it follows the protocol?"""
-    request, core = given.request, memory.core
-    if isinstance(request, messages.JoinGroup) and request.id == messages.NO_ID:
-        return not memory.seats[given.member].ids
-    assert not isinstance(request, messages.Store)
-    seat = memory.seats[given.member][request.id]
-    if seat is None:
-        return False
-    match request:
-        case messages.JoinGroup():
-            return not seat.member or (core.phase == Phase.PREPARING and not seat.join)
-        case messages.SyncGroup():
-            return seat.due and not seat.sync and request.generation == core.generation
-    return False
 
 
 def _fields(given: Asks, memory: Memory) -> tuple[tuple[str, int], ...]:

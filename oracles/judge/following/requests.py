@@ -8,8 +8,9 @@ from typing import Any
 from attrs import field, frozen
 
 from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.oracles.conform.row import Asks
+from groupcheck.oracles.conform.row import Asks, Memory
 from groupcheck.oracles.judge.following.said import TOPIC, instance, listed, subscription, voted
 from groupcheck.oracles.judge.following.worlds import World
 from groupcheck.traces.messages.apis import Api, api
@@ -19,14 +20,6 @@ PARTITION = 0
 JOIN_GROUP, SYNC_GROUP, HEARTBEAT = api("JoinGroup"), api("SyncGroup"), api("Heartbeat")
 LEAVE_GROUP, OFFSET_COMMIT = api("LeaveGroup"), api("OffsetCommit")
 TWO_STEP = 4  # of JoinGroup: a member without an id is told to come again with one (KIP-394)
-# The first version in which a request names an instance (KIP-345).
-OLDEST_OF_INSTANCES: Mapping[str, int] = {
-    "JoinGroup": 5,
-    "SyncGroup": 3,
-    "Heartbeat": 3,
-    "LeaveGroup": 3,
-    "OffsetCommit": 7,
-}
 API_OF: Mapping[type[messages.Request], Api] = {
     messages.JoinGroup: JOIN_GROUP,
     messages.SyncGroup: SYNC_GROUP,
@@ -57,6 +50,8 @@ class Wire:
     what: str = ""
     # How many bytes are missing at its end.
     cut: int = 0
+    # The error code of the answer, if the coordinator does not see the request.
+    error: int | None = None
 
     def __str__(self) -> str:
         names = {
@@ -80,7 +75,7 @@ def versions(api: Api, scope: Scope, named: str | None, spoken: range) -> range:
     """
     oldest, newest = spoken.start, spoken.stop - 1
     if named is not None:
-        oldest = max(oldest, OLDEST_OF_INSTANCES[api.name])
+        oldest = max(oldest, api.since("groupInstanceId"))
     elif api is JOIN_GROUP and scope.two_step:
         oldest = max(oldest, TWO_STEP)
     elif api is JOIN_GROUP:
@@ -149,3 +144,21 @@ def committing(topic: str, offset: int) -> list[dict[str, Any]]:
     """The topics of an OffsetCommit of one partition."""
     part = {"partitionIndex": PARTITION, "committedOffset": offset, "committedMetadata": ""}
     return [{"name": topic, "partitions": [part]}]
+
+
+def natural(memory: Memory, given: Asks) -> bool:
+    """Is it what a member does if it follows the protocol?"""
+    request, core = given.request, memory.core
+    if isinstance(request, messages.JoinGroup) and request.id == messages.NO_ID:
+        return not memory.seats[given.member].ids
+    if isinstance(request, messages.Store):
+        return False
+    seat = memory.seats[given.member][request.id]
+    if seat is None:
+        return False
+    match request:
+        case messages.JoinGroup():
+            return not seat.member or (core.phase == Phase.PREPARING and not seat.join)
+        case messages.SyncGroup():
+            return seat.due and not seat.sync and request.generation == core.generation
+    return False

@@ -33,6 +33,7 @@ from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.takeovers import Key, key
 from groupcheck.oracles.judge.following.said import instance, share_bytes, subscription, voted
 from groupcheck.oracles.wire.connections import Answered, Closed, Unreadable
+from groupcheck.traces.messages.apis import api
 
 Name = tuple[Key, str]  # (process, id), the broker's name of it
 # What happens by itself before the next request. A round that began with members waits for longer
@@ -44,7 +45,6 @@ Listed = tuple[str, str | None, bytes]
 # The fields of an answer that are compared, and the members that a leader is told of.
 COMPARED = ("memberId", "generationId", "leader", "protocolName", "skipAssignment", "assignment")
 SKIPS_ASSIGNMENT = 9  # of JoinGroup: a leader that comes back makes no plan (KIP-814)
-NAMES_INSTANCES = 5  # of JoinGroup: it names instances (KIP-345)
 KEPT = 2  # generations that a world tells apart (see `relative`)
 CLOSED, UNREADABLE = -1, -2  # in place of error codes
 
@@ -246,7 +246,7 @@ def _expected(
         if leads and (skips or not takes):
             fields["members"] = members(after, asked.version)
         if skips:
-            fields["skipAssignment"] = int(takes and leads)
+            fields["skipAssignment"] = takes and leads
     elif isinstance(answer.request, messages.SyncGroup) and answer.code == NONE:
         fields["assignment"] = share_bytes(answer.share)
     return Expected(asked.number, answer.code, tuple(fields.items()))
@@ -266,7 +266,7 @@ def _replaced(world: World, me: int) -> str:
 
 def members(world: World, version: int) -> frozenset[Listed]:
     """The list of all members that the leader is told, in this version of JoinGroup."""
-    named = version >= NAMES_INSTANCES
+    named = version >= api("JoinGroup").since("groupInstanceId")
     return frozenset(
         (world.name(me, id), instance(seats, me) if named else None, subscription(seat))
         for me, seats in enumerate(world.memory.seats)
@@ -397,21 +397,24 @@ def _with_names(expected: Expected, brought: Mapping[str, str]) -> Expected:
 
 def could(end: End, answers: Mapping[int, Answered]) -> bool:
     """Is each of these answers an expected one? Others may still come."""
-    return not [what for what in problems(end, answers) if not what.startswith(MISSING)]
-
-
-MISSING = "no answer"
+    return not _wrong(end, answers)
 
 
 def problems(end: End, answers: Mapping[int, Answered]) -> list[str]:
     """How the answers differ from those of this end, in words."""
+    expected = {e.number: e.error for e in end.answers}
+    missing = [
+        f"request {n} gets no answer, in the model error {expected[n]}"
+        for n in sorted(set(expected) - set(answers))
+    ]
+    return missing + _wrong(end, answers)
+
+
+def _wrong(end: End, answers: Mapping[int, Answered]) -> list[str]:
+    """What is wrong with the answers that have come."""
     brought = _brought(answers)
     expected = {e.number: _with_names(e, brought) for e in end.answers}
     said = [
-        f"{MISSING} to request {n}, in the model error {expected[n].error}"
-        for n in sorted(set(expected) - set(answers))
-    ]
-    said += [
         f"request {n} is answered with error {seen(answers[n])[0]}, in the model not at all"
         for n in sorted(set(answers) - set(expected))
     ]

@@ -1,4 +1,4 @@
-"""A judgement as test cases for CI: one for each rule, and one for each root of rows that differ."""
+"""A judgement as test cases for CI, one for each rule."""
 
 from __future__ import annotations
 
