@@ -16,7 +16,14 @@ from typing import Any, NoReturn
 import click
 
 from groupcheck import __version__
-from groupcheck.oracles.command_line import cli_advise, cli_curve, cli_kafka, cli_logs, cli_simulate
+from groupcheck.oracles.command_line import (
+    cli_advise,
+    cli_curve,
+    cli_judge,
+    cli_kafka,
+    cli_logs,
+    cli_simulate,
+)
 from groupcheck.oracles.command_line.cli_scope import (
     bound_options,
     names_option,
@@ -386,6 +393,7 @@ for other in (
     cli_simulate.simulate,
     cli_curve.curve,
     cli_advise.advise,
+    cli_judge.judge,
 ):
     command.add_command(other)
 

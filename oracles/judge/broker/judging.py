@@ -22,6 +22,7 @@ def remark_of(found: Found, known: Mapping[str, str]) -> Remark:
     """A difference as the report has it. `known`: root or row -> why it is accepted."""
     one = found.difference
     root = root_of(found)
+    names = (root, str(one.kind), *one.rules)
     return Remark(
         row=str(one.kind),
         root=root,
@@ -35,7 +36,9 @@ def remark_of(found: Found, known: Mapping[str, str]) -> Remark:
         times=found.times,
         repeated=found.repeated,
         again=found.again,
-        known=known.get(root) or known.get(str(one.kind), ""),
+        known=next(
+            (known[name] for name in (root, str(one.kind), *one.rules) if name in known), ""
+        ),
     )
 
 
@@ -54,6 +57,7 @@ def judgement(
     judging: Judging,
     profiles: Sequence[Profile],
     known: Mapping[str, str],
+    title: str,
     seconds: float,
     reason: str = "",
 ) -> Judgement:
@@ -80,7 +84,7 @@ def judgement(
         ),
     )
     return Judgement(
-        subject=f"the broker at {judging.target.address}",
+        subject=title,
         rules=judged(RULES, ledger.tried, remarks),
         remarks=tuple(remarks),
         not_reached=tuple(lost),

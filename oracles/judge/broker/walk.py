@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from attrs import define, field, frozen
 
@@ -59,7 +60,7 @@ FIELDS = {
     messages.LeaveGroup: ("id",),
     messages.OffsetCommit: ("id", "generation", "offset"),
 }
-NEWEST = {"OffsetCommit": 9}  # from version 10 on it names topics by their ids
+TOPIC_IDS = 10  # of OffsetCommit: it names topics by their ids
 REQUESTS = {one.__name__: one for one in FIELDS}
 # Of a timer's time: before this it must not run out, and how much longer is waited if nobody is
 # told that it has.
@@ -85,6 +86,8 @@ class Target:
     # API key -> the versions that it announces.
     announced: Mapping[int, range]
     topic: str = TOPIC
+    # Of the topic; None if the broker has no ids of topics.
+    topic_id: UUID | None = None
     # The shortest session that it takes, and the shortest time for a round.
     session_ms: int = 6_000
     rebalance_ms: int = 1_500

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from attrs import field, frozen
 
@@ -92,6 +93,7 @@ def wire(
     planned: Sequence[tuple[str, bytes]] | None = None,
     timeouts: Timeouts = Timeouts(),
     topic: str = TOPIC,
+    topic_id: UUID | None = None,
 ) -> Wire:
     """A request of the model as it is sent. `planned`: the leader's assignment."""
     request, seats = given.request, world.memory.seats[given.member]
@@ -121,7 +123,7 @@ def wire(
         case messages.OffsetCommit():
             values |= {
                 "generationIdOrMemberEpoch": world.generation(request.generation),
-                "topics": committing(topic, request.offset),
+                "topics": committing(topic, request.offset, topic_id),
             }
     return Wire(API_OF[type(request)], version, values)
 
@@ -140,10 +142,11 @@ def joining(
     }
 
 
-def committing(topic: str, offset: int) -> list[dict[str, Any]]:
+def committing(topic: str, offset: int, topic_id: UUID | None = None) -> list[dict[str, Any]]:
     """The topics of an OffsetCommit of one partition."""
     part = {"partitionIndex": PARTITION, "committedOffset": offset, "committedMetadata": ""}
-    return [{"name": topic, "partitions": [part]}]
+    id = {} if topic_id is None else {"topicId": topic_id}
+    return [{"name": topic, "partitions": [part], **id}]
 
 
 def natural(memory: Memory, given: Asks) -> bool:
