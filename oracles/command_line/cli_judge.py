@@ -111,13 +111,13 @@ def security_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--junit",
     type=OUTPUT,
     metavar="FILE",
-    help="Write a JUnit XML file: one test case for each rule.",
+    help="Write a JUnit XML file: a test case for each rule.",
 )
 @click.option(
     "--html",
     type=OUTPUT,
     metavar="FILE",
-    help="Write a page with each shortest schedule as a picture.",
+    help="Write a page, with each schedule as a picture.",
 )
 def broker(
     tls: bool,

@@ -36,9 +36,7 @@ def remark_of(found: Found, known: Mapping[str, str]) -> Remark:
         times=found.times,
         repeated=found.repeated,
         again=found.again,
-        known=next(
-            (known[name] for name in (root, str(one.kind), *one.rules) if name in known), ""
-        ),
+        known=next((known[name] for name in names if name in known), ""),
     )
 
 

@@ -28,6 +28,7 @@ from groupcheck.oracles.judge.following import requests
 from groupcheck.oracles.judge.following.requests import (
     JOIN_GROUP,
     LEAVE_GROUP,
+    OFFSET_COMMIT,
     Wire,
     joining,
     versions,
@@ -198,10 +199,10 @@ class Walk:
         """The versions in which the request may be sent to this broker."""
         kind = requests.API_OF[type(given.request)]
         spoken = self.target.announced.get(kind.key, range(0))
-        known = range(
-            spoken.start,
-            min(spoken.stop, kind.newest + 1, 10 if kind.key == 8 else 99),
-        )
+        newest = kind.newest
+        if kind is OFFSET_COMMIT and self.target.topic_id is None:
+            newest = TOPIC_IDS - 1
+        known = range(spoken.start, min(spoken.stop, newest + 1))
         named = instance(self.memory.seats[given.member], given.member)
         return versions(kind, self._rows.scope, named, known)
 
@@ -224,7 +225,8 @@ class Walk:
 
         def made(world: World) -> Wire:
             planned = next(iter(plans))
-            return wire(self._group, world, given, version, scope, planned, said, self.target.topic)
+            on = self.target.topic, self.target.topic_id
+            return wire(self._group, world, given, version, scope, planned, said, *on)
 
         allowed = all(self._rows.outcomes(world.memory, given) for world in self.worlds)
         if not allowed or len(plans) > 1 or len({str(made(world)) for world in self.worlds}) > 1:
