@@ -35,7 +35,7 @@ from groupcheck.oracles.wire.security import PLAINTEXT, Security
 
 QUICK_S, FULL_S = 20.0, 300.0
 EXPLORING = 0.7  # of the time; the rest is for repetitions
-THREADS = {True: 2, False: 3}  # quick, full; as many again for what waits
+THREADS = {True: 4, False: 4}  # quick, full; as many again for what waits
 LARGEST_GROUP = 3  # group.max.size for which a group is filled
 CONFIRMING = 6  # threads
 

@@ -140,7 +140,7 @@ class Judging:
             ]
 
         def wanted(at: Memory, given: Asks | Fires) -> bool:
-            return ledger.wanted(profile, kind_of(at, given))
+            return aims_at(profile, given) and ledger.wanted(profile, kind_of(at, given))
 
         return nearest(memory, inputs, rows.after, wanted, FAR) or ()
 
@@ -248,3 +248,8 @@ class Judging:
                 raise
             for job in jobs:
                 job.result()
+
+
+def aims_at(profile: Profile, given: Asks | Fires) -> bool:
+    """Is this what the profile is for? Where timers are waited for, other profiles have the rest."""
+    return isinstance(given, Fires) or not profile.waits

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker import kinds
-from groupcheck.oracles.judge.broker.exploring import Judging
+from groupcheck.oracles.judge.broker.exploring import Judging, aims_at
 from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
 from groupcheck.oracles.judge.broker.ledger import Found
 from groupcheck.oracles.judge.broker.profiles import Profile
@@ -134,7 +134,12 @@ def not_reached(judging: Judging, profiles: Sequence[Profile]) -> Iterator[NotRe
                     kind = kind_of(memory, given)
                     one = profile.name, kind
                     met = judging.ledger.agreed[one] or judging.ledger.differed[one]
-                    if kind not in seen and not met and judging.spoken(given):
+                    if (
+                        kind not in seen
+                        and not met
+                        and aims_at(profile, given)
+                        and judging.spoken(given)
+                    ):
                         yield NotReached(profile.name, str(kind), _way(came, memory, given))
                     seen.add(kind)
                     for after in rows.after(memory, given):

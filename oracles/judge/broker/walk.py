@@ -158,7 +158,7 @@ class Walk:
         self._short: dict[str, str] = {}
         self.met, self.lines, self.acts = Met(), list[Line](), list[Act]()
         self._begun = time.monotonic()
-        self.worlds = [World(rows.start(), NOBODY)]
+        self.worlds = [World(rows.start(), NOBODY, topic=target.topic)]
         # The broker knows the group. Before, only a JoinGroup without an id is as in the model.
         self.is_made = False
 
@@ -191,7 +191,7 @@ class Walk:
         number = self._send(Wire(LEAVE_GROUP, min(3, leaves.stop - 1), values))
         answers = self._gather(self._pace.patience_s, number)
         self._told(answers)
-        self.worlds, self.is_made = [World(self._rows.start(), gone)], True
+        self.worlds, self.is_made = [World(self._rows.start(), gone, topic=self.target.topic)], True
 
     # -- steps
 
@@ -225,8 +225,8 @@ class Walk:
 
         def made(world: World) -> Wire:
             planned = next(iter(plans))
-            on = self.target.topic, self.target.topic_id
-            return wire(self._group, world, given, version, scope, planned, said, *on)
+            id = self.target.topic_id
+            return wire(self._group, world, given, version, scope, planned, said, id)
 
         allowed = all(self._rows.outcomes(world.memory, given) for world in self.worlds)
         if not allowed or len(plans) > 1 or len({str(made(world)) for world in self.worlds}) > 1:

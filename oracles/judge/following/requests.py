@@ -12,7 +12,7 @@ from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.row import Asks, Memory
-from groupcheck.oracles.judge.following.said import TOPIC, instance, listed, subscription, voted
+from groupcheck.oracles.judge.following.said import instance, listed, subscription, voted
 from groupcheck.oracles.judge.following.worlds import World
 from groupcheck.traces.messages.apis import Api, api
 
@@ -92,7 +92,6 @@ def wire(
     scope: Scope,
     planned: Sequence[tuple[str, bytes]] | None = None,
     timeouts: Timeouts = Timeouts(),
-    topic: str = TOPIC,
     topic_id: UUID | None = None,
 ) -> Wire:
     """A request of the model as it is sent. `planned`: the leader's assignment."""
@@ -106,7 +105,7 @@ def wire(
     }
     match request:
         case messages.JoinGroup():
-            values |= joining(subscription(request, topic), listed(seats, scope), timeouts)
+            values |= joining(subscription(request, world.topic), listed(seats, scope), timeouts)
         case messages.SyncGroup():
             values |= {
                 "generationId": world.generation(request.generation),
@@ -123,7 +122,7 @@ def wire(
         case messages.OffsetCommit():
             values |= {
                 "generationIdOrMemberEpoch": world.generation(request.generation),
-                "topics": committing(topic, request.offset, topic_id),
+                "topics": committing(world.topic, request.offset, topic_id),
             }
     return Wire(API_OF[type(request)], version, values)
 

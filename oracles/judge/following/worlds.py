@@ -31,7 +31,13 @@ from groupcheck.oracles.conform.real_position import leads_with
 from groupcheck.oracles.conform.row import Asks, Fires, Memory, Outcome, Told
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.takeovers import Key, key
-from groupcheck.oracles.judge.following.said import instance, share_bytes, subscription, voted
+from groupcheck.oracles.judge.following.said import (
+    TOPIC,
+    instance,
+    share_bytes,
+    subscription,
+    voted,
+)
 from groupcheck.oracles.wire.connections import Answered, Closed, Unreadable
 from groupcheck.traces.messages.apis import api
 
@@ -89,6 +95,8 @@ class World:
     parked: tuple[tuple[int, Asked], ...] = ()
     # (the model's number, the broker's) of generations.
     generations: tuple[tuple[int, int], ...] = ()
+    # What members subscribe to.
+    topic: str = TOPIC
 
     def name(self, member: int, id: int) -> str:
         """The broker's name of that id. An id that is not in memory (a mutated model may use one)
@@ -207,6 +215,7 @@ def _after(scope: Scope, world: World, given: Asks | Fires, outcome: Outcome, as
         tuple(sorted(names.items())),
         tuple(sorted(parked.items())),
         world.generations,
+        world.topic,
     )
     answers = tuple(
         _expected(scope, told, waited[told.member] if told.parked else asked, given, world, after)
@@ -248,7 +257,7 @@ def _expected(
         if skips:
             fields["skipAssignment"] = takes and leads
     elif isinstance(answer.request, messages.SyncGroup) and answer.code == NONE:
-        fields["assignment"] = share_bytes(answer.share)
+        fields["assignment"] = share_bytes(answer.share, after.topic)
     return Expected(asked.number, answer.code, tuple(fields.items()))
 
 
@@ -268,7 +277,11 @@ def members(world: World, version: int) -> frozenset[Listed]:
     """The list of all members that the leader is told, in this version of JoinGroup."""
     named = version >= api("JoinGroup").since("groupInstanceId")
     return frozenset(
-        (world.name(me, id), instance(seats, me) if named else None, subscription(seat))
+        (
+            world.name(me, id),
+            instance(seats, me) if named else None,
+            subscription(seat, world.topic),
+        )
         for me, seats in enumerate(world.memory.seats)
         for id, seat in seats
         if seat.member
@@ -287,7 +300,7 @@ def plan(rows: Rows, world: World, given: Asks) -> tuple[tuple[str, bytes], ...]
     planned = []
     for rank, (me, id) in enumerate(every):
         share = interval(rank, len(every), rows.scope.partition_count)
-        planned.append((world.name(me, id), share_bytes(share)))
+        planned.append((world.name(me, id), share_bytes(share, world.topic)))
     return tuple(planned)
 
 
