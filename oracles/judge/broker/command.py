@@ -14,7 +14,7 @@ from rich.text import Text
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge.broker.exploring import Judging
-from groupcheck.oracles.judge.broker.judging import judgement
+from groupcheck.oracles.judge.broker.judging import by_roots, judgement
 from groupcheck.oracles.judge.broker.known import read as read_known
 from groupcheck.oracles.judge.broker.profiles import PROFILES, QUICK, Profile, limited
 from groupcheck.oracles.judge.broker.surroundings import target
@@ -34,7 +34,9 @@ from groupcheck.oracles.wire.connections import host_and_port
 from groupcheck.oracles.wire.security import PLAINTEXT, Security
 
 QUICK_S, FULL_S = 20.0, 300.0
-EXPLORING = 0.7  # of the time; the rest is for repetitions
+EXPLORING = 0.6  # of the time; the rest is for repetitions
+# How much longer the repetitions of one difference of each root may take, if there are some.
+LONGER_S = 60.0
 THREADS = {True: 4, False: 4}  # quick, full; as many again for what waits
 LARGEST_GROUP = 3  # group.max.size for which a group is filled
 CONFIRMING = 6  # threads
@@ -72,7 +74,10 @@ def broker(
                     report(judging, doing, whole)
 
             judging.explore(profiles, whole * EXPLORING, THREADS[not full], notify)
-            judging.confirmed(CONFIRMING, lambda: notify("repeating"))
+            first, others = by_roots(judging.ledger.found.values())
+            ends = began + whole
+            judging.confirmed(first, ends + LONGER_S, CONFIRMING, lambda: notify("repeating"))
+            judging.confirmed(others, ends, CONFIRMING, lambda: notify("repeating"))
         judging.stopped.set()
         found = judgement(
             judging, profiles, accepted, title, time.monotonic() - began, "".join(reason)

@@ -18,7 +18,7 @@ from groupcheck.oracles.judge.broker.graph import KeptRows
 from groupcheck.oracles.judge.broker.kinds import kind_of
 from groupcheck.oracles.judge.broker.ledger import Found, Ledger
 from groupcheck.oracles.judge.broker.profiles import Profile, rows_of
-from groupcheck.oracles.judge.broker.walk import Differs, Late, Pace, Target, Walk
+from groupcheck.oracles.judge.broker.walk import Differs, Pace, Target, Walk
 from groupcheck.oracles.judge.following import requests
 from groupcheck.oracles.judge.following.nearest import nearest
 from groupcheck.oracles.judge.report.schedules import Act
@@ -28,7 +28,9 @@ from groupcheck.oracles.wire.security import PLAINTEXT, Security
 STEPS = 24  # of one schedule, at most
 FAR = 400  # memories among which the nearest row is looked for
 STRAYS = 0.1  # of the steps are taken at random
-QUIET_S = (0.01, 0.25)  # the least and the most
+# The least and the most: before an answer counts as not come, and for one that must come.
+QUIET_S, PATIENCE_S = (0.01, 0.25), (1.0, 6.0)
+LEARNED, LONGER = 20, 8  # answers from which patience is learned, and how much longer it is
 CAREFUL = Pace(patience_s=5.0, quiet_s=0.4)
 REPEATS = 3
 SHORTENINGS = 12  # schedules that are tried to shorten one
@@ -60,7 +62,11 @@ class Judging:
         """
         some = sorted(self.ledger.waited_s[-200:])
         usual = some[int(len(some) * 0.95)] if some else QUIET_S[0]
-        return Pace(quiet_s=min(max(2 * usual, QUIET_S[0]), QUIET_S[1]))
+        longest = max(self.ledger.waited_s, default=PATIENCE_S[1]) if len(some) > LEARNED else 1.0
+        return Pace(
+            patience_s=min(max(LONGER * longest, PATIENCE_S[0]), PATIENCE_S[1]),
+            quiet_s=min(max(2 * usual, QUIET_S[0]), QUIET_S[1]),
+        )
 
     def started(self, profile: Profile, pace: Pace) -> Walk:
         """A group that nobody has used."""
@@ -112,13 +118,14 @@ class Judging:
             for _ in range(STEPS):
                 if time.monotonic() > until or self.stopped.is_set():
                     break
+                if walk.is_late():
+                    with self.ledger.lock:
+                        self.ledger.late += 1
+                    break
                 if not self._step(walk, rng):
                     break
         except Differs as differs:
             walk.met.differences.append((differs.difference, tuple(walk.acts), tuple(walk.lines)))
-        except Late:
-            with self.ledger.lock:
-                self.ledger.late += 1
         finally:
             walk.close()
         self.ledger.note(profile, walk.met)
@@ -195,6 +202,8 @@ class Judging:
         try:
             walk.begin()
             for act in acts:
+                if walk.is_late():
+                    break
                 if act.kind == "wait":
                     walk.wait()
                 else:
@@ -203,8 +212,6 @@ class Judging:
                         walk.ask(given, act.version)
         except Differs as differs:
             walk.met.differences.append((differs.difference, tuple(walk.acts), tuple(walk.lines)))
-        except Late:
-            pass
         finally:
             walk.close()
         return walk
@@ -235,10 +242,17 @@ class Judging:
             if not self._shows(found, [*acts[:at], *acts[at + 1 :]], self.pace()):
                 at += 1
 
-    def confirmed(self, threads: int, tell: Callable[[], None]) -> None:
-        """Confirms every difference."""
+    def confirmed(
+        self, some: Sequence[Found], until: float, threads: int, tell: Callable[[], None]
+    ) -> None:
+        """Confirms the differences in their order. Those that are not begun in time are left."""
+
+        def one(found: Found) -> None:
+            if time.monotonic() < until and not self.stopped.is_set():
+                self.confirm(found)
+
         with ThreadPoolExecutor(threads) as pool:
-            jobs = [pool.submit(self.confirm, found) for found in self.ledger.found.values()]
+            jobs = [pool.submit(one, found) for found in some]
             try:
                 while not all(job.done() for job in jobs):
                     tell()

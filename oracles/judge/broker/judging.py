@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker import kinds
@@ -51,6 +51,16 @@ def root_of(found: Found) -> str:
     return f"{one.kind.name} ({who}): {one.got} in place of {' or '.join(one.allowed)}"
 
 
+def by_roots(some: Iterable[Found]) -> tuple[list[Found], list[Found]]:
+    """The difference with the shortest schedule of each root, and all others."""
+    first: dict[str, Found] = {}
+    others = []
+    for found in sorted(some, key=lambda one: len(one.acts)):
+        if first.setdefault(root_of(found), found) is not found:
+            others.append(found)
+    return list(first.values()), others
+
+
 def judgement(
     judging: Judging,
     profiles: Sequence[Profile],
@@ -61,6 +71,12 @@ def judgement(
 ) -> Judgement:
     """What is to be said about the broker."""
     ledger = judging.ledger
+    first, others = by_roots(ledger.found.values())
+    shown = {root_of(found): found for found in first}
+    for found in others:
+        if not found.repeated:  # one row of its root stands for it
+            alike = shown[root_of(found)]
+            found.repeated, found.again = alike.repeated, alike.again
     every = [remark_of(found, known) for found in ledger.found.values()]
     passing = [one for one in every if one.repeated and not one.again and not one.known]
     remarks = [one for one in every if one not in passing]

@@ -65,9 +65,11 @@ def rows_of(profile: Profile) -> KeptRows:
     return KeptRows.at(profile.variant, profile.members, profile.settings, faults)
 
 
-def timeouts(profile: Profile, member: int, short_ms: int) -> Timeouts:
-    """What a member says in JoinGroup. `short_ms`: of what is waited for."""
-    usual = Timeouts()
+def timeouts(profile: Profile, member: int, short_ms: int, usual_ms: int) -> Timeouts:
+    """What a member says in JoinGroup. `short_ms`: of what is waited for; `usual_ms`: of all
+    else.
+    """
+    usual = Timeouts(usual_ms, usual_ms)
     if profile.waits == "session" and member == profile.members - 1:
         return Timeouts(short_ms, usual.rebalance_ms)
     if profile.waits == "rebalance":

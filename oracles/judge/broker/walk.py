@@ -13,13 +13,14 @@ from uuid import UUID
 from attrs import define, field, frozen
 
 from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.timers import (
     new_member_timeout,
     rebalance_timeout,
     session_timeout,
     sync_timeout,
 )
-from groupcheck.model.protocol.codes import name_of
+from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, name_of
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker.graph import KeptRows
 from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
@@ -29,6 +30,7 @@ from groupcheck.oracles.judge.following.requests import (
     JOIN_GROUP,
     LEAVE_GROUP,
     OFFSET_COMMIT,
+    Timeouts,
     Wire,
     joining,
     versions,
@@ -66,6 +68,8 @@ REQUESTS = {one.__name__: one for one in FIELDS}
 # Of a timer's time: before this it must not run out, and how much longer is waited if nobody is
 # told that it has.
 EARLY, LATE = 0.5, 0.75
+# Of a timer's time: longer than this is no step put off.
+LATEST = 0.4
 NOBODY = "nobody-0"  # an id that no broker has made
 
 
@@ -92,6 +96,8 @@ class Target:
     # The shortest session that it takes, and the shortest time for a round.
     session_ms: int = 6_000
     rebalance_ms: int = 1_500
+    # Sessions and rounds that are not waited for.
+    usual_ms: int = 120_000
 
 
 @frozen
@@ -114,10 +120,6 @@ class Differs(Exception):
     def __init__(self, difference: Difference) -> None:
         self.difference = difference
         super().__init__(difference.got)
-
-
-class Late(Exception):
-    """We were too slow for the timers of this schedule: it says nothing."""
 
 
 @define
@@ -157,7 +159,9 @@ class Walk:
         self._whose: dict[int, str] = {}
         self._short: dict[str, str] = {}
         self.met, self.lines, self.acts = Met(), list[Line](), list[Act]()
-        self._begun = time.monotonic()
+        # When each member was heard last, and when the phase began.
+        self._heard: dict[int, float] = {}
+        self._phase, self._since = Phase.EMPTY, time.monotonic()
         self.worlds = [World(rows.start(), NOBODY, topic=target.topic)]
         # The broker knows the group. Before, only a JoinGroup without an id is as in the model.
         self.is_made = False
@@ -221,7 +225,7 @@ class Walk:
         """
         scope = self._rows.scope
         plans = {plan(self._rows, world, given) for world in self.worlds}
-        said = timeouts(self.profile, given.member, self._short_ms)
+        said = self._timeouts(given.member)
 
         def made(world: World) -> Wire:
             planned = next(iter(plans))
@@ -246,6 +250,7 @@ class Walk:
             self.met.waited_s.append(time.monotonic() - asked_at)
         reached = self._follow(ways, answers)
         self.met.tries(*_rules_of(request.api.name, waits))
+        self._hear(given.member, asked_at, answers.get(number))
         if reached:
             row = (relative(World(before, "")).memory, given)
             self.met.agreed.append((kind, request.api.name, version, row))
@@ -258,6 +263,31 @@ class Walk:
             self.met.differences.append((difference, tuple(self.acts), tuple(self.lines)))
             return True
         raise Differs(difference)
+
+    def _timeouts(self, member: int) -> Timeouts:
+        return timeouts(self.profile, member, self._short_ms, self.target.usual_ms)
+
+    def _hear(self, member: int, sent_at: float, answer: Answered | None) -> None:
+        """Notes what starts timers again."""
+        if isinstance(answer, dict) and seen(answer)[0] in (0, MEMBER_ID_REQUIRED):
+            self._heard[member] = sent_at
+        if self.memory.core.phase != self._phase:
+            self._phase, self._since = self.memory.core.phase, time.monotonic()
+
+    def is_late(self) -> bool:
+        """Has so much time passed that a timer may have run out which nobody waits for? Then the
+        schedule says nothing more.
+        """
+        now = time.monotonic()
+        said = [self._timeouts(member) for member in range(self.profile.members)]
+        for member, seats in enumerate(self.memory.seats):
+            sits = any(not (seat.join or seat.sync) for _, seat in seats)
+            since = now - self._heard.get(member, self._since)
+            if sits and since > said[member].session_ms / 1000 * LATEST:
+                return True
+        rounds_s = max(one.rebalance_ms for one in said) / 1000
+        runs = self.memory.core.phase in (Phase.PREPARING, Phase.COMPLETING)
+        return runs and now - self._since > rounds_s * LATEST
 
     @property
     def _short_ms(self) -> int:
@@ -274,14 +304,12 @@ class Walk:
 
     def wait(self) -> bool:
         """Waits until the timer that is due has run out; False if none is, or more than one. Raises
-        `Differs`, and `Late` if we were too slow to know what has run out.
+        `Differs`.
         """
         due = self.due()
         if len(due) != 1 or len(self.worlds) > 1:
             return False
         (given,), short_s = due, self._short_ms / 1000
-        if time.monotonic() - self._begun > short_s * 0.4:
-            raise Late
         kind = kind_of(self.memory, given)
         self.acts.append(Act("wait", given.rule))
         self.lines.append(Line("waits", "", f"{short_s:g} s pass: {given.rule}"))
@@ -299,7 +327,7 @@ class Walk:
         if told:
             self.met.timers_s.append((given.rule, time.monotonic() - began - short_s))
         self.met.agreed.append((kind, given.rule, 0, (before, given)))
-        self._begun = time.monotonic()
+        self._since = time.monotonic()
         return True
 
     def _pass(self, wait_s: float) -> dict[int, Answered]:

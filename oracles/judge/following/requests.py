@@ -75,6 +75,8 @@ def versions(api: Api, scope: Scope, named: str | None, spoken: range) -> range:
     or the older ones, as `Scope.two_step` says.
     """
     oldest, newest = spoken.start, spoken.stop - 1
+    if api is OFFSET_COMMIT:  # before, a commit comes from outside the group
+        oldest = max(oldest, api.since("memberId"))
     if named is not None:
         oldest = max(oldest, api.since("groupInstanceId"))
     elif api is JOIN_GROUP and scope.two_step:
