@@ -20,6 +20,7 @@ from groupcheck.oracles.command_line import (
     cli_advise,
     cli_coordinator,
     cli_curve,
+    cli_judge,
     cli_kafka,
     cli_logs,
     cli_simulate,
@@ -394,6 +395,7 @@ for other in (
     cli_simulate.simulate,
     cli_curve.curve,
     cli_advise.advise,
+    cli_judge.judge,
 ):
     command.add_command(other)
 

@@ -1,0 +1,269 @@
+"""Schedules until the time is over: each group goes to the nearest kind of row that nobody has
+seen, and at random once there is none.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from attrs import define, field
+
+from groupcheck.oracles.conform.row import Asks, Fires, Memory
+from groupcheck.oracles.judge.broker import walk as walks
+from groupcheck.oracles.judge.broker.graph import KeptRows
+from groupcheck.oracles.judge.broker.kinds import kind_of
+from groupcheck.oracles.judge.broker.ledger import Found, Ledger
+from groupcheck.oracles.judge.broker.profiles import Profile, rows_of
+from groupcheck.oracles.judge.broker.walk import Differs, Pace, Target, Walk
+from groupcheck.oracles.judge.following import requests
+from groupcheck.oracles.judge.following.nearest import nearest
+from groupcheck.oracles.judge.report.schedules import Act
+from groupcheck.oracles.wire.connections import Connections
+from groupcheck.oracles.wire.security import PLAINTEXT, Security
+
+STEPS = 24  # of one schedule, at most
+FAR = 400  # memories among which the nearest row is looked for
+STRAYS = 0.1  # of the steps are taken at random
+# The least and the most: before an answer counts as not come, and for one that must come.
+QUIET_S, PATIENCE_S = (0.01, 0.25), (1.0, 6.0)
+LEARNED, LONGER = 20, 8  # answers from which patience is learned, and how much longer it is
+CAREFUL = Pace(patience_s=5.0, quiet_s=0.4)
+REPEATS = 3
+SHORTENINGS = 12  # schedules that are tried to shorten one
+
+
+@define
+class Judging:
+    """One broker that is judged."""
+
+    target: Target
+    security: Security = PLAINTEXT
+    seed: int = 0
+    ledger: Ledger = field(factory=Ledger)
+    # Set by Ctrl-C, or when the time is over.
+    stopped: threading.Event = field(factory=threading.Event)
+    _rows: dict[str, KeptRows] = field(factory=dict)
+    _groups: int = 0
+    _prefix: str = field(factory=lambda: f"groupcheck-{time.time_ns() // 1_000_000:x}")
+
+    def rows(self, profile: Profile) -> KeptRows:
+        with self.ledger.lock:
+            if profile.name not in self._rows:
+                self._rows[profile.name] = rows_of(profile)
+            return self._rows[profile.name]
+
+    def pace(self) -> Pace:
+        """As fast as the broker's answers allow: an answer that must not come is waited for as long
+        as most answers take.
+        """
+        some = sorted(self.ledger.waited_s[-200:])
+        usual = some[int(len(some) * 0.95)] if some else QUIET_S[0]
+        longest = max(self.ledger.waited_s, default=PATIENCE_S[1]) if len(some) > LEARNED else 1.0
+        return Pace(
+            patience_s=min(max(LONGER * longest, PATIENCE_S[0]), PATIENCE_S[1]),
+            quiet_s=min(max(2 * usual, QUIET_S[0]), QUIET_S[1]),
+        )
+
+    def started(self, profile: Profile, pace: Pace) -> Walk:
+        """A group that nobody has used."""
+        with self.ledger.lock:
+            self._groups += 1
+            group = f"{self._prefix}-{self._groups}"
+        connections = Connections(self.target.address, self.security)
+        return Walk(self.target, profile, self.rows(profile), connections, group, pace)
+
+    def explore(
+        self, profiles: Sequence[Profile], seconds: float, threads: int, tell: Callable[[], None]
+    ) -> None:
+        """Runs schedules for so many seconds."""
+        until = time.monotonic() + seconds
+        plain = [profile for profile in profiles if not profile.waits]
+        waiting = [profile for profile in profiles if profile.waits]
+        kinds = [plain] * threads if plain else []
+        kinds += [waiting] * threads if waiting else []
+        with ThreadPoolExecutor(len(kinds) or 1) as pool:
+            jobs = [
+                pool.submit(self._some, some, until, random.Random(f"{self.seed}-{k}"))
+                for k, some in enumerate(kinds)
+            ]
+            try:
+                while not all(job.done() for job in jobs):
+                    tell()
+                    time.sleep(0.1)
+            except KeyboardInterrupt:
+                self.stopped.set()
+                raise
+            for job in jobs:
+                job.result()
+
+    def _some(self, profiles: Sequence[Profile], until: float, rng: random.Random) -> None:
+        while time.monotonic() < until and not self.stopped.is_set():
+            profile = self._next(profiles, rng)
+            self._one(profile, rng, until)
+
+    def _next(self, profiles: Sequence[Profile], rng: random.Random) -> Profile:
+        """A profile in which something is left to see, if there is one."""
+        open_ones = [p for p in profiles if self._way(p, self.rows(p).start())]
+        return rng.choice(open_ones or list(profiles))
+
+    def _one(self, profile: Profile, rng: random.Random, until: float) -> None:
+        """One schedule."""
+        walk = self.started(profile, self.pace())
+        try:
+            walk.begin()
+            for _ in range(STEPS):
+                if time.monotonic() > until or self.stopped.is_set():
+                    break
+                if walk.is_late():
+                    with self.ledger.lock:
+                        self.ledger.late += 1
+                    break
+                if not self._step(walk, rng):
+                    break
+        except Differs as differs:
+            walk.met.differences.append((differs.difference, tuple(walk.acts), tuple(walk.lines)))
+        finally:
+            walk.close()
+        self.ledger.note(profile, walk.met)
+
+    def inputs(self, profile: Profile, memory: Memory) -> list[Asks | Fires]:
+        """What may be sent, or waited for, in a group of that profile."""
+        rows = self.rows(profile)
+        return [*rows.asks(memory), *walks.due(profile, rows, memory)]
+
+    def _way(self, profile: Profile, memory: Memory) -> tuple[tuple[Memory, Asks | Fires], ...]:
+        """The nearest way to a kind of row that is wanted; empty if there is none."""
+        rows, ledger = self.rows(profile), self.ledger
+
+        def inputs(at: Memory) -> list[Asks | Fires]:
+            return [
+                given
+                for given in self.inputs(profile, at)
+                if not ledger.muted(profile, kind_of(at, given)) and self.spoken(given)
+            ]
+
+        def wanted(at: Memory, given: Asks | Fires) -> bool:
+            return aims_at(profile, given) and ledger.wanted(profile, kind_of(at, given))
+
+        return nearest(memory, inputs, rows.after, wanted, FAR) or ()
+
+    def spoken(self, given: Asks | Fires) -> bool:
+        """Does the broker announce what is needed for that?"""
+        if isinstance(given, Fires):
+            return True
+        return requests.API_OF[type(given.request)].key in self.target.announced
+
+    def _step(self, walk: Walk, rng: random.Random) -> bool:
+        """The next step; False if there is none."""
+        profile, memory = walk.profile, walk.memory
+        way = self._way(profile, memory) if rng.random() > STRAYS else ()
+        if way:
+            at, goal = way[-1]
+            if len(way) == 1 or not walk.acts:
+                with self.ledger.lock:
+                    self.ledger.sought[profile.name, kind_of(at, goal)] += 1
+            given = way[0][1]
+            if isinstance(given, Fires):
+                return walk.wait()
+            if walk.can(given):
+                return walk.ask(given, self._version(walk, given, rng))
+        if walk.due() and rng.random() < 0.3:
+            return walk.wait()
+        options = [
+            given
+            for given in self.rows(profile).asks(memory)
+            if walk.can(given) and not self.ledger.muted(profile, kind_of(memory, given))
+        ]
+        usual = [given for given in options if requests.natural(memory, given)]
+        if not options:
+            return False
+        given = rng.choice([*usual, *usual, *options])
+        return walk.ask(given, self._version(walk, given, rng))
+
+    def _version(self, walk: Walk, given: Asks, rng: random.Random) -> int:
+        """A version that was spoken least."""
+        name = requests.API_OF[type(given.request)].name
+        every = [v for v in walk.versions(given) if not self.ledger.broken(name, v)]
+        every = every or list(walk.versions(given))
+        fewest = min(self.ledger.versions[name, version] for version in every)
+        if fewest == 0:
+            every = [v for v in every if self.ledger.versions[name, v] == 0]
+        return rng.choice(every)
+
+    # -- again
+
+    def again(self, profile: Profile, acts: Sequence[Act], pace: Pace = CAREFUL) -> Walk:
+        """Carries out a schedule; acts that have no meaning here are left out."""
+        walk = self.started(profile, pace)
+        try:
+            walk.begin()
+            for act in acts:
+                if walk.is_late():
+                    break
+                if act.kind == "wait":
+                    walk.wait()
+                else:
+                    given = walks.asked(act, walk.memory)
+                    if walk.can(given) and act.version in walk.versions(given):
+                        walk.ask(given, act.version)
+        except Differs as differs:
+            walk.met.differences.append((differs.difference, tuple(walk.acts), tuple(walk.lines)))
+        finally:
+            walk.close()
+        return walk
+
+    def confirm(self, found: Found) -> None:
+        """Tries a difference again, carefully, and makes its schedule shorter while it shows."""
+        self._shorten(found)
+        for _ in range(REPEATS):
+            if self.stopped.is_set():
+                return
+            found.repeated += 1
+            found.again += bool(self._shows(found, found.acts))
+
+    def _shows(self, found: Found, acts: Sequence[Act], pace: Pace = CAREFUL) -> bool:
+        """Does the schedule show the difference? Then its transcript is kept."""
+        walk = self.again(found.profile, acts, pace)
+        for difference, some, lines in walk.met.differences:
+            if difference == found.difference:
+                found.difference, found.acts, found.lines = difference, some, lines
+                return True
+        return False
+
+    def _shorten(self, found: Found) -> None:
+        at = tries = 0
+        while at < len(found.acts) - 1 and tries < SHORTENINGS and not self.stopped.is_set():
+            tries += 1
+            acts = found.acts
+            if not self._shows(found, [*acts[:at], *acts[at + 1 :]], self.pace()):
+                at += 1
+
+    def confirmed(
+        self, some: Sequence[Found], until: float, threads: int, tell: Callable[[], None]
+    ) -> None:
+        """Confirms the differences in their order. Those that are not begun in time are left."""
+
+        def one(found: Found) -> None:
+            if time.monotonic() < until and not self.stopped.is_set():
+                self.confirm(found)
+
+        with ThreadPoolExecutor(threads) as pool:
+            jobs = [pool.submit(one, found) for found in some]
+            try:
+                while not all(job.done() for job in jobs):
+                    tell()
+                    time.sleep(0.1)
+            except KeyboardInterrupt:
+                self.stopped.set()
+                raise
+            for job in jobs:
+                job.result()
+
+
+def aims_at(profile: Profile, given: Asks | Fires) -> bool:
+    """Is this what the profile is for? Where timers are waited for, other profiles have the rest."""
+    return isinstance(given, Fires) or not profile.waits
