@@ -127,7 +127,7 @@ class Adversary(Coordinator):
     def _play(self, request: Arrival) -> None:
         aim = self.aim
         assert aim is not None
-        if aim.move.put:
+        if aim.move.put and aim.move.code is not None:
             self._begin(aim, ())
             # An access list concerns whatever the group is asked.
             every = (
@@ -153,9 +153,9 @@ class Adversary(Coordinator):
 
     # -- What the model would answer
 
-    def _leads_to(self, way: Iterable[Step], request: Arrival, code: int) -> bool:
+    def _leads_to(self, way: Iterable[Step], request: Arrival, code: int | None) -> bool:
         """Would the model answer with that code, or not at once, after these steps?"""
-        if request.api.name not in OF_MEMBERS:
+        if code is None or request.api.name not in OF_MEMBERS:
             return True
         groups = _copied(self._groups)
         for step in way:
@@ -233,6 +233,17 @@ class Adversary(Coordinator):
 
         self.server.call(act)
 
+    def fence(self) -> bool:
+        """Another process takes the client's instance id now."""
+
+        def act() -> bool:
+            group = self._groups.groups.get(GROUP)
+            done = group is not None and _fence(self._groups, group, self.watch.knowledge.id)
+            self._wait()
+            return done
+
+        return self.server.call(act)
+
     def expire(self) -> bool:
         """The client's session ends now."""
 
@@ -273,19 +284,23 @@ def _happens(step: Step, groups: Groups, request: Arrival) -> bool:
         listed = values.get("members") or [values]
         return _expire(group, _id_of(group, listed[0].get("memberId", "")), groups.now())
     if step == Step.FENCE:
-        name = values.get("memberId")
-        member = next((m for _, m in group.joined if m.name == name), None)
-        if member is None or member.instance is None:
-            return False
-        joins = _joining("", member.instance, member.protocols, member.session_s)
-        groups.join_group(joins)  # type: ignore[arg-type]
-        return True
+        return _fence(groups, group, values.get("memberId", ""))
     if step == Step.ROUND:  # only in a copy
         metadata = subscription_bytes(TOPIC, NOTHING)
         protocols = tuple((name, metadata) for name in PROTOCOLS)
         groups.join_group(_joining("", None, protocols, 10.0))  # type: ignore[arg-type]
         return group.core.phase == Phase.PREPARING
     return False
+
+
+def _fence(groups: Groups, group: Group, name: str) -> bool:
+    """Another process takes the instance id of the member with that name, if it has one."""
+    member = next((m for _, m in group.joined if m.name == name), None)
+    if member is None or member.instance is None:
+        return False
+    joins = _joining("", member.instance, member.protocols, member.session_s)
+    groups.join_group(joins)  # type: ignore[arg-type]
+    return True
 
 
 def _joining(

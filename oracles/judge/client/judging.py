@@ -238,5 +238,7 @@ def _missed(found: Trials, wanted: Sequence[Target]) -> None:
     found.missed = [
         t
         for t in wanted
-        if (t.setting.name, t.move.at, t.move.code) not in seen_at and id(t) not in waits
+        if t.move.code is not None
+        and (t.setting.name, t.move.at, t.move.code) not in seen_at
+        and id(t) not in waits
     ]

@@ -10,9 +10,9 @@ setting or an access list would. Everything else is `hostile`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import IntEnum, StrEnum
-from typing import Any
 
 from attrs import frozen
 
@@ -108,8 +108,8 @@ class Move:
     steps: tuple[Step, ...] = ()
     # What was brought about first, so that the request comes.
     first: tuple[Step, ...] = ()
-    # The code that the client is answered.
-    code: int = NONE
+    # The code that the client is answered; None: any.
+    code: int | None = NONE
     # The code is not the model's answer but put in its place: from now on for every such request,
     # or, if the move is hostile, for `times` of them.
     put: bool = False
@@ -120,7 +120,7 @@ class Move:
         """Who plays such a move."""
         if not self.put:
             return Licence.KAFKA
-        documented = self.code in DOCUMENTED.get(self.at, {}) and self.code not in OF_THE_STATE
+        documented = self.code in DOCUMENTED.get(self.at, {}).keys() - OF_THE_STATE
         return Licence.DOCUMENTED if documented and not self.times else Licence.HOSTILE
 
     def __str__(self) -> str:
@@ -129,27 +129,29 @@ class Move:
         put = " whatever the group is" * self.put
         return f"{told}{put}" + (f" ({made})" if made else "")
 
-    def shown(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "at": self.at,
-            "first": [step.name for step in self.first],
-            "steps": [step.name for step in self.steps],
-            "code": self.code,
-            **({"put": True, "times": self.times} if self.put else {}),
-        }
+    @property
+    def text(self) -> str:
+        """The move in a few words that `read` understands."""
+        first, steps = (" ".join(step.name for step in some) for some in (self.first, self.steps))
+        put = f" put {self.times}" if self.put else ""
+        code = "any" if self.code is None else self.code
+        return f"{first} > {self.at} > {steps} = {code}{put}".strip()
 
 
-def read(shown: Mapping[str, Any]) -> Move:
-    """A move from its JSON. Raises `KeyError`, `TypeError` or `ValueError` for another one."""
-    return Move(
-        str(shown["at"]),
-        tuple(Step[name] for name in shown["steps"]),
-        tuple(Step[name] for name in shown["first"]),
-        int(shown["code"]),
-        bool(shown.get("put", False)),
-        int(shown.get("times", 0)),
-    )
+_TEXT = re.compile(r"([A-Z_ ]*)> (\w+) > ([A-Z_ ]*)= (any|-?\d+)(?: put (\d+))?")
+
+
+def read(text: str) -> Move:
+    """A move from its `text`. Raises `ValueError` for another one."""
+    found = _TEXT.fullmatch(text)
+    if found is None or found[2] not in (*OF_MEMBERS, FIND):
+        raise ValueError(f"{text[:60]!r} is no move")
+    try:
+        first, steps = (tuple(Step[name] for name in found[k].split()) for k in (1, 3))
+    except KeyError as error:
+        raise ValueError(f"there is no step {error}") from None
+    code = None if found[4] == "any" else int(found[4])
+    return Move(found[2], steps, first, code, found[5] is not None, int(found[5] or 0))
 
 
 @frozen

@@ -232,6 +232,8 @@ class Session:
                 self.adversary.elsewhere()
             case Step.EXPIRE:
                 self.adversary.expire()
+            case Step.FENCE:
+                self.adversary.fence()
             case Step.SLOW:
                 for one in self._beside:
                     one.slow_s = SLOW_S

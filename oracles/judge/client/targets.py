@@ -75,7 +75,8 @@ class Target:
     @property
     def last(self) -> bool:
         """Does nothing follow in the same run?"""
-        fatal = self.move.put or self.move.code == FENCED_INSTANCE_ID
+        fenced = self.move.code == FENCED_INSTANCE_ID or FENCE in self.move.first
+        fatal = self.move.put or fenced
         return fatal or Step.CLOSE in self.move.first or self.setting in (FULL, MISFIT)
 
     def __str__(self) -> str:
@@ -135,6 +136,8 @@ def _network() -> Iterator[Target]:
 
 def _others() -> Iterator[Target]:
     """Static members, leaders, cooperative members, and groups that do not take the client."""
+    # Old versions of heartbeats have no instance id, so the answer is another one.
+    yield Target(STATIC, Move(BEAT, first=(FENCE,), code=None), ((),))
     for at in (JOIN, SYNC):
         yield Target(STATIC, Move(at, first=FIRST[at], code=FENCED_INSTANCE_ID))
     yield Target(STATIC, Move(BEAT, code=UNKNOWN_MEMBER_ID))

@@ -73,11 +73,17 @@ def test_steps_of_the_environment_need_no_licence() -> None:
 
 
 def test_a_move_is_the_same_after_it_was_written() -> None:
-    move = Move("SyncGroup", (Step.EXPIRE,), (Step.ROUND,), 25)
-    assert read(move.shown()) == move
-    put = Move("JoinGroup", code=30, put=True)
-    assert read(put.shown()) == put
+    move = Move("SyncGroup", (Step.EXPIRE,), (Step.SLOW, Step.ROUND), 25)
+    assert move.text == "SLOW ROUND > SyncGroup > EXPIRE = 25"
     assert str(move) == (
-        "SyncGroup is answered 25 UNKNOWN_MEMBER_ID (another member joins, or joins again, the"
-        " client's session ends)"
+        "SyncGroup is answered 25 UNKNOWN_MEMBER_ID (the others join late, another member joins, or"
+        " joins again, the client's session ends)"
     )
+    for one in (move, Move("JoinGroup", code=30, put=True), Move("Heartbeat", code=None)):
+        assert read(one.text) == one
+
+
+@pytest.mark.parametrize("text", ["", "> Fetch > = 0", "NEVER > Heartbeat > = 0", "> Heartbeat"])
+def test_a_text_that_is_no_move_says_so(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is no move|there is no step"):
+        read(text)

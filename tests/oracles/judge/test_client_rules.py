@@ -248,7 +248,12 @@ KEEPS: dict[str, list[Run]] = {
         leave(Run().member().event(Stopping)).event(Ended, 0),
         Run(static=True).member().event(Stopping).wait(1).event(Ended, 0),
     ],
-    "plans-for-all": [leader(a=SECOND, m=FIRST), leader(a=BOTH)],
+    "plans-for-all": [
+        leader(a=SECOND, m=FIRST),
+        leader(a=BOTH),
+        # It did not know the topic yet, and joins again once it does.
+        leader(a=frozenset(), m=frozenset()).wait(0.2).join(generation=2),
+    ],
 }  # fmt: skip
 
 
