@@ -59,7 +59,7 @@ async function close() {
 async function main() {
   await consumer.connect();
   await consumer.subscribe({ topics: [told.topic], fromBeginning: true });
-  tell('started', { library: 'kafkajs', version: require('kafkajs/package.json').version });
+  tell('started', { library: 'kafkajs', version: told.version('kafkajs') });
   await consumer.run({
     autoCommitInterval: told.commitMs,
     eachMessage: async ({ topic, partition, message }) =>

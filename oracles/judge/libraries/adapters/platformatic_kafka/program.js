@@ -65,7 +65,7 @@ async function close() {
 }
 
 async function main() {
-  const version = require('@platformatic/kafka/package.json').version;
+  const version = told.version('@platformatic/kafka');
   tell('started', { library: '@platformatic/kafka', version: `${version}, Node ${process.version}` });
   stream = await consumer.consume({
     topics: [told.topic],

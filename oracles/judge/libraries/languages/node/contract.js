@@ -35,6 +35,12 @@ function onStop(callback) {
   lines.on('close', once);
 }
 
+/** The version of a package that is installed beside this file. */
+function version(name) {
+  const path = require('node:path').join(__dirname, 'node_modules', name, 'package.json');
+  return JSON.parse(require('node:fs').readFileSync(path, 'utf-8')).version;
+}
+
 /** Ends the program because of what it cannot do: an assignor that its library lacks. */
 function fail(reason) {
   process.stderr.write(reason + '\n');
@@ -46,4 +52,4 @@ function end() {
   process.stdout.write('', () => process.exit(0));
 }
 
-module.exports = { ...told, tell, onStop, fail, end };
+module.exports = { ...told, tell, onStop, version, fail, end };
