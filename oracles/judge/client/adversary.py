@@ -22,7 +22,7 @@ from groupcheck.oracles.coordinator.requests import Groups
 from groupcheck.oracles.coordinator.served import _REQUESTS as REQUESTS
 from groupcheck.oracles.coordinator.served import Coordinator, refusal
 from groupcheck.oracles.coordinator.settings import Settings
-from groupcheck.oracles.judge.client.beside import PROTOCOLS, subscription_bytes
+from groupcheck.oracles.judge.client.beside import BESIDE, PROTOCOLS, subscription_bytes
 from groupcheck.oracles.judge.client.moves import (
     FIND,
     GROUP_AUTHORIZATION_FAILED,
@@ -33,7 +33,6 @@ from groupcheck.oracles.judge.client.moves import (
 )
 from groupcheck.oracles.judge.client.record import NOTHING, Moved
 from groupcheck.oracles.judge.client.watching import Watch, error_of
-from groupcheck.oracles.wire.connections import CLIENT
 from groupcheck.oracles.wire.serving import Arrival, Bounds
 
 GROUP, TOPIC, PARTITIONS = "g", "t", 4
@@ -53,7 +52,7 @@ class Asking:
     version: int
     values: dict[str, Any]
     heard: Callable[[Mapping[str, Any]], None] = lambda values: None
-    client: str = CLIENT
+    client: str = BESIDE
 
     def answer(self, values: Mapping[str, Any], version: int | None = None) -> None:
         self.heard(values)
@@ -106,7 +105,7 @@ class Adversary(Coordinator):
 
     def handle(self, request: Arrival) -> None:
         name = request.api.name
-        if request.client == CLIENT:
+        if request.client == BESIDE:
             super().handle(request)
         elif self._silent and request.node != LEADER:
             self._held.append(request)

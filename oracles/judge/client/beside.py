@@ -17,7 +17,7 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
 )
 from groupcheck.oracles.judge.client.record import NO_GENERATION, NOTHING
-from groupcheck.oracles.wire.connections import Closed, Connections
+from groupcheck.oracles.wire.connections import CLIENT, Closed, Connections
 from groupcheck.traces.messages.apis import api
 from groupcheck.traces.messages.consumer_protocol import assignment, subscription
 
@@ -34,6 +34,9 @@ VERSIONS = {
 # What libraries call their assignors; the group takes one that all members list.
 PROTOCOLS = ("range", "roundrobin", "RoundRobinAssigner", "sticky", "cooperative-sticky")
 PATIENCE_S, BEAT_S, AGAIN_S = 30.0, 0.2, 0.1
+# What its connections call themselves, as no client does.
+WHOSE = 77_077
+BESIDE = f"{CLIENT}-{WHOSE}"
 BROKEN = -2  # in place of an error code: the connection has ended
 
 # The members' ids and what each owns -> what each gets.
@@ -227,7 +230,7 @@ class Beside:
         self, connections: Connections | None, name: str, values: Mapping[str, Any]
     ) -> dict[str, Any] | None:
         assert connections is not None
-        number = connections.send(api(name), VERSIONS[name], values)
+        number = connections.send(api(name), VERSIONS[name], values, whose=WHOSE)
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
             told = connections.gather(0.1, number).get(number)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from groupcheck.model.assignors import Partition, Partitions
+from groupcheck.oracles.judge.client.beside import BESIDE
 from groupcheck.oracles.judge.client.events import Event as Said
 from groupcheck.oracles.judge.client.knowledge import Following, Knowledge
 from groupcheck.oracles.judge.client.record import (
@@ -26,7 +27,6 @@ from groupcheck.oracles.judge.client.record import (
     Seated,
     Told,
 )
-from groupcheck.oracles.wire.connections import CLIENT
 from groupcheck.oracles.wire.serving import Noted
 from groupcheck.traces.messages.consumer_protocol import assignment, subscription
 from groupcheck.traces.messages.message_bytes import Malformed
@@ -82,7 +82,7 @@ class Watch:
     def noted(self, entry: Noted) -> None:
         """The server has noted something."""
         at = self.now()
-        if entry.client == CLIENT:  # a member beside it
+        if entry.client == BESIDE:  # a member beside it
             self._beside.add(entry.connection)
         if entry.connection in self._beside:
             return

@@ -53,7 +53,7 @@ def forgets_a_refused_id(run: Seen) -> Iterator[Case]:
         if not isinstance(event, Asked) or event.api != "JoinGroup" or now.refused is None:
             continue
         id, at = now.refused
-        if event.member in ("", id) and event.at - at > UNDER_WAY_S:
+        if event.member == "" or (event.member == id and event.at - at > UNDER_WAY_S):
             yield Case(
                 event.at,
                 f"it joins with the id {id!r}, {event.at - at:.1f} s after that was answered"
