@@ -10,10 +10,8 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 from attrs import frozen
 
@@ -21,6 +19,7 @@ from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.oracles.judge.client.beside import Beside, Plan
 from groupcheck.oracles.judge.client.events import Delivered, Event, MemberSettings
 from groupcheck.oracles.judge.client.program import Program
+from groupcheck.oracles.judge.client.session import Command
 from groupcheck.oracles.record.broker import Broker
 from groupcheck.oracles.wire.connections import Closed, Connections
 from groupcheck.traces.messages.apis import api
@@ -33,6 +32,8 @@ SETTINGS = {
     "auto.create.topics.enable": "false",
 }
 BOOT_S, WATCHED_S, CLOSE_S = 30.0, 3.0, 8.0
+TRIES = 3
+NOT_TRIED = "not tried"
 FAR = 1_000_000  # an offset that the client has no way to reach
 LIST_OFFSETS = 4  # a version without tagged fields
 
@@ -57,6 +58,8 @@ class Confirmed:
     kafka: str
     happened: bool
     words: str
+    # The rules whose breach does it.
+    rules: frozenset[str] = frozenset()
 
 
 @frozen(eq=False)
@@ -131,9 +134,9 @@ def overwrites(stand: Stand) -> str:
     beside.start()
     try:
         if not beside.joined(BOOT_S) or not beside.share:
-            return "not tried: the second member was given nothing"
+            return f"{NOT_TRIED}: the second member was given nothing"
         if code := beside.commit(dict.fromkeys(beside.share, FAR)):
-            return f"not tried: the second member's commit was refused with {code}"
+            return f"{NOT_TRIED}: the second member's commit was refused with {code}"
         began = time.monotonic()
         mine, generation = beside.share, beside.generation
         while time.monotonic() - began < WATCHED_S and beside.generation == generation:
@@ -165,7 +168,7 @@ def sets_back(stand: Stand) -> str:
         code = beside.commit(ends) if joined and ends else -1
         beside.leave()
         if code:
-            return "not tried: the other member could not take over"
+            return f"{NOT_TRIED}: the other member could not take over"
     finally:
         os.killpg(stand.process, signal.SIGCONT)
     began, looks = time.monotonic(), stand.beside()
@@ -211,20 +214,20 @@ HARMS = (
 def standing(
     broker: Broker,
     name: str,
-    command: Sequence[str | Path],
-    environment: Mapping[str, str],
-    **settings: Any,
+    command: Command,
 ) -> Iterator[Stand]:
     """A client that has a new group and a new topic for itself."""
     topic, group = f"t-{name}", f"g-{name}"
     broker.ask("topic", topic, PARTITIONS)
     broker.ask("group", group)
     broker.ask("feed", topic)
-    told = MemberSettings(bootstrap=broker.address, group=group, topic=topic, **settings)
+    told = MemberSettings(
+        bootstrap=broker.address, group=group, topic=topic, assignor=command.eager
+    )
     heard: list[tuple[float, Event]] = []
     program = Program(
-        command,
-        {**environment, **told.environment()},
+        command.words,
+        {**command.environment, **told.environment()},
         lambda event: heard.append((time.monotonic(), event)),
     )
     try:
@@ -235,19 +238,19 @@ def standing(
         program.end()
 
 
-def confirm(
-    harm: Harm,
-    broker: Broker,
-    name: str,
-    command: Sequence[str | Path],
-    environment: Mapping[str, str],
-    **settings: Any,
-) -> Confirmed | None:
-    """Tries a harm on a broker that runs; None if it could not be tried."""
-    with standing(broker, name, command, environment, **settings) as stand:
-        if not stand.consumes(BOOT_S):
-            return None
-        words = harm.try_it(stand)
-    if words.startswith("not tried"):
+def confirm(harm: Harm, broker: Broker, command: Command) -> Confirmed | None:
+    """Tries a harm on a broker that runs, some times if it does not happen at once, because it may
+    take a commit that is under way; None if it could not be tried.
+    """
+    could = False
+    for number in range(1, TRIES + 1):
+        with standing(broker, f"{harm.name}-{number}", command) as stand:
+            words = harm.try_it(stand) if stand.consumes(BOOT_S) else NOT_TRIED
+        could = could or not words.startswith(NOT_TRIED)
+        if words and not words.startswith(NOT_TRIED):
+            told = words + (f" (try {number} of {TRIES})" if number > 1 else "")
+            return Confirmed(harm.name, broker.version, True, told, harm.rules)
+    if not could:
         return None
-    return Confirmed(harm.name, broker.version, bool(words), words or "it did not happen")
+    told = f"it did not happen in {TRIES} tries"
+    return Confirmed(harm.name, broker.version, False, told, harm.rules)

@@ -17,7 +17,8 @@ from groupcheck.oracles.judge.client.rules import RULES
 from groupcheck.oracles.judge.client.rules.rule import Case, Rule, seen
 from groupcheck.oracles.judge.client.session import Command
 from groupcheck.oracles.judge.client.targets import Target, targets
-from groupcheck.oracles.judge.client.trying import Pool, Run, Trial, trials
+from groupcheck.oracles.judge.client.trying import IN_ONE_RUN, Pool, Run, Trial, trials
+from groupcheck.oracles.processes.supervisor import until_interrupted
 
 TIMES = 3  # that a remark is tried again
 QUICK_S, FULL_S = 60.0, 300.0
@@ -53,7 +54,7 @@ class Again:
 
 
 Broken = Mapping[str, Case]
-"""The rules that a run breaks, each with its last case."""
+"""The rules that a run breaks, each with its first case."""
 
 
 @define(eq=False)
@@ -133,17 +134,23 @@ class Plan:
     jobs: int = JOBS
     # Settings that the client does not have.
     without: frozenset[str] = frozenset()
-    say: Callable[[str], None] = lambda line: None
+    # Hears the moves made, all moves, and the number of remarks.
+    say: Callable[[int, int, int], None] = lambda made, of, remarks: None
+    # Only these schedules, each `TIMES` times.
+    only: tuple[Shortest, ...] = ()
+    seconds_given: float | None = None
 
     @property
     def seconds(self) -> float:
-        return FULL_S if self.full else QUICK_S
+        return self.seconds_given or (FULL_S if self.full else QUICK_S)
 
 
 def judge(plan: Plan) -> Trials:
     """Plays everything, tries every remark again. Ctrl-C ends it with what is done."""
     found, began = Trials(), time.monotonic()
     wanted = [t for t in targets(plan.full, plan.licence) if t.setting.name not in plan.without]
+    if plan.only:
+        wanted = [target for one in plan.only for target in _target(one) * TIMES]
     pool = Pool(plan.jobs, began + EXPLORING * plan.seconds)
     done = 0
 
@@ -154,14 +161,13 @@ def judge(plan: Plan) -> Trials:
             return []
         done += len(run.played)
         _judge(found, run)
-        left = max(0.0, began + plan.seconds - time.monotonic())
-        plan.say(f"{done} of {len(wanted)} moves, {len(found.findings)} remarks, {left:.0f} s left")
+        plan.say(done, len(wanted), len(found.findings))
         return _tries(found, plan)
 
-    try:
-        pool.play(trials(wanted, plan.command), heard)
-    except KeyboardInterrupt:
-        found.reason = "interrupted"
+    reasons: list[str] = []
+    with until_interrupted(reasons.append):
+        pool.play(trials(wanted, plan.command, 1 if plan.only else IN_ONE_RUN), heard)
+    found.reason = "".join(reasons)
     if not found.reason and not any(run.began for run in found.runs):
         log = next((run.log[-1] for run in found.runs if run.log), "it says nothing")
         raise UserError(f"the program never became a member: {log}", where="COMMAND")
@@ -217,7 +223,11 @@ def _tries(found: Trials, plan: Plan) -> Iterable[Trial]:
 
 
 def _tried_again(found: Trials, again: Again, run: Run) -> None:
-    broken = {rule.name: case for rule, cases in cases_of(run) for case in cases if case.broken}
+    broken: dict[str, Case] = {}
+    for rule, cases in cases_of(run):
+        first = next((case for case in cases if case.broken), None)
+        if first is not None:
+            broken[rule.name] = first
     if again.control:
         found.controls[again.shortest] = broken
     else:

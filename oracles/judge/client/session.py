@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -61,8 +62,15 @@ class Played:
 class Session:
     """A context manager: the program runs inside."""
 
-    def __init__(self, command: Command, setting: Setting) -> None:
+    def __init__(
+        self,
+        command: Command,
+        setting: Setting,
+        stopped: threading.Event | None = None,
+    ) -> None:
+        """`stopped`: is set when everything shall end at once."""
         self.setting = setting
+        self.stopped = stopped or threading.Event()
         self._command = command
         self._stack = ExitStack()
         self.watch = Watch(SESSION_MS, REBALANCE_MS, lambda id: TOPIC)
@@ -171,7 +179,7 @@ class Session:
             good = now.state == "member" and at - max(began, now.share_at) > CALM_S
             if good and now.beaten_at > max(began, now.share_at):
                 return True
-            if now.fatal is not None or self.ended:
+            if now.fatal is not None or self.ended or self.stopped.is_set():
                 return False
             time.sleep(0.02)
         return False
@@ -207,14 +215,15 @@ class Session:
         aim, began = begun
         until = time.monotonic() + HIT_S
         while aim.taken is None and time.monotonic() < until and not self.ended:
-            time.sleep(0.01)
+            if self.stopped.wait(0.01):
+                break
         self.adversary.aims(None)
         hit = aim.taken is not None
         calm = not self._stopped and self.calm(REBALANCE_MS / 1000 + HIT_S)
         for one in self._beside:
             one.slow_s = 0.0
         if hit and self.watch.knowledge.fatal is not None and not self._stopped:
-            time.sleep(AFTER_FATAL_S)
+            self.stopped.wait(AFTER_FATAL_S)
         move = aim.move
         made = Move(move.at, aim.taken or (), move.first, move.code, move.put, move.times)
         played = Played(made, hit, calm, began)
@@ -239,11 +248,11 @@ class Session:
                     one.slow_s = SLOW_S
             case Step.AWAY:
                 self.adversary.lose()
-                time.sleep(AWAY_S)
+                self.stopped.wait(AWAY_S)
                 self.adversary.move(2)
             case Step.SILENCE:
                 self.adversary.silence(True)
-                time.sleep(SILENT_S)
+                self.stopped.wait(SILENT_S)
                 self.adversary.silence(False)
                 self.watch.add(Moved(self.watch.now(), "first", "the nodes answer again"))
             case Step.CLOSE:
@@ -269,7 +278,7 @@ class Session:
         if not early:
             self._stop()
         assert self._program is not None
-        code = self._program.wait(0.0 if early else CLOSE_S)
+        code = self._program.wait(0.0 if early or self.stopped.is_set() else CLOSE_S)
         self.watch.add(Ended(self.watch.now(), code))
         self._program.end()
         return self.watch.record(

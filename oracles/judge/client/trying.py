@@ -139,7 +139,7 @@ class Pool:
     def _one(self, trial: Trial) -> tuple[Run, tuple[Target, ...]]:
         """One run, and the targets that are left for another one."""
         todo = list(trial.targets)
-        with Session(trial.command, trial.setting) as session:
+        with Session(trial.command, trial.setting, self._stopped) as session:
             alone = bool(trial.setting.max_size or trial.setting.protocols)
             if alone:
                 session.aim_first(todo[0])

@@ -12,7 +12,7 @@ from groupcheck.oracles.judge.report.verdicts import Judgement, Remark, by_root
 from groupcheck.oracles.show.json_schemas import document
 
 SCHEMA = "groupcheck.judge/1"
-KINDS = ("ask", "wait")
+KINDS: tuple[Literal["ask", "wait", "move"], ...] = ("ask", "wait", "move")
 MOST_STEPS = 1000
 
 
@@ -67,7 +67,7 @@ def _remark(one: Remark) -> judge_types.RemarkPart:
 
 
 def _step(act: Act) -> judge_types.StepPart:
-    kind: Literal["ask", "wait"] = "wait" if act.kind == "wait" else "ask"
+    kind = next((kind for kind in KINDS if kind == act.kind), KINDS[0])
     return judge_types.StepPart(
         kind=kind, name=act.name, member=act.member, version=act.version, fields=dict(act.fields)
     )

@@ -17,8 +17,15 @@ Became = Literal["keeps", "breaks", "unsteady", "not_judged", "known"]
 class StepPart:
     """One step of a schedule."""
 
-    kind: Annotated[Literal["ask", "wait"], "A request that is sent, or a time that passes."]
-    name: Annotated[str, "API of the request, or the timer that runs out meanwhile."]
+    kind: Annotated[
+        Literal["ask", "wait", "move"],
+        "A request that is sent, a time that passes, or a move against a client.",
+    ]
+    name: Annotated[
+        str,
+        "API of the request, or the timer that runs out meanwhile. Of a move: the steps that bring"
+        " its request about, the request, the steps before it is handled, the code of its answer.",
+    ]
     member: Annotated[int, "Number of the member that sends it; -1 for nobody's."]
     version: Annotated[Count, "Version of the request."]
     fields: Annotated[

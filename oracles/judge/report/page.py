@@ -18,7 +18,7 @@ def page(side: str, told: Judgement) -> str:
     """The whole page."""
     roots = []
     for k, (root, some) in enumerate(by_root(told.remarks).items()):
-        story = story_of(some[0].lines, side)
+        story = story_of(some[0].lines, "coordinator" if side == "client" else side)
         pictures = {"wide": draw(story), "narrow": draw(story, NARROW)}
         roots.append({"root": root, "rows": some, "first": some[0], "name": f"r{k}", **pictures})
     return render("judge.html", told=told, roots=roots, side=side)

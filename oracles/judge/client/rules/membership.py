@@ -141,14 +141,17 @@ def gives_up_a_silent_coordinator(run: Seen) -> Iterator[Case]:
     """
     silent: Moved | None = None
     fetched, looked = False, False
+    leaders: set[int] = set()
     for event, now in run.events:
+        if isinstance(event, Asked) and event.api == "Fetch":
+            leaders.add(event.node)
         if isinstance(event, Moved) and event.kind == "silence":
             silent, fetched, looked = event, False, False
         if silent is None:
             continue
         late = event.at - silent.at
         limit = 2 * now.session_ms / 1000 + GRACE_S
-        if isinstance(event, Opened):
+        if isinstance(event, Opened) and event.node not in leaders:
             looked = True
         if isinstance(event, Asked) and late > GRACE_S:
             looked = looked or event.api == "FindCoordinator"
