@@ -26,7 +26,7 @@ from groupcheck.oracles.show import terminal
 PLACE = "judge"
 INSTALL_S = 900.0
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+-]{0,60}")
-_SAYS_WHY = re.compile(r"error|not found|no such|cannot|failed", re.IGNORECASE)
+_SAYS_WHY = re.compile(r"error|not (found|available|created)|no such|cannot|failed", re.IGNORECASE)
 
 
 @frozen

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 from adapter_runs import Run
+from attrs import evolve
 
+from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge.brokers.starting import QUICK
 from groupcheck.oracles.judge.client.events import (
     Committed,
@@ -25,6 +27,7 @@ from groupcheck.oracles.judge.libraries import libraries, prepare
 from groupcheck.oracles.record.running import running
 from groupcheck.traces.messages.apis import api, request_bytes, response_values
 
+ROOT = Path(__file__).parents[3]
 ALL = {("t", number) for number in range(4)}
 
 
@@ -116,3 +119,47 @@ def test_an_adapter_does_what_the_contract_says(
         assert one.of(Failed) == other.of(Failed) == []
         if not static:
             assert members(address, group) == ("Empty", 0)
+
+
+@pytest.mark.night
+@pytest.mark.parametrize(
+    "asked",
+    ["java==3.7.1", "java==2.4.0", "aiokafka==0.12.0", "kafkajs==2.2.3", "franz-go==1.20.0"],
+)
+def test_another_version_is_installed_and_works(asked: str, address: str, tmp_path: Path) -> None:
+    program = prepare(asked, print)
+    settings = MemberSettings(
+        bootstrap=address,
+        group=asked,
+        topic="t",
+        assignor=program.library.assignors[0],
+    )
+    with Run(program, settings, tmp_path / "log") as one:
+        one.until("records of all partitions", lambda: one.read == ALL)
+        assert program.version in one.of(Started)[0].version
+        one.stop()
+
+
+@pytest.mark.night
+def test_a_version_that_the_registry_lacks_is_a_clear_error() -> None:
+    with pytest.raises(UserError, match=r"aiokafka cannot be installed: .*0\.0\.77") as told:
+        prepare("aiokafka==0.0.77", print)
+    assert told.value.exit_code == 2
+
+
+@pytest.mark.night
+def test_the_program_in_the_documents_does_what_the_contract_says(
+    address: str, tmp_path: Path
+) -> None:
+    page = (ROOT / "docs/judge/your_client.md").read_text("utf-8")
+    (tmp_path / "my_consumer.py").write_text(
+        page.split('title="my_consumer.py"\n')[1].split("```")[0]
+    )
+    python = prepare("kafka-python", print)
+    program = evolve(python, command=(python.command[0], str(tmp_path / "my_consumer.py")))
+    settings = MemberSettings(bootstrap=address, group="page", topic="t")
+    with Run(program, settings, tmp_path / "log") as one:
+        one.until("records of all partitions", lambda: one.read == one.own == ALL)
+        one.until("offsets", lambda: min(offsets(address, "page").values()) > 0)
+        one.stop()
+    assert members(address, "page") == ("Empty", 0)

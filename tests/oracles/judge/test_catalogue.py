@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,11 @@ def test_a_program_is_pinned(recipe: Recipe) -> None:
         )
     elif recipe.language == "rust":
         assert f'{recipe.package} = "={recipe.pinned}"' in files["Cargo.toml"].read_text()
+        packages = tomllib.loads(files["pinned.lock"].read_text())["package"]
+        assert {one["name"] for one in packages if "checksum" not in one} == {"program"}
+        assert {"name": recipe.package, "version": recipe.pinned}.items() <= next(
+            one.items() for one in packages if one["name"] == recipe.package
+        )
     else:
         assert recipe.language == "c" and recipe.pinned == "system"
 

@@ -45,9 +45,13 @@ def committed(error: Any, partitions: Any) -> None:
 
 
 def failed(error: Any) -> bool:
-    """Tells of an error. Is it fatal?"""
-    tell("fatal" if error.fatal() else "error", error=error.name(), reason=error.str()[:300])
-    return bool(error.fatal())
+    """Tells of an error. Is it fatal? Then poll gives _FATAL, and the text names the error."""
+    name, reason = error.name(), error.str()[:300]
+    is_fatal = error.fatal() or error.code() == confluent_kafka.KafkaError._FATAL
+    if is_fatal:
+        name = reason.rpartition("Fatal consumer error: ")[2] or name
+    tell("fatal" if is_fatal else "error", error=name, reason=reason)
+    return bool(is_fatal)
 
 
 def main() -> None:
