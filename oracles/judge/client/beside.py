@@ -19,7 +19,8 @@ from groupcheck.model.protocol.codes import (
 from groupcheck.oracles.judge.client.record import NO_GENERATION, NOTHING
 from groupcheck.oracles.wire.connections import CLIENT, Closed, Connections
 from groupcheck.traces.messages.apis import api
-from groupcheck.traces.messages.consumer_protocol import assignment, subscription
+from groupcheck.traces.messages.consumer_protocol import Subscription, assignment, subscription
+from groupcheck.traces.messages.message_bytes import Malformed
 
 # Versions without tagged fields that Kafka 1.0 to 4.3 speak; it joins with its instance from 5 on.
 VERSIONS = {
@@ -188,14 +189,14 @@ class Beside:
     def _sync(self) -> bool:
         shares: Mapping[str, Partitions] = {}
         if self.leads:
-            owned = {m: frozenset(subscription(said).owned) for m, said in self._seats.items()}
-            shares = self.plan(owned)
+            said = {m: read_subscription(data)[0] for m, data in self._seats.items()}
+            shares = self.plan({m: frozenset(one.owned) for m, one in said.items()})
         plan = [{"memberId": m, "assignment": share_bytes(s)} for m, s in shares.items()]
         values = self._mine() | {"generationId": self.generation, "assignments": plan}
         told = self._ask("SyncGroup", values)
         code = told["errorCode"]
         if code == NONE:
-            self.share = frozenset(assignment(told["assignment"]))
+            self.share = _share(told["assignment"])
         elif code not in (REBALANCE_IN_PROGRESS, BROKEN):
             self.id = ""
         return bool(code == NONE)
@@ -269,6 +270,28 @@ def _listed(partitions: Partitions) -> bytes:
     return struct.pack(">i", len(by_topic)) + b"".join(
         _text(topic) + struct.pack(f">i{len(of)}i", len(of), *of) for topic, of in by_topic.items()
     )
+
+
+def _share(data: bytes) -> Partitions:
+    """The partitions of a share; none if it cannot be read, as a leader's plan is its own."""
+    try:
+        return frozenset(assignment(data))
+    except Malformed:
+        return NOTHING
+
+
+def read_subscription(data: bytes) -> tuple[Subscription, str]:
+    """A subscription, and what is wrong with its bytes. Of one that ends too early the topics are
+    read: those of all versions stand at its beginning.
+    """
+    try:
+        return subscription(data), ""
+    except Malformed as error:
+        wrong = str(error)
+    try:
+        return subscription(bytes(2) + data[2:]), wrong
+    except Malformed:
+        return Subscription(0, ()), wrong
 
 
 def subscription_bytes(topic: str, owned: Partitions) -> bytes:

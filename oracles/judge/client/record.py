@@ -25,6 +25,8 @@ class Listed:
     name: str
     topics: frozenset[str] = frozenset()
     owned: Partitions = NOTHING
+    # What is wrong with its bytes; empty: nothing.
+    wrong: str = ""
 
 
 @frozen

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from groupcheck.model.assignors import Partition, Partitions
-from groupcheck.oracles.judge.client.beside import BESIDE
+from groupcheck.oracles.judge.client.beside import BESIDE, read_subscription
 from groupcheck.oracles.judge.client.events import Event as Said
 from groupcheck.oracles.judge.client.knowledge import Following, Knowledge
 from groupcheck.oracles.judge.client.record import (
@@ -28,7 +28,7 @@ from groupcheck.oracles.judge.client.record import (
     Told,
 )
 from groupcheck.oracles.wire.serving import Noted
-from groupcheck.traces.messages.consumer_protocol import assignment, subscription
+from groupcheck.traces.messages.consumer_protocol import assignment
 from groupcheck.traces.messages.message_bytes import Malformed
 
 MOST_EVENTS = 40_000
@@ -181,20 +181,13 @@ def _answer(at: float, request: Asked, values: Mapping[str, Any]) -> Told:
 
 
 def _listed(protocol: Mapping[str, Any]) -> Listed:
-    name = protocol["name"][:NAMES]
-    try:
-        said = subscription(protocol["metadata"])
-    except Malformed:
-        return Listed(name)
-    return Listed(name, frozenset(said.topics), frozenset(said.owned))
+    said, wrong = read_subscription(protocol["metadata"])
+    return Listed(protocol["name"][:NAMES], frozenset(said.topics), frozenset(said.owned), wrong)
 
 
 def _seated(member: Mapping[str, Any]) -> Seated:
+    said, _ = read_subscription(member["metadata"])
     instance = member.get("groupInstanceId")
-    try:
-        said = subscription(member["metadata"])
-    except Malformed:
-        return Seated(member["memberId"], instance, frozenset())
     return Seated(member["memberId"], instance, frozenset(said.topics), frozenset(said.owned))
 
 

@@ -34,8 +34,8 @@ FIRST, SECOND = frozenset({("t", 0)}), frozenset({("t", 1)})
 class Run:
     """A run that is written down event by event. `now` is the time in seconds."""
 
-    def __init__(self, assignor: str = "range", static: bool = False) -> None:
-        self.assignor, self.static = assignor, static
+    def __init__(self, assignor: str = "range", static: bool = False, wrong: str = "") -> None:
+        self.listed, self.static = Listed(assignor, wrong=wrong), static
         self.events: list[Event] = []
         self.now, self.number = 0.0, 0
 
@@ -54,7 +54,7 @@ class Run:
         return self
 
     def join(self, id: str = "m", error: int = 0, generation: int = 1, **fields: Any) -> Run:
-        asks = self.ask("JoinGroup", member=id, protocols=(Listed(self.assignor),))
+        asks = self.ask("JoinGroup", member=id, protocols=(self.listed,))
         return self.tell(asks, error, member=id, generation=generation, **fields)
 
     def sync(self, share: frozenset[tuple[str, int]], generation: int = 1, **fields: Any) -> Run:
@@ -169,6 +169,12 @@ BREAKS: dict[str, list[tuple[str, Run]]] = {
     "leaves-on-close": [
         ("no LeaveGroup in the 1.0 s", Run().member().event(Stopping).wait(1).event(Ended, 0)),
     ],
+    "subscribes-readably": [
+        (
+            "its subscription for range: 4 bytes are expected",
+            Run(wrong="4 bytes are expected and 0 are there").join(),
+        ),
+    ],
     "plans-for-all": [
         ("t-0 is given to both a and m", leader(a=FIRST, m=BOTH)),
         ("t-1 is given to nobody", leader(a=FIRST, m=frozenset())),
@@ -248,6 +254,7 @@ KEEPS: dict[str, list[Run]] = {
         leave(Run().member().event(Stopping)).event(Ended, 0),
         Run(static=True).member().event(Stopping).wait(1).event(Ended, 0),
     ],
+    "subscribes-readably": [Run().join()],
     "plans-for-all": [
         leader(a=SECOND, m=FIRST),
         leader(a=BOTH),

@@ -108,4 +108,11 @@ RULES = (
         "ConsumerPartitionAssignor; KIP-429",
         plans.plans_for_all,
     ),
+    Rule(
+        "subscribes-readably",
+        "Its subscription has all the fields of the version that it names.",
+        "ConsumerProtocolSubscription.json; ConsumerProtocol.deserializeSubscription: a leader that"
+        " is a Java client cannot read others",
+        plans.subscribes_readably,
+    ),
 )

@@ -57,3 +57,13 @@ def _mistake(record: Record, seats: tuple[Seated, ...], request: Asked, cooperat
     for wrong in complete(group, shares, may_wait=cooperative):
         return f"in its plan {wrong.words}{COMPLETE}"
     return ""
+
+
+def subscribes_readably(run: Seen) -> Iterator[Case]:
+    for event, _ in run.events:
+        if isinstance(event, Asked) and event.api == "JoinGroup":
+            wrong = next((p for p in event.protocols if p.wrong), None)
+            yield Case(
+                event.at,
+                "" if wrong is None else f"its subscription for {wrong.name}: {wrong.wrong}",
+            )
