@@ -37,7 +37,7 @@ from groupcheck.oracles.wire.serving import Arrival, Bounds
 
 GROUP, TOPIC, PARTITIONS = "g", "t", 4
 NODES, LEADER = 3, 1  # node 1 leads all partitions, the group is on one of the others
-FEED_S = 0.1
+FEED_S = 0.03
 LOAD_MS = 300
 LATE_S = 2.0  # how long a request is held up until others have joined
 # What is noted of one run, beside what the record keeps of it.

@@ -76,7 +76,7 @@ def client(
         )
         found = judge(plan)
         harms = _confirmed(found, command) if confirm and not found.reason else []
-    facts = [("harm", f"{one.harm} on Apache Kafka {one.kafka}: {one.words}") for one in harms]
+    facts = [(one.harm, f"on Apache Kafka {one.kafka}: {one.words}") for one in harms]
     told = judgement(found, subject, facts, harms, accepted)
     answer(lambda: as_document("client", told), lambda: view(told), as_json)
     if html:
@@ -146,7 +146,7 @@ def _schedules(file: Path | None) -> tuple[Shortest, ...]:
 
 def _confirmed(found: Trials, command: Command) -> list[harm.Confirmed]:
     """The worst findings on Apache Kafka itself, if there is one that may do harm."""
-    broken = {o.finding.rule.name for o in found.outcomes() if o.again == o.tried > 0}
+    broken = {o.finding.rule.name for o in found.outcomes() if not o.control}
     wanted = [one for one in harm.HARMS if one.rules & broken]
     if not wanted:
         return []

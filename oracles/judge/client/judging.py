@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.judge.client.moves import Licence, Move, Setting
+from groupcheck.oracles.judge.client.moves import Licence, Move, Setting, Step
 from groupcheck.oracles.judge.client.record import Asked, Told
 from groupcheck.oracles.judge.client.rules import RULES
 from groupcheck.oracles.judge.client.rules.rule import Case, Rule, seen
@@ -21,9 +21,11 @@ from groupcheck.oracles.judge.client.trying import IN_ONE_RUN, Pool, Run, Trial,
 from groupcheck.oracles.processes.supervisor import until_interrupted
 
 TIMES = 3  # that a remark is tried again
+MOVES = 3  # how often the move is made in each of these tries: a commit has to be under way
 QUICK_S, FULL_S = 60.0, 300.0
 EXPLORING = 0.62  # the part of the time in which no remark is tried again
 JOBS = 10
+SILENCE = Step.SILENCE
 BY_ITSELF = "it joins, and nothing happens"
 
 
@@ -150,7 +152,7 @@ def judge(plan: Plan) -> Trials:
     found, began = Trials(), time.monotonic()
     wanted = [t for t in targets(plan.full, plan.licence) if t.setting.name not in plan.without]
     if plan.only:
-        wanted = [target for one in plan.only for target in _target(one) * TIMES]
+        wanted = [_target(one)[0] for one in plan.only for _ in range(TIMES) if one.move]
     pool = Pool(plan.jobs, began + EXPLORING * plan.seconds)
     done = 0
 
@@ -238,7 +240,8 @@ def _target(shortest: Shortest) -> tuple[Target, ...]:
     move = shortest.move
     if move is None:
         return ()
-    return (Target(shortest.setting, evolve(move, steps=()), (move.steps,)),)
+    target = Target(shortest.setting, evolve(move, steps=()), (move.steps,))
+    return (target,) * (1 if target.last or SILENCE in move.first else MOVES)
 
 
 def _missed(found: Trials, wanted: Sequence[Target]) -> None:

@@ -85,6 +85,7 @@ def _remark(one: Outcome, harms: Sequence[Confirmed], accepted: Mapping[str, str
         again=one.again,
         known=known,
         excused=bool(one.control),
+        confirmed=bool(done),
     )
 
 

@@ -54,6 +54,8 @@ class Remark:
     known: str = ""
     # Kafka's own side did so, too, under the same load.
     excused: bool = False
+    # It was shown on Apache Kafka itself.
+    confirmed: bool = False
 
     @property
     def became(self) -> Became:
@@ -61,7 +63,7 @@ class Remark:
         if self.known:
             return "known"
         sure = self.repeated and self.again == self.repeated and not self.excused
-        return "breaks" if sure else "unsteady"
+        return "breaks" if sure or self.confirmed else "unsteady"
 
     @property
     def asks(self) -> int:
