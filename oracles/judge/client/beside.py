@@ -70,8 +70,10 @@ class Beside:
         self._thread: threading.Thread | None = None
         # How long it waits before it joins a round that others have begun.
         self.slow_s = 0.0
-        # It starts a round of its own at its next heartbeat.
-        self.joins_anew = False
+        # The offset that it commits for all its partitions as soon as it has them.
+        self.at_once: int | None = None
+        # What that commit was answered.
+        self.answered: int | None = None
         self.id, self.generation = "", NO_GENERATION
         self.share: Partitions = NOTHING
         self.leads = False
@@ -141,15 +143,14 @@ class Beside:
     def _live(self) -> None:
         while not self._ended.is_set():
             if self._join() and self._sync():
+                if self.at_once is not None and self.share:
+                    self.answered = self.commit(dict.fromkeys(self.share, self.at_once))
                 self.rounds += 1
                 self._stay()
 
     def _stay(self) -> None:
         """Heartbeats until it has to join again."""
         while not self._ended.wait(BEAT_S):
-            if self.joins_anew:
-                self.joins_anew = False
-                return
             code = self._ask("Heartbeat", self._mine() | {"generationId": self.generation})[
                 "errorCode"
             ]

@@ -131,12 +131,13 @@ def overwrites(stand: Stand) -> str:
     replace that?
     """
     beside = stand.beside()
+    beside.at_once = FAR
     beside.start()
     try:
         if not beside.joined(BOOT_S) or not beside.share:
             return f"{NOT_TRIED}: the second member was given nothing"
-        if code := beside.commit(dict.fromkeys(beside.share, FAR)):
-            return f"{NOT_TRIED}: the second member's commit was refused with {code}"
+        if beside.answered:
+            return f"{NOT_TRIED}: the second member's commit was refused with {beside.answered}"
         began = time.monotonic()
         mine, generation = beside.share, beside.generation
         while time.monotonic() - began < WATCHED_S and beside.generation == generation:

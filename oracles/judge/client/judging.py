@@ -23,7 +23,7 @@ from groupcheck.oracles.processes.supervisor import until_interrupted
 TIMES = 3  # that a remark is tried again
 MOVES = 3  # how often the move is made in each of these tries: a commit has to be under way
 QUICK_S, FULL_S = 60.0, 300.0
-EXPLORING = 0.62  # the part of the time in which no remark is tried again
+EXPLORING = 0.75  # the part of the time in which no remark is tried again
 JOBS = 10
 SILENCE = Step.SILENCE
 BY_ITSELF = "it joins, and nothing happens"
