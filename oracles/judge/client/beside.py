@@ -72,8 +72,9 @@ class Beside:
         self.slow_s = 0.0
         # The offset that it commits for all its partitions as soon as it has them.
         self.at_once: int | None = None
-        # What that commit was answered.
+        # What that commit was answered, and which of its partitions it has had ever since.
         self.answered: int | None = None
+        self.held: Partitions = NOTHING
         self.id, self.generation = "", NO_GENERATION
         self.share: Partitions = NOTHING
         self.leads = False
@@ -143,7 +144,9 @@ class Beside:
     def _live(self) -> None:
         while not self._ended.is_set():
             if self._join() and self._sync():
-                if self.at_once is not None and self.share:
+                self.held &= self.share
+                if self.at_once is not None and self.share and self.answered is None:
+                    self.held = self.share
                     self.answered = self.commit(dict.fromkeys(self.share, self.at_once))
                 self.rounds += 1
                 self._stay()

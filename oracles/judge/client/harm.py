@@ -139,10 +139,9 @@ def overwrites(stand: Stand) -> str:
         if beside.answered:
             return f"{NOT_TRIED}: the second member's commit was refused with {beside.answered}"
         began = time.monotonic()
-        mine, generation = beside.share, beside.generation
-        while time.monotonic() - began < WATCHED_S and beside.generation == generation:
-            now = beside.committed(mine)
-            lost = {p: offset for p, offset in now.items() if offset != FAR}
+        while time.monotonic() - began < WATCHED_S and beside.held:
+            now = beside.committed(beside.held)
+            lost = {p: offset for p, offset in now.items() if offset != FAR and p in beside.held}
             if lost:
                 (topic, number), offset = min(lost.items())
                 return (
