@@ -48,8 +48,11 @@ from groupcheck.oracles.coordinator.model import (
 )
 from groupcheck.oracles.coordinator.votes import protocol_of
 
+UNKNOWN_SERVER_ERROR = -1
 NEW_MEMBER_S = 300.0
 """How long a member that is new may wait in JoinGroup (group.new.member.join.timeout.ms)."""
+AT_ONCE, PAUSE_S = 100, 0.01
+"""So much happens by itself at the same moment, and how long the rest waits."""
 UNKNOWN = 90
 """The number of a member id that nobody has; the model gives no such number."""
 LIVES = frozenset({NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED})
@@ -220,6 +223,9 @@ class Group:
     ) -> None:
         """A request of a member: it is answered now, later or never."""
         step = self.model.ask(self.memory, index, request, two_step)
+        if step is None:
+            waiting.reply(Answer(request, UNKNOWN_SERVER_ERROR), ())
+            return
         self._take(step, now, index, request, waiting)
         self._settle(now)
 
@@ -232,11 +238,16 @@ class Group:
 
     def advance(self, now: float) -> None:
         """Everything that is due happens."""
-        while due := [(at, str(key), key) for key, at in self.due.items() if at <= now]:
+        for _ in range(AT_ONCE):
+            due = [(at, str(key), key) for key, at in self.due.items() if at <= now]
+            if not due:
+                return
             key = min(due)[2]
             del self.due[key]
             self._expire(key, now)
             self._settle(now)
+        # A coordinator with a bug may begin rounds without end.
+        self.due = {key: max(at, now + PAUSE_S) for key, at in self.due.items()}
 
     @property
     def next_due(self) -> float | None:
@@ -269,8 +280,10 @@ class Group:
 
     def _settle(self, now: float) -> None:
         """What happens by itself, at once: appends are written, a round of nobody ends."""
-        while not self.core.loading:
+        for _ in range(AT_ONCE):
             core = self.core
+            if core.loading:
+                return
             taking = [i for (i, _), seat in self.seated() if seat.takes is not None]
             if core.appending:
                 happens = self._fire(append_committed.name, now)

@@ -9,11 +9,12 @@ the coordinator is free to choose, the first outcome is taken, so runs are the s
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from attrs import Factory, define, evolve, frozen
 
-from groupcheck.model.engine import Spec, SpecError, UserError, but
+from groupcheck.model.engine import RuleError, Spec, SpecError, UserError, but
 from groupcheck.model.engine.step import State
 from groupcheck.model.mutations import Mutation, all_mutations
 from groupcheck.model.protocol.classic import rules
@@ -24,6 +25,7 @@ from groupcheck.model.protocol.classic.group import Core, Seats
 from groupcheck.model.protocol.driven import Driven, Reaction
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import Answer, JoinGroup, Request, SyncGroup
+from groupcheck.model.protocol.transform import Transformation
 from groupcheck.model.variants import load
 
 SEATS = 16
@@ -83,13 +85,14 @@ class Model:
         named = driven.see.named(driven.start())
         return Memory(but(named["core"], generation=HERE), named["seats"])
 
-    def ask(self, memory: Memory, index: int, request: Request, two_step: bool) -> Step:
+    def ask(self, memory: Memory, index: int, request: Request, two_step: bool) -> Step | None:
         """The effect of a request of the process with that index. `two_step`: a dynamic member
-        without an id is told to come again with one.
+        without an id is told to come again with one. None: a known bug has led to where the rules
+        fail.
         """
         driven = self._of(two_step)
         step = self._step(driven, memory, driven.ask(self._state(memory), index, request))
-        assert step is not None, f"the model has no answer to {request}"
+        assert step is not None or self.mutation, f"the model has no answer to {request}"
         return step
 
     def fire(self, memory: Memory, rule: str, index: int = 0, label: str = "") -> Step | None:
@@ -103,7 +106,12 @@ class Model:
         return self._step(driven, memory, found)
 
     def _step(self, driven: Driven, memory: Memory, found: Iterable[Reaction]) -> Step | None:
-        reaction = next(iter(found), None)
+        try:
+            reaction = next(iter(found), None)
+        except RuleError:
+            if self.mutation is None:
+                raise
+            return None
         if reaction is None:
             return None
         named = driven.see.named(reaction.state)
@@ -139,13 +147,11 @@ class Model:
 
 def spec_of(scope: MixedScope, mutation: Mutation | None = None) -> Spec:
     """The group at a scope. A bug is put in where its healthy rules stand: before the features, or
-    once they have made them. Raises `UserError` if they never do.
+    once some of them have changed the rules. Raises `UserError` if they never do.
     """
-    spec = rules.spec(scope)
-    changes = [feature.change for feature in selected(("mixed",))]
-    wanted = mutation
-    for change in (None, *changes, failover_phases):
-        spec = spec if change is None else change(spec)
+    spec, wanted = rules.spec(scope), mutation
+    for change in (_unchanged, *_changes()):
+        spec = change(spec)
         if wanted is not None and (broken := _broken(spec, wanted)) is not None:
             spec, wanted = broken, None
     if wanted is not None:
@@ -157,6 +163,15 @@ def spec_of(scope: MixedScope, mutation: Mutation | None = None) -> Spec:
     return evolve(spec, name=VARIANT.name)
 
 
+def _changes() -> list[Transformation]:
+    """What makes the group of the plain one, in this order."""
+    return [*(feature.change for feature in selected(("mixed",))), failover_phases]
+
+
+def _unchanged(spec: Spec) -> Spec:
+    return spec
+
+
 def _broken(spec: Spec, mutation: Mutation) -> Spec | None:
     try:
         return mutation.apply(spec)
@@ -164,20 +179,22 @@ def _broken(spec: Spec, mutation: Mutation) -> Spec | None:
         return None
 
 
-def served(mutation: Mutation) -> bool:
-    """Can the coordinator be served with this bug?"""
-    if mutation.family not in VARIANT.every_family or not {*mutation.rules} <= VARIANT.coordinator:
-        return False
-    try:
-        spec_of(MixedScope(2, partitions=2, assignor="range", phases=True), mutation)
-    except UserError:
-        return False
-    return True
-
-
+@cache
 def every_served() -> tuple[Mutation, ...]:
-    """The known bugs with which it can be served."""
-    return tuple(m for m in all_mutations() if served(m))
+    """The known bugs with which it can be served: those of its rules, where these have the form
+    that the bug changes.
+    """
+    spec = rules.spec(MixedScope(2, partitions=2, assignor="range", phases=True))
+    stages = [spec]
+    for change in _changes():
+        stages.append(spec := change(spec))
+    return tuple(
+        mutation
+        for mutation in all_mutations()
+        if mutation.family in VARIANT.every_family
+        and {*mutation.rules} <= VARIANT.coordinator
+        and any(_broken(stage, mutation) is not None for stage in stages)
+    )
 
 
 def _link(core: Core, seats: Seats) -> Link:

@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.mutations import Mutation, all_mutations
-from groupcheck.oracles.coordinator.model import STRANGER, served
+from groupcheck.oracles.coordinator.model import STRANGER, every_served
 from groupcheck.oracles.wire.cluster import MOST_PARTITIONS, MOST_TOPICS
 
 LONGEST_MS = 1_800_000
@@ -76,17 +76,10 @@ def mutation_named(name: str | None) -> Mutation | None:
     """
     if name is None:
         return None
-    every = {m.id: m for m in all_mutations()}
-    if name not in every:
-        raise UserError(
-            f"unknown mutation {name!r}",
-            where="--mutation",
-            do="see groupcheck coordinator --list",
-        )
-    if not served(every[name]):
-        raise UserError(
-            f"{name} is no bug of the coordinator that is served",
-            where="--mutation",
-            do="see groupcheck coordinator --list",
-        )
-    return every[name]
+    there = {m.id: m for m in every_served()}
+    if name not in there:
+        known = any(m.id == name for m in all_mutations())
+        why = "is no bug of the coordinator that is served" if known else "is no known bug"
+        do = "see groupcheck coordinator --list"
+        raise UserError(f"{name[:80]} {why}", where="--mutation", do=do)
+    return there[name]

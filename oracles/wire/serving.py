@@ -248,8 +248,8 @@ class Server(Loop):
         del self._connections[connection.number]
         if connection.events:
             self.ready.unregister(connection._socket)
+        self._noting(connection, what, why=why)  # before the peer can see it
         connection._socket.close()
-        self._noting(connection, what, why=why)
         connection.waiting.clear()
         connection.read.clear()
         connection.unsent.clear()
