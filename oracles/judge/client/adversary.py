@@ -215,14 +215,16 @@ class Adversary(Coordinator):
         return self.move(2 if self._node == 3 else 3)
 
     def silence(self, silent: bool) -> None:
-        """The nodes that may have the group answer nothing, or are there again."""
+        """The nodes that may have the group answer nothing. When they are there again, the
+        connections with requests that were not answered are cut.
+        """
 
         def act() -> None:
             self._silent = silent
             held, self._held = self._held, []
             for request in held:
                 if not request.lost:
-                    self.handle(request)
+                    request.cut("it was silent")
 
         self.server.call(act)
 

@@ -74,7 +74,8 @@ class Client:
         while told is None and time.monotonic() < until and not self.stopped(0):
             told = over.gather(WAIT_S, number).get(number)
         if told is None or isinstance(told, Closed):
-            if over is self.coordinator and "stays-silent" not in MISTAKES:
+            gives_up = not self.closing and "stays-silent" not in MISTAKES
+            if over is self.coordinator and gives_up:
                 over.close()
                 self.coordinator = None
             return {"errorCode": -2}
@@ -90,6 +91,8 @@ class Client:
 
     def failed(self, code: int) -> None:
         """What an error means, whichever request it answers."""
+        if self.closing or (code == -2 and "stays-silent" in MISTAKES):
+            return
         fenced = code == 82 and "goes-on-fenced" in MISTAKES
         if code in FATAL and not fenced and "tells-nothing" not in MISTAKES:
             raise Fatal(code)
@@ -110,6 +113,10 @@ class Client:
             self.until = time.monotonic() + 1.2
             while time.monotonic() < self.until and not self.stopped(0.1):
                 self.commit(self.share, self.generation, self.id)
+        if "fetches-on" in MISTAKES:
+            self.until = time.monotonic() + 1.2
+            while time.monotonic() < self.until and not self.stopped(0.1):
+                self.fetch()
         self.give_up("lost")
         if code == 25 and "keeps-a-dead-id" not in MISTAKES:
             self.id = ""
@@ -132,7 +139,7 @@ class Client:
         metadata = subscription_bytes(TOPIC, self.share)
         if "short-subscription" in MISTAKES:
             metadata = metadata[:-4]
-        if ASSIGNOR == "range" and "fetches-on" not in MISTAKES:
+        if ASSIGNOR == "range":
             self.give_up("revoked")
         values = self.mine() | {
             "sessionTimeoutMs": SESSION_MS,
@@ -187,7 +194,7 @@ class Client:
         ]
         values = {"groupId": GROUP, "memberId": id, "generationIdOrMemberEpoch": generation}
         values |= {"groupInstanceId": INSTANCE, "topics": [{"name": TOPIC, "partitions": rows}]}
-        told = self.ask("OffsetCommit", values)
+        told = self.ask("OffsetCommit", values, 0.3 if "stays-silent" in MISTAKES else 20.0)
         found = [p["errorCode"] for t in told.get("topics", ()) for p in t["partitions"]]
         code = max(found, default=told.get("errorCode", 0))
         if code and not self.until:
@@ -224,7 +231,7 @@ class Client:
     def beat(self) -> None:
         if "no-heartbeats" in MISTAKES:
             return
-        patience = 60.0 if "stays-silent" in MISTAKES else SESSION_MS / 1000
+        patience = 0.3 if "stays-silent" in MISTAKES else SESSION_MS / 1000
         values = self.mine() | {"generationId": self.generation}
         code = self.ask("Heartbeat", values, patience)["errorCode"]
         if code:

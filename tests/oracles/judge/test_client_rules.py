@@ -13,11 +13,11 @@ from groupcheck.oracles.judge.client import events as said
 from groupcheck.oracles.judge.client.record import (
     App,
     Asked,
+    Closed,
     Ended,
     Event,
     Listed,
     Moved,
-    Opened,
     Record,
     Seated,
     Stopping,
@@ -98,6 +98,13 @@ class Run:
 def shrunk() -> Run:
     """A member of generation 2 that has kept t-0 of two partitions."""
     return Run().member(BOTH).wait(1).beat(27).member(FIRST, generation=2)
+
+
+def looks() -> Run:
+    """A member that looks for its coordinator while that is silent."""
+    run = Run().member().event(Moved, "silence", "", 9.0).wait(3)
+    run.ask("FindCoordinator")
+    return run.wait(5)
 
 
 def fenced() -> Run:
@@ -234,13 +241,12 @@ KEEPS: dict[str, list[Run]] = {
         Run().member().beat(27).event(Moved, "fail-over").wait(3).join(),
     ],
     "keeps-its-session": [
-        Run().member().beat().wait(2.9).beat(),
+        Run().member().beat().wait(2.6).beat(),
         Run().member().beat().beat(27).wait(4).fetch(FIRST),
         Run().member().beat().beat().event(Moved, "silence", "", 9.0).wait(4).fetch(FIRST),
     ],
     "gives-up-a-silent-coordinator": [
-        Run().member().event(Moved, "silence", "", 9.0).wait(3).event(Opened, 2, 9).wait(5)
-        .fetch(BOTH).wait(1).fetch(BOTH),
+        looks().fetch(BOTH).wait(1).fetch(BOTH),
         Run().member().event(Moved, "silence", "", 9.0).wait(8).beat(),
     ],
     "tells-what-is-fatal": [
@@ -326,3 +332,9 @@ class Counting(tuple[Any, ...]):
     def __getitem__(self, at: Any) -> Any:
         self.looks += 1
         return super().__getitem__(at)
+
+
+def test_a_member_that_does_not_know_its_coordinator_need_not_leave() -> None:
+    moved = Run().member().beat(16).event(Stopping).wait(1).event(Ended, 0)
+    cut = Run().member().event(Closed, 2, 2, True).event(Stopping).wait(1).event(Ended, 0)
+    assert moved.cases("leaves-on-close") == cut.cases("leaves-on-close") == []

@@ -13,16 +13,17 @@ from groupcheck.oracles.judge.client.record import (
     Asked,
     Ended,
     Moved,
-    Opened,
     Stopping,
     Told,
 )
+from groupcheck.oracles.judge.client.record import Closed as Gone
 from groupcheck.oracles.judge.client.rules.rule import Case, Seen
 
 UNDER_WAY_S = 0.2  # a request that was written before the answer was read
 # Far above what retry.backoff.ms = 50 gives.
 MOST_REFUSED_A_SECOND = 60
-CLOSE_S = 10.0
+ELSEWHERE = (15, 16)  # the coordinator is somewhere else, or nowhere
+NEARLY = 0.9  # of a session: then it is over before the next heartbeat can come
 FATAL_S = 3.0
 FENCED_S = 1.0
 
@@ -53,7 +54,7 @@ def forgets_a_refused_id(run: Seen) -> Iterator[Case]:
         if not isinstance(event, Asked) or event.api != "JoinGroup" or now.refused is None:
             continue
         id, at = now.refused
-        if event.member == "" or (event.member == id and event.at - at > UNDER_WAY_S):
+        if event.member == "" or (event.member == id and event.at - at > UNDER_WAY_S / 2):
             yield Case(
                 event.at,
                 f"it joins with the id {id!r}, {event.at - at:.1f} s after that was answered"
@@ -115,13 +116,16 @@ def backs_off(run: Seen) -> Iterator[Case]:
 def keeps_its_session(run: Seen) -> Iterator[Case]:
     """While it is a member, nothing is silent and its last heartbeat was answered 0."""
     last: float | None = None
+    begun = 0.0
     requests: dict[int, Asked] = {}
     for event, now in run.events:
+        if now.share_at != begun:
+            last = begun = now.share_at
         calm = now.share is not None and now.joining is None and now.lost is None
         if isinstance(event, Moved | Stopping | Ended) or not calm or now.to_join:
             last = None
-        session = now.session_ms / 1000
-        if last is not None and event.at - last > session + GRACE_S:
+        limit = NEARLY * now.session_ms / 1000
+        if last is not None and event.at - last > limit:
             yield Case(event.at, f"no Heartbeat for {event.at - last:.1f} s")
             last = None
         if isinstance(event, Asked) and event.api == "Heartbeat":
@@ -141,20 +145,19 @@ def gives_up_a_silent_coordinator(run: Seen) -> Iterator[Case]:
     """
     silent: Moved | None = None
     fetched, looked = False, False
-    leaders: set[int] = set()
+    before: set[int] = set()
     for event, now in run.events:
-        if isinstance(event, Asked) and event.api == "Fetch":
-            leaders.add(event.node)
+        if silent is None and isinstance(event, Asked):
+            before.add(event.connection)
         if isinstance(event, Moved) and event.kind == "silence":
             silent, fetched, looked = event, False, False
         if silent is None:
             continue
         late = event.at - silent.at
         limit = 2 * now.session_ms / 1000 + GRACE_S
-        if isinstance(event, Opened) and event.node not in leaders:
-            looked = True
         if isinstance(event, Asked) and late > GRACE_S:
-            looked = looked or event.api == "FindCoordinator"
+            anew = event.api in OF_THE_MEMBER and event.connection not in before
+            looked = looked or anew or event.api == "FindCoordinator"
             fetched = fetched or (event.api == "Fetch" and bool(event.offsets) and late > limit)
         if late > limit + 1 or isinstance(event, Stopping | Ended):
             if silent.seconds > limit and late > limit:
@@ -207,13 +210,22 @@ def stops_when_fenced(run: Seen) -> Iterator[Case]:
 
 
 def leaves_on_close(run: Seen) -> Iterator[Case]:
-    """A dynamic member sends LeaveGroup, a static one does not."""
+    """A dynamic member sends LeaveGroup if it knows its coordinator; a static one does not."""
     stopping: float | None = None
     member, left, ended = False, False, False
+    known, over = False, 0
+    requests: dict[int, Asked] = {}
     for event, now in run.events:
+        if isinstance(event, Asked) and event.api in OF_THE_MEMBER:
+            requests[event.number] = event
+        elif isinstance(event, Told) and event.number in requests:
+            over = requests.pop(event.number).connection
+            known = event.error not in ELSEWHERE
+        elif isinstance(event, Gone) and event.connection == over:
+            known = False
         if isinstance(event, Stopping):
             stopping = event.at
-            member = bool(now.id) and now.lost is None and now.fatal is None
+            member = bool(now.id) and now.lost is None and now.fatal is None and known
         if isinstance(event, Asked) and event.api == "LeaveGroup" and stopping is not None:
             left = True
         ended = ended or isinstance(event, Ended)
