@@ -265,5 +265,5 @@ class Judging:
 
 
 def aims_at(profile: Profile, given: Asks | Fires) -> bool:
-    """Is this what the profile is for? Where timers are waited for, other profiles have the rest."""
+    """Is this what the profile is for? Those that wait for timers leave the rest to others."""
     return isinstance(given, Fires) or not profile.waits

@@ -122,6 +122,8 @@ def _ranges(versions: Sequence[int]) -> str:
 
 
 def _slow(judging: Judging) -> Iterator[str]:
+    if judging.target.slow:
+        yield judging.target.slow
     waits = sorted(judging.ledger.waited_s)
     if waits and waits[-1] >= SLOW_S:
         middle = waits[len(waits) // 2]

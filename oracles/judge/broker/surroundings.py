@@ -4,12 +4,14 @@ them, a topic to commit to, the shortest session.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
 from groupcheck.oracles.judge.broker.walk import Target
 from groupcheck.oracles.judge.following.requests import JOIN_GROUP, LEAVE_GROUP, Timeouts, joining
 from groupcheck.oracles.judge.following.said import subscription
@@ -30,7 +32,7 @@ SETTINGS = (
     "group.min.session.timeout.ms",
     "group.max.size",
 )
-TOPIC_EXISTS = 36
+SLOW_S, SLOW_SESSION_MS = 1.5, 6_000
 PARTITIONS = 3
 NEW_TOPIC = "groupcheck"
 
@@ -72,12 +74,30 @@ def target(
     """
     asking = Asking(address, security)
     try:
-        about = asking.ask(METADATA, {"topics": None}, 8) or {}
+        about = asking.ask(METADATA, {"topics": None}) or {}
         settings = {**_told(asking, about), **given}
-        name = topic or NEW_TOPIC
-        id = _topic(asking, name, is_own=topic is None)
+        name, id = _topic(asking, topic)
         session_ms = _session(asking, settings)
-        return Target(address, asking.announced, name, id, session_ms), settings
+        round_s = _round(asking, SLOW_SESSION_MS)
+        usual_ms, slow = Timeouts().session_ms, ""
+        if round_s > SLOW_S:
+            usual_ms = SLOW_SESSION_MS
+            slow = (
+                f"the first round of a group with one member lasts {round_s:.1f} s, with a session"
+                f" of {SLOW_SESSION_MS / 1000:g} s"
+            )
+        return (
+            Target(
+                address,
+                asking.announced,
+                name,
+                id,
+                session_ms,
+                usual_ms=usual_ms,
+                slow=slow,
+            ),
+            settings,
+        )
     finally:
         asking.close()
 
@@ -100,24 +120,49 @@ def _told(asking: Asking, about: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _topic(asking: Asking, name: str, *, is_own: bool) -> UUID | None:
-    """The id of the topic, if it has one; it is created if it is ours. Raises `UserError` if it is
-    not there.
+def _topic(asking: Asking, wanted: str | None) -> tuple[str, UUID | None]:
+    """The topic to commit to, and its id, if it has one. If none is wanted, ours is created; where
+    that cannot be done, it is the first one that is there. Raises `UserError` if there is none.
     """
-    if is_own:
-        wanted = {"name": name, "numPartitions": PARTITIONS, "replicationFactor": 1}
-        asking.ask(CREATE_TOPICS, {"topics": [wanted], "timeoutMs": 5_000})
-    for _ in range(20):
-        answer = asking.ask(METADATA, {"topics": [{"name": name}]})
-        for one in (answer or {}).get("topics") or ():
-            if one["name"] == name and not one["errorCode"] and one["partitions"]:
-                id = one.get("topicId")
-                return id if isinstance(id, UUID) and id.int else None
+    if wanted is None:
+        new = {"name": NEW_TOPIC, "numPartitions": PARTITIONS, "replicationFactor": 1}
+        asking.ask(CREATE_TOPICS, {"topics": [new], "timeoutMs": 5_000})
+    for last in (False,) * 10 + (True,):
+        answer = asking.ask(METADATA, {"topics": None})
+        there = {
+            one["name"]: one.get("topicId")
+            for one in (answer or {}).get("topics") or ()
+            if not one["errorCode"] and one["partitions"] and not one.get("isInternal")
+        }
+        name = wanted or NEW_TOPIC
+        if last and wanted is None:
+            name = min(there, default=NEW_TOPIC)
+        if name in there:
+            id = there[name]
+            return name, id if isinstance(id, UUID) and id.int else None
+        time.sleep(0.1)
     raise UserError(
-        f"there is no topic {name}" + (", and the broker does not create it" if is_own else ""),
+        f"there is no topic {wanted}" if wanted else "there is no topic, and none can be created",
         where="--topic",
         do="name a topic that the broker has; commits go to its first partition",
     )
+
+
+def _round(asking: Asking, session_ms: int) -> float:
+    """How many seconds the first round of a group with one member lasts."""
+    said = subscription(messages.JoinGroup(messages.NO_ID))
+    values = joining(said, timeouts=Timeouts(session_ms, session_ms))
+    values |= {"groupId": f"groupcheck-round-{time.time_ns()}"}
+    began, id = time.monotonic(), ""
+    for _ in range(2):
+        answer = asking.ask(JOIN_GROUP, values | {"memberId": id})
+        id = str((answer or {}).get("memberId", ""))
+        if answer is None or answer["errorCode"] != MEMBER_ID_REQUIRED:
+            break
+    lasted = time.monotonic() - began
+    gone = {"memberId": id, "groupInstanceId": None}
+    asking.ask(LEAVE_GROUP, {"groupId": values["groupId"], **gone, "members": [gone]})
+    return lasted
 
 
 def _session(asking: Asking, settings: Mapping[str, str]) -> int:

@@ -68,8 +68,10 @@ REQUESTS = {one.__name__: one for one in FIELDS}
 # Of a timer's time: before this it must not run out, and how much longer is waited if nobody is
 # told that it has.
 EARLY, LATE = 0.5, 0.75
-# Of a timer's time: longer than this is no step put off.
-LATEST = 0.4
+# Of a timer's time: later than this there is no step, where timers are not waited for and where
+# they are.
+LATEST = (0.7, 0.4)
+WAITED_S = 0.3
 NOBODY = "nobody-0"  # an id that no broker has made
 
 
@@ -98,6 +100,8 @@ class Target:
     rebalance_ms: int = 1_500
     # Sessions and rounds that are not waited for.
     usual_ms: int = 120_000
+    # What was slow before anything was judged, in a sentence; empty: nothing.
+    slow: str = ""
 
 
 @frozen
@@ -160,7 +164,7 @@ class Walk:
         self._short: dict[str, str] = {}
         self.met, self.lines, self.acts = Met(), list[Line](), list[Act]()
         # When each member was heard last, and when the phase began.
-        self._heard: dict[int, float] = {}
+        self._heard: dict[str, float] = {}
         self._phase, self._since = Phase.EMPTY, time.monotonic()
         self.worlds = [World(rows.start(), NOBODY, topic=target.topic)]
         # The broker knows the group. Before, only a JoinGroup without an id is as in the model.
@@ -250,7 +254,7 @@ class Walk:
             self.met.waited_s.append(time.monotonic() - asked_at)
         reached = self._follow(ways, answers)
         self.met.tries(*_rules_of(request.api.name, waits))
-        self._hear(given.member, asked_at, answers.get(number))
+        self._hear(answers, number, asked_at)
         if reached:
             row = (relative(World(before, "")).memory, given)
             self.met.agreed.append((kind, request.api.name, version, row))
@@ -267,10 +271,15 @@ class Walk:
     def _timeouts(self, member: int) -> Timeouts:
         return timeouts(self.profile, member, self._short_ms, self.target.usual_ms)
 
-    def _hear(self, member: int, sent_at: float, answer: Answered | None) -> None:
-        """Notes what starts timers again."""
-        if isinstance(answer, dict) and seen(answer)[0] in (0, MEMBER_ID_REQUIRED):
-            self._heard[member] = sent_at
+    def _hear(self, answers: Mapping[int, Answered], own: int, sent_at: float) -> None:
+        """Notes what starts timers again: an answer to a request that waited, at the latest when it
+        comes, and any other request that is not refused, at the earliest when it is sent.
+        """
+        now = time.monotonic()
+        for number, answer in answers.items():
+            if seen(answer)[0] in (0, MEMBER_ID_REQUIRED):
+                waited = number != own or now - sent_at > WAITED_S
+                self._heard[self._whose[number]] = now if waited else sent_at
         if self.memory.core.phase != self._phase:
             self._phase, self._since = self.memory.core.phase, time.monotonic()
 
@@ -278,16 +287,16 @@ class Walk:
         """Has so much time passed that a timer may have run out which nobody waits for? Then the
         schedule says nothing more.
         """
-        now = time.monotonic()
+        now, share = time.monotonic(), LATEST[bool(self.profile.waits)]
         said = [self._timeouts(member) for member in range(self.profile.members)]
         for member, seats in enumerate(self.memory.seats):
             sits = any(not (seat.join or seat.sync) for _, seat in seats)
-            since = now - self._heard.get(member, self._since)
-            if sits and since > said[member].session_ms / 1000 * LATEST:
+            since = now - self._heard.get(_lane(member), self._since)
+            if sits and since > said[member].session_ms / 1000 * share:
                 return True
         rounds_s = max(one.rebalance_ms for one in said) / 1000
         runs = self.memory.core.phase in (Phase.PREPARING, Phase.COMPLETING)
-        return runs and now - self._since > rounds_s * LATEST
+        return runs and now - self._since > rounds_s * share
 
     @property
     def _short_ms(self) -> int:
@@ -344,7 +353,7 @@ class Walk:
             request.api, request.version, request.values, request.cut, member
         )
         self._numbers[number] = len(self._numbers) + 1
-        self._whose[number] = "" if member < 0 else f"member {member}"
+        self._whose[number] = _lane(member)
         line = Line(
             "asks", self._whose[number], self._shortened(str(request)), self._numbers[number]
         )
@@ -485,6 +494,10 @@ def asked(act: Act, memory: Memory) -> Asks:
     if "generation" in fields:
         fields["generation"] = memory.core.generation - fields["generation"]
     return Asks(act.member, REQUESTS[act.name](**fields))
+
+
+def _lane(member: int) -> str:
+    return "" if member < 0 else f"member {member}"
 
 
 def _codes(way: End) -> dict[int, int]:
