@@ -37,7 +37,7 @@ QUICK_S, FULL_S = 20.0, 300.0
 EXPLORING = 0.6  # of the time; the rest is for repetitions
 # How much longer the repetitions of one difference of each root may take, if there are some.
 LONGER_S = 60.0
-THREADS = {True: 4, False: 4}  # quick, full; as many again for what waits
+THREADS = 4  # and as many again for groups that wait
 LARGEST_GROUP = 3  # group.max.size for which a group is filled
 CONFIRMING = 6  # threads
 
@@ -73,11 +73,14 @@ def broker(
                 if report:
                     report(judging, doing, whole)
 
-            judging.explore(profiles, whole * EXPLORING, THREADS[not full], notify)
+            # A broker that takes its time for rounds may do one after the other.
+            threads = 1 if aim.slow else THREADS
+            judging.explore(profiles, whole * EXPLORING, threads, notify)
+            again = 1 if aim.slow else CONFIRMING
             first, others = by_roots(judging.ledger.found.values())
             ends = began + whole
-            judging.confirmed(first, ends + LONGER_S, CONFIRMING, lambda: notify("repeating"))
-            judging.confirmed(others, ends, CONFIRMING, lambda: notify("repeating"))
+            judging.confirmed(first, ends + LONGER_S, again, lambda: notify("repeating"))
+            judging.confirmed(others, ends, again, lambda: notify("repeating"))
         judging.stopped.set()
         found = judgement(
             judging, profiles, accepted, title, time.monotonic() - began, "".join(reason)

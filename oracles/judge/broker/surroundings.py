@@ -12,10 +12,11 @@ from uuid import UUID
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
+from groupcheck.oracles.judge.broker.profiles import USUAL_MS
 from groupcheck.oracles.judge.broker.walk import Target
 from groupcheck.oracles.judge.following.requests import JOIN_GROUP, LEAVE_GROUP, Timeouts, joining
 from groupcheck.oracles.judge.following.said import subscription
-from groupcheck.oracles.wire.connections import Closed, Connections, announced
+from groupcheck.oracles.wire.connections import Connections, announced
 from groupcheck.oracles.wire.security import Security
 from groupcheck.traces.messages.apis import Api, api
 
@@ -32,13 +33,13 @@ SETTINGS = (
     "group.min.session.timeout.ms",
     "group.max.size",
 )
-SLOW_S, SLOW_SESSION_MS = 1.5, 6_000
+SLOW_S = 1.5
 PARTITIONS = 3
 NEW_TOPIC = "groupcheck"
 
 
 class Asking:
-    """Single questions to a broker, each in the newest version that both know."""
+    """Single questions to a broker."""
 
     def __init__(self, address: str, security: Security) -> None:
         self._connections = Connections(address, security)
@@ -47,23 +48,23 @@ class Asking:
     def close(self) -> None:
         self._connections.close()
 
-    def version(self, of: Api, newest: int | None = None) -> int | None:
-        """The newest version that both know; None if there is none."""
+    def ask(self, of: Api, values: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The answer in the newest version that both know; where that is not answered well, in the
+        newest one without tagged fields, and in the oldest. None if the broker does not know the
+        API, or answers nothing that can be read.
+        """
         there = self.announced.get(of.key, range(0))
-        most = min(there.stop - 1, of.newest if newest is None else newest)
-        return most if most in there else None
-
-    def ask(
-        self, of: Api, values: Mapping[str, Any], newest: int | None = None
-    ) -> dict[str, Any] | None:
-        """The answer; None if the broker does not know the API, or does not answer."""
-        version = self.version(of, newest)
-        if version is None:
-            return None
-        number = self._connections.send(of, version, values)
-        answer = self._connections.gather(PATIENCE_S, number).get(number)
-        self._connections.abandon()
-        return None if answer is None or isinstance(answer, Closed) else answer
+        newest = min(there.stop - 1, of.newest)
+        tried = dict.fromkeys((newest, min(newest, of.flexible - 1), there.start))
+        for version in tried:
+            if version not in there:
+                continue
+            number = self._connections.send(of, version, values)
+            answer = self._connections.gather(PATIENCE_S, number).get(number)
+            self._connections.abandon()
+            if isinstance(answer, dict):
+                return answer
+        return None
 
 
 def target(
@@ -78,13 +79,12 @@ def target(
         settings = {**_told(asking, about), **given}
         name, id = _topic(asking, topic)
         session_ms = _session(asking, settings)
-        round_s = _round(asking, SLOW_SESSION_MS)
-        usual_ms, slow = Timeouts().session_ms, ""
+        round_s = _round(asking, USUAL_MS)
+        slow = ""
         if round_s > SLOW_S:
-            usual_ms = SLOW_SESSION_MS
             slow = (
                 f"the first round of a group with one member lasts {round_s:.1f} s, with a session"
-                f" of {SLOW_SESSION_MS / 1000:g} s"
+                f" of {USUAL_MS / 1000:g} s"
             )
         return (
             Target(
@@ -93,7 +93,7 @@ def target(
                 name,
                 id,
                 session_ms,
-                usual_ms=usual_ms,
+                usual_ms=max(USUAL_MS, session_ms),
                 slow=slow,
             ),
             settings,

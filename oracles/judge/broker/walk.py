@@ -24,7 +24,8 @@ from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, name_of
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker.graph import KeptRows
 from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
-from groupcheck.oracles.judge.broker.profiles import Profile, timeouts
+from groupcheck.oracles.judge.broker.looks import LOOKS, Look
+from groupcheck.oracles.judge.broker.profiles import USUAL_MS, Profile, timeouts
 from groupcheck.oracles.judge.following import requests
 from groupcheck.oracles.judge.following.requests import (
     JOIN_GROUP,
@@ -79,8 +80,9 @@ NOBODY = "nobody-0"  # an id that no broker has made
 class Pace:
     """How long is waited."""
 
-    # For an answer that must come.
-    patience_s: float = 5.0
+    # For an answer that must come, and for one that ends a round.
+    patience_s: float = 7.0
+    round_s: float = 7.0
     # Before an answer that must not come counts as not come.
     quiet_s: float = 0.01
 
@@ -99,7 +101,7 @@ class Target:
     session_ms: int = 6_000
     rebalance_ms: int = 1_500
     # Sessions and rounds that are not waited for.
-    usual_ms: int = 120_000
+    usual_ms: int = USUAL_MS
     # What was slow before anything was judged, in a sentence; empty: nothing.
     slow: str = ""
 
@@ -116,6 +118,10 @@ class Difference:
     rules: tuple[str, ...]
     # More about it.
     detail: str = field(default="", eq=False)
+
+
+# The row with which a group is made.
+NO_GROUP = Kind("no group", "JoinGroup", "no id")
 
 
 class Differs(Exception):
@@ -136,8 +142,8 @@ class Met:
     # Rule -> how often it was tried.
     tried: dict[str, int] = field(factory=dict)
     requests: int = 0
-    # Seconds until each answer that was due at once, and (timer, seconds too late) of timers.
-    waited_s: list[float] = field(factory=list)
+    # (API, seconds) of each answer that was due at once, and (timer, seconds too late) of timers.
+    waited_s: list[tuple[str, float]] = field(factory=list)
     timers_s: list[tuple[str, float]] = field(factory=list)
 
     def tries(self, *rules: str) -> None:
@@ -191,8 +197,7 @@ class Walk:
         self._told({number: answer} if answer is not None else {})
         if not isinstance(answer, dict) or answer["errorCode"] != 79 or not answer["memberId"]:
             got = "silence" if answer is None else _code(seen(answer)[0])
-            kind = Kind("no group", "JoinGroup", "no id")
-            raise self._difference(kind, ("MEMBER_ID_REQUIRED",), got, ("join_code",))
+            raise self._difference(NO_GROUP, ("MEMBER_ID_REQUIRED",), got, ("join_code",))
         gone = answer["memberId"]
         leaves = self.target.announced[LEAVE_GROUP.key]
         values = {"groupId": self._group, "memberId": gone, "members": [{"memberId": gone}]}
@@ -248,11 +253,13 @@ class Walk:
         number = self._send(request, given.member)
         ways = ends(self._rows, self.worlds, given, Asked(number, version))
         waits = any(all(e.number != number for e in end.answers) for end in ways)
-        first = self._pace.quiet_s if waits else self._pace.patience_s
+        is_round = request.api in (JOIN_GROUP, LEAVE_GROUP)
+        patience_s = self._pace.round_s if is_round else self._pace.patience_s
+        first = self._pace.quiet_s if waits else patience_s
         answers = self._gather(first, number)
-        if number in answers:
-            self.met.waited_s.append(time.monotonic() - asked_at)
-        reached = self._follow(ways, answers)
+        reached = self._follow(ways, answers, patience_s)
+        if number in answers and not waits:
+            self.met.waited_s.append((request.api.name, time.monotonic() - asked_at))
         self.met.tries(*_rules_of(request.api.name, waits))
         self._hear(answers, number, asked_at)
         if reached:
@@ -329,7 +336,7 @@ class Walk:
         told = any(end.answers for end in ways)
         if not early:
             answers = self._gather(short_s) if told else self._pass(short_s * LATE + 0.3)
-        before, reached = self.memory, [] if early else self._follow(ways, answers)
+        before, reached = self.memory, [] if early else self._follow(ways, answers, short_s + 1.0)
         self.met.tries("timers")
         if not reached:
             raise Differs(self._compared(kind, ways, answers, 0, rules=("timers",)))
@@ -345,6 +352,55 @@ class Walk:
         found = self._gather(wait_s)
         time.sleep(max(0.0, until - time.monotonic()))
         return found
+
+    def looks(self) -> list[Look]:
+        """The questions that may be asked now, and that the broker announces."""
+        if len(self.worlds) > 1 or not self.is_made:
+            return []
+        spoken = self.target.announced
+        return [
+            look
+            for look in LOOKS.values()
+            if look.allowed(self.worlds[0]) and look.versions(spoken.get(look.api.key, range(0)))
+        ]
+
+    def look(self, look: Look, version: int) -> None:
+        """Asks a question about the group. What the broker says may lag behind what it does, so a
+        wrong answer is asked for again, as long as an answer may take. Raises `Differs`.
+        """
+        kind = Kind(str(self.memory.core.phase), look.api.name)
+        self.acts.append(Act("look", look.api.name, -1, version))
+        self.met.tries(look.rule, "every_answer", "schema", "connection")
+        (world,), until = self.worlds, time.monotonic() + self._pace.patience_s
+        values = look.asks(self._group, self.target.topic, version)
+        while True:
+            number = self._send(Wire(look.api, version, values))
+            answers = self._gather(self._pace.patience_s, number)
+            answer = answers.get(number)
+            if answer is None or isinstance(answer, Closed) or len(answers) > 1:
+                self._told(answers)
+                raise Differs(self._not_answered(kind, answers, number))
+            wrong = look.wrong(answer, self._group, world)
+            self.lines.append(Line("answers", "", "; ".join(wrong) or "as in the model", 0))
+            if not wrong:
+                self.met.agreed.append((kind, look.api.name, version, (self.memory, look.api.name)))
+                return
+            if time.monotonic() > until:
+                got = re.sub(r"\{.*\}|\[.*\]", "...", self._shortened("; ".join(wrong)))
+                told = Difference(kind, ("as in the model",), got, (look.rule,))
+                self.met.differences.append((told, tuple(self.acts), tuple(self.lines)))
+                return
+            del self.lines[-2:]
+            time.sleep(0.02)
+
+    def _not_answered(self, kind: Kind, answers: Mapping[int, Answered], number: int) -> Difference:
+        came = {n: seen(answer)[0] for n, answer in answers.items()}
+        got = "no answer" if number not in came else self._in_words(came, number)
+        code = came.get(number)
+        names = {UNREADABLE: "schema", CLOSED: "connection"}
+        rule = "every_answer" if code is None else names.get(code, "round_waits")
+        whys = "; ".join(a.why for a in answers.values() if isinstance(a, Closed))
+        return Difference(kind, ("an answer",), got, (rule,), whys)
 
     # -- what comes
 
@@ -364,11 +420,13 @@ class Walk:
     def _gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
         return self._connections.gather(wait_s, until)
 
-    def _follow(self, ways: Sequence[End], answers: dict[int, Answered]) -> list[tuple[End, World]]:
+    def _follow(
+        self, ways: Sequence[End], answers: dict[int, Answered], patience_s: float
+    ) -> list[tuple[End, World]]:
         """Gathers answers until they are exactly those of some way, and no more come. `answers`
         grows. On success the worlds are those behind the ways that fit.
         """
-        until = time.monotonic() + self._pace.patience_s
+        until = time.monotonic() + patience_s
         while True:
             fitting = follow(ways, answers, fits)
             if fitting.reached:

@@ -12,7 +12,7 @@ from groupcheck.oracles.judge.report.verdicts import Judgement, Remark, by_root
 from groupcheck.oracles.show.json_schemas import document
 
 SCHEMA = "groupcheck.judge/1"
-KINDS = ("ask", "wait")
+KINDS = ("ask", "wait", "look")
 MOST_STEPS = 1000
 
 
@@ -67,7 +67,9 @@ def _remark(one: Remark) -> judge_types.RemarkPart:
 
 
 def _step(act: Act) -> judge_types.StepPart:
-    kind: Literal["ask", "wait"] = "wait" if act.kind == "wait" else "ask"
+    kind: Literal["ask", "wait", "look"] = "ask"
+    if act.kind in ("wait", "look"):
+        kind = "wait" if act.kind == "wait" else "look"
     return judge_types.StepPart(
         kind=kind, name=act.name, member=act.member, version=act.version, fields=dict(act.fields)
     )

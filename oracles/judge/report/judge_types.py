@@ -17,8 +17,13 @@ Became = Literal["keeps", "breaks", "unsteady", "not_judged", "known"]
 class StepPart:
     """One step of a schedule."""
 
-    kind: Annotated[Literal["ask", "wait"], "A request that is sent, or a time that passes."]
-    name: Annotated[str, "API of the request, or the timer that runs out meanwhile."]
+    kind: Annotated[
+        Literal["ask", "wait", "look"],
+        "A request of a member, a time that passes, or a question about the group.",
+    ]
+    name: Annotated[
+        str, "API of the request or question, or the timer that runs out."
+    ]
     member: Annotated[int, "Number of the member that sends it; -1 for nobody's."]
     version: Annotated[Count, "Version of the request."]
     fields: Annotated[
