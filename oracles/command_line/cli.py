@@ -18,6 +18,7 @@ import click
 from groupcheck import __version__
 from groupcheck.oracles.command_line import (
     cli_advise,
+    cli_coordinator,
     cli_curve,
     cli_judge,
     cli_kafka,
@@ -390,6 +391,7 @@ for other in (
     cli_kafka.conform,
     cli_kafka.assign,
     cli_kafka.record,
+    cli_coordinator.coordinator,
     cli_simulate.simulate,
     cli_curve.curve,
     cli_advise.advise,

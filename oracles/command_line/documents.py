@@ -23,6 +23,7 @@ from groupcheck.oracles.command_line.list_types import Entry
 from groupcheck.oracles.conform.conform_diff_types import ConformDiffDocument
 from groupcheck.oracles.conform.conform_types import ConformDocument
 from groupcheck.oracles.connect.conform_connect_types import ConformConnectDocument
+from groupcheck.oracles.coordinator.served_types import ServedLine
 from groupcheck.oracles.generate.generate_types import GenerateDocument
 from groupcheck.oracles.judge.live.conform_live_types import ConformLiveDocument
 from groupcheck.oracles.judge.report.judge_types import AgainDocument, JudgeDocument
@@ -96,6 +97,7 @@ DOCUMENTS: dict[str, Any] = {
     "groupcheck.prove/1": ProveDocument,
     "groupcheck.record/1": RecordDocument,
     "groupcheck.replay/2": ReplayDocument,
+    "groupcheck.served/1": ServedLine,
     "groupcheck.simulate/1": SimulateDocument,
     "groupcheck.sweep/1": SweepDocument,
     "groupcheck.verdict/2": VerdictDocument,
