@@ -13,6 +13,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.judge.broker.acts import checked
 from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots, judgement
 from groupcheck.oracles.judge.broker.known import read as read_known
@@ -143,11 +144,13 @@ def again(
     """
     some = schedules_in(_read(file), str(file))
     profiles = {profile.name: profile for profile in PROFILES}
-    for _, name, _ in some:
+    for _, name, acts in some:
         if name not in profiles:
             raise UserError(
                 f"there is no kind of group {name!r}", where=str(file), do=", ".join(profiles)
             )
+        for act in acts:
+            checked(act, profiles[name], str(file))
     wanted = start if on or start else "kafka"
     with running(on, wanted, {}) as (where, title):
         aim, _ = target(where, security, None, {})
@@ -170,7 +173,7 @@ def _part(judging: Judging, row: str, profile: Profile, acts: Sequence[Any]) -> 
         differs=[
             f"{one.kind}: {one.got} in place of {' or '.join(one.allowed)}" for one in differences
         ],
-        transcript=[str(line) for line in walk.lines],
+        transcript=[str(line) for line in walk.transcript.lines],
     )
 
 

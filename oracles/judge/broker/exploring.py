@@ -13,13 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 from attrs import define, field
 
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
-from groupcheck.oracles.judge.broker import walk as walks
+from groupcheck.oracles.judge.broker.acts import asked, due
+from groupcheck.oracles.judge.broker.differences import Differs
 from groupcheck.oracles.judge.broker.graph import KeptRows
 from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
 from groupcheck.oracles.judge.broker.ledger import Found, Ledger
 from groupcheck.oracles.judge.broker.looks import LOOKS
 from groupcheck.oracles.judge.broker.profiles import Profile, rows_of
-from groupcheck.oracles.judge.broker.walk import Differs, Pace, Target, Walk
+from groupcheck.oracles.judge.broker.surroundings import coordinator_of
+from groupcheck.oracles.judge.broker.target import Pace, Target
+from groupcheck.oracles.judge.broker.walk import Walk
 from groupcheck.oracles.judge.following import requests
 from groupcheck.oracles.judge.following.nearest import nearest
 from groupcheck.oracles.judge.report.schedules import Act
@@ -76,7 +79,8 @@ class Judging:
         with self.ledger.lock:
             self._groups += 1
             group = f"{self._prefix}-{self._groups}"
-        connections = Connections(self.target.address, self.security)
+        at = coordinator_of(group, self.target, self.security)
+        connections = Connections(at, self.security)
         return Walk(self.target, profile, self.rows(profile), connections, group, pace)
 
     def explore(
@@ -133,7 +137,9 @@ class Judging:
                 if not self._step(walk, rng):
                     break
         except Differs as differs:
-            walk.met.differences.append((differs.difference, tuple(walk.acts), tuple(walk.lines)))
+            walk.met.differences.append(
+                (differs.difference, tuple(walk.acts), tuple(walk.transcript.lines))
+            )
         finally:
             walk.close()
         self.ledger.note(profile, walk.met)
@@ -141,7 +147,7 @@ class Judging:
     def inputs(self, profile: Profile, memory: Memory) -> list[Asks | Fires]:
         """What may be sent, or waited for, in a group of that profile."""
         rows = self.rows(profile)
-        return [*rows.asks(memory), *walks.due(profile, rows, memory)]
+        return [*rows.asks(memory), *due(profile, rows, memory)]
 
     def _way(self, profile: Profile, memory: Memory) -> tuple[tuple[Memory, Asks | Fires], ...]:
         """The nearest way to a kind of row that is wanted; empty if there is none."""
@@ -249,11 +255,13 @@ class Judging:
                     ):
                         walk.look(look, act.version)
                 else:
-                    given = walks.asked(act, walk.memory)
+                    given = asked(act, walk.memory)
                     if walk.can(given) and act.version in walk.versions(given):
                         walk.ask(given, act.version)
         except Differs as differs:
-            walk.met.differences.append((differs.difference, tuple(walk.acts), tuple(walk.lines)))
+            walk.met.differences.append(
+                (differs.difference, tuple(walk.acts), tuple(walk.transcript.lines))
+            )
         finally:
             walk.close()
         with self.ledger.lock:

@@ -9,9 +9,10 @@ from collections import Counter
 
 from attrs import define, field
 
+from groupcheck.oracles.judge.broker.differences import NO_GROUP, Difference
 from groupcheck.oracles.judge.broker.kinds import Kind
 from groupcheck.oracles.judge.broker.profiles import Profile
-from groupcheck.oracles.judge.broker.walk import NO_GROUP, Difference, Met
+from groupcheck.oracles.judge.broker.walk import Met
 from groupcheck.oracles.judge.report.schedules import Act, Line
 
 MUTED = 3  # occurrences after which a kind of row that differs is not looked for any more

@@ -13,7 +13,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
 from groupcheck.oracles.judge.broker.profiles import USUAL_MS
-from groupcheck.oracles.judge.broker.walk import Target
+from groupcheck.oracles.judge.broker.target import Target
 from groupcheck.oracles.judge.following.requests import JOIN_GROUP, LEAVE_GROUP, Timeouts, joining
 from groupcheck.oracles.judge.following.said import subscription
 from groupcheck.oracles.wire.connections import Connections, announced
@@ -21,11 +21,8 @@ from groupcheck.oracles.wire.security import Security
 from groupcheck.traces.messages.apis import Api, api
 
 PATIENCE_S = 10.0
-METADATA, CREATE_TOPICS, DESCRIBE_CONFIGS = (
-    api("Metadata"),
-    api("CreateTopics"),
-    api("DescribeConfigs"),
-)
+METADATA, CREATE_TOPICS = api("Metadata"), api("CreateTopics")
+DESCRIBE_CONFIGS, FIND_COORDINATOR = api("DescribeConfigs"), api("FindCoordinator")
 BROKER = 4  # the type of a resource (ConfigResource.Type)
 SESSIONS_MS = (1_000, 2_000, 3_000, 6_000, 10_000)  # that are tried
 SETTINGS = (
@@ -34,6 +31,8 @@ SETTINGS = (
     "group.max.size",
 )
 SLOW_S = 1.5
+GROUP = 0  # the type of a key of FindCoordinator (CoordinatorType)
+NOT_YET = (14, 15)  # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE
 PARTITIONS = 3
 NEW_TOPIC = "groupcheck"
 
@@ -90,6 +89,7 @@ def target(
             Target(
                 address,
                 asking.announced,
+                len(about.get("brokers") or ()),
                 name,
                 id,
                 session_ms,
@@ -180,3 +180,27 @@ def _session(asking: Asking, settings: Mapping[str, str]) -> int:
             asking.ask(LEAVE_GROUP, {"groupId": group, **gone, "members": [gone]})
             return session_ms
     return SESSIONS_MS[-1]
+
+
+def coordinator_of(group: str, at: Target, security: Security) -> str:
+    """The address of the node that coordinates the group. It is where everybody connects, if there
+    is one node, or if nobody says where else.
+    """
+    if at.nodes <= 1 or FIND_COORDINATOR.key not in at.announced:
+        return at.address
+    asking = Asking(at.address, security)
+    try:
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until:
+            values = {"key": group, "keyType": GROUP, "coordinatorKeys": [group]}
+            answer = asking.ask(FIND_COORDINATOR, values) or {}
+            told = answer["coordinators"][0] if answer.get("coordinators") else answer
+            if not told or told["errorCode"] not in NOT_YET:
+                break
+            time.sleep(0.1)
+    finally:
+        asking.close()
+    if not told or told["errorCode"] or not told["host"]:
+        return at.address
+    host = told["host"]
+    return f"[{host}]:{told['port']}" if ":" in host else f"{host}:{told['port']}"

@@ -21,9 +21,7 @@ class StepPart:
         Literal["ask", "wait", "look"],
         "A request of a member, a time that passes, or a question about the group.",
     ]
-    name: Annotated[
-        str, "API of the request or question, or the timer that runs out."
-    ]
+    name: Annotated[str, "API of the request or question, or the timer that runs out."]
     member: Annotated[int, "Number of the member that sends it; -1 for nobody's."]
     version: Annotated[Count, "Version of the request."]
     fields: Annotated[
