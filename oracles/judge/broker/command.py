@@ -74,14 +74,11 @@ def broker(
                 if report:
                     report(judging, doing, whole)
 
-            # A broker that takes its time for rounds may do one after the other.
-            threads = 1 if aim.slow else THREADS
-            judging.explore(profiles, whole * EXPLORING, threads, notify)
-            again = 1 if aim.slow else CONFIRMING
+            judging.explore(profiles, whole * EXPLORING, THREADS, notify)
             first, others = by_roots(judging.ledger.found.values())
             ends = began + whole
-            judging.confirmed(first, ends + LONGER_S, again, lambda: notify("repeating"))
-            judging.confirmed(others, ends, again, lambda: notify("repeating"))
+            judging.confirmed(first, ends + LONGER_S, CONFIRMING, lambda: notify("repeating"))
+            judging.confirmed(others, ends, CONFIRMING, lambda: notify("repeating"))
         judging.stopped.set()
         found = judgement(
             judging, profiles, accepted, title, time.monotonic() - began, "".join(reason)

@@ -37,7 +37,7 @@ QUIET_S, PATIENCE_S = (0.01, 0.25), (1.5, 7.0)
 LEARNED, LONGER = 20, 8  # answers from which patience is learned, and how much longer it is
 CAREFUL = Pace(quiet_s=0.4)
 REPEATS = 3
-SHORTENINGS = 40  # schedules that are tried to shorten one
+SHORTENINGS, SHORTENING_S = 40, 20.0  # schedules that are tried to shorten one
 
 
 @define
@@ -289,10 +289,12 @@ class Judging:
     def _shorten(self, found: Found) -> None:
         """Leaves out steps as long as the difference shows, first many at once, then one by one."""
         tries, many = 0, max(1, len(found.acts) // 2)
+        until = time.monotonic() + SHORTENING_S
         while True:
             at = 0
             while at < len(found.acts) - 1:
-                if tries == SHORTENINGS or self.stopped.is_set():
+                late = time.monotonic() > until or self.stopped.is_set()
+                if tries == SHORTENINGS or late:
                     return
                 tries += 1
                 end = min(at + many, len(found.acts) - 1)

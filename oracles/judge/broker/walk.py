@@ -124,9 +124,8 @@ class Walk:
             return
         version = min(5, spoken.stop - 1)
         said = subscription(messages.JoinGroup(messages.NO_ID), self.target.topic)
-        number = self._send(
-            Wire(JOIN_GROUP, version, {"groupId": self._group, **joining(said)}, "makes the group")
-        )
+        values = {"groupId": self._group, **joining(said, timeouts=self._timeouts(0))}
+        number = self._send(Wire(JOIN_GROUP, version, values, "makes the group"))
         answer = self._gather(self._pace.patience_s, number).get(number)
         self.transcript.told({number: answer} if answer is not None else {})
         if not isinstance(answer, dict) or answer["errorCode"] != 79 or not answer["memberId"]:
@@ -313,7 +312,7 @@ class Walk:
         self.acts.append(Act("look", look.api.name, -1, version))
         self.met.tries(look.rule, "every_answer", "schema", "connection")
         (world,), until = self.worlds, time.monotonic() + self._pace.patience_s
-        values = look.asks(self._group, self.target.topic, version)
+        values, pause_s = look.asks(self._group, self.target.topic, version), 0.02
         while True:
             number = self._send(Wire(look.api, version, values))
             answers = self._gather(self._pace.patience_s, number)
@@ -334,7 +333,8 @@ class Walk:
                 self.note(told)
                 return
             del self.transcript.lines[-2:]
-            time.sleep(0.02)
+            time.sleep(pause_s)
+            pause_s *= 2
 
     def _compared(
         self,
