@@ -162,14 +162,13 @@ def again(
 def _part(judging: Judging, row: str, profile: Profile, acts: Sequence[Any]) -> AgainPart:
     walk = judging.again(profile, acts)
     differences = [one for one, _, _ in walk.met.differences]
-    if not walk.acts and not differences:
-        raise UserError(f"no step of the schedule for {row!r} has a meaning here")
+    said = [f"{one.kind}: {one.got} in place of {' or '.join(one.allowed)}" for one in differences]
+    if not said and len(walk.acts) < len(acts):
+        said = [f"only {len(walk.acts)} of {len(acts)} steps could be carried out here"]
     return AgainPart(
         row=row,
-        agrees=not differences,
-        differs=[
-            f"{one.kind}: {one.got} in place of {' or '.join(one.allowed)}" for one in differences
-        ],
+        agrees=not said,
+        differs=said,
         transcript=[str(line) for line in walk.transcript.lines],
     )
 
@@ -183,7 +182,7 @@ def _shown(told: AgainDocument) -> RenderableType:
         lines.append(Text(f"\n{printable(part.row) or 'schedule'}", "bold"))
         lines += [Text(f"   {printable(line)}", no_wrap=True) for line in part.transcript]
         lines += [Text(f"   {printable(line)}", "red") for line in part.differs]
-        lines += [Text("   agrees with the model", "green")] if part.agrees else []
+        lines += [Text("   as the model allows", "green")] if part.agrees else []
     return Group(*lines)
 
 

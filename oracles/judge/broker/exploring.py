@@ -35,7 +35,7 @@ STRAYS = 0.1  # of the steps are taken at random
 # The least and the most: before an answer counts as not come, and for one that must come.
 QUIET_S, PATIENCE_S = (0.01, 0.25), (1.5, 7.0)
 LEARNED, LONGER = 20, 8  # answers from which patience is learned, and how much longer it is
-CAREFUL = Pace(quiet_s=0.4)
+CAREFUL, CAREFUL_WAITING = Pace(quiet_s=0.4), Pace(quiet_s=0.15)
 REPEATS = 3
 SHORTENINGS, SHORTENING_S = 40, 20.0  # schedules that are tried to shorten one
 
@@ -238,9 +238,12 @@ class Judging:
 
     # -- again
 
-    def again(self, profile: Profile, acts: Sequence[Act], pace: Pace = CAREFUL) -> Walk:
-        """Carries out a schedule; acts that have no meaning here are left out."""
-        walk = self.started(profile, pace)
+    def again(self, profile: Profile, acts: Sequence[Act], pace: Pace | None = None) -> Walk:
+        """Carries out a schedule, at leisure if no pace is given; acts that have no meaning here
+        are left out.
+        """
+        leisure = CAREFUL_WAITING if profile.waits else CAREFUL
+        walk = self.started(profile, pace or leisure)
         try:
             walk.begin()
             for act in acts:
@@ -277,7 +280,7 @@ class Judging:
             found.repeated += 1
             found.again += bool(self._shows(found, found.acts))
 
-    def _shows(self, found: Found, acts: Sequence[Act], pace: Pace = CAREFUL) -> bool:
+    def _shows(self, found: Found, acts: Sequence[Act], pace: Pace | None = None) -> bool:
         """Does the schedule show the difference? Then its transcript is kept."""
         walk = self.again(found.profile, acts, pace)
         for difference, some, lines in walk.met.differences:

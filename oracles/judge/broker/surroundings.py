@@ -24,7 +24,7 @@ PATIENCE_S = 10.0
 METADATA, CREATE_TOPICS = api("Metadata"), api("CreateTopics")
 DESCRIBE_CONFIGS, FIND_COORDINATOR = api("DescribeConfigs"), api("FindCoordinator")
 BROKER = 4  # the type of a resource (ConfigResource.Type)
-SESSIONS_MS = (1_000, 2_000, 3_000, 6_000, 10_000)  # that are tried
+SESSIONS_MS = (2_000, 3_000, 6_000, 10_000)  # that are tried
 SETTINGS = (
     "group.initial.rebalance.delay.ms",
     "group.min.session.timeout.ms",

@@ -36,7 +36,7 @@ class Target:
     topic_id: UUID | None = None
     # The shortest session that it takes, and the shortest time for a round.
     session_ms: int = 6_000
-    rebalance_ms: int = 1_500
+    rebalance_ms: int = 2_000
     # Sessions and rounds that are not waited for.
     usual_ms: int = USUAL_MS
     # What was slow before anything was judged, in a sentence; empty: nothing.

@@ -223,7 +223,7 @@ class Walk:
                 waited = number != own or now - sent_at > WAITED_S
                 self._heard[self.transcript.whose(number)] = now if waited else sent_at
         if self.memory.core.phase != self._phase:
-            self._phase, self._since = self.memory.core.phase, time.monotonic()
+            self._phase, self._since = self.memory.core.phase, sent_at
 
     def is_late(self) -> bool:
         """Has so much time passed that a timer may have run out which nobody waits for? Then the
@@ -279,7 +279,8 @@ class Walk:
         before, reached = self.memory, [] if early else self._follow(ways, answers, short_s + 1.0)
         self.met.tries("timers")
         if not reached:
-            raise Differs(self._compared(kind, ways, answers, 0, rules=("timers",)))
+            found = self._compared(kind, ways, answers, 0, rules=("timers",))
+            raise Differs(evolve(found, got=f"{found.got}, too early") if early else found)
         if told:
             self.met.timers_s.append((given.rule, time.monotonic() - began - short_s))
         self.met.agreed.append((kind, given.rule, 0, (before, given)))
