@@ -24,6 +24,7 @@ from groupcheck.oracles.judge.report.document import as_document, schedules_in
 from groupcheck.oracles.judge.report.judge_types import AgainDocument, AgainPart
 from groupcheck.oracles.judge.report.page import page
 from groupcheck.oracles.judge.report.text import view
+from groupcheck.oracles.judge.report.verdicts import Judgement
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.files import written
@@ -43,7 +44,19 @@ LARGEST_GROUP = 3  # group.max.size for which a group is filled
 CONFIRMING = 6  # threads
 
 
-def broker(
+def broker(*, as_json: bool, junit: Path | None, html: Path | None, **options: Any) -> int:
+    """Judges a broker, shows what came out, and gives the exit code: 0 no rule broken, 1 a rule
+    broken, 3 not decided. `options`: those of `judged`.
+    """
+    found = judged(**options)
+    answer(lambda: as_document("broker", found), lambda: view(found), as_json)
+    if html:
+        written(html, page("broker", found))
+    tell(lambda: suite("judge broker", found), junit)
+    return found.exit_code
+
+
+def judged(
     address: str | None,
     *,
     start: str | None,
@@ -54,12 +67,9 @@ def broker(
     settings: Mapping[str, str],
     known: Path | None,
     security: Security,
-    as_json: bool,
-    junit: Path | None,
-    html: Path | None,
-) -> int:
-    """Judges a broker, shows what came out, and gives the exit code: 0 no rule broken, 1 a rule
-    broken, 3 not decided. Raises `UserError` for a broker that does not answer.
+) -> Judgement:
+    """The judgement of the broker at this address, or of one that is started. Raises `UserError`
+    for a broker that does not answer.
     """
     accepted = read_known(known)
     with running(address, start, settings) as (where, title):
@@ -80,14 +90,8 @@ def broker(
             judging.confirmed(first, ends + LONGER_S, CONFIRMING, lambda: notify("repeating"))
             judging.confirmed(others, ends, CONFIRMING, lambda: notify("repeating"))
         judging.stopped.set()
-        found = judgement(
-            judging, profiles, accepted, title, time.monotonic() - began, "".join(reason)
-        )
-    answer(lambda: as_document("broker", found), lambda: view(found), as_json)
-    if html:
-        written(html, page("broker", found))
-    tell(lambda: suite("judge broker", found), junit)
-    return found.exit_code
+        seconds = time.monotonic() - began
+        return judgement(judging, profiles, accepted, title, seconds, "".join(reason))
 
 
 def progress_line(judging: Judging, doing: str, whole_s: float, seconds: float) -> str:
