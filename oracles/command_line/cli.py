@@ -400,6 +400,15 @@ for other in (
     command.add_command(other)
 
 
+def every_command() -> dict[str, click.Command]:
+    """Each command by what is typed: `check`, `judge broker`."""
+    found: dict[str, click.Command] = {}
+    for name, one in command.commands.items():
+        inner = one.commands if isinstance(one, click.Group) else {}
+        found |= {f"{name} {sub}": there for sub, there in inner.items()} or {name: one}
+    return found
+
+
 def run(arguments: Sequence[str]) -> int:
     """Runs one command and returns its exit code. Every error is one line on stderr, after its
     traceback if that is wanted.

@@ -13,12 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 from attrs import define, field
 
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
-from groupcheck.oracles.judge.broker import walk as walks
+from groupcheck.oracles.judge.broker.acts import asked, due
+from groupcheck.oracles.judge.broker.differences import Differs
 from groupcheck.oracles.judge.broker.graph import KeptRows
-from groupcheck.oracles.judge.broker.kinds import kind_of
+from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
 from groupcheck.oracles.judge.broker.ledger import Found, Ledger
+from groupcheck.oracles.judge.broker.looks import LOOKS
 from groupcheck.oracles.judge.broker.profiles import Profile, rows_of
-from groupcheck.oracles.judge.broker.walk import Differs, Pace, Target, Walk
+from groupcheck.oracles.judge.broker.surroundings import coordinator_of
+from groupcheck.oracles.judge.broker.target import Pace, Target
+from groupcheck.oracles.judge.broker.walk import Walk
 from groupcheck.oracles.judge.following import requests
 from groupcheck.oracles.judge.following.nearest import nearest
 from groupcheck.oracles.judge.report.schedules import Act
@@ -29,11 +33,11 @@ STEPS = 24  # of one schedule, at most
 FAR = 400  # memories among which the nearest row is looked for
 STRAYS = 0.1  # of the steps are taken at random
 # The least and the most: before an answer counts as not come, and for one that must come.
-QUIET_S, PATIENCE_S = (0.01, 0.25), (1.0, 6.0)
+QUIET_S, PATIENCE_S = (0.01, 0.25), (1.5, 7.0)
 LEARNED, LONGER = 20, 8  # answers from which patience is learned, and how much longer it is
-CAREFUL = Pace(patience_s=5.0, quiet_s=0.4)
+CAREFUL, CAREFUL_WAITING = Pace(quiet_s=0.4), Pace(quiet_s=0.15)
 REPEATS = 3
-SHORTENINGS = 12  # schedules that are tried to shorten one
+SHORTENINGS, SHORTENING_S = 40, 20.0  # schedules that are tried to shorten one
 
 
 @define
@@ -60,11 +64,13 @@ class Judging:
         """As fast as the broker's answers allow: an answer that must not come is waited for as long
         as most answers take.
         """
-        some = sorted(self.ledger.waited_s[-200:])
+        every = self.ledger.waited_s
+        some = sorted(seconds for _, seconds in every[-200:])
         usual = some[int(len(some) * 0.95)] if some else QUIET_S[0]
-        longest = max(self.ledger.waited_s, default=PATIENCE_S[1]) if len(some) > LEARNED else 1.0
+        rounds = [seconds for name, seconds in every if name == requests.JOIN_GROUP.name]
         return Pace(
-            patience_s=min(max(LONGER * longest, PATIENCE_S[0]), PATIENCE_S[1]),
+            patience_s=_patience([seconds for _, seconds in every]),
+            round_s=_patience(rounds),
             quiet_s=min(max(2 * usual, QUIET_S[0]), QUIET_S[1]),
         )
 
@@ -73,7 +79,8 @@ class Judging:
         with self.ledger.lock:
             self._groups += 1
             group = f"{self._prefix}-{self._groups}"
-        connections = Connections(self.target.address, self.security)
+        at = coordinator_of(group, self.target, self.security)
+        connections = Connections(at, self.security)
         return Walk(self.target, profile, self.rows(profile), connections, group, pace)
 
     def explore(
@@ -103,12 +110,17 @@ class Judging:
     def _some(self, profiles: Sequence[Profile], until: float, rng: random.Random) -> None:
         while time.monotonic() < until and not self.stopped.is_set():
             profile = self._next(profiles, rng)
+            if profile is None:
+                return
             self._one(profile, rng, until)
 
-    def _next(self, profiles: Sequence[Profile], rng: random.Random) -> Profile:
-        """A profile in which something is left to see, if there is one."""
-        open_ones = [p for p in profiles if self._way(p, self.rows(p).start())]
-        return rng.choice(open_ones or list(profiles))
+    def _next(self, profiles: Sequence[Profile], rng: random.Random) -> Profile | None:
+        """A profile in which something is left to see, if there is one; None if the broker makes no
+        group of any of them.
+        """
+        there = [p for p in profiles if not self.ledger.dropped(p)]
+        open_ones = [p for p in there if self._way(p, self.rows(p).start())]
+        return rng.choice(open_ones or there) if there else None
 
     def _one(self, profile: Profile, rng: random.Random, until: float) -> None:
         """One schedule."""
@@ -125,7 +137,9 @@ class Judging:
                 if not self._step(walk, rng):
                     break
         except Differs as differs:
-            walk.met.differences.append((differs.difference, tuple(walk.acts), tuple(walk.lines)))
+            walk.met.differences.append(
+                (differs.difference, tuple(walk.acts), tuple(walk.transcript.lines))
+            )
         finally:
             walk.close()
         self.ledger.note(profile, walk.met)
@@ -133,7 +147,7 @@ class Judging:
     def inputs(self, profile: Profile, memory: Memory) -> list[Asks | Fires]:
         """What may be sent, or waited for, in a group of that profile."""
         rows = self.rows(profile)
-        return [*rows.asks(memory), *walks.due(profile, rows, memory)]
+        return [*rows.asks(memory), *due(profile, rows, memory)]
 
     def _way(self, profile: Profile, memory: Memory) -> tuple[tuple[Memory, Asks | Fires], ...]:
         """The nearest way to a kind of row that is wanted; empty if there is none."""
@@ -160,6 +174,8 @@ class Judging:
     def _step(self, walk: Walk, rng: random.Random) -> bool:
         """The next step; False if there is none."""
         profile, memory = walk.profile, walk.memory
+        if self._looked(walk, rng):
+            return True
         way = self._way(profile, memory) if rng.random() > STRAYS else ()
         if way:
             at, goal = way[-1]
@@ -171,6 +187,8 @@ class Judging:
                 return walk.wait()
             if walk.can(given):
                 return walk.ask(given, self._version(walk, given, rng))
+        if self._looked(walk, rng):
+            return True
         if walk.due() and rng.random() < 0.3:
             return walk.wait()
         options = [
@@ -184,11 +202,35 @@ class Judging:
         given = rng.choice([*usual, *usual, *options])
         return walk.ask(given, self._version(walk, given, rng))
 
+    def _looked(self, walk: Walk, rng: random.Random) -> bool:
+        """Asks a question about the group that nobody has asked in this phase; False if there is
+        none.
+        """
+        if walk.profile.waits:
+            return False
+        ledger, phase = self.ledger, str(walk.memory.core.phase)
+        some = [
+            look
+            for look in walk.looks()
+            if ledger.wanted(walk.profile, kind := Kind(phase, look.api.name))
+            and not ledger.muted(walk.profile, kind)
+        ]
+        if not some:
+            return False
+        look = rng.choice(some)
+        with ledger.lock:
+            ledger.sought[walk.profile.name, Kind(phase, look.api.name)] += 1
+        spoken = look.versions(self.target.announced[look.api.key])
+        walk.look(look, self._least(look.api.name, list(spoken), rng))
+        return True
+
     def _version(self, walk: Walk, given: Asks, rng: random.Random) -> int:
-        """A version that was spoken least."""
         name = requests.API_OF[type(given.request)].name
-        every = [v for v in walk.versions(given) if not self.ledger.broken(name, v)]
-        every = every or list(walk.versions(given))
+        return self._least(name, list(walk.versions(given)), rng)
+
+    def _least(self, name: str, versions: list[int], rng: random.Random) -> int:
+        """A version that was spoken least, of those that have not closed connections."""
+        every = [v for v in versions if not self.ledger.broken(name, v)] or versions
         fewest = min(self.ledger.versions[name, version] for version in every)
         if fewest == 0:
             every = [v for v in every if self.ledger.versions[name, v] == 0]
@@ -196,9 +238,12 @@ class Judging:
 
     # -- again
 
-    def again(self, profile: Profile, acts: Sequence[Act], pace: Pace = CAREFUL) -> Walk:
-        """Carries out a schedule; acts that have no meaning here are left out."""
-        walk = self.started(profile, pace)
+    def again(self, profile: Profile, acts: Sequence[Act], pace: Pace | None = None) -> Walk:
+        """Carries out a schedule, at leisure if no pace is given; acts that have no meaning here
+        are left out.
+        """
+        leisure = CAREFUL_WAITING if profile.waits else CAREFUL
+        walk = self.started(profile, pace or leisure)
         try:
             walk.begin()
             for act in acts:
@@ -206,14 +251,24 @@ class Judging:
                     break
                 if act.kind == "wait":
                     walk.wait()
+                elif act.kind == "look":
+                    look = LOOKS.get(act.name)
+                    if look in walk.looks() and act.version in look.versions(
+                        self.target.announced[look.api.key]
+                    ):
+                        walk.look(look, act.version)
                 else:
-                    given = walks.asked(act, walk.memory)
+                    given = asked(act, walk.memory)
                     if walk.can(given) and act.version in walk.versions(given):
                         walk.ask(given, act.version)
         except Differs as differs:
-            walk.met.differences.append((differs.difference, tuple(walk.acts), tuple(walk.lines)))
+            walk.met.differences.append(
+                (differs.difference, tuple(walk.acts), tuple(walk.transcript.lines))
+            )
         finally:
             walk.close()
+        with self.ledger.lock:
+            self.ledger.measure(walk.met)
         return walk
 
     def confirm(self, found: Found) -> None:
@@ -225,7 +280,7 @@ class Judging:
             found.repeated += 1
             found.again += bool(self._shows(found, found.acts))
 
-    def _shows(self, found: Found, acts: Sequence[Act], pace: Pace = CAREFUL) -> bool:
+    def _shows(self, found: Found, acts: Sequence[Act], pace: Pace | None = None) -> bool:
         """Does the schedule show the difference? Then its transcript is kept."""
         walk = self.again(found.profile, acts, pace)
         for difference, some, lines in walk.met.differences:
@@ -235,12 +290,23 @@ class Judging:
         return False
 
     def _shorten(self, found: Found) -> None:
-        at = tries = 0
-        while at < len(found.acts) - 1 and tries < SHORTENINGS and not self.stopped.is_set():
-            tries += 1
-            acts = found.acts
-            if not self._shows(found, [*acts[:at], *acts[at + 1 :]], self.pace()):
-                at += 1
+        """Leaves out steps as long as the difference shows, first many at once, then one by one."""
+        tries, many = 0, max(1, len(found.acts) // 2)
+        until = time.monotonic() + SHORTENING_S
+        while True:
+            at = 0
+            while at < len(found.acts) - 1:
+                late = time.monotonic() > until or self.stopped.is_set()
+                if tries == SHORTENINGS or late:
+                    return
+                tries += 1
+                end = min(at + many, len(found.acts) - 1)
+                fewer = [*found.acts[:at], *found.acts[end:]]
+                if not self._shows(found, fewer, self.pace()):
+                    at += many
+            if many == 1:
+                return
+            many = max(1, many // 2)
 
     def confirmed(
         self, some: Sequence[Found], until: float, threads: int, tell: Callable[[], None]
@@ -264,6 +330,13 @@ class Judging:
                 job.result()
 
 
+def _patience(waited_s: Sequence[float]) -> float:
+    """How long to wait for an answer of a broker that has taken so long for others."""
+    if len(waited_s) < LEARNED:
+        return PATIENCE_S[1]
+    return min(max(LONGER * max(waited_s), PATIENCE_S[0]), PATIENCE_S[1])
+
+
 def aims_at(profile: Profile, given: Asks | Fires) -> bool:
-    """Is this what the profile is for? Where timers are waited for, other profiles have the rest."""
+    """Is this what the profile is for? Those that wait for timers leave the rest to others."""
     return isinstance(given, Fires) or not profile.waits

@@ -122,13 +122,16 @@ def _ranges(versions: Sequence[int]) -> str:
 
 
 def _slow(judging: Judging) -> Iterator[str]:
-    waits = sorted(judging.ledger.waited_s)
-    if waits and waits[-1] >= SLOW_S:
-        middle = waits[len(waits) // 2]
-        yield (
-            f"the slowest answer that was due at once came after {waits[-1]:.1f} s, the middle one"
-            f" after {middle * 1000:.0f} ms"
-        )
+    if judging.target.slow:
+        yield judging.target.slow
+    for name in sorted({name for name, _ in judging.ledger.waited_s}):
+        waits = sorted(seconds for one, seconds in judging.ledger.waited_s if one == name)
+        if waits[-1] >= SLOW_S:
+            middle = waits[len(waits) // 2]
+            yield (
+                f"the slowest answer to {name} that was due at once came after {waits[-1]:.1f} s,"
+                f" the middle one after {middle * 1000:.0f} ms"
+            )
     late = sorted(judging.ledger.timers_s, key=lambda one: -one[1])
     if late and late[0][1] >= SLOW_TIMER_S:
         yield f"{late[0][0]} was heard of {late[0][1]:.1f} s after its time"

@@ -9,9 +9,10 @@ from collections import Counter
 
 from attrs import define, field
 
+from groupcheck.oracles.judge.broker.differences import NO_GROUP, Difference
 from groupcheck.oracles.judge.broker.kinds import Kind
 from groupcheck.oracles.judge.broker.profiles import Profile
-from groupcheck.oracles.judge.broker.walk import Difference, Met
+from groupcheck.oracles.judge.broker.walk import Met
 from groupcheck.oracles.judge.report.schedules import Act, Line
 
 MUTED = 3  # occurrences after which a kind of row that differs is not looked for any more
@@ -50,7 +51,7 @@ class Ledger:
     late: int = 0
     # (API, version) that led to a closed connection or to bytes that cannot be read.
     unfit: Counter[tuple[str, int]] = field(factory=Counter)
-    waited_s: list[float] = field(factory=list)
+    waited_s: list[tuple[str, float]] = field(factory=list)
     timers_s: list[tuple[str, float]] = field(factory=list)
     lock: threading.Lock = field(factory=threading.Lock, eq=False, repr=False)
 
@@ -66,6 +67,10 @@ class Ledger:
         one = profile.name, kind
         return not self.agreed[one] and not self.differed[one] and self.sought[one] < TRIES
 
+    def dropped(self, profile: Profile) -> bool:
+        """Has the broker not even made its groups?"""
+        return self.differed[profile.name, NO_GROUP] >= MUTED
+
     def note(self, profile: Profile, met: Met) -> None:
         """What one schedule has met."""
         with self.lock:
@@ -77,10 +82,14 @@ class Ledger:
                 self.rows.add((profile.name, row))
             for rule, times in met.tried.items():
                 self.tried[rule] += times
-            self.waited_s += met.waited_s
-            self.timers_s += met.timers_s
+            self.measure(met)
             for difference, acts, lines in met.differences:
                 self._differs(profile, difference, acts, lines)
+
+    def measure(self, met: Met) -> None:
+        """How long the answers of a schedule took."""
+        self.waited_s += met.waited_s
+        self.timers_s += met.timers_s
 
     def _differs(
         self,
@@ -89,7 +98,7 @@ class Ledger:
         acts: tuple[Act, ...],
         lines: tuple[Line, ...],
     ) -> None:
-        if difference.got in UNFIT and acts and acts[-1].kind == "ask":
+        if difference.got in UNFIT and acts and acts[-1].kind != "wait":
             # Of one version: other versions may still show what the row is like.
             self.unfit[acts[-1].name, acts[-1].version] += 1
             if difference in self.found:

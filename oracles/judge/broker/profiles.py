@@ -11,6 +11,8 @@ from attrs import field, frozen
 from groupcheck.oracles.judge.broker.graph import KeptRows
 from groupcheck.oracles.judge.following.requests import Timeouts
 
+# A session that no schedule outlasts, and that many brokers make their rounds last for a part of.
+USUAL_MS, USUAL_ROUND_MS = 6_000, 60_000
 TIMERS = ("session_timeout", "rebalance_timeout", "sync_timeout")
 
 
@@ -69,7 +71,7 @@ def timeouts(profile: Profile, member: int, short_ms: int, usual_ms: int) -> Tim
     """What a member says in JoinGroup. `short_ms`: of what is waited for; `usual_ms`: of all
     else.
     """
-    usual = Timeouts(usual_ms, usual_ms)
+    usual = Timeouts(usual_ms, USUAL_ROUND_MS)
     if profile.waits == "session" and member == profile.members - 1:
         return Timeouts(short_ms, usual.rebalance_ms)
     if profile.waits == "rebalance":

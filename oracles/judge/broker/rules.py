@@ -74,6 +74,26 @@ RULES = (
         f"KIP-62; {_MANAGER}, expireClassicGroupMemberHeartbeat, expirePendingSync",
     ),
     Rule(
+        "group_told",
+        "DescribeGroups and ListGroups tell the state of the group, and its members.",
+        "DescribeGroupsResponse.json, KIP-518; ClassicGroup.asDescribedGroup",
+    ),
+    Rule(
+        "group_kept",
+        "A group with members is not deleted, nor offsets of topics that they read.",
+        "KIP-229, KIP-496; ClassicGroup.validateDeleteGroup, isSubscribedToTopic",
+    ),
+    Rule(
+        "offsets_kept",
+        "OffsetFetch tells the last offset whose commit was accepted, and no other.",
+        "OffsetMetadataManager.fetchOffsets; the reason for fencing",
+    ),
+    Rule(
+        "coordinator_found",
+        "FindCoordinator tells where the group's coordinator is.",
+        "FindCoordinatorResponse.json, KIP-699",
+    ),
+    Rule(
         "schema",
         "Every answer has the bytes that its version says.",
         "Kafka protocol guide; the definitions in kafka-clients (common/message)",

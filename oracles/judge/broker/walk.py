@@ -8,23 +8,29 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
-from uuid import UUID
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field
 
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.group import Phase
-from groupcheck.model.protocol.classic.timers import (
-    new_member_timeout,
-    rebalance_timeout,
-    session_timeout,
-    sync_timeout,
-)
-from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, name_of
+from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
+from groupcheck.oracles.judge.broker.acts import due, fields_of
+from groupcheck.oracles.judge.broker.differences import (
+    NO_GROUP,
+    Difference,
+    Differs,
+    compared,
+    not_answered,
+    rules_of,
+    word_of,
+)
 from groupcheck.oracles.judge.broker.graph import KeptRows
 from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
+from groupcheck.oracles.judge.broker.looks import LOOKS, Look
 from groupcheck.oracles.judge.broker.profiles import Profile, timeouts
+from groupcheck.oracles.judge.broker.target import Pace, Target
+from groupcheck.oracles.judge.broker.transcript import Transcript, lane_of
 from groupcheck.oracles.judge.following import requests
 from groupcheck.oracles.judge.following.requests import (
     JOIN_GROUP,
@@ -36,11 +42,9 @@ from groupcheck.oracles.judge.following.requests import (
     versions,
     wire,
 )
-from groupcheck.oracles.judge.following.said import TOPIC, instance, subscription
+from groupcheck.oracles.judge.following.said import instance, subscription
 from groupcheck.oracles.judge.following.states import follow
 from groupcheck.oracles.judge.following.worlds import (
-    CLOSED,
-    UNREADABLE,
     Asked,
     End,
     World,
@@ -48,78 +52,21 @@ from groupcheck.oracles.judge.following.worlds import (
     ends,
     fits,
     plan,
-    problems,
     relative,
     seen,
-    shown,
 )
 from groupcheck.oracles.judge.report.schedules import Act, Line
 from groupcheck.oracles.wire.connections import Answered, Closed, Connections
 
-FIELDS = {
-    messages.JoinGroup: ("id", "claimed", "owned"),
-    messages.SyncGroup: ("id", "generation"),
-    messages.Heartbeat: ("id", "generation"),
-    messages.LeaveGroup: ("id",),
-    messages.OffsetCommit: ("id", "generation", "offset"),
-}
 TOPIC_IDS = 10  # of OffsetCommit: it names topics by their ids
-REQUESTS = {one.__name__: one for one in FIELDS}
 # Of a timer's time: before this it must not run out, and how much longer is waited if nobody is
 # told that it has.
 EARLY, LATE = 0.5, 0.75
-# Of a timer's time: longer than this is no step put off.
-LATEST = 0.4
+# Of a timer's time: later than this there is no step, where timers are not waited for and where
+# they are.
+LATEST = (0.7, 0.4)
+WAITED_S = 0.3
 NOBODY = "nobody-0"  # an id that no broker has made
-
-
-@frozen
-class Pace:
-    """How long is waited."""
-
-    # For an answer that must come.
-    patience_s: float = 5.0
-    # Before an answer that must not come counts as not come.
-    quiet_s: float = 0.01
-
-
-@frozen
-class Target:
-    """The broker, as far as a schedule has to know it."""
-
-    address: str
-    # API key -> the versions that it announces.
-    announced: Mapping[int, range]
-    topic: str = TOPIC
-    # Of the topic; None if the broker has no ids of topics.
-    topic_id: UUID | None = None
-    # The shortest session that it takes, and the shortest time for a round.
-    session_ms: int = 6_000
-    rebalance_ms: int = 1_500
-    # Sessions and rounds that are not waited for.
-    usual_ms: int = 120_000
-
-
-@frozen
-class Difference:
-    """A row in which the broker does what the model does not allow."""
-
-    kind: Kind
-    # What the model allows, each in words, and what came.
-    allowed: tuple[str, ...]
-    got: str
-    # The rules that it breaks.
-    rules: tuple[str, ...]
-    # More about it.
-    detail: str = field(default="", eq=False)
-
-
-class Differs(Exception):
-    """The schedule ends with a difference."""
-
-    def __init__(self, difference: Difference) -> None:
-        self.difference = difference
-        super().__init__(difference.got)
 
 
 @define
@@ -132,8 +79,8 @@ class Met:
     # Rule -> how often it was tried.
     tried: dict[str, int] = field(factory=dict)
     requests: int = 0
-    # Seconds until each answer that was due at once, and (timer, seconds too late) of timers.
-    waited_s: list[float] = field(factory=list)
+    # (API, seconds) of each answer that was due at once, and (timer, seconds too late) of timers.
+    waited_s: list[tuple[str, float]] = field(factory=list)
     timers_s: list[tuple[str, float]] = field(factory=list)
 
     def tries(self, *rules: str) -> None:
@@ -155,12 +102,9 @@ class Walk:
     ) -> None:
         self.target, self.profile, self._rows = target, profile, rows
         self._connections, self._group, self._pace = connections, group, pace
-        self._numbers: dict[int, int] = {}
-        self._whose: dict[int, str] = {}
-        self._short: dict[str, str] = {}
-        self.met, self.lines, self.acts = Met(), list[Line](), list[Act]()
+        self.met, self.transcript, self.acts = Met(), Transcript(), list[Act]()
         # When each member was heard last, and when the phase began.
-        self._heard: dict[int, float] = {}
+        self._heard: dict[str, float] = {}
         self._phase, self._since = Phase.EMPTY, time.monotonic()
         self.worlds = [World(rows.start(), NOBODY, topic=target.topic)]
         # The broker knows the group. Before, only a JoinGroup without an id is as in the model.
@@ -180,21 +124,19 @@ class Walk:
             return
         version = min(5, spoken.stop - 1)
         said = subscription(messages.JoinGroup(messages.NO_ID), self.target.topic)
-        number = self._send(
-            Wire(JOIN_GROUP, version, {"groupId": self._group, **joining(said)}, "makes the group")
-        )
+        values = {"groupId": self._group, **joining(said, timeouts=self._timeouts(0))}
+        number = self._send(Wire(JOIN_GROUP, version, values, "makes the group"))
         answer = self._gather(self._pace.patience_s, number).get(number)
-        self._told({number: answer} if answer is not None else {})
+        self.transcript.told({number: answer} if answer is not None else {})
         if not isinstance(answer, dict) or answer["errorCode"] != 79 or not answer["memberId"]:
-            got = "silence" if answer is None else _code(seen(answer)[0])
-            kind = Kind("no group", "JoinGroup", "no id")
-            raise self._difference(kind, ("MEMBER_ID_REQUIRED",), got, ("join_code",))
+            got = "silence" if answer is None else word_of(seen(answer)[0])
+            raise Differs(Difference(NO_GROUP, ("MEMBER_ID_REQUIRED",), got, ("join_code",)))
         gone = answer["memberId"]
         leaves = self.target.announced[LEAVE_GROUP.key]
         values = {"groupId": self._group, "memberId": gone, "members": [{"memberId": gone}]}
         number = self._send(Wire(LEAVE_GROUP, min(3, leaves.stop - 1), values))
         answers = self._gather(self._pace.patience_s, number)
-        self._told(answers)
+        self.transcript.told(answers)
         self.worlds, self.is_made = [World(self._rows.start(), gone, topic=self.target.topic)], True
 
     # -- steps
@@ -236,7 +178,7 @@ class Walk:
         if not allowed or len(plans) > 1 or len({str(made(world)) for world in self.worlds}) > 1:
             return False
         before, request = self.memory, made(self.worlds[0])
-        fields = _fields(given, before)
+        fields = fields_of(given, before)
         self.acts.append(Act("ask", request.api.name, given.member, version, fields))
         self.is_made = True
         kind = kind_of(before, given)
@@ -244,13 +186,15 @@ class Walk:
         number = self._send(request, given.member)
         ways = ends(self._rows, self.worlds, given, Asked(number, version))
         waits = any(all(e.number != number for e in end.answers) for end in ways)
-        first = self._pace.quiet_s if waits else self._pace.patience_s
+        is_round = request.api in (JOIN_GROUP, LEAVE_GROUP)
+        patience_s = self._pace.round_s if is_round else self._pace.patience_s
+        first = self._pace.quiet_s if waits else patience_s
         answers = self._gather(first, number)
-        if number in answers:
-            self.met.waited_s.append(time.monotonic() - asked_at)
-        reached = self._follow(ways, answers)
-        self.met.tries(*_rules_of(request.api.name, waits))
-        self._hear(given.member, asked_at, answers.get(number))
+        reached = self._follow(ways, answers, patience_s)
+        if number in answers and not waits:
+            self.met.waited_s.append((request.api.name, time.monotonic() - asked_at))
+        self.met.tries(*rules_of(request.api.name, waits))
+        self._hear(answers, number, asked_at)
         if reached:
             row = (relative(World(before, "")).memory, given)
             self.met.agreed.append((kind, request.api.name, version, row))
@@ -260,34 +204,41 @@ class Walk:
         same = all(end.world.memory == w.memory for end in ways for w in self.worlds)
         error = seen(answers[number])[0] if number in answers else 0
         if same and set(answers) == {number} and error > 0:
-            self.met.differences.append((difference, tuple(self.acts), tuple(self.lines)))
+            self.met.differences.append(
+                (difference, tuple(self.acts), tuple(self.transcript.lines))
+            )
             return True
         raise Differs(difference)
 
     def _timeouts(self, member: int) -> Timeouts:
         return timeouts(self.profile, member, self._short_ms, self.target.usual_ms)
 
-    def _hear(self, member: int, sent_at: float, answer: Answered | None) -> None:
-        """Notes what starts timers again."""
-        if isinstance(answer, dict) and seen(answer)[0] in (0, MEMBER_ID_REQUIRED):
-            self._heard[member] = sent_at
+    def _hear(self, answers: Mapping[int, Answered], own: int, sent_at: float) -> None:
+        """Notes what starts timers again: an answer to a request that waited, at the latest when it
+        comes, and any other request that is not refused, at the earliest when it is sent.
+        """
+        now = time.monotonic()
+        for number, answer in answers.items():
+            if seen(answer)[0] in (0, MEMBER_ID_REQUIRED):
+                waited = number != own or now - sent_at > WAITED_S
+                self._heard[self.transcript.whose(number)] = now if waited else sent_at
         if self.memory.core.phase != self._phase:
-            self._phase, self._since = self.memory.core.phase, time.monotonic()
+            self._phase, self._since = self.memory.core.phase, sent_at
 
     def is_late(self) -> bool:
         """Has so much time passed that a timer may have run out which nobody waits for? Then the
         schedule says nothing more.
         """
-        now = time.monotonic()
+        now, share = time.monotonic(), LATEST[bool(self.profile.waits)]
         said = [self._timeouts(member) for member in range(self.profile.members)]
         for member, seats in enumerate(self.memory.seats):
             sits = any(not (seat.join or seat.sync) for _, seat in seats)
-            since = now - self._heard.get(member, self._since)
-            if sits and since > said[member].session_ms / 1000 * LATEST:
+            since = now - self._heard.get(lane_of(member), self._since)
+            if sits and since > said[member].session_ms / 1000 * share:
                 return True
         rounds_s = max(one.rebalance_ms for one in said) / 1000
         runs = self.memory.core.phase in (Phase.PREPARING, Phase.COMPLETING)
-        return runs and now - self._since > rounds_s * LATEST
+        return runs and now - self._since > rounds_s * share
 
     @property
     def _short_ms(self) -> int:
@@ -297,6 +248,11 @@ class Walk:
     def due(self) -> list[Fires]:
         """The timers that run out next while nobody does anything."""
         return due(self.profile, self._rows, self.memory)
+
+    def note(self, difference: Difference) -> None:
+        """Keeps a difference with the schedule so far."""
+        schedule = tuple(self.acts), tuple(self.transcript.lines)
+        self.met.differences.append((difference, *schedule))
 
     def close(self) -> None:
         """Closes its connections."""
@@ -312,7 +268,7 @@ class Walk:
         (given,), short_s = due, self._short_ms / 1000
         kind = kind_of(self.memory, given)
         self.acts.append(Act("wait", given.rule))
-        self.lines.append(Line("waits", "", f"{short_s:g} s pass: {given.rule}"))
+        self.transcript.lines.append(Line("waits", "", f"{short_s:g} s pass: {given.rule}"))
         began = time.monotonic()
         early = self._pass(short_s * EARLY)
         ways = ends(self._rows, self.worlds, given)
@@ -320,10 +276,11 @@ class Walk:
         told = any(end.answers for end in ways)
         if not early:
             answers = self._gather(short_s) if told else self._pass(short_s * LATE + 0.3)
-        before, reached = self.memory, [] if early else self._follow(ways, answers)
+        before, reached = self.memory, [] if early else self._follow(ways, answers, short_s + 1.0)
         self.met.tries("timers")
         if not reached:
-            raise Differs(self._compared(kind, ways, answers, 0, rules=("timers",)))
+            found = self._compared(kind, ways, answers, 0, rules=("timers",))
+            raise Differs(evolve(found, got=f"{found.got}, too early") if early else found)
         if told:
             self.met.timers_s.append((given.rule, time.monotonic() - began - short_s))
         self.met.agreed.append((kind, given.rule, 0, (before, given)))
@@ -337,43 +294,48 @@ class Walk:
         time.sleep(max(0.0, until - time.monotonic()))
         return found
 
-    # -- what comes
+    def looks(self) -> list[Look]:
+        """The questions that may be asked now, and that the broker announces."""
+        if len(self.worlds) > 1 or not self.is_made:
+            return []
+        spoken = self.target.announced
+        return [
+            look
+            for look in LOOKS.values()
+            if look.allowed(self.worlds[0]) and look.versions(spoken.get(look.api.key, range(0)))
+        ]
 
-    def _send(self, request: Wire, member: int = -1) -> int:
-        number = self._connections.send(
-            request.api, request.version, request.values, request.cut, member
-        )
-        self._numbers[number] = len(self._numbers) + 1
-        self._whose[number] = "" if member < 0 else f"member {member}"
-        line = Line(
-            "asks", self._whose[number], self._shortened(str(request)), self._numbers[number]
-        )
-        self.lines.append(line)
-        self.met.requests += 1
-        return number
-
-    def _gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
-        return self._connections.gather(wait_s, until)
-
-    def _follow(self, ways: Sequence[End], answers: dict[int, Answered]) -> list[tuple[End, World]]:
-        """Gathers answers until they are exactly those of some way, and no more come. `answers`
-        grows. On success the worlds are those behind the ways that fit.
+    def look(self, look: Look, version: int) -> None:
+        """Asks a question about the group. What the broker says may lag behind what it does, so a
+        wrong answer is asked for again, as long as an answer may take. Raises `Differs`.
         """
-        until = time.monotonic() + self._pace.patience_s
+        kind = Kind(str(self.memory.core.phase), look.api.name)
+        self.acts.append(Act("look", look.api.name, -1, version))
+        self.met.tries(look.rule, "every_answer", "schema", "connection")
+        (world,), until = self.worlds, time.monotonic() + self._pace.patience_s
+        values, pause_s = look.asks(self._group, self.target.topic, version), 0.02
         while True:
-            fitting = follow(ways, answers, fits)
-            if fitting.reached:
-                more = self._gather(self._pace.quiet_s) if self._connections.waiting else {}
-                if not more:
-                    self._told(answers)
-                    self.worlds = list(dict.fromkeys(relative(w) for w in fitting.states))
-                    return list(fitting.reached)
-                answers |= more
-                continue
-            if not any(could(way, answers) for way in ways) or time.monotonic() > until:
-                self._told(answers)
-                return []
-            answers |= self._gather(0.01)
+            number = self._send(Wire(look.api, version, values))
+            answers = self._gather(self._pace.patience_s, number)
+            answer = answers.get(number)
+            if answer is None or isinstance(answer, Closed) or len(answers) > 1:
+                self.transcript.told(answers)
+                raise Differs(not_answered(kind, answers, number))
+            wrong = look.wrong(answer, self._group, world)
+            self.transcript.lines.append(
+                Line("answers", "", "; ".join(wrong) or "as in the model", 0)
+            )
+            if not wrong:
+                self.met.agreed.append((kind, look.api.name, version, (self.memory, look.api.name)))
+                return
+            if time.monotonic() > until:
+                got = re.sub(r"\{.*\}|\[.*\]", "...", self.transcript.shortened("; ".join(wrong)))
+                told = Difference(kind, ("as in the model",), got, (look.rule,))
+                self.note(told)
+                return
+            del self.transcript.lines[-2:]
+            time.sleep(pause_s)
+            pause_s *= 2
 
     def _compared(
         self,
@@ -383,177 +345,40 @@ class Walk:
         number: int,
         rules: tuple[str, ...] = (),
     ) -> Difference:
-        """What was allowed and what came, in words."""
-        allowed = sorted({self._in_words(_codes(way), number) for way in ways})
-        came = {n: seen(answer)[0] for n, answer in answers.items()}
-        got = self._in_words(came, number)
-        near = min((problems(way, answers) for way in ways), key=len, default=["no such step"])
-        if got in allowed:
-            said = {re.sub(r"^request \d+: (\w+) .*", r"\1", p) for p in near}
-            got += f" [{', '.join(sorted(said))}]"
-        whys = [a.why for a in answers.values() if isinstance(a, Closed)]
-        detail = "; ".join([self._renumbered(p) for p in near] + whys)
-        broken = rules or _broken(kind.name, ways, came, number, near)
-        return Difference(kind, tuple(allowed), got, broken, detail)
+        found = compared(kind, ways, answers, number, rules)
+        return evolve(found, detail=self.transcript.renumbered(found.detail))
 
-    def _difference(
-        self, kind: Kind, allowed: tuple[str, ...], got: str, rules: tuple[str, ...]
-    ) -> Differs:
-        return Differs(Difference(kind, allowed, got, rules))
+    # -- what comes
 
-    def _in_words(self, codes: Mapping[int, int], number: int) -> str:
-        """The answer to the request at hand, and to those that waited."""
-        own = [_code(codes[number])] if number in codes else ["no answer yet"] if number else []
-        others: dict[str, int] = {}
-        for n, code in codes.items():
-            if n != number:
-                others[_code(code)] = others.get(_code(code), 0) + 1
-        own += [f"{count} that waited: {code}" for code, count in sorted(others.items())]
-        return ", ".join(own) or "nothing"
-
-    def _told(self, answers: Mapping[int, Answered]) -> None:
-        for number, answer in sorted(answers.items()):
-            error, fields = seen(answer)
-            if member := fields.get("memberId"):
-                self._short.setdefault(member, f"m{len(self._short) + 1}")
-            about = ", ".join(
-                f"{name}={shown(value)}"
-                for name, value in fields.items()
-                if value not in ("", b"", frozenset(), None)
-            )
-            text = answer.why if isinstance(answer, Closed) else f"{_code(error)} {about}"
-            self.lines.append(
-                Line(
-                    "answers",
-                    self._whose.get(number, ""),
-                    self._shortened(text.rstrip()),
-                    self._numbers.get(number, 0),
-                )
-            )
-
-    def _shortened(self, text: str) -> str:
-        for member, short in self._short.items():
-            text = text.replace(member, short)
-        return text
-
-    def _renumbered(self, text: str) -> str:
-        """The text with the schedule's own numbers of requests and short ids."""
-        return re.sub(
-            r"(?<=request )\d+",
-            lambda m: str(self._numbers.get(int(m[0]), m[0])),
-            self._shortened(text),
+    def _send(self, request: Wire, member: int = -1) -> int:
+        number = self._connections.send(
+            request.api, request.version, request.values, request.cut, member
         )
+        self.transcript.asks(number, request, member)
+        self.met.requests += 1
+        return number
 
+    def _gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
+        return self._connections.gather(wait_s, until)
 
-def due(profile: Profile, rows: KeptRows, memory: Memory) -> list[Fires]:
-    """The timers that run out next in a group while nobody does anything."""
-    if not profile.waits:
-        return []
-    names = {rebalance_timeout.name, sync_timeout.name}
-    if profile.waits == "session":
-        names = {session_timeout.name, new_member_timeout.name}
-    return [
-        given
-        for given in rows.inputs(memory)
-        if isinstance(given, Fires)
-        and given.rule in names
-        and (profile.waits != "session" or given.member == profile.members - 1)
-        and not (given.rule == session_timeout.name and _is_parked(memory, given))
-        and rows.outcomes(memory, given)
-    ]
-
-
-def _is_parked(memory: Memory, given: Fires) -> bool:
-    """A request that waits counts as a sign of life."""
-    assert given.member is not None and given.id is not None
-    seat = memory.seats[given.member][given.id]
-    return seat is not None and (seat.join or seat.sync)
-
-
-def _fields(given: Asks, memory: Memory) -> tuple[tuple[str, int], ...]:
-    """The fields of a request; its generation as how many generations it is behind."""
-    found = []
-    for name in FIELDS[type(given.request)]:
-        value = getattr(given.request, name)
-        found.append((name, memory.core.generation - value if name == "generation" else value))
-    return tuple(found)
-
-
-def asked(act: Act, memory: Memory) -> Asks:
-    """The request that an act of a schedule means here."""
-    fields = dict(act.fields)
-    if "generation" in fields:
-        fields["generation"] = memory.core.generation - fields["generation"]
-    return Asks(act.member, REQUESTS[act.name](**fields))
-
-
-def _codes(way: End) -> dict[int, int]:
-    return {expected.number: expected.error for expected in way.answers}
-
-
-def _code(code: int) -> str:
-    if code == CLOSED:
-        return "closed"
-    if code == UNREADABLE:
-        return "unreadable"
-    return name_of(code).partition(" ")[2] or f"error {code}"
-
-
-_CODE_RULE = {
-    "JoinGroup": "join_code",
-    "SyncGroup": "sync_code",
-    "Heartbeat": "heartbeat_code",
-    "LeaveGroup": "leave_code",
-    "OffsetCommit": "commit_code",
-}
-
-
-def _rules_of(api: str, waits: bool) -> tuple[str, ...]:
-    """The rules that a request of this API tries."""
-    more = {
-        "JoinGroup": ("round_waits", "generations_grow", "members_told"),
-        "SyncGroup": ("plan_delivered", "plan_awaited"),
-        "OffsetCommit": ("commit_fencing",),
-    }
-    return (_CODE_RULE[api], "every_answer", "schema", "connection", *more.get(api, ()))
-
-
-def _broken(
-    api: str, ways: Sequence[End], came: Mapping[int, int], number: int, near: Sequence[str]
-) -> tuple[str, ...]:
-    """The rules that a difference breaks."""
-    found: dict[str, None] = {}
-    due = [way for way in ways if number in _codes(way)]
-    if UNREADABLE in came.values():
-        found["schema"] = None
-    if CLOSED in came.values():
-        found["connection"] = None
-    if number in came and came[number] >= 0 and not due:
-        found["round_waits" if api == "JoinGroup" else "plan_awaited"] = None
-    elif number and number not in came and len(due) == len(ways):
-        found["every_answer"] = None
-    elif (
-        number in came
-        and came[number] >= 0
-        and came[number] not in {_codes(way)[number] for way in due}
-    ):
-        refused = api == "OffsetCommit" and came[number] == 0
-        found["commit_fencing" if refused else _CODE_RULE.get(api, "timers")] = None
-    text = " ".join(near)
-    for word, rule in (
-        ("generationId", "generations_grow"),
-        ("generations", "generations_grow"),
-        ("members is", "members_told"),
-        ("leader", "members_told"),
-        ("memberId", "members_told"),
-        ("protocolName", "members_told"),
-        ("skipAssignment", "members_told"),
-        ("assignment is", "plan_delivered"),
-    ):
-        if not found and word in text:
-            found[rule] = None
-    if not found:
-        others = [n for n in came if n != number]
-        missing = any("no answer" in p for p in near)
-        found["every_answer" if missing and not others else "round_waits"] = None
-    return tuple(found)
+    def _follow(
+        self, ways: Sequence[End], answers: dict[int, Answered], patience_s: float
+    ) -> list[tuple[End, World]]:
+        """Gathers answers until they are exactly those of some way, and no more come. `answers`
+        grows. On success the worlds are those behind the ways that fit.
+        """
+        until = time.monotonic() + patience_s
+        while True:
+            fitting = follow(ways, answers, fits)
+            if fitting.reached:
+                more = self._gather(self._pace.quiet_s) if self._connections.waiting else {}
+                if not more:
+                    self.transcript.told(answers)
+                    self.worlds = list(dict.fromkeys(relative(w) for w in fitting.states))
+                    return list(fitting.reached)
+                answers |= more
+                continue
+            if not any(could(way, answers) for way in ways) or time.monotonic() > until:
+                self.transcript.told(answers)
+                return []
+            answers |= self._gather(0.01)

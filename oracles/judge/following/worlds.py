@@ -97,6 +97,8 @@ class World:
     generations: tuple[tuple[int, int], ...] = ()
     # What members subscribe to.
     topic: str = TOPIC
+    # The offset that was committed last; None: none was.
+    committed: int | None = None
 
     def name(self, member: int, id: int) -> str:
         """The broker's name of that id. An id that is not in memory (a mutated model may use one)
@@ -216,6 +218,7 @@ def _after(scope: Scope, world: World, given: Asks | Fires, outcome: Outcome, as
         tuple(sorted(parked.items())),
         world.generations,
         world.topic,
+        world.committed if outcome.stored is None else outcome.stored,
     )
     answers = tuple(
         _expected(scope, told, waited[told.member] if told.parked else asked, given, world, after)

@@ -12,7 +12,8 @@ from groupcheck.oracles.judge.report.verdicts import Judgement, Remark, by_root
 from groupcheck.oracles.show.json_schemas import document
 
 SCHEMA = "groupcheck.judge/1"
-KINDS: tuple[Literal["ask", "wait", "move"], ...] = ("ask", "wait", "move")
+Kind = Literal["ask", "wait", "look", "move"]
+KINDS: tuple[Kind, ...] = ("ask", "wait", "look", "move")
 MOST_STEPS = 1000
 
 

@@ -18,13 +18,15 @@ class StepPart:
     """One step of a schedule."""
 
     kind: Annotated[
-        Literal["ask", "wait", "move"],
-        "A request that is sent, a time that passes, or a move against a client.",
+        Literal["ask", "wait", "look", "move"],
+        "A request of a member, a time that passes, a question about the group, or a move against"
+        " a client.",
     ]
     name: Annotated[
         str,
-        "API of the request, or the timer that runs out meanwhile. Of a move: the steps that bring"
-        " its request about, the request, the steps before it is handled, the code of its answer.",
+        "API of the request or question, or the timer that runs out. Of a move: the steps that"
+        " bring its request about, the request, the steps before it is handled, the code of its"
+        " answer.",
     ]
     member: Annotated[int, "Number of the member that sends it; -1 for nobody's."]
     version: Annotated[Count, "Version of the request."]

@@ -23,6 +23,7 @@ import pytest
 from groupcheck.model.engine.fast import segments
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.command_line.option_types import Output
+from groupcheck.oracles.judge.report.verdicts import Judgement
 
 DATA = Path(__file__).parents[2] / "data"
 LOG = "sample:console-group"
@@ -62,6 +63,11 @@ RECIPES: dict[str, tuple[str, list[str], list[str]]] = {
         "assign --against kafka-python --examples 1",
         ["write-baseline", "junit"],
         ["assignment.against.command:findings"],
+    ),
+    "judge broker": (
+        "judge broker localhost:9092",
+        ["html", "junit"],
+        ["judge.broker.command:judged"],
     ),
     "simulate": (
         "simulate --members 2",
@@ -114,6 +120,9 @@ def run(
     if "sweep" not in DONE:
         DONE["sweep"] = tmp_path_factory.mktemp("sweep")
         (DONE["sweep"] / "sweep.toml").write_text(SWEEP)
+        DONE["judge broker", "judge.broker.command:judged"] = Judgement(
+            subject="the broker", rules=(), remarks=(), not_reached=(), facts=()
+        )
     words = {"SWEEP": f"{DONE['sweep']}/sweep.toml", "OUT": f"{DONE['sweep']}/out"}
 
     def run(recipe: str, files: dict[str, Path]) -> tuple[int, str]:
@@ -150,15 +159,21 @@ def files_in(folder: Path, recipe: str, name: str = "{}") -> dict[str, Path]:
     }
 
 
+def typed(recipe: str) -> str:
+    """The command of a recipe, as it is typed."""
+    first, second = recipe.split()[:2]
+    return f"{first} {second}" if f"{first} {second}" in cli.every_command() else first
+
+
 def test_a_recipe_writes_the_file_of_every_option_that_names_one():
     there = {
         (name, option.opts[0])
-        for name, command in cli.command.commands.items()
+        for name, command in cli.every_command().items()
         for option in command.params
         if isinstance(option.type, Output)
     }
     used = {
-        (command.split()[0], f"--{option}")
+        (typed(command), f"--{option}")
         for command, options, _ in RECIPES.values()
         for option in options
     }
@@ -173,7 +188,7 @@ def test_no_option_names_a_file_to_write_in_another_way():
     }
     others = {
         f"{name} {option.opts[0]}"
-        for name, command in cli.command.commands.items()
+        for name, command in cli.every_command().items()
         for option in command.params
         if isinstance(option.type, click.File) or type(option.type) is click.Path
     }
@@ -267,7 +282,7 @@ def test_a_folder_that_takes_no_file_is_told_before_anything_runs(
 ):
     if sys.platform != "linux":
         return
-    command = cli.command.commands[RECIPES[recipe][0].split()[0]]
+    command = cli.every_command()[typed(RECIPES[recipe][0])]
     monkeypatch.setattr(command, "callback", lambda **_: pytest.fail("it runs"))
     target = Path(f"/proc/file{SUFFIX.get(option, '')}")  # even root makes no file there
     code, said = run(recipe, {option: target})

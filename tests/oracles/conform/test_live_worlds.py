@@ -204,7 +204,13 @@ def test_a_leader_that_comes_back_is_told_as_its_version_can_say(
 
 def test_a_static_member_names_its_instance_in_versions_that_can(static: tuple[Rows, World]):
     rows, world = static
-    assert [versions(api, rows.scope, "i0", spoken).start for api, spoken in SPOKEN.items()] == [5, 3, 3, 3, 7]
+    assert [versions(api, rows.scope, "i0", spoken).start for api, spoken in SPOKEN.items()] == [
+        5,
+        3,
+        3,
+        3,
+        7,
+    ]
     assert wire("g", world, BACK, 9, rows.scope).values["groupInstanceId"] == "i0"
     (left,) = wire("g", world, Asks(0, LeaveGroup(NO_ID)), 5, rows.scope).values["members"]
     assert left == {"memberId": "", "groupInstanceId": "i0"}

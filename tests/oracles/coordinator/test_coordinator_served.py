@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import kafka
 import pytest
-
-from groupcheck.model.engine import UserError
 from groupcheck.oracles.conform.live.live import explore, rows_of
 from groupcheck.oracles.conform.live.subscribing import TOPIC
+
+from groupcheck.model.engine import UserError
 from groupcheck.oracles.coordinator.served import Coordinator, coordinator
 from groupcheck.oracles.wire.serving import LOOPBACK
 from groupcheck.oracles.wire.sockets import Connections
