@@ -35,6 +35,7 @@ from groupcheck.model.protocol.messages import (
     Answer,
     JoinGroup,
     Request,
+    Store,
 )
 from groupcheck.oracles.coordinator.model import (
     HERE,
@@ -370,6 +371,8 @@ class Group:
     def _heard(self, index: int, answer: Answer, now: float) -> None:
         """A member was answered: unless that is an error, its session begins anew."""
         request: Any = answer.request
+        if isinstance(request, Store):  # an accepted commit is a sign of life as well
+            request = request.commit
         id = answer.id if answer.id != NO_ID else getattr(request, "id", NO_ID)
         if answer.code in LIVES and self.memory.seats[index][id] is not None:
             self._live((index, id), now)

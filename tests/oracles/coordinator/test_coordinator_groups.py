@@ -195,6 +195,16 @@ def test_a_member_that_is_silent_is_removed_after_its_session(told):
     assert told.join(leader).told["generationId"] == 3
 
 
+def test_a_member_that_only_commits_stays_beyond_its_session(told):
+    """Kafka's coordinator starts the session timer again after an accepted commit."""
+    leader, other = told.two()
+    for offset in range(3):
+        told.after(SESSION_S - 1)
+        assert told.commit(leader, 2, offset) == 0
+        assert told.commit(other, 2, offset) == 0
+    assert told.beat(other, 2) == 0
+
+
 def test_an_id_that_was_only_handed_out_is_forgotten_after_a_session(told):
     name = told.join().told["memberId"]
     told.after(SESSION_S - 1)
