@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import evolve
-
 from groupcheck.oracles.judge.client.harm import Confirmed
-from groupcheck.oracles.judge.client.judging import BY_ITSELF, Outcome, Shortest, Trials
-from groupcheck.oracles.judge.client.moves import Move
+from groupcheck.oracles.judge.client.judging import Outcome, Shortest, Trials
 from groupcheck.oracles.judge.client.rules import RULES
 from groupcheck.oracles.judge.client.targets import Target
 from groupcheck.oracles.judge.client.transcript import transcript
+from groupcheck.oracles.judge.client.ways import shortest_way
 from groupcheck.oracles.judge.report.schedules import Act
 from groupcheck.oracles.judge.report.verdicts import (
     Judgement,
@@ -95,16 +93,14 @@ def acts_of(shortest: Shortest) -> tuple[Act, ...]:
 
 
 def _not_reached(found: Trials) -> Iterable[NotReached]:
+    """Targets that did not come about, with the model's shortest way where it has one."""
     for target in found.missed:
-        yield NotReached(target.setting.name, str(target), _way(target))
+        yield NotReached(target.setting.name, str(target), shortest_way(target) or _way(target))
     for target in found.no_time:
         yield NotReached(target.setting.name, f"{target}: {NO_TIME}", _way(target))
 
 
 def _way(target: Target) -> tuple[str, ...]:
-    """What would bring it about."""
+    """What was done to bring it about."""
     steps = dict.fromkeys(step.value for step in target.move.first)
-    return (*steps, f"{target.move.at} comes" if target.move != Move("") else BY_ITSELF)
-
-
-__all__ = ["acts_of", "evolve", "judgement"]
+    return (*steps, f"{target.move.at} comes")

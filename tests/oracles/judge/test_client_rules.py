@@ -5,6 +5,7 @@ if it did.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -338,3 +339,8 @@ def test_a_member_that_does_not_know_its_coordinator_need_not_leave() -> None:
     moved = Run().member().beat(16).event(Stopping).wait(1).event(Ended, 0)
     cut = Run().member().event(Closed, 2, 2, True).event(Stopping).wait(1).event(Ended, 0)
     assert moved.cases("leaves-on-close") == cut.cases("leaves-on-close") == []
+
+
+def test_the_page_for_maintainers_names_every_rule() -> None:
+    page = (Path(__file__).parents[3] / "docs/judge/your_client.md").read_text("utf-8")
+    assert {name for name in RULE if f"`{name}`" not in page} == set()
