@@ -28,12 +28,14 @@ from groupcheck.oracles.judge.client.moves import (
     GROUP_AUTHORIZATION_FAILED,
     JOIN,
     OF_MEMBERS,
+    OLD_VERSIONS,
     Move,
     Step,
 )
 from groupcheck.oracles.judge.client.record import NOTHING, Moved
 from groupcheck.oracles.judge.client.watching import Watch, error_of
 from groupcheck.oracles.wire.serving import Arrival, Bounds
+from groupcheck.traces.messages.apis import api
 
 GROUP, TOPIC, PARTITIONS = "g", "t", 4
 NODES, LEADER = 3, 1  # node 1 leads all partitions, the group is on one of the others
@@ -77,12 +79,15 @@ class Aim:
 class Adversary(Coordinator):
     """A coordinator with three nodes and one topic."""
 
-    def __init__(self, watch: Watch, max_size: int | None = None) -> None:
+    def __init__(self, watch: Watch, max_size: int | None = None, old: bool = False) -> None:
         settings = Settings(topics={}, nodes=NODES, load_ms=LOAD_MS)
         if max_size is not None:
             settings = evolve(settings, max_size=max_size)
         super().__init__(settings, note=watch.noted)
         self.server.bounds = BOUNDS
+        for name, newest in OLD_VERSIONS.items() if old else ():
+            oldest, _ = self.server.offered[api(name).key]
+            self.server.offered[api(name).key] = (oldest, newest)
         self.watch = watch
         self._cluster.leaders = (LEADER,)
         self._cluster.new_partitions = 0

@@ -59,11 +59,12 @@ class Beside:
         instance: str | None = None,
         session_ms: int = 6_000,
         rebalance_ms: int = 6_000,
+        versions: Mapping[str, int] = VERSIONS,
     ) -> None:
         self._address, self._group, self._topic, self.plan = address, group, topic, plan
         self._protocols, self._instance = tuple(protocols), instance
         self._session_ms, self._rebalance_ms = session_ms, rebalance_ms
-        self._name = name
+        self._name, self._versions = name, versions
         self._lock = threading.Lock()
         self._connections: Connections | None = None
         self._ended = threading.Event()
@@ -120,7 +121,8 @@ class Beside:
         """It leaves the group and ends."""
         self._stop()
         if self.id:
-            self._ask("LeaveGroup", {"groupId": self._group, "members": [{"memberId": self.id}]})
+            leaves = {"groupId": self._group, "memberId": self.id}
+            self._ask("LeaveGroup", leaves | {"members": [{"memberId": self.id}]})
         self._close()
 
     def quit(self) -> None:
@@ -235,7 +237,7 @@ class Beside:
         self, connections: Connections | None, name: str, values: Mapping[str, Any]
     ) -> dict[str, Any] | None:
         assert connections is not None
-        number = connections.send(api(name), VERSIONS[name], values, whose=WHOSE)
+        number = connections.send(api(name), self._versions[name], values, whose=WHOSE)
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
             told = connections.gather(0.1, number).get(number)

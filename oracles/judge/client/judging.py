@@ -98,8 +98,8 @@ class Trials:
     findings: dict[str, Finding] = Factory(dict)
     tries: dict[Shortest, list[tuple[Run, Broken]]] = Factory(dict)
     controls: dict[Shortest, Broken] = Factory(dict)
-    # What was reached: (setting, request, code).
-    reached: set[tuple[str, str, int]] = Factory(set)
+    # What was reached: (setting, request, code, state of the membership); any state is empty.
+    reached: set[tuple[str, str, int, str]] = Factory(set)
     missed: list[Target] = Factory(list)
     no_time: list[Target] = Factory(list)
     # Why it ended early.
@@ -182,12 +182,14 @@ def judge(plan: Plan) -> Trials:
 def _judge(found: Trials, run: Run) -> None:
     """What a run says about each rule."""
     found.runs.append(run)
-    asked: dict[int, str] = {}
-    for event in run.record.events:
+    asked: dict[int, tuple[str, str]] = {}
+    looked = seen(run.record)
+    for event, knowledge in looked.events:
         if isinstance(event, Asked):
-            asked[event.number] = event.api
+            asked[event.number] = (event.api, knowledge.state)
         elif isinstance(event, Told) and event.number in asked:
-            found.reached.add((run.setting.name, asked[event.number], event.error))
+            api, state = asked[event.number]
+            found.reached |= {(run.setting.name, api, event.error, s) for s in ("", state)}
     for rule, cases in cases_of(run):
         found.occasions[rule.name] += len(cases)
         for case in cases:
@@ -252,6 +254,6 @@ def _missed(found: Trials, wanted: Sequence[Target]) -> None:
         t
         for t in wanted
         if t.move.code is not None
-        and (t.setting.name, t.move.at, t.move.code) not in seen_at
+        and (t.setting.name, t.move.at, t.move.code, t.state) not in seen_at
         and id(t) not in waits
     ]

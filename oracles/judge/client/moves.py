@@ -168,6 +168,8 @@ class Setting:
     max_size: int | None = None
     # The assignors that the others list; empty: what libraries call theirs.
     protocols: tuple[str, ...] = ()
+    # The newest versions are those of Kafka 1.0: an id and a place in one step, no instances.
+    old: bool = False
 
 
 FOLLOWS = Setting("follows")
@@ -176,4 +178,18 @@ STATIC = Setting("static", static=True)
 COOPERATIVE = Setting("cooperative", assignor="cooperative")
 FULL = Setting("full", max_size=1)
 MISFIT = Setting("misfit", protocols=("groupcheck",))
-SETTINGS = {s.name: s for s in (FOLLOWS, LEADS, STATIC, COOPERATIVE, FULL, MISFIT)}
+OLD = Setting("old versions", old=True)
+SETTINGS = {s.name: s for s in (FOLLOWS, LEADS, STATIC, COOPERATIVE, OLD, FULL, MISFIT)}
+# The versions of Kafka 1.0 (KIP-394, KIP-345 and KIP-482 came later).
+OLD_VERSIONS = {
+    "JoinGroup": 2,
+    "SyncGroup": 1,
+    "Heartbeat": 1,
+    "LeaveGroup": 1,
+    "OffsetCommit": 3,
+    "OffsetFetch": 3,
+    "FindCoordinator": 1,
+    "Fetch": 6,
+    "Metadata": 5,
+    "ListOffsets": 2,
+}

@@ -14,9 +14,9 @@ from attrs import frozen
 
 from groupcheck.model.assignors import Partitions
 from groupcheck.oracles.judge.client.adversary import GROUP, PARTITIONS, TOPIC, Adversary, Aim
-from groupcheck.oracles.judge.client.beside import PROTOCOLS, Beside
+from groupcheck.oracles.judge.client.beside import PROTOCOLS, VERSIONS, Beside
 from groupcheck.oracles.judge.client.events import MemberSettings
-from groupcheck.oracles.judge.client.moves import Move, Setting, Step
+from groupcheck.oracles.judge.client.moves import OLD_VERSIONS, Move, Setting, Step
 from groupcheck.oracles.judge.client.program import Program
 from groupcheck.oracles.judge.client.record import NOTHING, Ended, Moved, Record, Stopping
 from groupcheck.oracles.judge.client.targets import Target
@@ -85,7 +85,7 @@ class Session:
         self.failed = ""
 
     def __enter__(self) -> Self:
-        self.adversary = Adversary(self.watch, self.setting.max_size)
+        self.adversary = Adversary(self.watch, self.setting.max_size, self.setting.old)
         self.adversary.round = self._another
         self._stack.enter_context(in_background(self.adversary.server))
         self._stack.callback(self._end_beside)
@@ -135,6 +135,7 @@ class Session:
             self._plan,
             name=str(next(self._numbers)),
             protocols=self._protocols(),
+            versions=OLD_VERSIONS if self.setting.old else VERSIONS,
         )
         self._beside.append(one)
         one.start()

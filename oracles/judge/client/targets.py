@@ -37,6 +37,7 @@ from groupcheck.oracles.judge.client.moves import (
     LEAVE,
     MISFIT,
     OF_MEMBERS,
+    OLD,
     STATIC,
     SYNC,
     Licence,
@@ -87,7 +88,7 @@ class Target:
 
 def targets(full: bool, licence: Licence) -> list[Target]:
     """All of a run, the most telling first."""
-    found = [*_first(), *_pairs(FOLLOWS), *_network(), *_others()]
+    found = [*_first(), *_pairs(FOLLOWS), *_network(FOLLOWS), *_others()]
     if licence >= Licence.DOCUMENTED:
         found += _documented()
     if full:
@@ -124,14 +125,14 @@ def _pairs(setting: Setting) -> Iterator[Target]:
     yield Target(setting, away, ((),))
 
 
-def _network() -> Iterator[Target]:
+def _network(setting: Setting) -> Iterator[Target]:
     """Lost requests and answers, silence, a late close."""
     for at in (JOIN, SYNC, COMMIT, BEAT):
         for step in (Step.LOSE_ANSWER, Step.LOSE_REQUEST):
-            yield Target(FOLLOWS, Move(at, first=FIRST[at]), ((step,),))
-    yield Target(FOLLOWS, Move(BEAT, first=(Step.SILENCE,)), ((),))
+            yield Target(setting, Move(at, first=FIRST[at]), ((step,),))
+    yield Target(setting, Move(BEAT, first=(Step.SILENCE,)), ((),))
     closes = Move(LEAVE, first=(Step.SLOW, ROUND, Step.CLOSE))
-    yield Target(FOLLOWS, closes, ((),))
+    yield Target(setting, closes, ((),))
 
 
 def _others() -> Iterator[Target]:
@@ -147,6 +148,9 @@ def _others() -> Iterator[Target]:
     yield Target(LEADS, Move(BEAT, code=UNKNOWN_MEMBER_ID))
     yield Target(LEADS, Move(SYNC, first=FIRST[SYNC], code=REBALANCE_IN_PROGRESS))
     yield Target(LEADS, Move(SYNC, first=FIRST[SYNC]), ((Step.LOSE_ANSWER,),))
+    yield Target(OLD, Move(JOIN, first=(ROUND,)), ((),))
+    yield Target(OLD, Move(BEAT, code=UNKNOWN_MEMBER_ID))
+    yield Target(OLD, Move(SYNC, first=FIRST[SYNC], code=REBALANCE_IN_PROGRESS))
     yield Target(FULL, Move(JOIN, code=GROUP_MAX_SIZE_REACHED), ((),))
     yield Target(MISFIT, Move(JOIN, code=INCONSISTENT_GROUP_PROTOCOL), ((),))
 
@@ -160,7 +164,7 @@ def _documented() -> Iterator[Target]:
 
 def _states() -> Iterator[Target]:
     """The same codes in each state of the membership, and in each setting."""
-    for setting in (FOLLOWS, COOPERATIVE, STATIC, LEADS):
+    for setting in (FOLLOWS, OLD, COOPERATIVE, STATIC, LEADS):
         for at in (BEAT, COMMIT):
             for state in STATES:
                 first = () if state == "member" else (ROUND,)
@@ -168,7 +172,9 @@ def _states() -> Iterator[Target]:
                 for code in (UNKNOWN_MEMBER_ID, NOT_COORDINATOR, REBALANCE_IN_PROGRESS):
                     yield Target(setting, Move(at, first=slow, code=code), state=state)
         if setting != FOLLOWS:
+            yield Target(setting, Move(JOIN, first=(ROUND,)), ((),))
             yield from _pairs(setting)
+            yield from _network(setting)
 
 
 def _hostile() -> Iterator[Target]:
