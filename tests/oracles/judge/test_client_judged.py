@@ -35,7 +35,7 @@ LEADS_ROUND = Target(LEADS, Move("SyncGroup", first=(Step.ROUND,)), ((),))
 FENCED = Target(STATIC, Move("Heartbeat", code=82))
 SILENT = Target(FOLLOWS, Move("Heartbeat", first=(Step.SILENCE,)), ((),))
 LOADS = Target(FOLLOWS, Move("OffsetCommit", first=(Step.MOVE,), code=14), ((),))
-FORBIDDEN = Target(FOLLOWS, Move("Heartbeat", code=30, put=True))
+FORBIDDEN = Target(FOLLOWS, Move("JoinGroup", first=(Step.ROUND,), code=30, put=True))
 # Mistake -> where it shows, and the rules that it breaks.
 QUICK = {
     "commits-more": (ROUND, {"commits-its-share"}),

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from groupcheck.oracles.conform.conformance import rows_at
+from groupcheck.oracles.conform.member.every_row import rows_of
+from groupcheck.oracles.conform.member.member_memory import Does, During, Input
+from groupcheck.oracles.judge.client.knowledge import FATAL
 from groupcheck.oracles.judge.client.moves import (
     DOCUMENTED,
+    FIND,
     OF_MEMBERS,
     OF_THE_STATE,
     Licence,
@@ -87,3 +93,31 @@ def test_a_move_is_the_same_after_it_was_written() -> None:
 def test_a_text_that_is_no_move_says_so(text: str) -> None:
     with pytest.raises(ValueError, match=r"is no move|there is no step"):
         read(text)
+
+
+@pytest.mark.night
+def test_what_is_fatal_is_what_the_models_member_throws() -> None:
+    settings = {"partitions": "1", "autocommit": "yes"}
+    rows: Any = rows_of("static_membership", 1, None, settings)[0]
+    start = rows.start()
+    known, todo = {start}, [start]
+    thrown: dict[str, set[int]] = {}
+    while todo:
+        memory = todo.pop()
+        for given in rows.inputs(memory):
+            for done in rows.outcomes(memory, given) if given.during == During.NOTHING else ():
+                if done.after is None:
+                    continue
+                if given.does is None and given.code:
+                    name = type(memory.flight[0].request).__name__
+                    polled = rows.outcomes(done.after, Input(Does.POLL))
+                    thrown.setdefault(name, set()).update(one.thrown for one in polled)
+                if done.after not in known:
+                    known.add(done.after)
+                    todo.append(done.after)
+    given = OF_THE_STATE.union(*DOCUMENTED.values())
+    # A member throws what it does not expect; these are no answers to such a request.
+    unexpected = {"JoinGroup": {22}, "SyncGroup": {14, 24, 26, 79, 81}}
+    for name, codes in FATAL.items():
+        if name != FIND:
+            assert thrown[name] & given - {0} - unexpected.get(name, set()) == set(codes), name
