@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.judge.client.moves import Licence, Move, Setting, Step
+from groupcheck.oracles.judge.client.moves import FOLLOWS, Licence, Move, Setting, Step
 from groupcheck.oracles.judge.client.record import Asked, Told
 from groupcheck.oracles.judge.client.rules import RULES
 from groupcheck.oracles.judge.client.rules.rule import Case, Rule, seen
@@ -121,7 +121,16 @@ class Trials:
                 told = control[name].broken
             run, case = again[-1] if again else (run, case)
             found.append(Outcome(finding, shortest, len(tries), len(again), run, case, told))
-        return max(found, key=lambda o: (o.again == o.tried > 0, o.again, -o.shortest.length))
+        return max(found, key=_sureness)
+
+
+def _sureness(one: Outcome) -> tuple[bool, int, bool, bool, int]:
+    """What decides which schedule of a finding is shown: how often it has shown, then how short and
+    ordinary it is.
+    """
+    follows = one.shortest.setting == FOLLOWS
+    tried = one.tried > 0
+    return (one.again == one.tried and tried, one.again, tried, follows, -one.shortest.length)
 
 
 @frozen(kw_only=True)

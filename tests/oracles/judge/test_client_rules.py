@@ -151,6 +151,9 @@ BREAKS: dict[str, list[tuple[str, Run]]] = {
     "forgets-a-refused-id": [
         ("that was answered 25", Run().member().beat(25).wait(0.4).join("m", 25)),
     ],
+    "keeps-its-id": [
+        ("it joins without an id, and nobody has refused", Run().member().beat(27).join("")),
+    ],
     "joins-again": [
         ("no JoinGroup for 3.0 s after", Run().member().beat(27).wait(3).fetch(FIRST)),
         ("no JoinGroup for 2.8 s after", Run().member().beat(27).wait(2.8).join()),
@@ -235,6 +238,11 @@ KEEPS: dict[str, list[Run]] = {
     "uses-the-id-it-is-given": [Run().join("m", 79).join("m")],
     "forgets-a-refused-id": [
         Run().member().beat(25).wait(0.3).join("").wait(1).join("n", 25),
+    ],
+    "keeps-its-id": [
+        Run().member().beat(27).join(),
+        Run().member().beat(27).join().sync(BOTH).beat(25).join(""),
+        leave(Run().member().beat(27).join()).join(""),
     ],
     "joins-again": [
         Run().member().beat(27).wait(1.9).join(),

@@ -60,6 +60,13 @@ RULES = (
         membership.forgets_a_refused_id,
     ),
     Rule(
+        "keeps-its-id",
+        "It joins with its id as long as that is not refused and it has not left.",
+        "AbstractCoordinator.resetStateOnResponseError; otherwise the group waits for the old id"
+        " until its session is over",
+        membership.keeps_its_id,
+    ),
+    Rule(
         "joins-again",
         "It joins within its rebalance timeout once it was told to.",
         "AbstractCoordinator.HeartbeatResponseHandler; JoinGroupRequest.json: rebalanceTimeoutMs",

@@ -64,6 +64,23 @@ def forgets_a_refused_id(run: Seen) -> Iterator[Case]:
             )
 
 
+def keeps_its_id(run: Seen) -> Iterator[Case]:
+    """Whatever happens to its connections, as long as it neither left nor was refused."""
+    left: set[str] = set()
+    for event, now in run.events:
+        if isinstance(event, Asked) and event.api == "LeaveGroup":
+            left |= {*event.members, *([event.member] if event.member else [])}
+        if not isinstance(event, Asked) or event.api != "JoinGroup" or now.share is None:
+            continue
+        if now.id and now.id not in left and now.fenced is None:
+            yield Case(
+                event.at,
+                ""
+                if event.member
+                else f"it joins without an id, and nobody has refused its id {now.id!r}",
+            )
+
+
 def joins_again(run: Seen) -> Iterator[Case]:
     asked, late = None, False
     for event, now in run.events:
