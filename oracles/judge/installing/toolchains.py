@@ -33,17 +33,18 @@ _PIP: Command = ("./python/bin/python", "-m", "pip", "install", "--disable-pip-v
 _GO_BUILD: Command = ("go", "build", "-trimpath", "-buildvcs=false", "-o", "program", ".")
 _NPM: Command = ("--ignore-scripts", "--no-audit", "--no-fund")
 _CARGO: Command = ("cargo", "build", "--release")
-_CC = (
-    "set -e; found=$(pkg-config --cflags --libs rdkafka)"
-    "; cc -O2 -o program program.c $found -lpthread"
-)
+_PROGRAM_ALONE: Command = ("sh", "-c", "mv target/release/program . && rm -r target")
+_CC = """
+if ! pkg-config --exists rdkafka; then echo "error: install librdkafka-dev"; exit 1; fi
+cc -O2 -o program program.c $(pkg-config --cflags --libs rdkafka) -lpthread
+"""
 
 TOOLCHAINS: Mapping[str, Toolchain] = {
     "python": Toolchain(
         tools={},
         pinned=(_VENV, (*_PIP, "--require-hashes", "-r", "requirements.txt")),
         chosen=(_VENV, (*_PIP, "{package}=={version}")),
-        command=("{home}/python/bin/python", "{home}/program.py"),
+        command=("{home}/python/bin/python", "-E", "-s", "{home}/program.py"),  # its own packages
     ),
     "go": Toolchain(
         tools={"go": "install Go 1.26 or newer"},
@@ -63,9 +64,10 @@ TOOLCHAINS: Mapping[str, Toolchain] = {
             ("cargo", "generate-lockfile"),
             (sys.executable, "lock.py"),
             (*_CARGO, "--locked"),
+            _PROGRAM_ALONE,
         ),
-        chosen=(("cargo", "add", "{package}@={version}"), _CARGO),
-        command=("{home}/target/release/program",),
+        chosen=(("cargo", "add", "{package}@={version}"), _CARGO, _PROGRAM_ALONE),
+        command=("{home}/program",),
     ),
     "c": Toolchain(
         tools={

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -73,7 +74,11 @@ class Run:
     @property
     def read(self) -> set[Partition]:
         """The partitions of which it got records."""
-        return {event.partition for event in self.of(Delivered)}
+        return self.read_since(0)
+
+    def read_since(self, before: int) -> set[Partition]:
+        """The same, after so many events."""
+        return {event.partition for event in self.events[before:] if isinstance(event, Delivered)}
 
     def until(self, what: str, done: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
         """Waits; fails with its events and its log if that takes too long."""
@@ -84,6 +89,12 @@ class Run:
                 log = self._log.read_text("utf-8", "replace")[-3000:]
                 raise AssertionError(f"{what} did not come\n{told}\n{log}")
             time.sleep(0.02)
+
+    def freeze(self) -> None:
+        process_groups.tell_group(self._process, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        process_groups.tell_group(self._process, signal.SIGCONT)
 
     def stop(self) -> None:
         """Has it close; afterwards it has ended with 0, and its last event was `closed`."""

@@ -20,7 +20,9 @@ from groupcheck.oracles.judge.client.events import (
     Committed,
     Delivered,
     Failed,
+    Lost,
     MemberSettings,
+    Revoked,
     Started,
 )
 from groupcheck.oracles.judge.libraries import libraries, prepare
@@ -80,6 +82,7 @@ def cases() -> list[tuple[str, str, bool]]:
 
 
 @pytest.mark.night
+@pytest.mark.timeout(2000)  # the first use of a library compiles it
 @pytest.mark.parametrize(("name", "assignor", "static"), cases())
 def test_an_adapter_does_what_the_contract_says(
     name: str, assignor: str, static: bool, address: str, tmp_path: Path
@@ -122,6 +125,40 @@ def test_an_adapter_does_what_the_contract_says(
 
 
 @pytest.mark.night
+@pytest.mark.timeout(2000)
+@pytest.mark.parametrize("name", libraries())
+def test_a_member_that_was_removed_while_it_was_frozen_tells_what_it_lost(
+    name: str, address: str, tmp_path: Path
+) -> None:
+    program = prepare(name, print)
+    settings = MemberSettings(
+        bootstrap=address,
+        group=f"frozen-{name}".replace("/", "-"),
+        topic="t",
+        assignor=program.library.assignors[0],
+        session_ms=2000,
+    )
+    one, other = (Run(program, settings, tmp_path / str(n)) for n in range(2))
+    with one, other:
+        one.until("two members", lambda: len(one.read) >= 2 and len(other.read) >= 2)
+        one.freeze()
+        since = len(other.events)
+        other.until("the other's partitions", lambda: other.read_since(since) == ALL)
+        before = len(one.events)
+        one.thaw()
+        one.until("records", lambda: bool(one.read_since(before)))
+        if not {"assigned", "revoked"} & program.library.lacks.keys():
+            # Which of the two callbacks it is, is the library's affair.
+            one.until("what it lost", lambda: _given_up(one, before))
+            one.until("its new share", lambda: len(one.own) == 2)
+        assert not [event for event in one.of(Failed) if event.fatal]
+
+
+def _given_up(run: Run, before: int) -> bool:
+    return any(isinstance(event, Lost | Revoked) for event in run.events[before:])
+
+
+@pytest.mark.night
 @pytest.mark.parametrize(
     "asked",
     ["java==3.7.1", "java==2.4.0", "aiokafka==0.12.0", "kafkajs==2.2.3", "franz-go==1.20.0"],
@@ -156,7 +193,7 @@ def test_the_program_in_the_documents_does_what_the_contract_says(
         page.split('title="my_consumer.py"\n')[1].split("```")[0]
     )
     python = prepare("kafka-python", print)
-    program = evolve(python, command=(python.command[0], str(tmp_path / "my_consumer.py")))
+    program = evolve(python, command=(*python.command[:-1], str(tmp_path / "my_consumer.py")))
     settings = MemberSettings(bootstrap=address, group="page", topic="t")
     with Run(program, settings, tmp_path / "log") as one:
         one.until("records of all partitions", lambda: one.read == one.own == ALL)

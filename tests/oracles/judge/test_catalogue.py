@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge.brokers import KINDS
 from groupcheck.oracles.judge.client import events
 from groupcheck.oracles.judge.installing.installing import Recipe
 from groupcheck.oracles.judge.libraries import LACKS, Library, libraries, prepare
-from groupcheck.oracles.judge.libraries.catalogue import ADAPTERS, JAVA, read
+from groupcheck.oracles.judge.libraries.catalogue import ADAPTERS, JAVA, LANGUAGES, read
 from groupcheck.oracles.judge.libraries.preparing import CONSUMER
 from groupcheck.oracles.kafka.pins import pinned
 from groupcheck.traces.event_lines.event import KINDS as EVENTS
@@ -131,6 +134,41 @@ def test_a_missing_tool_is_an_error_with_advice(
         with pytest.raises(UserError, match=f"^{tool} is not installed") as told:
             prepare(name, print)
         assert told.value.do.startswith("install ")
+
+
+USES = """
+from contract import chosen, delivered, stopped, tell
+tell("started", library="x")
+delivered([("t-0", 4), ("t-0", 5), ("t-1", 6), ("t-1", 8)])
+stopped.wait(20)
+tell("closed")
+chosen({"range": 1})
+"""
+
+
+@pytest.mark.parametrize("said", ["other\nstop\n", ""])
+@pytest.mark.parametrize(("assignor", "code"), [("range", 0), ("fair", 2)])
+def test_programs_of_python_share_what_they_are_told_and_tell(
+    said: str, assignor: str, code: int
+) -> None:
+    settings = events.MemberSettings(bootstrap="x:1", group="g", topic="t", assignor=assignor)
+    ended = subprocess.run(
+        [sys.executable, "-c", USES],
+        env=settings.environment() | {"PYTHONPATH": str(LANGUAGES / "python")},
+        input=said,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.returncode == code and ("fair" in ended.stderr) == (code == 2)
+    told = [event for line in ended.stdout.splitlines() for event in events.read_line(line)]
+    assert [evolve(event, time_ms=None) for event in told] == [
+        events.Started("x"),
+        events.Delivered(("t", 0), 4, 5),
+        events.Delivered(("t", 1), 6, 6),
+        events.Delivered(("t", 1), 8, 8),
+        events.Closed(),
+    ]
 
 
 GOOD = """

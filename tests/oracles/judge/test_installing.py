@@ -45,6 +45,13 @@ def test_it_is_built_once_and_again_after_a_change_of_its_sources(
     assert said == ["installing @x/y 1.0 (first use only)"] * 2
 
 
+def test_what_others_could_change_is_not_started(recipe: Recipe) -> None:
+    home = Path(installed(recipe, say=print)[1]).parent
+    home.chmod(0o777)
+    with pytest.raises(UserError, match="other users can write"):
+        installed(recipe, say=print)
+
+
 def test_another_version_has_a_folder_of_its_own(recipe: Recipe) -> None:
     chosen = installed(recipe, "2.0rc1", print)
     assert Path(chosen[1]).read_text() == "the/package 2.0rc1\n"

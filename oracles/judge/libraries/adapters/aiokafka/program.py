@@ -11,7 +11,7 @@ import contract
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-from contract import delivered, names, stopped, tell
+from contract import chosen, delivered, names, stopped, tell
 
 ASSIGNORS = {
     "range": RangePartitionAssignor,
@@ -34,7 +34,7 @@ async def main() -> None:
         bootstrap_servers=contract.BOOTSTRAP,
         group_id=contract.GROUP,
         group_instance_id=contract.INSTANCE,
-        partition_assignment_strategy=(ASSIGNORS[contract.ASSIGNOR],),
+        partition_assignment_strategy=(chosen(ASSIGNORS),),
         session_timeout_ms=contract.SESSION_MS,
         heartbeat_interval_ms=contract.HEARTBEAT_MS,
         max_poll_interval_ms=contract.REBALANCE_MS,

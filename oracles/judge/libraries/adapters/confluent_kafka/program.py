@@ -7,7 +7,7 @@ from typing import Any
 
 import confluent_kafka
 import contract
-from contract import delivered, names, stopped, tell
+from contract import chosen, delivered, names, stopped, tell
 
 ASSIGNORS = {
     "range": "range",
@@ -61,7 +61,7 @@ def main() -> None:
             "bootstrap.servers": contract.BOOTSTRAP,
             "group.id": contract.GROUP,
             **({"group.instance.id": contract.INSTANCE} if contract.INSTANCE else {}),
-            "partition.assignment.strategy": ASSIGNORS[contract.ASSIGNOR],
+            "partition.assignment.strategy": chosen(ASSIGNORS),
             "session.timeout.ms": contract.SESSION_MS,
             "heartbeat.interval.ms": contract.HEARTBEAT_MS,
             "max.poll.interval.ms": contract.REBALANCE_MS,

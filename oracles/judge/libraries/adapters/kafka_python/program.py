@@ -7,7 +7,7 @@ from typing import Any
 
 import contract
 import kafka
-from contract import delivered, names, stopped, tell
+from contract import chosen, delivered, names, stopped, tell
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
@@ -46,7 +46,7 @@ def main() -> None:
         bootstrap_servers=contract.BOOTSTRAP,
         group_id=contract.GROUP,
         group_instance_id=contract.INSTANCE,
-        partition_assignment_strategy=(ASSIGNORS[contract.ASSIGNOR],),
+        partition_assignment_strategy=(chosen(ASSIGNORS),),
         session_timeout_ms=contract.SESSION_MS,
         heartbeat_interval_ms=contract.HEARTBEAT_MS,
         max_poll_interval_ms=contract.REBALANCE_MS,

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 BOOTSTRAP = os.environ["KAFKA_BOOTSTRAP"]
@@ -29,6 +29,14 @@ def tell(event: str, **fields: Any) -> None:
     with _writing:
         sys.stdout.write(json.dumps(told | fields) + "\n")
         sys.stdout.flush()
+
+
+def chosen(assignors: Mapping[str, Any]) -> Any:
+    """The assignor that is asked for; the program ends with 2 if its library lacks it."""
+    if ASSIGNOR not in assignors:
+        print(f"the library has no assignor {ASSIGNOR}", file=sys.stderr)
+        sys.exit(2)
+    return assignors[ASSIGNOR]
 
 
 def names(partitions: Iterable[Any]) -> list[str]:
