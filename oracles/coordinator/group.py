@@ -52,7 +52,7 @@ from groupcheck.oracles.coordinator.votes import protocol_of
 UNKNOWN_SERVER_ERROR = -1
 NEW_MEMBER_S = 300.0
 """How long a member that is new may wait in JoinGroup (group.new.member.join.timeout.ms)."""
-AT_ONCE, PAUSE_S = 100, 0.01
+AT_ONCE, PAUSE_S = 30, 0.1
 """So much happens by itself at the same moment, and how long the rest waits."""
 UNKNOWN = 90
 """The number of a member id that nobody has; the model gives no such number."""
@@ -119,6 +119,8 @@ class Group:
     _shares: dict[int, bytes] = Factory(dict)
     # When the initial delay ends at the latest.
     _latest: float = 0.0
+    # How long the last round waited.
+    _last_s: float = 0.0
 
     def __attrs_post_init__(self) -> None:
         self.memory = self.model.start()
@@ -416,8 +418,12 @@ class Group:
             self.due.setdefault(ROUND, now + self._patience_s())
 
     def _patience_s(self) -> float:
-        """How long a round waits: the longest rebalance timeout of its members."""
-        return max((member.rebalance_s for _, member in self.joined), default=0.0)
+        """How long a round waits: the longest rebalance timeout of its members; of those that a
+        coordinator with a bug only counts, the one of the round before.
+        """
+        if self.joined or not self.core.members:
+            self._last_s = max((member.rebalance_s for _, member in self.joined), default=0.0)
+        return self._last_s
 
 
 def _counted(answer: Answer, generation: int) -> Answer:

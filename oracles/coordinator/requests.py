@@ -134,7 +134,7 @@ class Groups:
         if not full and not self._agrees(group, said):
             self._not_joined(request, INCONSISTENT_GROUP_PROTOCOL)
             return
-        if number == NO_ID and said.instance is not None and self._revotes(group, index, said):
+        if not full and number == NO_ID and self._revotes(group, index, said):
             # The members vote for another protocol then, so a takeover starts a round, as in a
             # group that waits for SyncGroup.
             core = but(group.core, phase=Phase.COMPLETING)
@@ -178,8 +178,10 @@ class Groups:
         lists = [said.protocols if at == index else m.protocols for (at, _), m in group.joined]
         return protocol_of(lists) != group.protocol
 
-    def _not_joined(self, request: Asked, code: int) -> None:
-        name = request.values["memberId"] if code != GROUP_MAX_SIZE_REACHED else ""
+    def _not_joined(self, request: Asked, code: int, name: str | None = None) -> None:
+        """`name`: the id that the member is given."""
+        if name is None:
+            name = request.values["memberId"] if code != GROUP_MAX_SIZE_REACHED else ""
         missing = None if request.version >= NULLABLE_PROTOCOL else ""
         about = {"generationId": -1, "protocolType": None, "protocolName": missing, "leader": ""}
         request.answer({"errorCode": code, **about, "memberId": name, "members": []})
@@ -192,10 +194,10 @@ class Groups:
         answer: Answer,
         rules: tuple[str, ...],
     ) -> None:
-        if answer.code == MEMBER_ID_REQUIRED:
-            request.values["memberId"] = group.name_of((index, answer.id))
         if answer.code != NONE:
-            self._not_joined(request, answer.code)
+            given = answer.code == MEMBER_ID_REQUIRED
+            name = group.name_of((index, answer.id)) if given else None
+            self._not_joined(request, answer.code, name)
             return
         me, leader = (index, answer.id), group.leader
         takes = any(rule.startswith(takeover_committed.name) for rule in rules)

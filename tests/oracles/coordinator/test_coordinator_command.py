@@ -9,11 +9,10 @@ import sys
 
 import jsonschema
 import pytest
+from node_asker import Asker
 
 from groupcheck.oracles.command_line import cli, documents
 from groupcheck.oracles.coordinator.model import every_served
-from groupcheck.oracles.wire.sockets import Connections
-from groupcheck.traces.messages.apis import api
 
 
 def test_it_prints_its_address_serves_and_ends_with_a_summary(tmp_path):
@@ -23,13 +22,10 @@ def test_it_prints_its_address_serves_and_ends_with_a_summary(tmp_path):
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None and process.stderr is not None
-        connections = Connections(process.stdout.readline().strip())
+        ask = Asker(process.stdout.readline().strip())
         asked = {"groupId": "g", "memberId": "nobody", "generationId": 1}
-        number = connections.send(api("Heartbeat"), 4, asked)
-        assert connections.gather(10.0, number)[number]["errorCode"] == 25
-        connections.send(api("Heartbeat"), 77, {})
-        connections.gather(10.0)
-        connections.close()
+        assert ask("Heartbeat", 4, **asked)["errorCode"] == 25
+        assert ask("Heartbeat", 77) == {}
         process.send_signal(signal.SIGINT)
         summary = process.stdout.read()
         assert "the model's coordinator; topics: t (2)" in process.stderr.read()
