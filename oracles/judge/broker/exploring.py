@@ -149,8 +149,12 @@ class Judging:
         rows = self.rows(profile)
         return [*rows.asks(memory), *due(profile, rows, memory)]
 
-    def _way(self, profile: Profile, memory: Memory) -> tuple[tuple[Memory, Asks | Fires], ...]:
-        """The nearest way to a kind of row that is wanted; empty if there is none."""
+    def _way(
+        self, profile: Profile, memory: Memory, waited: str = ""
+    ) -> tuple[tuple[Memory, Asks | Fires], ...]:
+        """The nearest way to a kind of row that is wanted; empty if there is none. `waited`: the
+        timer that was waited for; what lies behind it is wanted, too.
+        """
         rows, ledger = self.rows(profile), self.ledger
 
         def inputs(at: Memory) -> list[Asks | Fires]:
@@ -161,7 +165,10 @@ class Judging:
             ]
 
         def wanted(at: Memory, given: Asks | Fires) -> bool:
-            return aims_at(profile, given) and ledger.wanted(profile, kind_of(at, given))
+            kind = kind_of(at, given)
+            if waited and not isinstance(given, Fires):
+                return not ledger.behind[profile.name, waited, kind]
+            return aims_at(profile, given) and ledger.wanted(profile, kind)
 
         return nearest(memory, inputs, rows.after, wanted, FAR) or ()
 
@@ -176,7 +183,7 @@ class Judging:
         profile, memory = walk.profile, walk.memory
         if self._looked(walk, rng):
             return True
-        way = self._way(profile, memory) if rng.random() > STRAYS else ()
+        way = self._way(profile, memory, walk.waited) if rng.random() > STRAYS else ()
         if way:
             at, goal = way[-1]
             if len(way) == 1 or not walk.acts:
