@@ -52,6 +52,7 @@ class Judging:
     stopped: threading.Event = field(factory=threading.Event)
     _rows: dict[str, KeptRows] = field(factory=dict)
     _groups: int = 0
+    _most: int | None = None
     _prefix: str = field(factory=lambda: f"groupcheck-{time.time_ns() // 1_000_000:x}")
 
     def rows(self, profile: Profile) -> KeptRows:
@@ -84,9 +85,15 @@ class Judging:
         return Walk(self.target, profile, self.rows(profile), connections, group, pace)
 
     def explore(
-        self, profiles: Sequence[Profile], seconds: float, threads: int, tell: Callable[[], None]
+        self,
+        profiles: Sequence[Profile],
+        seconds: float,
+        threads: int,
+        tell: Callable[[], None],
+        most: int | None = None,
     ) -> None:
-        """Runs schedules for so many seconds."""
+        """Runs schedules for so many seconds, and no more than `most`."""
+        self._most = most
         until = time.monotonic() + seconds
         plain = [profile for profile in profiles if not profile.waits]
         waiting = [profile for profile in profiles if profile.waits]
@@ -109,6 +116,8 @@ class Judging:
 
     def _some(self, profiles: Sequence[Profile], until: float, rng: random.Random) -> None:
         while time.monotonic() < until and not self.stopped.is_set():
+            if self._most is not None and self.ledger.schedules >= self._most:
+                return
             profile = self._next(profiles, rng)
             if profile is None:
                 return
