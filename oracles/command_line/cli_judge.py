@@ -13,7 +13,6 @@ from groupcheck.oracles.command_line.option_types import (
     COUNT,
     INPUT,
     OUTPUT,
-    PATH,
     SECONDS,
     SETTING,
 )
@@ -41,7 +40,7 @@ def security_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--tls", is_flag=True, help="Connect with TLS."),
             click.option(
                 "--ca",
-                type=PATH,
+                type=INPUT,
                 metavar="FILE",
                 help="With --tls: trust these certificates.",
             ),

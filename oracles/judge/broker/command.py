@@ -75,7 +75,7 @@ def judged(
     with running(address, start, settings) as (where, title):
         aim, told = target(where, security, topic, settings)
         judging = Judging(aim, security, seed)
-        profiles = [*(PROFILES if full else QUICK), *_limited(told)]
+        profiles = fitting(PROFILES if full else QUICK, told)
         whole = seconds or (FULL_S if full else QUICK_S)
         began, reason = time.monotonic(), list[str]()
         with until_interrupted(reason.append), reports(progress_line) as report:
@@ -108,11 +108,14 @@ def progress_line(judging: Judging, doing: str, whole_s: float, seconds: float) 
     return "  ".join(filter(None, parts))
 
 
-def _limited(settings: Mapping[str, str]) -> list[Profile]:
-    """A group that is filled, where the broker bounds groups to a few members."""
-    size = settings.get("group.max.size", "")
-    small = size.isdigit() and 0 < int(size) <= LARGEST_GROUP
-    return [limited(int(size))] if small else []
+def fitting(some: Sequence[Profile], settings: Mapping[str, str]) -> list[Profile]:
+    """The profiles whose members fit into a group of this broker; and a group that is filled, where
+    the broker bounds groups to a few members.
+    """
+    told = settings.get("group.max.size", "")
+    size = int(told) if told.isdigit() else 0
+    found = [profile for profile in some if not size or profile.members <= size]
+    return [*found, *([limited(size)] if 0 < size <= LARGEST_GROUP else [])]
 
 
 @contextmanager

@@ -52,6 +52,7 @@ class Judging:
     stopped: threading.Event = field(factory=threading.Event)
     _rows: dict[str, KeptRows] = field(factory=dict)
     _groups: int = 0
+    _most: int | None = None
     _prefix: str = field(factory=lambda: f"groupcheck-{time.time_ns() // 1_000_000:x}")
 
     def rows(self, profile: Profile) -> KeptRows:
@@ -84,9 +85,15 @@ class Judging:
         return Walk(self.target, profile, self.rows(profile), connections, group, pace)
 
     def explore(
-        self, profiles: Sequence[Profile], seconds: float, threads: int, tell: Callable[[], None]
+        self,
+        profiles: Sequence[Profile],
+        seconds: float,
+        threads: int,
+        tell: Callable[[], None],
+        most: int | None = None,
     ) -> None:
-        """Runs schedules for so many seconds."""
+        """Runs schedules for so many seconds, and no more than `most`."""
+        self._most = most
         until = time.monotonic() + seconds
         plain = [profile for profile in profiles if not profile.waits]
         waiting = [profile for profile in profiles if profile.waits]
@@ -109,6 +116,8 @@ class Judging:
 
     def _some(self, profiles: Sequence[Profile], until: float, rng: random.Random) -> None:
         while time.monotonic() < until and not self.stopped.is_set():
+            if self._most is not None and self.ledger.schedules >= self._most:
+                return
             profile = self._next(profiles, rng)
             if profile is None:
                 return
@@ -149,8 +158,12 @@ class Judging:
         rows = self.rows(profile)
         return [*rows.asks(memory), *due(profile, rows, memory)]
 
-    def _way(self, profile: Profile, memory: Memory) -> tuple[tuple[Memory, Asks | Fires], ...]:
-        """The nearest way to a kind of row that is wanted; empty if there is none."""
+    def _way(
+        self, profile: Profile, memory: Memory, waited: str = ""
+    ) -> tuple[tuple[Memory, Asks | Fires], ...]:
+        """The nearest way to a kind of row that is wanted; empty if there is none. `waited`: the
+        timer that was waited for; what lies behind it is wanted, too.
+        """
         rows, ledger = self.rows(profile), self.ledger
 
         def inputs(at: Memory) -> list[Asks | Fires]:
@@ -161,7 +174,10 @@ class Judging:
             ]
 
         def wanted(at: Memory, given: Asks | Fires) -> bool:
-            return aims_at(profile, given) and ledger.wanted(profile, kind_of(at, given))
+            kind = kind_of(at, given)
+            if waited and not isinstance(given, Fires):
+                return not ledger.behind[profile.name, waited, kind]
+            return aims_at(profile, given) and ledger.wanted(profile, kind)
 
         return nearest(memory, inputs, rows.after, wanted, FAR) or ()
 
@@ -176,7 +192,7 @@ class Judging:
         profile, memory = walk.profile, walk.memory
         if self._looked(walk, rng):
             return True
-        way = self._way(profile, memory) if rng.random() > STRAYS else ()
+        way = self._way(profile, memory, walk.waited) if rng.random() > STRAYS else ()
         if way:
             at, goal = way[-1]
             if len(way) == 1 or not walk.acts:

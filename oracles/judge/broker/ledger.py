@@ -39,6 +39,8 @@ class Found:
 @define
 class Ledger:
     agreed: Counter[Wanted] = field(factory=Counter)
+    # (profile, timer, kind): kinds of rows that agreed behind a timer that was waited for.
+    behind: Counter[tuple[str, str, Kind]] = field(factory=Counter)
     rows: set[object] = field(factory=set)
     versions: Counter[tuple[str, int]] = field(factory=Counter)
     tried: Counter[str] = field(factory=Counter)
@@ -76,8 +78,9 @@ class Ledger:
         with self.lock:
             self.schedules += 1
             self.requests += met.requests
-            for kind, name, version, row in met.agreed:
+            for kind, name, version, row, waited in met.agreed:
                 self.agreed[profile.name, kind] += 1
+                self.behind[profile.name, waited, kind] += bool(waited)
                 self.versions[name, version] += 1
                 self.rows.add((profile.name, row))
             for rule, times in met.tried.items():

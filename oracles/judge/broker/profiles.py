@@ -46,7 +46,13 @@ SESSIONS = Profile(
 ROUNDS = Profile(
     "rounds", "the rebalance timeout is short, and is waited for", "classic", waits="rebalance"
 )
-PROFILES = (TWO_STEP, ONE_STEP, MIXED, COOPERATIVE, THREE, SESSIONS, ROUNDS)
+STATIC_ROUNDS = Profile(
+    "static-rounds",
+    "one static member; the rebalance timeout is short, and is waited for",
+    "mixed_membership",
+    waits="rebalance",
+)
+PROFILES = (TWO_STEP, ONE_STEP, MIXED, COOPERATIVE, THREE, SESSIONS, ROUNDS, STATIC_ROUNDS)
 QUICK = (TWO_STEP, ONE_STEP, MIXED, SESSIONS, ROUNDS)
 
 

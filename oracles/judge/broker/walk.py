@@ -73,8 +73,9 @@ NOBODY = "nobody-0"  # an id that no broker has made
 class Met:
     """What a schedule has met, for whoever counts."""
 
-    # (kind, API or timer, version, memory and input) of each row that agrees.
-    agreed: list[tuple[Kind, str, int, object]] = field(factory=list)
+    # (kind, API or timer, version, memory and input, the timer that was waited for before) of each
+    # row that agrees.
+    agreed: list[tuple[Kind, str, int, object, str]] = field(factory=list)
     differences: list[tuple[Difference, tuple[Act, ...], tuple[Line, ...]]] = field(factory=list)
     # Rule -> how often it was tried.
     tried: dict[str, int] = field(factory=dict)
@@ -109,6 +110,8 @@ class Walk:
         self.worlds = [World(rows.start(), NOBODY, topic=target.topic)]
         # The broker knows the group. Before, only a JoinGroup without an id is as in the model.
         self.is_made = False
+        # The timer that was waited for last; empty: none was.
+        self.waited = ""
 
     @property
     def memory(self) -> Memory:
@@ -197,7 +200,7 @@ class Walk:
         self._hear(answers, number, asked_at)
         if reached:
             row = (relative(World(before, "")).memory, given)
-            self.met.agreed.append((kind, request.api.name, version, row))
+            self.met.agreed.append((kind, request.api.name, version, row, self.waited))
             return True
         difference = self._compared(kind, ways, answers, number)
         # A code alone, of a request that changes nothing in the model: what follows is known.
@@ -283,7 +286,8 @@ class Walk:
             raise Differs(evolve(found, got=f"{found.got}, too early") if early else found)
         if told:
             self.met.timers_s.append((given.rule, time.monotonic() - began - short_s))
-        self.met.agreed.append((kind, given.rule, 0, (before, given)))
+        self.met.agreed.append((kind, given.rule, 0, (before, given), self.waited))
+        self.waited = given.rule
         self._since = time.monotonic()
         return True
 
@@ -326,7 +330,8 @@ class Walk:
                 Line("answers", "", "; ".join(wrong) or "as in the model", 0)
             )
             if not wrong:
-                self.met.agreed.append((kind, look.api.name, version, (self.memory, look.api.name)))
+                row = self.memory, look.api.name
+                self.met.agreed.append((kind, look.api.name, version, row, self.waited))
                 return
             if time.monotonic() > until:
                 got = re.sub(r"\{.*\}|\[.*\]", "...", self.transcript.shortened("; ".join(wrong)))

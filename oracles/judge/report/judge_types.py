@@ -61,7 +61,7 @@ class RemarkPart:
     repeated: Annotated[Count, "How often its schedule was tried again."]
     again: Annotated[Count, "How often it showed then."]
     known: Annotated[str, "Why it is accepted (--known); otherwise empty."]
-    schedule: SchedulePart
+    schedule: Annotated[SchedulePart, "The shortest schedule that shows it."]
     transcript: Annotated[list[str], "What was sent and what came, as lines."]
 
 
@@ -96,14 +96,14 @@ class JudgeDocument:
         "`breaks` if a rule is broken; `unknown` if the run ended early or a rule is unsteady.",
     ]
     reason: Annotated[str, "Why the run ended early; otherwise empty."]
-    rules: list[RulePart]
+    rules: Annotated[list[RulePart], "The promises."]
     differs: Annotated[list[RemarkPart], "Rows that differ, the shortest schedules first."]
     passing: Annotated[
         list[str],
         "What was met once and never when it was tried again at leisure: the machine may have been"
         " too busy.",
     ]
-    not_reached: list[NotReachedPart]
+    not_reached: Annotated[list[NotReachedPart], "Kinds of rows that no schedule came to."]
     slow: Annotated[list[str], "What was slow, in sentences."]
     facts: Annotated[dict[str, str], "Figures of the run, in words."]
     seconds: Annotated[Amount, "Seconds of wall clock."]
