@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from attrs import evolve
 
 from groupcheck.model.engine import OutageError, UserError
 from groupcheck.oracles.judge.broker.known import read as read_known
@@ -21,8 +23,9 @@ from groupcheck.oracles.judge.report.cases import suite
 from groupcheck.oracles.judge.report.document import as_document, schedules_in
 from groupcheck.oracles.judge.report.page import page
 from groupcheck.oracles.judge.report.text import view
+from groupcheck.oracles.judge.report.verdicts import Judgement
 from groupcheck.oracles.record.running import running
-from groupcheck.oracles.show.files import written
+from groupcheck.oracles.show.files import not_read, written
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import answer, say
@@ -60,29 +63,35 @@ def client(
             where="judge client",
             do="give `-- COMMAND...` or `--library NAME`",
         )
+    not_read({"--html": html, "--junit": junit}, [file for file in (again, known) if file])
     accepted = read_known(known)
-    command, subject, lacks = _program(words, library)
-    with reports(_line) as report:
-        plan = Plan(
-            command=command,
-            control=_control(library) if control else None,
-            full=full,
-            licence=Licence.HOSTILE if hostile else Licence.DOCUMENTED,
-            jobs=jobs,
-            without=frozenset({*lacks, *without}),
-            only=_schedules(again),
-            seconds_given=seconds,
-            say=report or (lambda made, of, remarks: None),
-        )
-        found = judge(plan)
-        harms = _confirmed(found, command) if confirm and not found.reason else []
-    facts = [(one.harm, f"on Apache Kafka {one.kafka}: {one.words}") for one in harms]
-    told = judgement(found, subject, facts, harms, accepted)
+    only = _schedules(again)
+    command, subject, lacks = program(words, library)
+    plan = Plan(
+        command=command,
+        control=_control(library) if control else None,
+        full=full,
+        licence=Licence.HOSTILE if hostile else Licence.DOCUMENTED,
+        jobs=jobs,
+        without=frozenset({*lacks, *without}),
+        only=only,
+        seconds_given=seconds,
+    )
+    told = judged(plan, subject, accepted, confirm)
     answer(lambda: as_document("client", told), lambda: view(told), as_json)
     if html:
         written(html, page("client", told))
     tell(lambda: suite("judge client", told), junit)
     return told.exit_code
+
+
+def judged(plan: Plan, subject: str, accepted: Mapping[str, str], confirm: bool) -> Judgement:
+    """Plays everything, and tries the worst on Apache Kafka if that is wanted."""
+    with reports(_line) as report:
+        found = judge(evolve(plan, say=report) if report else plan)
+        harms = _confirmed(found, plan.command) if confirm and not found.reason else []
+    facts = [(one.harm, f"on Apache Kafka {one.kafka}: {one.words}") for one in harms]
+    return judgement(found, subject, facts, harms, accepted)
 
 
 def _line(made: int, of: int, remarks: int, seconds: float) -> str:
@@ -93,21 +102,21 @@ def _line(made: int, of: int, remarks: int, seconds: float) -> str:
     return "  ".join(filter(None, (f"{made} of {of} moves", found, last)))
 
 
-def _program(words: Sequence[str], library: str | None) -> tuple[Command, str, frozenset[str]]:
+def program(words: Sequence[str], library: str | None) -> tuple[Command, str, frozenset[str]]:
     """The program, what it is called, and the settings that it does not have."""
     if library is None:
         if shutil.which(words[0]) is None:
             raise UserError(f"no program {words[0][:200]} is found", where="COMMAND")
         return Command(tuple(words), os.environ), " ".join(words)[:200], frozenset()
-    program = prepare(library, say)
-    has = program.library
+    adapter = prepare(library, say)
+    has = adapter.library
     lacks = {name for name in OPTIONAL.values() if name in has.lacks}
     if COOPERATIVE not in has.assignors:
         lacks.add(COOPERATIVE)
     eager = next((name for name in has.assignors if name != COOPERATIVE), COOPERATIVE)
-    environment = {**os.environ, **program.environment}
-    command = Command(program.command, environment, eager)
-    return command, f"{has.name} {program.version}", frozenset(lacks)
+    environment = {**os.environ, **adapter.environment}
+    command = Command(adapter.command, environment, eager)
+    return command, f"{has.name} {adapter.version}", frozenset(lacks)
 
 
 def _control(library: str | None) -> Command | None:
@@ -115,7 +124,7 @@ def _control(library: str | None) -> Command | None:
     if library is not None and library.partition("==")[0] == JAVA:
         return None
     try:
-        return _program((), JAVA)[0]
+        return program((), JAVA)[0]
     except (UserError, OutageError) as error:
         say(f"Kafka's Java client is not asked: {error}")
         return None
