@@ -23,7 +23,7 @@ from groupcheck.oracles.judge.report.cases import suite
 from groupcheck.oracles.judge.report.document import as_document, schedules_in
 from groupcheck.oracles.judge.report.page import page
 from groupcheck.oracles.judge.report.text import view
-from groupcheck.oracles.judge.report.verdicts import Judgement
+from groupcheck.oracles.judge.report.verdicts import EXIT_CODES, Judgement
 from groupcheck.oracles.record.running import running
 from groupcheck.oracles.show.files import not_read, written
 from groupcheck.oracles.show.meter import reports
@@ -82,7 +82,7 @@ def client(
     if html:
         written(html, page("client", told))
     tell(lambda: suite("judge client", told), junit)
-    return told.exit_code
+    return EXIT_CODES["unknown"] if told.reason else told.exit_code
 
 
 def judged(plan: Plan, subject: str, accepted: Mapping[str, str], confirm: bool) -> Judgement:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from groupcheck.oracles.judge.client.harm import Confirmed
-from groupcheck.oracles.judge.client.judging import Outcome, Shortest, Trials
+from groupcheck.oracles.judge.client.judging import TIMES, Outcome, Shortest, Trials
 from groupcheck.oracles.judge.client.rules import RULES
 from groupcheck.oracles.judge.client.targets import Target
 from groupcheck.oracles.judge.client.transcript import transcript
@@ -79,8 +79,9 @@ def _remark(one: Outcome, harms: Sequence[Confirmed], accepted: Mapping[str, str
         acts=acts_of(one.shortest),
         lines=transcript(one.run.record, 0.0 if played is None else played.began, case.at + 0.01),
         times=one.finding.times,
-        repeated=one.tried,
-        again=one.again,
+        # Fewer tries than are wanted say nothing.
+        repeated=one.tried if one.tried >= TIMES else 0,
+        again=one.again if one.tried >= TIMES else 0,
         known=known,
         excused=bool(one.control),
         confirmed=bool(done),

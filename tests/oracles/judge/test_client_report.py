@@ -73,6 +73,12 @@ def test_what_showed_three_times_breaks_unless_the_control_did_it(
     assert {v for name, v in became.items() if name != RULE.name} == {"not_judged"}
 
 
+def test_fewer_tries_than_are_wanted_decide_nothing() -> None:
+    told = found(3)
+    del told.tries[EVICTED][1:]
+    assert judgement(told, "c").exit_code == 3
+
+
 def test_harm_on_kafka_decides_and_is_told() -> None:
     harm = Confirmed("sets-back", "4.3.0", True, "it is 5", frozenset({RULE.name}))
     told = judgement(found(1), "c", harms=[harm])
