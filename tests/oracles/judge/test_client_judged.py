@@ -14,6 +14,7 @@ import pytest
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge.client import session
+from groupcheck.oracles.judge.client.command import program
 from groupcheck.oracles.judge.client.judging import Plan, cases_of, judge
 from groupcheck.oracles.judge.client.moves import (
     FOLLOWS,
@@ -97,6 +98,59 @@ def test_a_client_that_keeps_the_rules_is_not_blamed_and_mistakes_are_found() ->
         assert all(one.hit and one.calm for one in runs[tag].played)
     for name, (_, rules) in QUICK.items():
         assert rules <= broken(runs[name]).keys(), name
+
+
+def of_library(name: str) -> tuple[Command, frozenset[str]]:
+    command, _, lacks = program((), name)
+    return command, lacks
+
+
+def test_kafkas_own_client_keeps_every_rule_in_a_round_and_an_eviction() -> None:
+    command, _ = of_library("java")
+    run = played([Trial(FOLLOWS, (ROUND, EVICTED), command, "java")])["java"]
+    assert broken(run) == {}
+    assert all(one.hit and one.calm for one in run.played)
+
+
+# What each breaks on its own coordinator; Kafka's client is the control.
+LIBRARIES = {
+    "java": set[str](),
+    "confluent-kafka": set[str](),
+    "aiokafka": {"never-commits-from-outside"},
+    "@platformatic/kafka": {"commits-its-share", "fetches-its-share", "tells-what-is-fatal"},
+    "kafka-go": {"commits-its-share", "subscribes-readably"},
+}
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_defects_of_libraries_come_out_by_themselves(library: str) -> None:
+    command, lacks = of_library(library)
+    control = None if library == "java" else of_library("java")[0]
+    found = judge(Plan(command=command, control=control, without=lacks))
+    sure = {o.finding.rule.name for o in found.outcomes() if o.again == o.tried > 0}
+    assert LIBRARIES[library] <= sure
+    assert LIBRARIES[library] or not found.findings
+
+
+@pytest.mark.night
+def test_the_models_own_member_keeps_every_rule_and_its_bugs_do_not() -> None:
+    """Bugs that show in a run of this length; others need a row that the search does not reach."""
+    script = SCRIPT.with_name("model_client.py")
+
+    def member(*words: str) -> Command:
+        return Command((sys.executable, script, "classic", *words), os.environ)
+
+    away = frozenset({"static", "cooperative"})
+    for mutation, rule in (
+        ("", ""),
+        ("keeps_partitions_on_rejoin", "fetches-its-share"),
+        ("keeps_partitions_when_lost", "delivers-between-callbacks"),
+        ("id_forgotten_on_disconnect", "keeps-its-id"),
+        ("commits_instead_of_joining", "joins-again"),
+    ):
+        found = judge(Plan(command=member(*filter(None, [mutation])), without=away))
+        assert rule in found.findings if mutation else not found.findings, mutation
 
 
 @pytest.mark.night
