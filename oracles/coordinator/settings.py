@@ -13,7 +13,7 @@ from groupcheck.oracles.wire.cluster import MOST_PARTITIONS, MOST_TOPICS
 
 LONGEST_MS = 1_800_000
 MOST_NODES = 9
-MOST_RECORDS = 1_000_000
+MOST_RECORDS = 1_000_000  # of all partitions together
 
 
 @frozen(kw_only=True)
@@ -49,7 +49,7 @@ class Settings:
         _within("--initial-delay", self.delay_ms, 0, LONGEST_MS)
         _within("--loading", self.load_ms, 0, LONGEST_MS)
         _within("--max-size", self.max_size, 1, STRANGER)
-        _within("--records", self.records, 0, MOST_RECORDS)
+        _within("--records", self.records, 0, MOST_RECORDS // max(1, sum(self.topics.values())))
         _within("--topics", len(self.topics), 0, MOST_TOPICS)
         for topic, partitions in self.topics.items():
             _within(f"--topics {topic}", partitions, 1, MOST_PARTITIONS)

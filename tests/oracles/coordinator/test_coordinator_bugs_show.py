@@ -25,7 +25,13 @@ SETTINGS: dict[str, tuple[dict[str, float], bool]] = {
     "with an initial delay": ({"delay_s": 3.0}, False),
     "that moves": ({"load_s": 2.0}, True),
 }
-UNSEEN: dict[str, str] = {}
+# Bugs that no answer shows, and why.
+UNSEEN = {
+    "memory_kept_after_unload": "What a node has kept is replaced when it loads the group again.",
+    "stale_claims_assigned": "The plan is the leader's, and the leader is a client.",
+}
+# Dice hardly ever come to them: test_coordinator_groups.py has a schedule.
+RARE = {"heartbeats_fail_while_loading", "served_before_loaded", "takeover_not_logged"}
 
 
 @define(eq=False)
@@ -117,6 +123,6 @@ def test_what_a_coordinator_answers_depends_on_the_requests_alone():
 
 
 @pytest.mark.night
-@pytest.mark.parametrize("mutation", [m.id for m in every_served()])
+@pytest.mark.parametrize("mutation", sorted({m.id for m in every_served()} - RARE))
 def test_a_known_bug_shows_in_answers_unless_it_is_argued_that_it_cannot(mutation):
     assert (shown(mutation) is None) == (mutation in UNSEEN)

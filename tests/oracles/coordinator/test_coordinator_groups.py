@@ -287,10 +287,37 @@ def a_static_member_is_asked_for_an_id(told: Told) -> None:
     assert told.join(instance="i").code == 79
 
 
+def a_takeover_is_forgotten_by_the_next_coordinator(told: Told) -> None:
+    name = told.join(instance="i").told["memberId"]
+    told.sync(name, 1, {name: b"mine"}, groupInstanceId="i")
+    new = told.join(instance="i").told["memberId"]
+    told.groups.fail_over()
+    assert told.beat(new, 1, groupInstanceId="i") == 82
+
+
+def heartbeats_fail_while_the_group_is_loaded(told: Told) -> None:
+    leader, _ = told.two()
+    for group in told.groups.groups.values():
+        group.load_s = 5.0
+    told.groups.fail_over()
+    assert told.beat(leader, 2) == 25
+
+
+def a_join_is_served_before_the_group_is_loaded(told: Told) -> None:
+    told.two()
+    for group in told.groups.groups.values():
+        group.load_s = 5.0
+    told.groups.fail_over()
+    assert told.join().code == 79
+
+
 BROKEN = {
+    "heartbeats_fail_while_loading": heartbeats_fail_while_the_group_is_loaded,
+    "served_before_loaded": a_join_is_served_before_the_group_is_loaded,
     "commit_ignores_generation": commits_of_another_generation,
     "expired_id_still_counted": an_id_that_has_expired_is_waited_for,
     "leader_forgotten": a_leader_that_has_left_leads,
+    "takeover_not_logged": a_takeover_is_forgotten_by_the_next_coordinator,
     "static_member_asked_twice": a_static_member_is_asked_for_an_id,
 }
 
