@@ -14,7 +14,7 @@ from attrs import define, field
 
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker.acts import asked, due
-from groupcheck.oracles.judge.broker.differences import Differs
+from groupcheck.oracles.judge.broker.differences import Differs, Late
 from groupcheck.oracles.judge.broker.graph import KeptRows
 from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
 from groupcheck.oracles.judge.broker.ledger import Found, Ledger
@@ -146,9 +146,10 @@ class Judging:
                 if not self._step(walk, rng):
                     break
         except Differs as differs:
-            walk.met.differences.append(
-                (differs.difference, tuple(walk.acts), tuple(walk.transcript.lines))
-            )
+            walk.note(differs.difference)
+        except Late:
+            with self.ledger.lock:
+                self.ledger.late += 1
         finally:
             walk.close()
         self.ledger.note(profile, walk.met)
@@ -278,9 +279,9 @@ class Judging:
                     if walk.can(given) and act.version in walk.versions(given):
                         walk.ask(given, act.version)
         except Differs as differs:
-            walk.met.differences.append(
-                (differs.difference, tuple(walk.acts), tuple(walk.transcript.lines))
-            )
+            walk.note(differs.difference)
+        except Late:
+            pass
         finally:
             walk.close()
         with self.ledger.lock:
