@@ -26,8 +26,7 @@ class Kind:
     title: str
     # How it is installed; None for Kafka, which Maven fetches.
     recipe: Recipe | None = None
-    # The settings that it has; None: those of Kafka's properties file, or some of them, which it
-    # checks by itself.
+    # The settings that it has, by Kafka's names; None: all of Kafka's.
     settings: frozenset[str] | None = None
     # What takes long, and how long: a judge waits for it instead of calling it silence.
     slow: Mapping[str, str] = field(factory=dict)
@@ -52,6 +51,17 @@ KINDS: Mapping[str, Kind] = {
                 "go",
                 "github.com/twmb/franz-go/pkg/kfake",
                 "0.0.0-20260918054303-01f206a7e32c",
+            ),
+            # Those about groups; it ignores what it does not know.
+            frozenset(
+                {
+                    "group.consumer.heartbeat.interval.ms",
+                    "group.consumer.session.timeout.ms",
+                    "group.max.session.timeout.ms",
+                    "group.max.size",
+                    "group.min.session.timeout.ms",
+                    "offsets.retention.minutes",
+                }
             ),
         ),
         Kind(

@@ -38,7 +38,6 @@ QUICK = {
     "group.min.session.timeout.ms": "100",
     "num.io.threads": "1",
 }
-_KFAKE = {"group.initial.rebalance.delay.ms", "group.min.session.timeout.ms"}
 
 
 @frozen
@@ -98,7 +97,8 @@ def _program(
 ) -> Iterator[Broker]:
     assert kind.recipe
     command = installed(kind.recipe, version, say)
-    told: dict[str, object] = {"topics": dict(topics), "settings": _quick(kind) | dict(given)}
+    quick = {name: value for name, value in QUICK.items() if name in (kind.settings or ())}
+    told: dict[str, object] = {"topics": dict(topics), "settings": quick | dict(given)}
     if kind.takes_port:
         told["port"] = free_ports(1)[0]
     with (
@@ -124,12 +124,6 @@ def _program(
             kind.slow,
             lambda: process_groups.outage(process, kind.title),
         )
-
-
-def _quick(kind: Kind) -> dict[str, str]:
-    """What makes its groups quick, of those settings that it has."""
-    names = _KFAKE if kind.settings is None else kind.settings
-    return {name: value for name, value in QUICK.items() if name in names}
 
 
 def _answer(process: subprocess.Popen[bytes], kind: Kind, log: Path) -> dict[str, str]:

@@ -13,13 +13,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from attrs import frozen
 
+from groupcheck.traces.clients.errors import errors
 from groupcheck.traces.event_lines.event import (
     SCHEMA,
     BadEvent,
+    error_name,
     event_of,
     event_time,
 )
@@ -32,6 +35,7 @@ SESSION, HEARTBEAT = "GROUPCHECK_SESSION_MS", "GROUPCHECK_HEARTBEAT_MS"
 COMMIT, REBALANCE = "GROUPCHECK_COMMIT_MS", "GROUPCHECK_REBALANCE_MS"
 STOP = "stop"
 LONGEST_LINE = 1 << 16
+CLEAR = 15  # characters of the text of an error: with fewer it may be a common word
 
 Partition = tuple[str, int]  # topic, number
 
@@ -128,7 +132,7 @@ class Committed(Told):
 
 @frozen
 class CommitFailed(Told):
-    """The library told that a commit had failed."""
+    """The library told that a commit had failed. `error`: as in `Failed`."""
 
     error: str
     offsets: Mapping[Partition, int] = {}
@@ -136,7 +140,9 @@ class CommitFailed(Told):
 
 @frozen
 class Failed(Told):
-    """An error that reached the application. `fatal`: the program stops because of it."""
+    """An error that reached the application. `error`: Kafka's name of it, if the text is one that a
+    library gives to one of Kafka's errors. `fatal`: the program stops because of it.
+    """
 
     error: str
     fatal: bool = False
@@ -195,7 +201,7 @@ def _own(told: Mapping[str, Any]) -> Event:
     kind, at = told["event"], event_time(told["time"]) if "time" in told else None
     partitions = frozenset(map(parted, told.get("partitions", ())))
     offsets = {parted(name): offset for name, offset in told.get("offsets", {}).items()}
-    error = str(told.get("error", told.get("reason", "")))
+    error = _error(told["error"]) if "error" in told else told.get("reason", "")
     match kind:
         case "started":
             return Started(told.get("library", ""), told.get("version", ""), time_ms=at)
@@ -220,6 +226,21 @@ def _own(told: Mapping[str, Any]) -> Event:
         case "closed":
             return Closed(time_ms=at)
     return Other(kind, time_ms=at)
+
+
+def _error(told: str | int) -> str:
+    """Kafka's name of an error, also where its text is part of a longer one."""
+    name = error_name(told)
+    if name in errors():
+        return name
+    return next((known for text, known in _texts() if text in name), name)
+
+
+@cache
+def _texts() -> tuple[tuple[str, str], ...]:
+    """Texts of errors that mean nothing else inside a longer text, with the names of the errors."""
+    found = {text: name for name, about in errors().items() for text in about.every_text(name)}
+    return tuple(pair for pair in found.items() if len(pair[0]) >= CLEAR)
 
 
 _VERIFIABLE = frozenset(
@@ -253,7 +274,7 @@ def _verifiable(told: Mapping[str, Any]) -> Iterable[Event]:
             if told["success"] is True:
                 yield Committed(offsets, time_ms=at)
             else:
-                yield CommitFailed(str(told.get("error", "")), offsets, time_ms=at)
+                yield CommitFailed(_error(str(told.get("error", ""))), offsets, time_ms=at)
 
 
 def _partition(told: Mapping[str, Any]) -> Partition:

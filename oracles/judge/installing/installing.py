@@ -24,9 +24,9 @@ from groupcheck.oracles.processes.supervisor import temporary_folder
 from groupcheck.oracles.show import terminal
 
 PLACE = "judge"
-INSTALL_S = 900.0
+INSTALL_S = 1800.0  # of each step; a slow machine compiles a client in Rust for minutes
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+-]{0,60}")
-_SAYS_WHY = re.compile(r"error|not found|no such|cannot|failed", re.IGNORECASE)
+_SAYS_WHY = re.compile(r"error|not (found|available|created)|no such|cannot|failed", re.IGNORECASE)
 
 
 @frozen
@@ -101,7 +101,10 @@ def _refuse(recipe: Recipe, version: str) -> None:
 
 def _folder(recipe: Recipe, version: str) -> Path:
     """Where the program is, or will be."""
-    sources = hashlib.sha256(f"{sys.base_prefix} {platform.machine()}\0".encode())
+    steps = str((recipe.toolchain.pinned, recipe.toolchain.chosen))
+    # Every environment of one Python may use it.
+    steps = steps.replace(sys.executable, sys.base_prefix)
+    sources = hashlib.sha256(f"{steps} {platform.machine()}\0".encode())
     for name, path in recipe.files().items():
         sources.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
     place = recipe.name.replace("@", "").replace("/", "-")

@@ -45,7 +45,15 @@ def line(event: str, **more: Any) -> str:
         (line("commit", offsets={"t-0": 5}), Committed({T0: 5}, time_ms=NOW)),
         (line("commit_failed", error="NOT_COORDINATOR"),
          CommitFailed("NOT_COORDINATOR", time_ms=NOW)),
-        (line("error", error=25), Failed("25", time_ms=NOW)),
+        (line("error", error=25), Failed("UNKNOWN_MEMBER_ID", time_ms=NOW)),
+        (line("error", error="FencedInstanceIdException"),
+         Failed("FENCED_INSTANCE_ID", time_ms=NOW)),
+        (line("fatal", error="Broker: Static consumer fenced by other consumer with same"
+              " group.instance.id: Fatal consumer error"),
+         Failed("FENCED_INSTANCE_ID", True, time_ms=NOW)),
+        (line("error", error="an invalid_record of ours"),
+         Failed("an invalid_record of ours", time_ms=NOW)),
+        (line("error", error="the disk is full"), Failed("the disk is full", time_ms=NOW)),
         (line("fatal", error="FENCED_INSTANCE_ID"),
          Failed("FENCED_INSTANCE_ID", True, time_ms=NOW)),
         (line("closed"), Closed(time_ms=NOW)),
@@ -65,6 +73,7 @@ def test_the_lines_of_kafkas_verifiable_consumer_are_understood() -> None:
 {"timestamp":3,"name":"records_consumed","count":3,"partitions":[{"topic":"t","partition":0,"count":3,"minOffset":0,"maxOffset":2}]}
 {"timestamp":4,"name":"offsets_committed","offsets":[{"topic":"t","partition":0,"offset":3}],"success":true}
 {"timestamp":5,"name":"offsets_committed","offsets":[{"topic":"t","partition":0,"offset":3}],"error":"no","success":false}
+{"timestamp":5,"name":"offsets_committed","success":"yes"}
 {"timestamp":6,"name":"partitions_revoked","partitions":[{"topic":"t","partition":0}]}
 {"name": "records_consumed", "_totcount": 1, "count": 1, "partitions": [ { "topic": "t", "partition": 0, "minOffset": 7, "maxOffset": 7 }]}
 {"timestamp":8,"name":"shutdown_complete"}
@@ -75,6 +84,7 @@ def test_the_lines_of_kafkas_verifiable_consumer_are_understood() -> None:
         Delivered(T0, 0, 2, time_ms=3),
         Committed({T0: 3}, time_ms=4),
         CommitFailed("no", {T0: 3}, time_ms=5),
+        CommitFailed("", time_ms=5),
         Revoked(frozenset({T0}), time_ms=6),
         Delivered(T0, 7, 7),
         Closed(time_ms=8),

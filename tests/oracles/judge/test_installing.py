@@ -18,7 +18,6 @@ SHELL = Toolchain(
     pinned=(("sh", "-c", "cat a.txt b/c.txt > program"),),
     chosen=(("sh", "-c", "echo {package} {version} > program"),),
     command=("sh", "{home}/program"),
-    lock="",
 )
 
 
@@ -46,6 +45,13 @@ def test_it_is_built_once_and_again_after_a_change_of_its_sources(
     assert said == ["installing @x/y 1.0 (first use only)"] * 2
 
 
+def test_what_others_could_change_is_not_started(recipe: Recipe) -> None:
+    home = Path(installed(recipe, say=print)[1]).parent
+    home.chmod(0o777)
+    with pytest.raises(UserError, match="other users can write"):
+        installed(recipe, say=print)
+
+
 def test_another_version_has_a_folder_of_its_own(recipe: Recipe) -> None:
     chosen = installed(recipe, "2.0rc1", print)
     assert Path(chosen[1]).read_text() == "the/package 2.0rc1\n"
@@ -61,7 +67,7 @@ def test_what_is_no_version_is_refused_before_anything_is_run(recipe: Recipe, ve
 def test_a_toolchain_without_a_choice_refuses_another_version(
     recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    only = Toolchain(SHELL.tools, SHELL.pinned, (), SHELL.command, "")
+    only = Toolchain(SHELL.tools, SHELL.pinned, (), SHELL.command)
     monkeypatch.setitem(TOOLCHAINS, "shell", only)  # type: ignore[arg-type]
     with pytest.raises(UserError, match="leave the version out"):
         installed(recipe, "2.0", print)
@@ -80,7 +86,7 @@ def test_what_cannot_be_built_leaves_nothing_and_says_why(
     recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step = ("sh", "-c", "echo fetching; echo ERROR: no version 1.0; echo bye; exit 1")
-    broken = Toolchain(SHELL.tools, (step,), (), SHELL.command, "")
+    broken = Toolchain(SHELL.tools, (step,), (), SHELL.command)
     monkeypatch.setitem(TOOLCHAINS, "shell", broken)  # type: ignore[arg-type]
     with pytest.raises(UserError, match="cannot be installed: ERROR: no version") as told:
         installed(recipe, say=print)
@@ -91,7 +97,7 @@ def test_what_cannot_be_built_leaves_nothing_and_says_why(
 
 
 def test_a_step_that_does_not_end_is_ended(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = Toolchain(SHELL.tools, (("sleep", "60"),), (), SHELL.command, "")
+    slow = Toolchain(SHELL.tools, (("sleep", "60"),), (), SHELL.command)
     monkeypatch.setitem(TOOLCHAINS, "shell", slow)  # type: ignore[arg-type]
     monkeypatch.setattr(installing, "INSTALL_S", 0.05)
     with pytest.raises(UserError, match="sleep did not install @x/y"):
