@@ -255,7 +255,8 @@ def again(
     **options: Any,
 ) -> int:
     """Carry out each schedule that `judge broker --json` printed, on another broker: on Apache
-    Kafka, if none is named. Exits with 0 if all that comes is allowed by the model, 1 if not.
+    Kafka, if none is named. Exits with 0 if all that comes is allowed by the model, 1 if not,
+    3 if a schedule could not be carried out to its end.
     """
     from groupcheck.oracles.judge.broker.command import again, secured
 

@@ -23,8 +23,8 @@ from groupcheck.oracles.judge.report.cases import suite
 from groupcheck.oracles.judge.report.document import as_document, schedules_in
 from groupcheck.oracles.judge.report.judge_types import AgainDocument, AgainPart
 from groupcheck.oracles.judge.report.page import page
-from groupcheck.oracles.judge.report.text import view
-from groupcheck.oracles.judge.report.verdicts import Judgement
+from groupcheck.oracles.judge.report.text import COLOUR, view
+from groupcheck.oracles.judge.report.verdicts import EXIT_CODES, Judgement, Verdict
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.files import written
@@ -144,7 +144,7 @@ def again(
     file: Path, *, on: str | None, start: str | None, security: Security, as_json: bool
 ) -> int:
     """Carries out schedules on a broker (Apache Kafka by default), and gives the exit code: 0 all
-    that came is allowed by the model, 1 not.
+    that came is allowed by the model, 1 not, 3 a schedule could not be carried out.
     """
     some = schedules_in(_read(file), str(file))
     profiles = {profile.name: profile for profile in PROFILES}
@@ -160,10 +160,15 @@ def again(
         aim, _ = target(where, security, None, {})
         judging = Judging(aim, security)
         parts = [_part(judging, row, profiles[name], acts) for row, name, acts in some]
-    agree = all(part.agrees for part in parts)
-    told = AgainDocument(subject=title, verdict="keeps" if agree else "breaks", schedules=parts)
+    told = AgainDocument(subject=title, verdict=_verdict(parts), schedules=parts)
     answer(lambda: document("groupcheck.again/1", told), lambda: _shown(told), as_json)
-    return 0 if agree else 1
+    return EXIT_CODES[told.verdict]
+
+
+def _verdict(parts: Sequence[AgainPart]) -> Verdict:
+    if not all(part.agrees for part in parts):
+        return "breaks"
+    return "keeps" if all(part.complete for part in parts) else "unknown"
 
 
 def _part(judging: Judging, row: str, profile: Profile, acts: Sequence[Any]) -> AgainPart:
@@ -173,18 +178,17 @@ def _part(judging: Judging, row: str, profile: Profile, acts: Sequence[Any]) -> 
             break
     differences = [one for one, _, _ in walk.met.differences]
     said = [f"{one.kind}: {one.got} in place of {' or '.join(one.allowed)}" for one in differences]
-    if not said and len(walk.acts) < len(acts):
-        said = [f"only {len(walk.acts)} of {len(acts)} steps could be carried out here"]
     return AgainPart(
         row=row,
         agrees=not said,
+        complete=bool(said) or len(walk.acts) == len(acts),
         differs=said,
         transcript=[str(line) for line in walk.transcript.lines],
     )
 
 
 def _shown(told: AgainDocument) -> RenderableType:
-    colour = "bold green" if told.verdict == "keeps" else "bold red"
+    colour = COLOUR[told.verdict]
     lines: list[RenderableType] = [
         Text.assemble((told.verdict, colour), "  ", (told.subject, "bold"))
     ]
@@ -192,7 +196,8 @@ def _shown(told: AgainDocument) -> RenderableType:
         lines.append(Text(f"\n{printable(part.row) or 'schedule'}", "bold"))
         lines += [Text(f"   {printable(line)}", no_wrap=True) for line in part.transcript]
         lines += [Text(f"   {printable(line)}", "red") for line in part.differs]
-        lines += [Text("   as the model allows", "green")] if part.agrees else []
+        so_far = "" if part.complete else ", but not every step has a meaning here"
+        lines += [Text(f"   as the model allows{so_far}", "green")] if part.agrees else []
     return Group(*lines)
 
 

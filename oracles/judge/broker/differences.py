@@ -45,6 +45,10 @@ class Differs(Exception):
         super().__init__(difference.got)
 
 
+class Late(Exception):
+    """So much time has passed that a timer may have run out: the schedule says nothing more."""
+
+
 def compared(
     kind: Kind,
     ways: Sequence[End],

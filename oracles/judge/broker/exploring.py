@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker.acts import asked, due
-from groupcheck.oracles.judge.broker.differences import Differs
+from groupcheck.oracles.judge.broker.differences import Differs, Late
 from groupcheck.oracles.judge.broker.graph import KeptRows
 from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
 from groupcheck.oracles.judge.broker.ledger import Found, Ledger
@@ -28,6 +28,7 @@ from groupcheck.oracles.judge.following.nearest import nearest
 from groupcheck.oracles.judge.report.schedules import Act
 from groupcheck.oracles.wire.connections import Connections
 from groupcheck.oracles.wire.security import PLAINTEXT, Security
+from groupcheck.traces.messages.apis import api
 
 STEPS = 24  # of one schedule, at most
 FAR = 400  # memories among which the nearest row is looked for
@@ -37,7 +38,7 @@ QUIET_S, PATIENCE_S = (0.01, 0.25), (1.5, 7.0)
 LEARNED, LONGER = 20, 8  # answers from which patience is learned, and how much longer it is
 CAREFUL, CAREFUL_WAITING = Pace(quiet_s=0.4), Pace(quiet_s=0.15)
 REPEATS = 3
-SHORTENINGS, SHORTENING_S = 40, 20.0  # schedules that are tried to shorten one
+SHORTENINGS, SHORTENING_S, RENEWING_S = 40, 20.0, 10.0  # schedules that are tried to shorten one
 
 
 @define
@@ -146,9 +147,10 @@ class Judging:
                 if not self._step(walk, rng):
                     break
         except Differs as differs:
-            walk.met.differences.append(
-                (differs.difference, tuple(walk.acts), tuple(walk.transcript.lines))
-            )
+            walk.note(differs.difference)
+        except Late:
+            with self.ledger.lock:
+                self.ledger.late += 1
         finally:
             walk.close()
         self.ledger.note(profile, walk.met)
@@ -278,9 +280,9 @@ class Judging:
                     if walk.can(given) and act.version in walk.versions(given):
                         walk.ask(given, act.version)
         except Differs as differs:
-            walk.met.differences.append(
-                (differs.difference, tuple(walk.acts), tuple(walk.transcript.lines))
-            )
+            walk.note(differs.difference)
+        except Late:
+            pass
         finally:
             walk.close()
         with self.ledger.lock:
@@ -290,6 +292,7 @@ class Judging:
     def confirm(self, found: Found) -> None:
         """Tries a difference again, carefully, and makes its schedule shorter while it shows."""
         self._shorten(found)
+        self._renew(found)
         for _ in range(REPEATS):
             if self.stopped.is_set():
                 return
@@ -323,6 +326,33 @@ class Judging:
             if many == 1:
                 return
             many = max(1, many // 2)
+
+    def _renew(self, found: Found) -> None:
+        """Speaks newer versions where the difference shows in them, too: the old ones that are left
+        may be what it needs.
+        """
+        until, needs = time.monotonic() + RENEWING_S, []
+        for at, act in enumerate(found.acts):
+            newer = self._newest(found.profile, act)
+            if act.kind == "wait" or act.version >= newer:
+                continue
+            if time.monotonic() > until or self.stopped.is_set():
+                return
+            acts = [*found.acts[:at], evolve(act, version=newer), *found.acts[at + 1 :]]
+            if not self._shows(found, acts, self.pace()):
+                needs.append(f"{act.name} v{act.version}")
+        if needs:
+            found.needs = tuple(dict.fromkeys(needs))
+
+    def _newest(self, profile: Profile, act: Act) -> int:
+        """The newest version in which an act of that profile may be carried out."""
+        of = api(act.name) if act.kind != "wait" else None
+        if of is None:
+            return 0
+        newest = min(of.newest, self.target.announced[of.key].stop - 1)
+        if of is requests.JOIN_GROUP and profile.settings.get("two_step") == "no":
+            return min(newest, requests.TWO_STEP - 1)
+        return min(newest, LOOKS[act.name].newest) if act.kind == "look" else newest
 
     def confirmed(
         self, some: Sequence[Found], until: float, threads: int, tell: Callable[[], None]

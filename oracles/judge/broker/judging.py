@@ -29,7 +29,7 @@ def remark_of(found: Found, known: Mapping[str, str]) -> Remark:
         rules=one.rules,
         allowed=one.allowed,
         got=one.got,
-        detail=one.detail,
+        detail=one.detail + (f"; only with {', '.join(found.needs)}" if found.needs else ""),
         profile=found.profile.name,
         acts=found.acts,
         lines=found.lines,

@@ -34,6 +34,8 @@ class Found:
     # Of the careful repetitions: how many there were, and how many showed it again.
     repeated: int = 0
     again: int = 0
+    # Old versions without which it does not show: `JoinGroup v0`.
+    needs: tuple[str, ...] = ()
 
 
 @define

@@ -74,7 +74,13 @@ def target(
     """
     asking = Asking(address, security)
     try:
-        about = asking.ask(METADATA, {"topics": None}) or {}
+        about = asking.ask(METADATA, {"topics": None})
+        if about is None:
+            raise UserError(
+                "the broker answers ApiVersions, but not Metadata",
+                where="HOST:PORT",
+                do="give --sasl, if the listener wants a login",
+            )
         settings = {**_told(asking, about), **given}
         name, id = _topic(asking, topic)
         session_ms = _session(asking, settings)

@@ -20,6 +20,7 @@ from groupcheck.oracles.judge.broker.differences import (
     NO_GROUP,
     Difference,
     Differs,
+    Late,
     compared,
     not_answered,
     rules_of,
@@ -107,6 +108,8 @@ class Walk:
         # When each member was heard last, and when the phase began.
         self._heard: dict[str, float] = {}
         self._phase, self._since = Phase.EMPTY, time.monotonic()
+        # When something came last.
+        self._arrived = self._since
         self.worlds = [World(rows.start(), NOBODY, topic=target.topic)]
         # The broker knows the group. Before, only a JoinGroup without an id is as in the model.
         self.is_made = False
@@ -166,7 +169,7 @@ class Walk:
 
     def ask(self, given: Asks, version: int) -> bool:
         """Sends a request and follows what comes of it; False if it has no meaning here. Raises
-        `Differs`.
+        `Differs`, and `Late` if the difference may come from a timer.
         """
         scope = self._rows.scope
         plans = {plan(self._rows, world, given) for world in self.worlds}
@@ -202,6 +205,8 @@ class Walk:
             row = (relative(World(before, "")).memory, given)
             self.met.agreed.append((kind, request.api.name, version, row, self.waited))
             return True
+        if answers and self.is_late(self._arrived):
+            raise Late
         difference = self._compared(kind, ways, answers, number)
         # A code alone, of a request that changes nothing in the model: what follows is known.
         same = all(end.world.memory == w.memory for end in ways for w in self.worlds)
@@ -228,11 +233,11 @@ class Walk:
         if self.memory.core.phase != self._phase:
             self._phase, self._since = self.memory.core.phase, sent_at
 
-    def is_late(self) -> bool:
-        """Has so much time passed that a timer may have run out which nobody waits for? Then the
-        schedule says nothing more.
+    def is_late(self, at: float | None = None) -> bool:
+        """Has so much time passed (until `at`, if not until now) that a timer may have run out
+        which nobody waits for? Then the schedule says nothing more.
         """
-        now, share = time.monotonic(), LATEST[bool(self.profile.waits)]
+        now, share = at or time.monotonic(), LATEST[bool(self.profile.waits)]
         said = [self._timeouts(member) for member in range(self.profile.members)]
         for member, seats in enumerate(self.memory.seats):
             sits = any(not (seat.join or seat.sync) for _, seat in seats)
@@ -364,7 +369,10 @@ class Walk:
         return number
 
     def _gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
-        return self._connections.gather(wait_s, until)
+        found = self._connections.gather(wait_s, until)
+        if found:
+            self._arrived = time.monotonic()
+        return found
 
     def _follow(
         self, ways: Sequence[End], answers: dict[int, Answered], patience_s: float

@@ -60,11 +60,14 @@ def _remark(one: Remark) -> judge_types.RemarkPart:
         repeated=one.repeated,
         again=one.again,
         known=one.known,
-        schedule=judge_types.SchedulePart(
-            profile=one.profile, steps=[_step(act) for act in one.acts]
-        ),
+        schedule=schedule_part(one),
         transcript=[str(line) for line in one.lines],
     )
+
+
+def schedule_part(one: Remark) -> judge_types.SchedulePart:
+    """The schedule of a remark, as `judge again` reads it."""
+    return judge_types.SchedulePart(profile=one.profile, steps=[_step(act) for act in one.acts])
 
 
 def _step(act: Act) -> judge_types.StepPart:

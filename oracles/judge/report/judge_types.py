@@ -115,7 +115,9 @@ class AgainDocument:
 
     subject: Annotated[str, "The broker."]
     verdict: Annotated[
-        Literal["keeps", "breaks"], "`breaks` if the broker differs from the model in a schedule."
+        Literal["keeps", "breaks", "unknown"],
+        "`breaks` if the broker differs from the model in a schedule; `unknown` if it does not, and"
+        " a schedule could not be carried out to its end.",
     ]
     schedules: Annotated[list[AgainPart], "Each schedule with what came of it."]
 
@@ -126,5 +128,10 @@ class AgainPart:
 
     row: Annotated[str, "What it was recorded for; empty if the file does not say."]
     agrees: Annotated[bool, "Whether all that came is allowed by the model."]
+    complete: Annotated[
+        bool,
+        "Whether every step was carried out. Where the broker may choose, such as the next leader,"
+        " it may come to where a step has no meaning.",
+    ]
     differs: Annotated[list[str], "How it differs; empty if it agrees."]
     transcript: Annotated[list[str], "What was sent and what came, as lines."]

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 from groupcheck.model.protocol.story import Lane, Message, Note, Story
 from groupcheck.model.protocol.story import Line as StoryLine
+from groupcheck.oracles.judge.report.document import schedule_part
 from groupcheck.oracles.judge.report.schedules import GROUP, Line
 from groupcheck.oracles.judge.report.verdicts import Judgement, by_root
+from groupcheck.oracles.printable import as_text
+from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.oracles.show.pages import render
 from groupcheck.oracles.show.swimlane import NARROW, draw
 
@@ -20,7 +23,10 @@ def page(side: str, told: Judgement) -> str:
     for k, (root, some) in enumerate(by_root(told.remarks).items()):
         story = story_of(some[0].lines, "coordinator" if side == "client" else side)
         pictures = {"wide": draw(story), "narrow": draw(story, NARROW)}
-        roots.append({"root": root, "rows": some, "first": some[0], "name": f"r{k}", **pictures})
+        # The schedules of clients are carried out in another way.
+        again = as_text(printed(schedule_part(some[0]))) if side == "broker" else ""
+        about = {"root": root, "rows": some, "first": some[0], "name": f"r{k}"}
+        roots.append({**about, **pictures, "schedule": again})
     return render("judge.html", told=told, roots=roots, side=side)
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.coordinator.served import coordinator
-from groupcheck.oracles.judge.broker import command
+from groupcheck.oracles.judge.broker import command, surroundings
 from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots, judgement, not_reached
 from groupcheck.oracles.judge.broker.profiles import (
@@ -226,3 +227,12 @@ def test_groups_are_as_small_as_the_broker_wants_and_are_filled_then() -> None:
     assert names("2147483647") == ["two-step", "three"]
     assert (names("2"), names("1")) == (["two-step", "full"], ["full"])
     assert [p.name for p in command.fitting((TWO_STEP,), {})] == ["two-step"]
+
+
+def test_a_listener_that_wants_a_login_is_recognized(
+    monkeypatch: pytest.MonkeyPatch, healthy: str
+) -> None:
+    monkeypatch.setattr(surroundings.Asking, "ask", lambda *_: None)
+    with pytest.raises(UserError, match="answers ApiVersions, but not Metadata") as error:
+        target(healthy, PLAINTEXT, None, {})
+    assert "--sasl" in (error.value.do or "")
