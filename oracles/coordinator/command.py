@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, TextIO
 from uuid import UUID
 
-from attrs import asdict
-
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.coordinator.model import every_served
 from groupcheck.oracles.coordinator.served import Coordinator
@@ -20,9 +18,11 @@ from groupcheck.oracles.coordinator.served_types import ServedLine
 from groupcheck.oracles.coordinator.settings import Settings
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.processes.supervisor import until_interrupted
+from groupcheck.oracles.show.json_schemas import document
 from groupcheck.oracles.show.terminal import say
 from groupcheck.oracles.wire.serving import LOOPBACK, Noted
 
+SCHEMA = "groupcheck.served/1"
 TURN_S = 0.5
 LONGEST_BYTES = 1_000  # of one field, in the log
 
@@ -120,7 +120,7 @@ class _Lines:
             self.left_out += 1
             return
         self._written += 1
-        self._file.write(json.dumps(_plain(asdict(line_of(noted), recurse=False))) + "\n")
+        self._file.write(json.dumps(document(SCHEMA, line_of(noted))) + "\n")
 
 
 def line_of(noted: Noted) -> ServedLine:

@@ -35,6 +35,7 @@ from groupcheck.model.protocol.messages import (
     Answer,
     JoinGroup,
     Request,
+    Store,
 )
 from groupcheck.oracles.coordinator.model import (
     HERE,
@@ -48,8 +49,11 @@ from groupcheck.oracles.coordinator.model import (
 )
 from groupcheck.oracles.coordinator.votes import protocol_of
 
+UNKNOWN_SERVER_ERROR = -1
 NEW_MEMBER_S = 300.0
 """How long a member that is new may wait in JoinGroup (group.new.member.join.timeout.ms)."""
+AT_ONCE, PAUSE_S = 30, 0.1
+"""So much happens by itself at the same moment, and how long the rest waits."""
 UNKNOWN = 90
 """The number of a member id that nobody has; the model gives no such number."""
 LIVES = frozenset({NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED})
@@ -115,6 +119,8 @@ class Group:
     _shares: dict[int, bytes] = Factory(dict)
     # When the initial delay ends at the latest.
     _latest: float = 0.0
+    # How long the last round waited.
+    _last_s: float = 0.0
 
     def __attrs_post_init__(self) -> None:
         self.memory = self.model.start()
@@ -220,6 +226,9 @@ class Group:
     ) -> None:
         """A request of a member: it is answered now, later or never."""
         step = self.model.ask(self.memory, index, request, two_step)
+        if step is None:
+            waiting.reply(Answer(request, UNKNOWN_SERVER_ERROR), ())
+            return
         self._take(step, now, index, request, waiting)
         self._settle(now)
 
@@ -232,11 +241,16 @@ class Group:
 
     def advance(self, now: float) -> None:
         """Everything that is due happens."""
-        while due := [(at, str(key), key) for key, at in self.due.items() if at <= now]:
+        for _ in range(AT_ONCE):
+            due = [(at, str(key), key) for key, at in self.due.items() if at <= now]
+            if not due:
+                return
             key = min(due)[2]
             del self.due[key]
             self._expire(key, now)
             self._settle(now)
+        # A coordinator with a bug may begin rounds without end.
+        self.due = {key: max(at, now + PAUSE_S) for key, at in self.due.items()}
 
     @property
     def next_due(self) -> float | None:
@@ -269,8 +283,10 @@ class Group:
 
     def _settle(self, now: float) -> None:
         """What happens by itself, at once: appends are written, a round of nobody ends."""
-        while not self.core.loading:
+        for _ in range(AT_ONCE):
             core = self.core
+            if core.loading:
+                return
             taking = [i for (i, _), seat in self.seated() if seat.takes is not None]
             if core.appending:
                 happens = self._fire(append_committed.name, now)
@@ -357,6 +373,8 @@ class Group:
     def _heard(self, index: int, answer: Answer, now: float) -> None:
         """A member was answered: unless that is an error, its session begins anew."""
         request: Any = answer.request
+        if isinstance(request, Store):  # an accepted commit is a sign of life as well
+            request = request.commit
         id = answer.id if answer.id != NO_ID else getattr(request, "id", NO_ID)
         if answer.code in LIVES and self.memory.seats[index][id] is not None:
             self._live((index, id), now)
@@ -400,8 +418,12 @@ class Group:
             self.due.setdefault(ROUND, now + self._patience_s())
 
     def _patience_s(self) -> float:
-        """How long a round waits: the longest rebalance timeout of its members."""
-        return max((member.rebalance_s for _, member in self.joined), default=0.0)
+        """How long a round waits: the longest rebalance timeout of its members; of those that a
+        coordinator with a bug only counts, the one of the round before.
+        """
+        if self.joined or not self.core.members:
+            self._last_s = max((member.rebalance_s for _, member in self.joined), default=0.0)
+        return self._last_s
 
 
 def _counted(answer: Answer, generation: int) -> Answer:

@@ -9,21 +9,25 @@ the coordinator is free to choose, the first outcome is taken, so runs are the s
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from attrs import Factory, define, evolve, frozen
 
-from groupcheck.model.engine import Spec, SpecError, UserError, but
+from groupcheck.model.engine import RuleError, Spec, SpecError, but
 from groupcheck.model.engine.step import State
 from groupcheck.model.mutations import Mutation, all_mutations
 from groupcheck.model.protocol.classic import rules
 from groupcheck.model.protocol.classic.composition import selected
 from groupcheck.model.protocol.classic.features.failover_phases import failover_phases
 from groupcheck.model.protocol.classic.features.mixed import MixedScope
+from groupcheck.model.protocol.classic.features.zombie_coordinator import FORMER
 from groupcheck.model.protocol.classic.group import Core, Seats
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.driven import Driven, Reaction
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import Answer, JoinGroup, Request, SyncGroup
+from groupcheck.model.protocol.transform import Transformation
 from groupcheck.model.variants import load
 
 SEATS = 16
@@ -37,6 +41,9 @@ LAST = 1_000
 _LONGEST_AGO = 400
 OFTEN = 100  # how often each fault may happen in one step
 VARIANT = load("mixed_membership")
+Features = tuple[str, ...]
+STATIC_AND_DYNAMIC: Features = ("mixed",)
+PLAIN: Features = ()
 
 
 @frozen
@@ -72,10 +79,15 @@ class Model:
     _driven: dict[bool, Driven] = Factory(dict)
 
     @property
-    def scope(self) -> MixedScope:
+    def scope(self) -> Scope:
         """What bounds a group."""
-        scope: MixedScope = self._of(True).see.spec.scope
+        scope: Scope = self._of(True).see.spec.scope
         return scope
+
+    @property
+    def knows_instances(self) -> bool:
+        """Are there static members? A few bugs are those of a group without any."""
+        return self.scope.static
 
     def start(self) -> Memory:
         """The group that nobody has joined."""
@@ -83,13 +95,14 @@ class Model:
         named = driven.see.named(driven.start())
         return Memory(but(named["core"], generation=HERE), named["seats"])
 
-    def ask(self, memory: Memory, index: int, request: Request, two_step: bool) -> Step:
+    def ask(self, memory: Memory, index: int, request: Request, two_step: bool) -> Step | None:
         """The effect of a request of the process with that index. `two_step`: a dynamic member
-        without an id is told to come again with one.
+        without an id is told to come again with one. None: a known bug has led to where the rules
+        fail.
         """
         driven = self._of(two_step)
         step = self._step(driven, memory, driven.ask(self._state(memory), index, request))
-        assert step is not None, f"the model has no answer to {request}"
+        assert step is not None or self.mutation, f"the model has no answer to {request}"
         return step
 
     def fire(self, memory: Memory, rule: str, index: int = 0, label: str = "") -> Step | None:
@@ -103,7 +116,12 @@ class Model:
         return self._step(driven, memory, found)
 
     def _step(self, driven: Driven, memory: Memory, found: Iterable[Reaction]) -> Step | None:
-        reaction = next(iter(found), None)
+        try:
+            reaction = next(iter(found), None)
+        except RuleError:
+            if self.mutation is None:
+                raise
+            return None
         if reaction is None:
             return None
         named = driven.see.named(reaction.state)
@@ -121,40 +139,49 @@ class Model:
     def _of(self, two_step: bool) -> Driven:
         found = self._driven.get(two_step)
         if found is None:
-            scope = MixedScope(
+            features = with_bug(self.mutation)
+            assert features is not None, "the bug is not served"
+            scope = scope_of(
+                features,
                 SEATS,
-                partitions=SEATS,  # so that the shares of all members differ
-                assignor="range",
                 generations=LAST,
                 faults=dict.fromkeys(VARIANT.coordinator_faults, OFTEN),
                 max_size=self.max_size,
                 two_step=two_step,
-                phases=True,
-                static_members=0,
             )
-            spec = spec_of(scope, self.mutation)
+            spec = spec_of(scope, features, self.mutation)
             found = self._driven[two_step] = Driven(spec, VARIANT.coordinator)
         return found
 
 
-def spec_of(scope: MixedScope, mutation: Mutation | None = None) -> Spec:
+def scope_of(features: Features, members: int, **fields: Any) -> Scope:
+    """The scope of a group with these features. The shares of all members differ."""
+    given: dict[str, Any] = {"partitions": members, "assignor": "range", "phases": True, **fields}
+    if features:
+        return MixedScope(members, static_members=0, **given)
+    return Scope(members, **given)
+
+
+def spec_of(scope: Scope, features: Features, mutation: Mutation | None) -> Spec:
     """The group at a scope. A bug is put in where its healthy rules stand: before the features, or
-    once they have made them. Raises `UserError` if they never do.
+    once some of them have changed the rules.
     """
-    spec = rules.spec(scope)
-    changes = [feature.change for feature in selected(("mixed",))]
-    wanted = mutation
-    for change in (None, *changes, failover_phases):
-        spec = spec if change is None else change(spec)
+    spec, wanted = rules.spec(scope), mutation
+    for change in (_unchanged, *_changes(features)):
+        spec = change(spec)
         if wanted is not None and (broken := _broken(spec, wanted)) is not None:
             spec, wanted = broken, None
-    if wanted is not None:
-        raise UserError(
-            f"{wanted.id} is no bug of the coordinator that is served",
-            where="--mutation",
-            do="see groupcheck coordinator --list",
-        )
+    assert wanted is None, f"{wanted.id} is not served"
     return evolve(spec, name=VARIANT.name)
+
+
+def _changes(features: Features) -> list[Transformation]:
+    """What makes the group of the plain one, in this order."""
+    return [*(feature.change for feature in selected(features)), failover_phases]
+
+
+def _unchanged(spec: Spec) -> Spec:
+    return spec
 
 
 def _broken(spec: Spec, mutation: Mutation) -> Spec | None:
@@ -164,20 +191,34 @@ def _broken(spec: Spec, mutation: Mutation) -> Spec | None:
         return None
 
 
-def served(mutation: Mutation) -> bool:
-    """Can the coordinator be served with this bug?"""
-    if mutation.family not in VARIANT.every_family or not {*mutation.rules} <= VARIANT.coordinator:
-        return False
-    try:
-        spec_of(MixedScope(2, partitions=2, assignor="range", phases=True), mutation)
-    except UserError:
-        return False
-    return True
+def with_bug(mutation: Mutation | None) -> Features | None:
+    """The features of the group that is served: no more than the plain group where the rules of a
+    bug have another form with features. None: the bug cannot be served.
+    """
+    if mutation is None:
+        return STATIC_AND_DYNAMIC
+    ours = {*mutation.rules} <= VARIANT.coordinator and mutation.family in VARIANT.every_family
+    # No former coordinator is served that does not know that it is one.
+    if not ours or any(rule.startswith(FORMER) for rule in mutation.rules):
+        return None
+    every = (STATIC_AND_DYNAMIC, PLAIN)
+    fit = (f for f in every if any(_broken(spec, mutation) is not None for spec in _stages(f)))
+    return next(fit, None)
 
 
+@cache
+def _stages(features: Features) -> tuple[Spec, ...]:
+    """The healthy group as the features make it, one after the other."""
+    stages = [rules.spec(scope_of(features, 2))]
+    for change in _changes(features):
+        stages.append(change(stages[-1]))
+    return tuple(stages)
+
+
+@cache
 def every_served() -> tuple[Mutation, ...]:
     """The known bugs with which it can be served."""
-    return tuple(m for m in all_mutations() if served(m))
+    return tuple(mutation for mutation in all_mutations() if with_bug(mutation) is not None)
 
 
 def _link(core: Core, seats: Seats) -> Link:

@@ -100,7 +100,7 @@ class Groups:
         if refused:
             self._not_joined(request, refused)
             return
-        name, instance = values["memberId"], values.get("groupInstanceId")
+        name, instance = values["memberId"], self._instance(values)
         group = self.groups.get(values["groupId"])
         if group is None and name:
             self._not_joined(request, UNKNOWN_MEMBER_ID)
@@ -134,7 +134,7 @@ class Groups:
         if not full and not self._agrees(group, said):
             self._not_joined(request, INCONSISTENT_GROUP_PROTOCOL)
             return
-        if number == NO_ID and said.instance is not None and self._revotes(group, index, said):
+        if not full and number == NO_ID and self._revotes(group, index, said):
             # The members vote for another protocol then, so a takeover starts a round, as in a
             # group that waits for SyncGroup.
             core = but(group.core, phase=Phase.COMPLETING)
@@ -178,8 +178,10 @@ class Groups:
         lists = [said.protocols if at == index else m.protocols for (at, _), m in group.joined]
         return protocol_of(lists) != group.protocol
 
-    def _not_joined(self, request: Asked, code: int) -> None:
-        name = request.values["memberId"] if code != GROUP_MAX_SIZE_REACHED else ""
+    def _not_joined(self, request: Asked, code: int, name: str | None = None) -> None:
+        """`name`: the id that the member is given."""
+        if name is None:
+            name = request.values["memberId"] if code != GROUP_MAX_SIZE_REACHED else ""
         missing = None if request.version >= NULLABLE_PROTOCOL else ""
         about = {"generationId": -1, "protocolType": None, "protocolName": missing, "leader": ""}
         request.answer({"errorCode": code, **about, "memberId": name, "members": []})
@@ -192,10 +194,10 @@ class Groups:
         answer: Answer,
         rules: tuple[str, ...],
     ) -> None:
-        if answer.code == MEMBER_ID_REQUIRED:
-            request.values["memberId"] = group.name_of((index, answer.id))
         if answer.code != NONE:
-            self._not_joined(request, answer.code)
+            given = answer.code == MEMBER_ID_REQUIRED
+            name = group.name_of((index, answer.id)) if given else None
+            self._not_joined(request, answer.code, name)
             return
         me, leader = (index, answer.id), group.leader
         takes = any(rule.startswith(takeover_committed.name) for rule in rules)
@@ -236,7 +238,7 @@ class Groups:
         if group is None:
             return
         values = request.values
-        index, number = group.who(values["memberId"], values.get("groupInstanceId"))
+        index, number = group.who(values["memberId"], self._instance(values))
         said_type, said_name = values.get("protocolType"), values.get("protocolName")
         known = is_member(group.memory.seats[index][number]) and group.core.phase != Phase.EMPTY
         wrong = (said_type not in (None, group.protocol_type)) or (
@@ -263,7 +265,7 @@ class Groups:
         if group is None:
             return
         values = request.values
-        index, number = group.who(values["memberId"], values.get("groupInstanceId"))
+        index, number = group.who(values["memberId"], self._instance(values))
         asks = Heartbeat(number, self._asked_generation(group, values["generationId"]))
 
         def reply(answer: Answer, rules: tuple[str, ...]) -> None:
@@ -288,7 +290,7 @@ class Groups:
             return
         codes: list[int] = []
         for one in leavers:
-            index, number = group.who(one["memberId"], one.get("groupInstanceId"))
+            index, number = group.who(one["memberId"], self._instance(one))
             reply = Waiting(lambda answer, rules: codes.append(answer.code))
             self._ask(group, index, LeaveGroup(number), reply)
         loads = COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR
@@ -299,7 +301,7 @@ class Groups:
     def offset_commit(self, request: Asked) -> None:
         values = request.values
         generation = values.get("generationIdOrMemberEpoch", -1)
-        name, instance = values.get("memberId", ""), values.get("groupInstanceId")
+        name, instance = values.get("memberId", ""), self._instance(values)
         commit = self.offsets.commit
         group = self.groups.get(values["groupId"])
         if self.offsets.nowhere(request):
@@ -379,6 +381,11 @@ class Groups:
         if not values["groupId"]:
             return INVALID_GROUP_ID
         return COORDINATOR_LOAD_IN_PROGRESS if self._loads(values["groupId"]) else NONE
+
+    def _instance(self, named: Mapping[str, Any]) -> str | None:
+        """The instance id in a request, if the group knows of instances."""
+        instance: str | None = named.get("groupInstanceId")
+        return instance if self.model.knows_instances else None
 
     def _loads(self, name: str) -> bool:
         """Is it loading, and does no group of the model say so?"""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from groupcheck.model.protocol.codes import NOT_COORDINATOR
+from groupcheck.model.protocol.codes import NONE, NOT_COORDINATOR
 from groupcheck.oracles.coordinator import administration
 from groupcheck.oracles.coordinator.model import Model
 from groupcheck.oracles.coordinator.offsets import Offsets
@@ -197,6 +197,8 @@ def refusal(request: Arrival, code: int) -> dict[str, Any]:
         return {"groups": [{"errorCode": code, "groupId": g} for g in values["groups"]]}
     if name == "DeleteGroups":
         return {"results": [{"errorCode": code, "groupId": g} for g in values["groupsNames"]]}
+    if name == "ListGroups":  # those of other nodes are not its business
+        return {"errorCode": NONE, "groups": []}
     if name == "JoinGroup":
         return {"errorCode": code, "protocolName": "", "memberId": values["memberId"]}
     return {"errorCode": code}

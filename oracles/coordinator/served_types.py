@@ -15,9 +15,6 @@ class ServedLine:
     an answer goes.
     """
 
-    schema: Annotated[Literal["groupcheck.served/1"], "Name and version of the format."] = (
-        "groupcheck.served/1"
-    )
     at_s: Annotated[Amount, "Seconds since the server began."]
     what: Annotated[
         Literal["opened", "request", "answer", "cut", "hung_up", "refused"],

@@ -8,12 +8,12 @@ from attrs import field, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.mutations import Mutation, all_mutations
-from groupcheck.oracles.coordinator.model import STRANGER, served
+from groupcheck.oracles.coordinator.model import STRANGER, every_served
 from groupcheck.oracles.wire.cluster import MOST_PARTITIONS, MOST_TOPICS
 
 LONGEST_MS = 1_800_000
 MOST_NODES = 9
-MOST_RECORDS = 1_000_000
+MOST_RECORDS = 1_000_000  # of all partitions together
 
 
 @frozen(kw_only=True)
@@ -49,7 +49,7 @@ class Settings:
         _within("--initial-delay", self.delay_ms, 0, LONGEST_MS)
         _within("--loading", self.load_ms, 0, LONGEST_MS)
         _within("--max-size", self.max_size, 1, STRANGER)
-        _within("--records", self.records, 0, MOST_RECORDS)
+        _within("--records", self.records, 0, MOST_RECORDS // max(1, sum(self.topics.values())))
         _within("--topics", len(self.topics), 0, MOST_TOPICS)
         for topic, partitions in self.topics.items():
             _within(f"--topics {topic}", partitions, 1, MOST_PARTITIONS)
@@ -76,17 +76,10 @@ def mutation_named(name: str | None) -> Mutation | None:
     """
     if name is None:
         return None
-    every = {m.id: m for m in all_mutations()}
-    if name not in every:
-        raise UserError(
-            f"unknown mutation {name!r}",
-            where="--mutation",
-            do="see groupcheck coordinator --list",
-        )
-    if not served(every[name]):
-        raise UserError(
-            f"{name} is no bug of the coordinator that is served",
-            where="--mutation",
-            do="see groupcheck coordinator --list",
-        )
-    return every[name]
+    there = {m.id: m for m in every_served()}
+    if name not in there:
+        known = any(m.id == name for m in all_mutations())
+        why = "is no bug of the coordinator that is served" if known else "is no known bug"
+        do = "see groupcheck coordinator --list"
+        raise UserError(f"{name[:80]} {why}", where="--mutation", do=do)
+    return there[name]

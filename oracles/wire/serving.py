@@ -74,7 +74,9 @@ class Connection:
 
 @define(eq=False)
 class Arrival:
-    """A request that has arrived. It may be answered once, by the thread that serves."""
+    """A request that has arrived. It may be answered once, by the thread that serves; an answer
+    that is given before its turn is sent when it is.
+    """
 
     # Among all requests to the server, from 1 on.
     number: int
@@ -91,6 +93,8 @@ class Arrival:
     _correlation: int
     _server: Server
     answered: bool = False
+    # The answer that was given before its turn, with its fields.
+    early: tuple[bytes, Mapping[str, Any]] | None = None
 
     @property
     def node(self) -> int:
@@ -248,8 +252,8 @@ class Server(Loop):
         del self._connections[connection.number]
         if connection.events:
             self.ready.unregister(connection._socket)
+        self._noting(connection, what, why=why)  # before the peer can see it
         connection._socket.close()
-        self._noting(connection, what, why=why)
         connection.waiting.clear()
         connection.read.clear()
         connection.unsent.clear()
@@ -347,7 +351,11 @@ class Server(Loop):
         while connection.waiting and not connection.busy and not connection.gone:
             connection.busy = True
             try:
-                self._handler.handle(connection.waiting[0])
+                first = connection.waiting[0]
+                if first.early is None:
+                    self._handler.handle(first)
+                else:
+                    self._send(first, *first.early)
             except Malformed as error:
                 self._forget(connection, "refused", str(error))
         connection.advancing = False
@@ -356,10 +364,16 @@ class Server(Loop):
 
     def answered(self, arrival: Arrival, raw: bytes, values: Mapping[str, Any]) -> None:
         """The answer to a request that is the first of its connection, or waits behind others."""
+        arrival.answered = True
+        if arrival.connection.waiting[0] is arrival:
+            self._send(arrival, raw, values)
+        else:
+            arrival.early = raw, values
+
+    def _send(self, arrival: Arrival, raw: bytes, values: Mapping[str, Any]) -> None:
         connection = arrival.connection
-        assert connection.waiting and connection.waiting[0] is arrival, "answered before its turn"
         connection.waiting.popleft()
-        connection.busy, arrival.answered = False, True
+        connection.busy = False
         self._noting(connection, "answer", arrival, values, size=len(raw))
         if not self._keep(connection, len(raw) - arrival.size):
             return

@@ -127,6 +127,16 @@ def test_what_a_peer_sent_before_it_hung_up_is_handled(serve, handler):
     assert [peer.receive() for _ in range(3)] == [(1, 5), (2, 7), None]
 
 
+def test_an_answer_that_is_given_before_its_turn_is_sent_when_it_is(serve, handler):
+    server = serve()
+    peer = Peer(server.ports[1]).send("held", "never asked", "next")
+    Peer(server.ports[1]).send("next").receive()
+    behind = next(one for one in handler.arrivals if one.values["memberId"] == "never asked")
+    server.call(lambda: behind.answer({"errorCode": 9}))
+    server.call(lambda: handler.held[0].answer({"errorCode": 5}))
+    assert [peer.receive() for _ in range(3)] == [(1, 5), (2, 9), (3, 7)]
+
+
 def test_a_request_whose_connection_is_gone_is_lost_and_its_answer_does_no_harm(serve, handler):
     server = serve()
     peer = Peer(server.ports[1]).send("held")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import socket
-import struct
 from collections.abc import Iterator
 
 import pytest
+from node_asker import Asker
 
 from groupcheck.oracles.wire.cluster import LATEST, OFFERED, Cluster, topic_id
 from groupcheck.oracles.wire.records import batches
-from groupcheck.oracles.wire.serving import LOOPBACK, Arrival, Server, in_background
-from groupcheck.traces.messages.apis import api, request_bytes, response_values
+from groupcheck.oracles.wire.serving import Arrival, Server, in_background
+from groupcheck.traces.messages.apis import api
 
 EARLIEST = -2
 
@@ -32,27 +31,6 @@ class OnlyCluster:
         assert self.cluster.answers(request)
 
 
-class Asker:
-    """Asks one node."""
-
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection((LOOPBACK, port), 10.0)
-
-    def __call__(self, name: str, version: int, answered: int | None = None, **values):
-        """`answered`: the version of the answer, if it is another."""
-        about = api(name)
-        self._socket.sendall(request_bytes(about, version, 9, "test", values))
-        (size,) = struct.unpack(">i", self._read(4))
-        body = self._read(size)
-        return response_values(about, version if answered is None else answered, body[4:])
-
-    def _read(self, size: int) -> bytes:
-        data = b""
-        while len(data) < size:
-            data += self._socket.recv(size - len(data))
-        return data
-
-
 @pytest.fixture
 def handler() -> OnlyCluster:
     return OnlyCluster()
@@ -69,7 +47,7 @@ def server(handler: OnlyCluster) -> Iterator[Server]:
 
 @pytest.fixture
 def ask(server: Server) -> Asker:
-    return Asker(server.ports[1])
+    return Asker(server.address)
 
 
 def test_versions_are_told_in_each_version_and_in_the_oldest_to_a_newer_client(ask):
