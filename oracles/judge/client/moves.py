@@ -53,7 +53,6 @@ class Step(StrEnum):
     # Steps of the model.
     EXPIRE = "the client's session ends"
     ROUND = "another member joins, or joins again"
-    LEAVES = "the other members leave"
     MOVE = "the group moves to another node, which loads it"
     FENCE = "another process takes the client's instance id"
     # What networks do.
