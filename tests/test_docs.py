@@ -100,7 +100,7 @@ def test_every_command_in_the_documents_can_be_typed(document, command):
 def test_every_option_in_the_documents_exists(document):
     known = {
         option
-        for sub in cli.command.commands.values()
+        for sub in cli.every_command().values()
         for p in sub.params
         for option in (*p.opts, *p.secondary_opts)
     }

@@ -42,11 +42,11 @@ def entry(page: str, name: str) -> str:
     return re.split(r"^## ", page.split(f"\n## {name}\n")[1], flags=re.M)[0]
 
 
-@pytest.mark.parametrize("command", sorted(cli.command.commands))
+@pytest.mark.parametrize("command", sorted(cli.every_command()))
 def test_each_command_has_its_entry_with_every_option_and_an_example(site, command):
     told = entry(text(site, "commands"), command)
     options = [
-        name for p in cli.command.commands[command].params for name in p.opts if name[0] == "-"
+        name for p in cli.every_command()[command].params for name in p.opts if name[0] == "-"
     ]
     assert [name for name in options if f"`{name}" not in told] == []
     assert f"groupcheck {command} " in told.replace("\n", " ").split("meaning")[1]

@@ -16,7 +16,7 @@ from groupcheck.model.assignors import Group, Member
 from groupcheck.model.engine import UserError, compiler
 from groupcheck.oracles.assignment import optimum, solvers
 from groupcheck.oracles.assignment.against import searches
-from groupcheck.oracles.conform.live import live
+from groupcheck.oracles.judge.live import live
 from groupcheck.oracles.record.clients import CLIENTS
 from groupcheck.oracles.show import parquet
 from groupcheck.oracles.simulate.uses import plots

@@ -84,7 +84,7 @@ def command_entry(name: str, command: click.Command, examples: Sequence[str]) ->
 
 def commands(examples: Callable[[str], Sequence[str]]) -> str:
     """`examples(name)`: commands of this name that the pages show."""
-    entries = cli.command.commands
+    entries = cli.every_command()
     return page(
         "Commands",
         "For everybody who types a command. You find every command with all of its arguments and"

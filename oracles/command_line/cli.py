@@ -20,6 +20,7 @@ from groupcheck.oracles.command_line import (
     cli_advise,
     cli_coordinator,
     cli_curve,
+    cli_judge,
     cli_kafka,
     cli_logs,
     cli_simulate,
@@ -361,8 +362,18 @@ for other in (
     cli_simulate.simulate,
     cli_curve.curve,
     cli_advise.advise,
+    cli_judge.judge,
 ):
     command.add_command(other)
+
+
+def every_command() -> dict[str, click.Command]:
+    """Each command by what is typed: `check`, `judge broker`."""
+    found: dict[str, click.Command] = {}
+    for name, one in command.commands.items():
+        inner = one.commands if isinstance(one, click.Group) else {}
+        found |= {f"{name} {sub}": there for sub, there in inner.items()} or {name: one}
+    return found
 
 
 def run(arguments: Sequence[str]) -> int:

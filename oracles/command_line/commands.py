@@ -265,13 +265,13 @@ def conform(
     """`groupcheck conform`: see `groupcheck.oracles.conform.command`,
     `groupcheck.oracles.conform.member.command` for `--side member`,
     `groupcheck.oracles.connect.command` for `--side leader`,
-    `groupcheck.oracles.conform.live.command` for `--live`, and
+    `groupcheck.oracles.judge.live.command` for `--live`, and
     `groupcheck.oracles.conform.whole.command` for `--whole`. Raises `UserError` if `parquet` or
     `schedules` is given for a comparison that does not take it.
     """
     from groupcheck.oracles.conform.command import run
-    from groupcheck.oracles.conform.live.command import run as run_live
     from groupcheck.oracles.conform.member.command import run as run_member
+    from groupcheck.oracles.judge.live.command import run as run_live
     from groupcheck.oracles.kafka.versions import DEFAULT
 
     of_connect = side == "leader" or (side is None and options["variant"] == "connect")

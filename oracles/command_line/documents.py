@@ -22,10 +22,11 @@ from groupcheck.oracles.check.bugs_types import Bug
 from groupcheck.oracles.command_line.list_types import Entry
 from groupcheck.oracles.conform.conform_diff_types import ConformDiffDocument
 from groupcheck.oracles.conform.conform_types import ConformDocument
-from groupcheck.oracles.conform.live.conform_live_types import ConformLiveDocument
 from groupcheck.oracles.connect.conform_connect_types import ConformConnectDocument
 from groupcheck.oracles.coordinator.served_types import ServedLine
 from groupcheck.oracles.generate.generate_types import GenerateDocument
+from groupcheck.oracles.judge.live.conform_live_types import ConformLiveDocument
+from groupcheck.oracles.judge.report.judge_types import AgainDocument, JudgeDocument
 from groupcheck.oracles.museum.bugs_real_types import BugsRealDocument
 from groupcheck.oracles.printable import as_text
 from groupcheck.oracles.record.record_types import RecordDocument
@@ -51,6 +52,7 @@ def _owes(field: str, values: list[str], others: list[str]) -> Schema:
 
 DOCUMENTS: dict[str, Any] = {
     "groupcheck.advise/1": AdviseDocument,
+    "groupcheck.again/1": AgainDocument,
     "groupcheck.against/1": AgainstDocument,
     "groupcheck.archive/1": ArchiveDocument,
     "groupcheck.assign-line/1": AssignLineDocument,
@@ -85,6 +87,7 @@ DOCUMENTS: dict[str, Any] = {
         Also(allOf=[_owes("event", [name], [*fields]) for name, fields in NEEDED.items()]),
     ],
     "groupcheck.generate/1": GenerateDocument,
+    "groupcheck.judge/1": JudgeDocument,
     "groupcheck.list": Annotated[
         list[Annotated[Entry, Also(anyOf=[{"required": ["name"]}, {"required": ["id"]}])]],
         "What `groupcheck list KIND --json` prints: an array with one object for each entry."

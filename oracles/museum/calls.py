@@ -13,7 +13,7 @@ from groupcheck.oracles.museum.brokers import OldBroker
 from groupcheck.oracles.museum.exhibits import Exhibit
 from groupcheck.oracles.museum.moves import Move
 from groupcheck.oracles.museum.seen import AFTER, AnswerSent, Cut, Fact, Left, Seen, Sent, State
-from groupcheck.oracles.wire.sockets import Answered, Closed, Connections
+from groupcheck.oracles.wire.connections import Answered, Closed, Connections
 from groupcheck.traces.messages.apis import api
 from groupcheck.traces.messages.consumer_protocol import (
     Subscription,

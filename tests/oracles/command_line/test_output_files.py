@@ -23,6 +23,8 @@ import pytest
 from groupcheck.model.engine.fast import segments
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.command_line.option_types import Output
+from groupcheck.oracles.judge.client.session import Command
+from groupcheck.oracles.judge.report.verdicts import Judgement
 
 DATA = Path(__file__).parents[2] / "data"
 LOG = "sample:console-group"
@@ -62,6 +64,16 @@ RECIPES: dict[str, tuple[str, list[str], list[str]]] = {
         "assign --against kafka-python --examples 1",
         ["write-baseline", "junit"],
         ["assignment.against.command:findings"],
+    ),
+    "judge broker": (
+        "judge broker localhost:9092",
+        ["html", "junit"],
+        ["judge.broker.command:judged"],
+    ),
+    "judge client": (
+        "judge client --no-control --library kafka-python",
+        ["html", "junit"],
+        ["judge.client.command:judged", "judge.client.command:program"],
     ),
     "simulate": (
         "simulate --members 2",
@@ -114,6 +126,12 @@ def run(
     if "sweep" not in DONE:
         DONE["sweep"] = tmp_path_factory.mktemp("sweep")
         (DONE["sweep"] / "sweep.toml").write_text(SWEEP)
+        for side in ("broker", "client"):
+            DONE[f"judge {side}", f"judge.{side}.command:judged"] = Judgement(
+                subject=f"the {side}", rules=(), remarks=(), not_reached=(), facts=()
+            )
+        started = (Command(("true",), {}), "kafka-python", frozenset[str]())
+        DONE["judge client", "judge.client.command:program"] = started
     words = {"SWEEP": f"{DONE['sweep']}/sweep.toml", "OUT": f"{DONE['sweep']}/out"}
 
     def run(recipe: str, files: dict[str, Path]) -> tuple[int, str]:
@@ -150,15 +168,21 @@ def files_in(folder: Path, recipe: str, name: str = "{}") -> dict[str, Path]:
     }
 
 
+def typed(recipe: str) -> str:
+    """The command of a recipe, as it is typed."""
+    first, second = recipe.split()[:2]
+    return f"{first} {second}" if f"{first} {second}" in cli.every_command() else first
+
+
 def test_a_recipe_writes_the_file_of_every_option_that_names_one():
     there = {
         (name, option.opts[0])
-        for name, command in cli.command.commands.items()
+        for name, command in cli.every_command().items()
         for option in command.params
         if isinstance(option.type, Output)
     }
     used = {
-        (command.split()[0], f"--{option}")
+        (typed(command), f"--{option}")
         for command, options, _ in RECIPES.values()
         for option in options
     }
@@ -173,7 +197,7 @@ def test_no_option_names_a_file_to_write_in_another_way():
     }
     others = {
         f"{name} {option.opts[0]}"
-        for name, command in cli.command.commands.items()
+        for name, command in cli.every_command().items()
         for option in command.params
         if isinstance(option.type, click.File) or type(option.type) is click.Path
     }
@@ -267,7 +291,7 @@ def test_a_folder_that_takes_no_file_is_told_before_anything_runs(
 ):
     if sys.platform != "linux":
         return
-    command = cli.command.commands[RECIPES[recipe][0].split()[0]]
+    command = cli.every_command()[typed(RECIPES[recipe][0])]
     monkeypatch.setattr(command, "callback", lambda **_: pytest.fail("it runs"))
     target = Path(f"/proc/file{SUFFIX.get(option, '')}")  # even root makes no file there
     code, said = run(recipe, {option: target})

@@ -10,12 +10,12 @@ import pytest
 from groupcheck.oracles.assignment.conform.comparing import AssignorConformance, AssignorTally
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.conformance import conform
-from groupcheck.oracles.conform.live.live import Live
-from groupcheck.oracles.conform.live.walk import Disagreement, Seen
 from groupcheck.oracles.conform.row_comparison import Conformance
 from groupcheck.oracles.conform.situations.running import SITUATIONS, execute
 from groupcheck.oracles.conform.versions import Versions
 from groupcheck.oracles.conform.versions_differ import Change
+from groupcheck.oracles.judge.live.live import Live
+from groupcheck.oracles.judge.live.walk import Disagreement, Seen
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.show.suite import Suite

@@ -20,11 +20,11 @@ from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.model.variants import load
 from groupcheck.oracles.check.conformed import conformed, reach_of
 from groupcheck.oracles.conform.conformance import conform, rows_at
-from groupcheck.oracles.conform.live.live import live
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.shown import input_shown
 from groupcheck.oracles.explain import subject
+from groupcheck.oracles.judge.live.live import live
 from groupcheck.oracles.kafka.driver import Driver
 
 TRIGGERS = load("triggers")

@@ -22,12 +22,12 @@ from groupcheck.model.protocol.transform import extended, own, rebuilt
 from groupcheck.model.variants import load, names
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform import conformance
-from groupcheck.oracles.conform.live import live
-from groupcheck.oracles.conform.live.live import explore, rows_of, settings_of
-from groupcheck.oracles.conform.live.subscribing import TOPIC
-from groupcheck.oracles.conform.live.walk import Disagreement, Seen
 from groupcheck.oracles.conform.modes import LIVE, WHOLE
 from groupcheck.oracles.conform.whole.conformance import conform_whole
+from groupcheck.oracles.judge.following.said import TOPIC
+from groupcheck.oracles.judge.live import live
+from groupcheck.oracles.judge.live.live import explore, rows_of, settings_of
+from groupcheck.oracles.judge.live.walk import Disagreement, Seen
 from groupcheck.oracles.kafka import driver
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.record.running import running

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 import pytest
 
 from groupcheck.oracles.command_line import cli
-from groupcheck.oracles.conform.live import asking, live
-from groupcheck.oracles.conform.live.asking import refused
-from groupcheck.oracles.conform.live.live import SETTINGS, explore, rows_of
-from groupcheck.oracles.conform.live.subscribing import TOPIC
-from groupcheck.oracles.conform.live.walk import PATIENCE_S, PAUSE_S
-from groupcheck.oracles.conform.live.worlds import seen
+from groupcheck.oracles.judge.following.said import TOPIC
+from groupcheck.oracles.judge.following.worlds import seen
+from groupcheck.oracles.judge.live import asking, live
+from groupcheck.oracles.judge.live.asking import refused
+from groupcheck.oracles.judge.live.live import SETTINGS, explore, rows_of
+from groupcheck.oracles.judge.live.walk import PATIENCE_S, PAUSE_S
 from groupcheck.oracles.record.running import running
-from groupcheck.oracles.wire.sockets import Answered, Connections
+from groupcheck.oracles.wire.connections import Answered, Connections
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,14 @@ import pytest
 
 from groupcheck.model.protocol.messages import NO_ID, Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from groupcheck.oracles.conform.conformance import rows_at
-from groupcheck.oracles.conform.live import worlds
-from groupcheck.oracles.conform.live.asking import JOIN_GROUP, SAID, SPOKEN, versions, wire
-from groupcheck.oracles.conform.live.subscribing import subscription
-from groupcheck.oracles.conform.live.worlds import Asked, World, ends, fits
 from groupcheck.oracles.conform.row import STRANGER, Asks
 from groupcheck.oracles.conform.rows import Rows
-from groupcheck.oracles.wire.sockets import Answered, Closed
+from groupcheck.oracles.judge.following import worlds
+from groupcheck.oracles.judge.following.requests import JOIN_GROUP, versions, wire
+from groupcheck.oracles.judge.following.said import subscription
+from groupcheck.oracles.judge.following.worlds import Asked, World, ends, fits
+from groupcheck.oracles.judge.live.asking import SAID, SPOKEN
+from groupcheck.oracles.wire.connections import Answered, Closed
 from groupcheck.traces.messages import consumer_protocol
 
 
@@ -203,7 +204,13 @@ def test_a_leader_that_comes_back_is_told_as_its_version_can_say(
 
 def test_a_static_member_names_its_instance_in_versions_that_can(static: tuple[Rows, World]):
     rows, world = static
-    assert [versions(api, rows.scope, "i0").start for api in SPOKEN] == [5, 3, 3, 3, 7]
+    assert [versions(api, rows.scope, "i0", spoken).start for api, spoken in SPOKEN.items()] == [
+        5,
+        3,
+        3,
+        3,
+        7,
+    ]
     assert wire("g", world, BACK, 9, rows.scope).values["groupInstanceId"] == "i0"
     (left,) = wire("g", world, Asks(0, LeaveGroup(NO_ID)), 5, rows.scope).values["members"]
     assert left == {"memberId": "", "groupInstanceId": "i0"}
@@ -224,8 +231,8 @@ def test_twins_name_one_instance_and_take_each_others_place():
 @pytest.mark.parametrize(("two_step", "known"), [("yes", range(4, 10)), ("no", range(2, 4))])
 def test_the_version_of_a_join_says_whether_an_id_is_asked_for_first(two_step: str, known: range):
     scope = rows_of("classic", two_step=two_step).scope
-    assert versions(JOIN_GROUP, scope, None) == known
-    assert versions(JOIN_GROUP, scope, "i0") == range(5, 10)
+    assert versions(JOIN_GROUP, scope, None, SPOKEN[JOIN_GROUP]) == known
+    assert versions(JOIN_GROUP, scope, "i0", SPOKEN[JOIN_GROUP]) == range(5, 10)
 
 
 def test_a_cooperative_member_sends_what_it_claims():

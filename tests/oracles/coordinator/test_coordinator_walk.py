@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from groupcheck.oracles.conform.live.live import explore, rows_of
+
 from groupcheck.oracles.coordinator.served import coordinator
 
 KAFKA = {"topics": {"t": 1}, "min_session_ms": 6_000, "new_partitions": 0}

@@ -16,19 +16,19 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.comparison import ModelComparison
 from groupcheck.oracles.conform.conformance import rows_at
-from groupcheck.oracles.conform.live import conform_live_types
-from groupcheck.oracles.conform.live.subscribing import TOPIC
-from groupcheck.oracles.conform.live.walk import PATIENCE_S, Disagreement, Seen, Walk
 from groupcheck.oracles.conform.modes import LIVE
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.shown import settings_shown
+from groupcheck.oracles.judge.following.said import TOPIC
+from groupcheck.oracles.judge.live import conform_live_types
+from groupcheck.oracles.judge.live.walk import PATIENCE_S, Disagreement, Seen, Walk
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.record.running import running
 from groupcheck.oracles.show.json_schemas import printed
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite
-from groupcheck.oracles.wire.sockets import Connections
+from groupcheck.oracles.wire.connections import Connections
 from groupcheck.traces.findings.anomalies import plural
 
 MEMBERS, GENERATIONS, SCHEDULES = 3, 12, 300

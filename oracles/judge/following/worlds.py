@@ -7,7 +7,8 @@ happen by itself happens before the next request.
 
 A member's id is known once the broker has told it, while the model's coordinator knows it from the
 start. Until then the id stands in a `World` under the number of its JoinGroup, and no request is
-made with it.
+made with it. Generations are the broker's own numbers, too: a new one only has to be larger than
+those before.
 """
 
 from __future__ import annotations
@@ -26,12 +27,18 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.timers import append_committed, initial_delay
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.oracles.conform.live.subscribing import instance, subscription, voted
 from groupcheck.oracles.conform.real_position import leads_with
 from groupcheck.oracles.conform.row import Asks, Fires, Memory, Outcome, Told
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.takeovers import Key, key
-from groupcheck.oracles.wire.sockets import Answered, Closed
+from groupcheck.oracles.judge.following.said import (
+    TOPIC,
+    instance,
+    share_bytes,
+    subscription,
+    voted,
+)
+from groupcheck.oracles.wire.connections import Answered, Closed, Unreadable
 from groupcheck.traces.messages.apis import api
 
 Name = tuple[Key, str]  # (process, id), the broker's name of it
@@ -42,15 +49,10 @@ NEW = "?"  # before the number of the request whose answer will bring an id
 # A member that the leader is told of: its id, its instance, its subscription.
 Listed = tuple[str, str | None, bytes]
 # The fields of an answer that are compared, and the members that a leader is told of.
-COMPARED = (
-    "memberId",
-    "generationId",
-    "leader",
-    "protocolName",
-    "skipAssignment",
-    "assignment",
-)
+COMPARED = ("memberId", "generationId", "leader", "protocolName", "skipAssignment", "assignment")
 SKIPS_ASSIGNMENT = 9  # of JoinGroup: a leader that comes back makes no plan (KIP-814)
+KEPT = 2  # generations that a world tells apart (see `relative`)
+CLOSED, UNREADABLE = -1, -2  # in place of error codes
 
 
 def is_new(name: str) -> bool:
@@ -67,6 +69,20 @@ class Asked:
 
 
 @frozen
+class Generation:
+    """A generation in an answer: the model's number, the broker's if it is known, and the largest
+    that the broker has told.
+    """
+
+    number: int
+    known: int | None
+    above: int
+
+    def __str__(self) -> str:
+        return f"more than {self.above}" if self.known is None else str(self.known)
+
+
+@frozen
 class World:
     """A memory of the model, and how it belongs to the broker's group."""
 
@@ -77,6 +93,12 @@ class World:
     names: tuple[Name, ...] = ()
     # (process, its request that waits).
     parked: tuple[tuple[int, Asked], ...] = ()
+    # (the model's number, the broker's) of generations.
+    generations: tuple[tuple[int, int], ...] = ()
+    # What members subscribe to.
+    topic: str = TOPIC
+    # The offset that was committed last; None: none was.
+    committed: int | None = None
 
     def name(self, member: int, id: int) -> str:
         """The broker's name of that id. An id that is not in memory (a mutated model may use one)
@@ -84,11 +106,22 @@ class World:
         """
         return "" if id == NO_ID else dict(self.names).get(key(member, id), self.gone)
 
+    def generation(self, number: int) -> int:
+        """The broker's number of that generation. One that it has not told is as far from the
+        nearest one that it has told as in the model; negative if there is no such number.
+        """
+        known = dict(self.generations)
+        nearest = min(known, key=lambda told: (abs(told - number), told), default=None)
+        return number if nearest is None else known[nearest] + number - nearest
+
     def knows(self, given: Asks) -> bool:
-        """Has the broker told the id in that request? It tells it in its answer to JoinGroup."""
+        """Can that request be made? The broker has told the id in it, in its answer to JoinGroup,
+        and its generation has a number. (-1 is none: it means "from outside the group".)
+        """
         request = given.request
         assert not isinstance(request, messages.Store)
-        return not is_new(self.name(given.member, request.id))
+        number = getattr(request, "generation", 0)
+        return not is_new(self.name(given.member, request.id)) and self.generation(number) >= 0
 
 
 @frozen
@@ -109,9 +142,25 @@ class End:
     rules: tuple[str, ...]
 
 
-def ends(rows: Rows, worlds: Sequence[World], given: Asks, asked: Asked) -> list[End]:
-    """Every end of a step that begins with a request, in every world, after all that happens by
-    itself.
+def relative(world: World) -> World:
+    """The same world with small numbers of generations, so that a group that goes on for ever has
+    finitely many memories. Older generations than the last ones are all alike.
+    """
+    back = world.memory.core.generation - KEPT
+    if back <= 0:
+        return world
+    core = world.memory.core
+    logged, led, assignor = core.durable
+    core = evolve(core, generation=KEPT, durable=(max(0, logged - back), led, assignor))
+    numbers = tuple((n - back, told) for n, told in world.generations if n - back > 0)
+    return evolve(world, memory=evolve(world.memory, core=core), generations=numbers)
+
+
+def ends(
+    rows: Rows, worlds: Sequence[World], given: Asks | Fires, asked: Asked = Asked(0)
+) -> list[End]:
+    """Every end of a step that begins with a request or a timer, in every world, after all that
+    happens by itself.
     """
     found: dict[End, None] = {}
     for world in worlds:
@@ -162,7 +211,15 @@ def _after(scope: Scope, world: World, given: Asks | Fires, outcome: Outcome, as
     for me, seats in enumerate(outcome.after.seats):
         if not any(seat.join or seat.sync for _, seat in seats):
             parked.pop(me, None)
-    after = World(outcome.after, gone, tuple(sorted(names.items())), tuple(sorted(parked.items())))
+    after = World(
+        outcome.after,
+        gone,
+        tuple(sorted(names.items())),
+        tuple(sorted(parked.items())),
+        world.generations,
+        world.topic,
+        world.committed if outcome.stored is None else outcome.stored,
+    )
     answers = tuple(
         _expected(scope, told, waited[told.member] if told.parked else asked, given, world, after)
         for told in outcome.told
@@ -193,7 +250,7 @@ def _expected(
         led = "" if leader is None else after.name(*leader)
         fields = {
             "memberId": after.name(told.member, answer.id),
-            "generationId": answer.generation,
+            "generationId": _generation(after, answer.generation),
             "leader": _replaced(before, told.member) if takes and leads and not skips else led,
             "protocolName": voted(after.memory.core, scope),
             "members": frozenset(),
@@ -203,8 +260,13 @@ def _expected(
         if skips:
             fields["skipAssignment"] = takes and leads
     elif isinstance(answer.request, messages.SyncGroup) and answer.code == NONE:
-        fields["assignment"] = share_bytes(answer.share)
+        fields["assignment"] = share_bytes(answer.share, after.topic)
     return Expected(asked.number, answer.code, tuple(fields.items()))
+
+
+def _generation(world: World, number: int) -> Generation:
+    known = dict(world.generations)
+    return Generation(number, known.get(number), max(known.values(), default=-1))
 
 
 def _replaced(world: World, me: int) -> str:
@@ -218,18 +280,15 @@ def members(world: World, version: int) -> frozenset[Listed]:
     """The list of all members that the leader is told, in this version of JoinGroup."""
     named = version >= api("JoinGroup").since("groupInstanceId")
     return frozenset(
-        (world.name(me, id), instance(seats, me) if named else None, subscription(seat))
+        (
+            world.name(me, id),
+            instance(seats, me) if named else None,
+            subscription(seat, world.topic),
+        )
         for me, seats in enumerate(world.memory.seats)
         for id, seat in seats
         if seat.member
     )
-
-
-def share_bytes(share: int) -> bytes:
-    """A share (bit mask) as the bytes of an assignment, which the coordinator does not look into;
-    an empty share has none.
-    """
-    return share.to_bytes(4, "big") if share else b""
 
 
 def plan(rows: Rows, world: World, given: Asks) -> tuple[tuple[str, bytes], ...] | None:
@@ -244,7 +303,7 @@ def plan(rows: Rows, world: World, given: Asks) -> tuple[tuple[str, bytes], ...]
     planned = []
     for rank, (me, id) in enumerate(every):
         share = interval(rank, len(every), rows.scope.partition_count)
-        planned.append((world.name(me, id), share_bytes(share)))
+        planned.append((world.name(me, id), share_bytes(share, world.topic)))
     return tuple(planned)
 
 
@@ -253,11 +312,12 @@ def seen(answer: Answered) -> tuple[int, dict[str, Any]]:
     OffsetCommit have the code further inside.
     """
     if isinstance(answer, Closed):
-        return -1, {}
+        return UNREADABLE if isinstance(answer, Unreadable) else CLOSED, {}
     error = answer.get("errorCode", 0)
     if "topics" in answer:
-        return int(answer["topics"][0]["partitions"][0]["errorCode"]), {}
-    listed = answer.get("members", [])
+        parts = [part for topic in answer["topics"] for part in topic["partitions"]]
+        return int(parts[0]["errorCode"]) if parts else UNREADABLE, {}
+    listed = answer.get("members") or []
     if not error and listed and "errorCode" in listed[0]:
         return int(listed[0]["errorCode"]), {}
     told = frozenset((m["memberId"], m.get("groupInstanceId"), m["metadata"]) for m in listed)
@@ -274,6 +334,10 @@ def unlike(expected: Expected, answer: Answered) -> list[str]:
         told = fields.get(name)
         if isinstance(value, str) and is_new(value):
             wrong += [] if told else [f"{name} is empty, in the model a new id"]
+        elif isinstance(value, Generation):
+            grows = isinstance(told, int) and told > value.above
+            fit = grows if value.known is None else told == value.known
+            wrong += [] if fit else [f"{name} is {told}, in the model {value}"]
         elif isinstance(value, frozenset) and isinstance(told, frozenset):
             wrong += [] if _same(value, told) else [_differ(name, told, value)]
         elif told != value:
@@ -296,7 +360,7 @@ def shown(value: Any) -> str:
     """A field's value in words."""
     if isinstance(value, frozenset):
         return "{" + ", ".join(sorted(map(_listed_shown, value))) + "}"
-    return repr(value)
+    return value.hex() or "empty" if isinstance(value, bytes) else repr(value)
 
 
 def _listed_shown(one: Listed) -> str:
@@ -305,20 +369,34 @@ def _listed_shown(one: Listed) -> str:
 
 
 def fits(end: End, answers: Mapping[int, Answered]) -> World | None:
-    """The end's world with the ids that the answers brought, if these are exactly the answers to
-    expect.
+    """The end's world with the ids and generations that the answers brought, if these are exactly
+    the answers to expect.
     """
     if {e.number for e in end.answers} != set(answers) or not could(end, answers):
         return None
-    brought = _brought(answers)
+    brought, numbers = _brought(answers), dict(end.world.generations) | _told(end, answers)
     names = tuple((one, brought.get(name, name)) for one, name in end.world.names)
-    return evolve(end.world, names=names, gone=brought.get(end.world.gone, end.world.gone))
+    gone = brought.get(end.world.gone, end.world.gone)
+    return evolve(end.world, names=names, gone=gone, generations=tuple(sorted(numbers.items())))
 
 
 def _brought(answers: Mapping[int, Answered]) -> dict[str, str]:
     """The placeholders of ids -> the ids that the answers have told."""
     told = {f"{NEW}{number}": seen(answer)[1].get("memberId") for number, answer in answers.items()}
     return {new: name for new, name in told.items() if name}
+
+
+def _told(end: End, answers: Mapping[int, Answered]) -> dict[int, int]:
+    """The model's number of each generation that is new -> the broker's. One that is told in two
+    ways has no number.
+    """
+    found: dict[int, set[int]] = {}
+    for expected in end.answers:
+        value = dict(expected.fields).get("generationId")
+        if isinstance(value, Generation) and expected.number in answers:
+            number = seen(answers[expected.number])[1].get("generationId")
+            found.setdefault(value.number, set()).add(number or 0)
+    return {number: told.pop() for number, told in found.items() if len(told) == 1}
 
 
 def _with_names(expected: Expected, brought: Mapping[str, str]) -> Expected:
@@ -335,28 +413,34 @@ def _with_names(expected: Expected, brought: Mapping[str, str]) -> Expected:
 
 def could(end: End, answers: Mapping[int, Answered]) -> bool:
     """Is each of these answers an expected one? Others may still come."""
-    brought = _brought(answers)
-    expected = {e.number: _with_names(e, brought) for e in end.answers}
-    return all(
-        number in expected and not unlike(expected[number], answer)
-        for number, answer in answers.items()
-    )
+    return not _wrong(end, answers)
 
 
 def problems(end: End, answers: Mapping[int, Answered]) -> list[str]:
     """How the answers differ from those of this end, in words."""
+    expected = {e.number: e.error for e in end.answers}
+    missing = [
+        f"request {n} gets no answer, in the model error {expected[n]}"
+        for n in sorted(set(expected) - set(answers))
+    ]
+    return missing + _wrong(end, answers)
+
+
+def _wrong(end: End, answers: Mapping[int, Answered]) -> list[str]:
+    """What is wrong with the answers that have come."""
     brought = _brought(answers)
     expected = {e.number: _with_names(e, brought) for e in end.answers}
     said = [
-        f"request {n} gets no answer, in the model error {expected[n].error}"
-        for n in sorted(set(expected) - set(answers))
-    ]
-    said += [
         f"request {n} is answered with error {seen(answers[n])[0]}, in the model not at all"
         for n in sorted(set(answers) - set(expected))
     ]
-    return said + [
-        f"request {n}: {what}"
-        for n in sorted(set(expected) & set(answers))
-        for what in unlike(expected[n], answers[n])
-    ]
+    both = sorted(set(expected) & set(answers))
+    said += [f"request {n}: {what}" for n in both for what in unlike(expected[n], answers[n])]
+    told = {
+        seen(answers[n])[1].get("generationId")
+        for n in both
+        if any(isinstance(v, Generation) and v.known is None for _, v in expected[n].fields)
+    }
+    if len(told) > 1:
+        said.append(f"one round has the generations {sorted(map(str, told))}")
+    return said

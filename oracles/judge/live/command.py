@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.conform.live.live import SCHEDULES, live
+from groupcheck.oracles.judge.live.live import SCHEDULES, live
 from groupcheck.oracles.kafka.comparison import carried_out, refuse
 from groupcheck.oracles.show.terminal import say
 

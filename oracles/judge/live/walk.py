@@ -11,20 +11,22 @@ from itertools import count
 
 from attrs import define, field, frozen
 
-from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.timers import rebalance_timeout
-from groupcheck.oracles.conform.live import asking
-from groupcheck.oracles.conform.live.asking import (
+from groupcheck.oracles.conform.row import Asks, Memory
+from groupcheck.oracles.conform.rows import Rows
+from groupcheck.oracles.judge.following.requests import (
+    API_OF,
     HEARTBEAT,
     JOIN_GROUP,
     LEAVE_GROUP,
     Wire,
-    refused,
+    joining,
+    natural,
     versions,
     wire,
 )
-from groupcheck.oracles.conform.live.subscribing import instance
-from groupcheck.oracles.conform.live.worlds import (
+from groupcheck.oracles.judge.following.said import instance
+from groupcheck.oracles.judge.following.worlds import (
     Asked,
     End,
     World,
@@ -36,9 +38,9 @@ from groupcheck.oracles.conform.live.worlds import (
     seen,
     shown,
 )
-from groupcheck.oracles.conform.row import Asks, Memory
-from groupcheck.oracles.conform.rows import Rows
-from groupcheck.oracles.wire.sockets import Answered, Closed, Connections
+from groupcheck.oracles.judge.live import asking
+from groupcheck.oracles.judge.live.asking import SAID, SPOKEN, refused
+from groupcheck.oracles.wire.connections import Answered, Closed, Connections
 from groupcheck.traces.messages.apis import api
 
 PATIENCE_S = 10.0  # for an answer, and for a timer of 0 ms on a busy machine
@@ -104,7 +106,7 @@ class Walk:
         self.transcript: list[str] = []
         # An id that comes and goes creates the group; the model's group exists from the start.
         first = self._ask(
-            Wire(JOIN_GROUP, 5, {"groupId": group, **asking.joining()}, "makes the group")
+            Wire(JOIN_GROUP, 5, {"groupId": group, **joining(SAID)}, "makes the group")
         )
         self._gone = str(self._answer(first)["memberId"])
         self._answer(
@@ -143,9 +145,9 @@ class Walk:
         return [*usual, *usual, *every]
 
     def _step(self, given: Asks) -> None:
-        scope, api = self._rows.scope, asking.API_OF[type(given.request)]
+        scope, api = self._rows.scope, API_OF[type(given.request)]
         named = instance(self.worlds[0].memory.seats[given.member], given.member)
-        known = versions(api, scope, named)
+        known = versions(api, scope, named, SPOKEN[api])
         version = known[self._choose(len(known))]
         plans = {plan(self._rows, world, given) for world in self.worlds}
         sent = {str(wire(self._group, world, given, version, scope)) for world in self.worlds}
@@ -155,6 +157,7 @@ class Walk:
         number = self._ask(
             wire(self._group, self.worlds[0], given, version, scope, next(iter(plans))),
             f"member {given.member} sends ",
+            given.member,
         )
         before = self.worlds[0].memory
         reached = self._follow(ends(self._rows, self.worlds, given, Asked(number, version)), number)
@@ -179,8 +182,10 @@ class Walk:
             )
         self._total.refused.add(f"{request.api.name}: {request.what}")
 
-    def _ask(self, request: Wire, who: str = "") -> int:
-        number = self._connections.send(request.api, request.version, request.values, request.cut)
+    def _ask(self, request: Wire, who: str = "", whose: int = -1) -> int:
+        number = self._connections.send(
+            request.api, request.version, request.values, request.cut, whose
+        )
         self._numbers[number] = len(self._numbers) + 1
         self.transcript.append(f"{self._numbers[number]}. {who}{self._shortened(str(request))}")
         self._total.requests += 1
@@ -290,21 +295,3 @@ class Walk:
 
 def _waits(end: End, number: int) -> bool:
     return all(expected.number != number for expected in end.answers)
-
-
-def natural(memory: Memory, given: Asks) -> bool:
-    """Is it what a member does if it follows the protocol?"""
-    request, core = given.request, memory.core
-    if isinstance(request, messages.Store):
-        return False
-    if isinstance(request, messages.JoinGroup) and request.id == messages.NO_ID:
-        return not memory.seats[given.member].ids
-    seat = memory.seats[given.member][request.id]
-    if seat is None:
-        return False
-    match request:
-        case messages.JoinGroup():
-            return not seat.member or (str(core.phase) == "PreparingRebalance" and not seat.join)
-        case messages.SyncGroup():
-            return seat.due and not seat.sync and request.generation == core.generation
-    return False

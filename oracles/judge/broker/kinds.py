@@ -1,0 +1,60 @@
+"""Kinds of rows: what a memory and an input are to the eye, so that rows which a mistake makes
+alike are one. A broker that answers one of them wrongly will answer the others so, too.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.oracles.conform.row import CHANGED, Asks, Fires, Memory
+
+
+@frozen(order=True)
+class Kind:
+    """The group's phase, the name of the input, and who sends what, in words."""
+
+    phase: str
+    name: str
+    about: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.phase}: {self.name}{f' ({self.about})' if self.about else ''}"
+
+
+def phase_of(memory: Memory) -> str:
+    """The phase, and what is special about it."""
+    core = memory.core
+    never = core.phase == Phase.EMPTY and not core.generation
+    return f"{core.phase}{', new' if never else ''}{', an id is out' if core.pending else ''}"
+
+
+def kind_of(memory: Memory, given: Asks | Fires) -> Kind:
+    """The kind of a row."""
+    if isinstance(given, Fires):
+        return Kind(phase_of(memory), given.rule)
+    request, core, seats = given.request, memory.core, memory.seats[given.member]
+    assert not isinstance(request, messages.Store)
+    seat = seats[request.id]
+    if request.id == messages.NO_ID:
+        who = "no id"
+    elif seat is None:
+        who = "an unknown id"
+    elif not seat.member:
+        who = "an id that was only handed out"
+    else:
+        who = "the leader" if seats.leader == request.id else "a member"
+    about = [who if not seats.static else f"{who}, static"]
+    generation = getattr(request, "generation", None)
+    if generation is not None and seat is not None:
+        about.append("the generation" if generation == core.generation else "an old generation")
+    if isinstance(request, messages.JoinGroup) and seat is not None and seat.member:
+        changed = request.claimed == CHANGED
+        about.append("other subscription" if changed else "same subscription")
+        about += ["claims a partition"] if request.owned else []
+    if seat is not None and seat.join:
+        about.append("its JoinGroup waits")
+    if seat is not None and seat.sync:
+        about.append("its SyncGroup waits")
+    return Kind(phase_of(memory), type(request).__name__, ", ".join(about))

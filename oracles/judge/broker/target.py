@@ -1,0 +1,43 @@
+"""The broker that is judged, as far as a schedule has to know it, and how long is waited for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from attrs import frozen
+
+from groupcheck.oracles.judge.broker.profiles import USUAL_MS
+from groupcheck.oracles.judge.following.said import TOPIC
+
+
+@frozen
+class Pace:
+    """How long is waited."""
+
+    # For an answer that must come, and for one that ends a round.
+    patience_s: float = 7.0
+    round_s: float = 7.0
+    # Before an answer that must not come counts as not come.
+    quiet_s: float = 0.01
+
+
+@frozen
+class Target:
+    """The broker, as far as a schedule has to know it."""
+
+    address: str
+    # API key -> the versions that it announces.
+    announced: Mapping[int, range]
+    # How many nodes there are: with one, it coordinates every group.
+    nodes: int = 1
+    topic: str = TOPIC
+    # Of the topic; None if the broker has no ids of topics.
+    topic_id: UUID | None = None
+    # The shortest session that it takes, and the shortest time for a round.
+    session_ms: int = 6_000
+    rebalance_ms: int = 2_000
+    # Sessions and rounds that are not waited for.
+    usual_ms: int = USUAL_MS
+    # What was slow before anything was judged, in a sentence; empty: nothing.
+    slow: str = ""

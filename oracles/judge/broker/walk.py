@@ -1,0 +1,397 @@
+"""One schedule: a group at the broker and in the model, step by step, until the schedule ends or
+the two differ. Where only the code of an answer differs and the model's memory stays as it is, the
+schedule goes on.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+
+from attrs import define, evolve, field
+
+from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
+from groupcheck.oracles.conform.row import Asks, Fires, Memory
+from groupcheck.oracles.judge.broker.acts import due, fields_of
+from groupcheck.oracles.judge.broker.differences import (
+    NO_GROUP,
+    Difference,
+    Differs,
+    Late,
+    compared,
+    not_answered,
+    rules_of,
+    word_of,
+)
+from groupcheck.oracles.judge.broker.graph import KeptRows
+from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
+from groupcheck.oracles.judge.broker.looks import LOOKS, Look
+from groupcheck.oracles.judge.broker.profiles import Profile, timeouts
+from groupcheck.oracles.judge.broker.target import Pace, Target
+from groupcheck.oracles.judge.broker.transcript import Transcript, lane_of
+from groupcheck.oracles.judge.following import requests
+from groupcheck.oracles.judge.following.requests import (
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    OFFSET_COMMIT,
+    Timeouts,
+    Wire,
+    joining,
+    versions,
+    wire,
+)
+from groupcheck.oracles.judge.following.said import instance, subscription
+from groupcheck.oracles.judge.following.states import follow
+from groupcheck.oracles.judge.following.worlds import (
+    Asked,
+    End,
+    World,
+    could,
+    ends,
+    fits,
+    plan,
+    relative,
+    seen,
+)
+from groupcheck.oracles.judge.report.schedules import Act, Line
+from groupcheck.oracles.wire.connections import Answered, Closed, Connections
+
+TOPIC_IDS = 10  # of OffsetCommit: it names topics by their ids
+# Of a timer's time: before this it must not run out, and how much longer is waited if nobody is
+# told that it has.
+EARLY, LATE = 0.5, 0.75
+# Of a timer's time: later than this there is no step, where timers are not waited for and where
+# they are.
+LATEST = (0.7, 0.4)
+WAITED_S = 0.3
+NOBODY = "nobody-0"  # an id that no broker has made
+
+
+@define
+class Met:
+    """What a schedule has met, for whoever counts."""
+
+    # (kind, API or timer, version, memory and input, the timer that was waited for before) of each
+    # row that agrees.
+    agreed: list[tuple[Kind, str, int, object, str]] = field(factory=list)
+    differences: list[tuple[Difference, tuple[Act, ...], tuple[Line, ...]]] = field(factory=list)
+    # Rule -> how often it was tried.
+    tried: dict[str, int] = field(factory=dict)
+    requests: int = 0
+    # (API, seconds) of each answer that was due at once, and (timer, seconds too late) of timers.
+    waited_s: list[tuple[str, float]] = field(factory=list)
+    timers_s: list[tuple[str, float]] = field(factory=list)
+
+    def tries(self, *rules: str) -> None:
+        for rule in rules:
+            self.tried[rule] = self.tried.get(rule, 0) + 1
+
+
+class Walk:
+    """One group."""
+
+    def __init__(
+        self,
+        target: Target,
+        profile: Profile,
+        rows: KeptRows,
+        connections: Connections,
+        group: str,
+        pace: Pace,
+    ) -> None:
+        self.target, self.profile, self._rows = target, profile, rows
+        self._connections, self._group, self._pace = connections, group, pace
+        self.met, self.transcript, self.acts = Met(), Transcript(), list[Act]()
+        # When each member was heard last, and when the phase began.
+        self._heard: dict[str, float] = {}
+        self._phase, self._since = Phase.EMPTY, time.monotonic()
+        # When something came last.
+        self._arrived = self._since
+        self.worlds = [World(rows.start(), NOBODY, topic=target.topic)]
+        # The broker knows the group. Before, only a JoinGroup without an id is as in the model.
+        self.is_made = False
+        # The timer that was waited for last; empty: none was.
+        self.waited = ""
+
+    @property
+    def memory(self) -> Memory:
+        """The first of the memories that fit."""
+        return self.worlds[0].memory
+
+    def begin(self) -> None:
+        """Makes the group, because an id that comes and goes does so in the model's start, and
+        gives back an id that is known to be gone.
+        """
+        spoken = self.target.announced[JOIN_GROUP.key]
+        if not self._rows.scope.two_step or spoken.stop <= requests.TWO_STEP:
+            return
+        version = min(5, spoken.stop - 1)
+        said = subscription(messages.JoinGroup(messages.NO_ID), self.target.topic)
+        values = {"groupId": self._group, **joining(said, timeouts=self._timeouts(0))}
+        number = self._send(Wire(JOIN_GROUP, version, values, "makes the group"))
+        answer = self._gather(self._pace.patience_s, number).get(number)
+        self.transcript.told({number: answer} if answer is not None else {})
+        if not isinstance(answer, dict) or answer["errorCode"] != 79 or not answer["memberId"]:
+            got = "silence" if answer is None else word_of(seen(answer)[0])
+            raise Differs(Difference(NO_GROUP, ("MEMBER_ID_REQUIRED",), got, ("join_code",)))
+        gone = answer["memberId"]
+        leaves = self.target.announced[LEAVE_GROUP.key]
+        values = {"groupId": self._group, "memberId": gone, "members": [{"memberId": gone}]}
+        number = self._send(Wire(LEAVE_GROUP, min(3, leaves.stop - 1), values))
+        answers = self._gather(self._pace.patience_s, number)
+        self.transcript.told(answers)
+        self.worlds, self.is_made = [World(self._rows.start(), gone, topic=self.target.topic)], True
+
+    # -- steps
+
+    def versions(self, given: Asks) -> range:
+        """The versions in which the request may be sent to this broker."""
+        kind = requests.API_OF[type(given.request)]
+        spoken = self.target.announced.get(kind.key, range(0))
+        newest = kind.newest
+        if kind is OFFSET_COMMIT and self.target.topic_id is None:
+            newest = TOPIC_IDS - 1
+        known = range(spoken.start, min(spoken.stop, newest + 1))
+        named = instance(self.memory.seats[given.member], given.member)
+        return versions(kind, self._rows.scope, named, known)
+
+    def can(self, given: Asks) -> bool:
+        """Does the request mean the same in every world, and can it be made?"""
+        joins = isinstance(given.request, messages.JoinGroup) and given.request.id == messages.NO_ID
+        if not self.versions(given) or not (joins or self.is_made):
+            return False
+        if not all(world.knows(given) for world in self.worlds):
+            return False
+        return all(given in self._rows.asks(world.memory) for world in self.worlds)
+
+    def ask(self, given: Asks, version: int) -> bool:
+        """Sends a request and follows what comes of it; False if it has no meaning here. Raises
+        `Differs`, and `Late` if the difference may come from a timer.
+        """
+        scope = self._rows.scope
+        plans = {plan(self._rows, world, given) for world in self.worlds}
+        said = self._timeouts(given.member)
+
+        def made(world: World) -> Wire:
+            planned = next(iter(plans))
+            id = self.target.topic_id
+            return wire(self._group, world, given, version, scope, planned, said, id)
+
+        allowed = all(self._rows.outcomes(world.memory, given) for world in self.worlds)
+        if not allowed or len(plans) > 1 or len({str(made(world)) for world in self.worlds}) > 1:
+            return False
+        before, request = self.memory, made(self.worlds[0])
+        fields = fields_of(given, before)
+        self.acts.append(Act("ask", request.api.name, given.member, version, fields))
+        self.is_made = True
+        kind = kind_of(before, given)
+        asked_at = time.monotonic()
+        number = self._send(request, given.member)
+        ways = ends(self._rows, self.worlds, given, Asked(number, version))
+        waits = any(all(e.number != number for e in end.answers) for end in ways)
+        is_round = request.api in (JOIN_GROUP, LEAVE_GROUP)
+        patience_s = self._pace.round_s if is_round else self._pace.patience_s
+        first = self._pace.quiet_s if waits else patience_s
+        answers = self._gather(first, number)
+        reached = self._follow(ways, answers, patience_s)
+        if number in answers and not waits:
+            self.met.waited_s.append((request.api.name, time.monotonic() - asked_at))
+        self.met.tries(*rules_of(request.api.name, waits))
+        self._hear(answers, number, asked_at)
+        if reached:
+            row = (relative(World(before, "")).memory, given)
+            self.met.agreed.append((kind, request.api.name, version, row, self.waited))
+            return True
+        if answers and self.is_late(self._arrived):
+            raise Late
+        difference = self._compared(kind, ways, answers, number)
+        # A code alone, of a request that changes nothing in the model: what follows is known.
+        same = all(end.world.memory == w.memory for end in ways for w in self.worlds)
+        error = seen(answers[number])[0] if number in answers else 0
+        if same and set(answers) == {number} and error > 0:
+            self.met.differences.append(
+                (difference, tuple(self.acts), tuple(self.transcript.lines))
+            )
+            return True
+        raise Differs(difference)
+
+    def _timeouts(self, member: int) -> Timeouts:
+        return timeouts(self.profile, member, self._short_ms, self.target.usual_ms)
+
+    def _hear(self, answers: Mapping[int, Answered], own: int, sent_at: float) -> None:
+        """Notes what starts timers again: an answer to a request that waited, at the latest when it
+        comes, and any other request that is not refused, at the earliest when it is sent.
+        """
+        now = time.monotonic()
+        for number, answer in answers.items():
+            if seen(answer)[0] in (0, MEMBER_ID_REQUIRED):
+                waited = number != own or now - sent_at > WAITED_S
+                self._heard[self.transcript.whose(number)] = now if waited else sent_at
+        if self.memory.core.phase != self._phase:
+            self._phase, self._since = self.memory.core.phase, sent_at
+
+    def is_late(self, at: float | None = None) -> bool:
+        """Has so much time passed (until `at`, if not until now) that a timer may have run out
+        which nobody waits for? Then the schedule says nothing more.
+        """
+        now, share = at or time.monotonic(), LATEST[bool(self.profile.waits)]
+        said = [self._timeouts(member) for member in range(self.profile.members)]
+        for member, seats in enumerate(self.memory.seats):
+            sits = any(not (seat.join or seat.sync) for _, seat in seats)
+            since = now - self._heard.get(lane_of(member), self._since)
+            if sits and since > said[member].session_ms / 1000 * share:
+                return True
+        rounds_s = max(one.rebalance_ms for one in said) / 1000
+        runs = self.memory.core.phase in (Phase.PREPARING, Phase.COMPLETING)
+        return runs and now - self._since > rounds_s * share
+
+    @property
+    def _short_ms(self) -> int:
+        is_session = self.profile.waits == "session"
+        return self.target.session_ms if is_session else self.target.rebalance_ms
+
+    def due(self) -> list[Fires]:
+        """The timers that run out next while nobody does anything."""
+        return due(self.profile, self._rows, self.memory)
+
+    def note(self, difference: Difference) -> None:
+        """Keeps a difference with the schedule so far."""
+        schedule = tuple(self.acts), tuple(self.transcript.lines)
+        self.met.differences.append((difference, *schedule))
+
+    def close(self) -> None:
+        """Closes its connections."""
+        self._connections.close()
+
+    def wait(self) -> bool:
+        """Waits until the timer that is due has run out; False if none is, or more than one. Raises
+        `Differs`.
+        """
+        due = self.due()
+        if len(due) != 1 or len(self.worlds) > 1:
+            return False
+        (given,), short_s = due, self._short_ms / 1000
+        kind = kind_of(self.memory, given)
+        self.acts.append(Act("wait", given.rule))
+        self.transcript.lines.append(Line("waits", "", f"{short_s:g} s pass: {given.rule}"))
+        began = time.monotonic()
+        early = self._pass(short_s * EARLY)
+        ways = ends(self._rows, self.worlds, given)
+        answers = dict(early)
+        told = any(end.answers for end in ways)
+        if not early:
+            answers = self._gather(short_s) if told else self._pass(short_s * LATE + 0.3)
+        before, reached = self.memory, [] if early else self._follow(ways, answers, short_s + 1.0)
+        self.met.tries("timers")
+        if not reached:
+            found = self._compared(kind, ways, answers, 0, rules=("timers",))
+            raise Differs(evolve(found, got=f"{found.got}, too early") if early else found)
+        if told:
+            self.met.timers_s.append((given.rule, time.monotonic() - began - short_s))
+        self.met.agreed.append((kind, given.rule, 0, (before, given), self.waited))
+        self.waited = given.rule
+        self._since = time.monotonic()
+        return True
+
+    def _pass(self, wait_s: float) -> dict[int, Answered]:
+        """So many seconds pass; the answers that come meanwhile."""
+        until = time.monotonic() + wait_s
+        found = self._gather(wait_s)
+        time.sleep(max(0.0, until - time.monotonic()))
+        return found
+
+    def looks(self) -> list[Look]:
+        """The questions that may be asked now, and that the broker announces."""
+        if len(self.worlds) > 1 or not self.is_made:
+            return []
+        spoken = self.target.announced
+        return [
+            look
+            for look in LOOKS.values()
+            if look.allowed(self.worlds[0]) and look.versions(spoken.get(look.api.key, range(0)))
+        ]
+
+    def look(self, look: Look, version: int) -> None:
+        """Asks a question about the group. What the broker says may lag behind what it does, so a
+        wrong answer is asked for again, as long as an answer may take. Raises `Differs`.
+        """
+        kind = Kind(str(self.memory.core.phase), look.api.name)
+        self.acts.append(Act("look", look.api.name, -1, version))
+        self.met.tries(look.rule, "every_answer", "schema", "connection")
+        (world,), until = self.worlds, time.monotonic() + self._pace.patience_s
+        values, pause_s = look.asks(self._group, self.target.topic, version), 0.02
+        while True:
+            number = self._send(Wire(look.api, version, values))
+            answers = self._gather(self._pace.patience_s, number)
+            answer = answers.get(number)
+            if answer is None or isinstance(answer, Closed) or len(answers) > 1:
+                self.transcript.told(answers)
+                raise Differs(not_answered(kind, answers, number))
+            wrong = look.wrong(answer, self._group, world)
+            self.transcript.lines.append(
+                Line("answers", "", "; ".join(wrong) or "as in the model", 0)
+            )
+            if not wrong:
+                row = self.memory, look.api.name
+                self.met.agreed.append((kind, look.api.name, version, row, self.waited))
+                return
+            if time.monotonic() > until:
+                got = re.sub(r"\{.*\}|\[.*\]", "...", self.transcript.shortened("; ".join(wrong)))
+                told = Difference(kind, ("as in the model",), got, (look.rule,))
+                self.note(told)
+                return
+            del self.transcript.lines[-2:]
+            time.sleep(pause_s)
+            pause_s *= 2
+
+    def _compared(
+        self,
+        kind: Kind,
+        ways: Sequence[End],
+        answers: Mapping[int, Answered],
+        number: int,
+        rules: tuple[str, ...] = (),
+    ) -> Difference:
+        found = compared(kind, ways, answers, number, rules)
+        return evolve(found, detail=self.transcript.renumbered(found.detail))
+
+    # -- what comes
+
+    def _send(self, request: Wire, member: int = -1) -> int:
+        number = self._connections.send(
+            request.api, request.version, request.values, request.cut, member
+        )
+        self.transcript.asks(number, request, member)
+        self.met.requests += 1
+        return number
+
+    def _gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
+        found = self._connections.gather(wait_s, until)
+        if found:
+            self._arrived = time.monotonic()
+        return found
+
+    def _follow(
+        self, ways: Sequence[End], answers: dict[int, Answered], patience_s: float
+    ) -> list[tuple[End, World]]:
+        """Gathers answers until they are exactly those of some way, and no more come. `answers`
+        grows. On success the worlds are those behind the ways that fit.
+        """
+        until = time.monotonic() + patience_s
+        while True:
+            fitting = follow(ways, answers, fits)
+            if fitting.reached:
+                more = self._gather(self._pace.quiet_s) if self._connections.waiting else {}
+                if not more:
+                    self.transcript.told(answers)
+                    self.worlds = list(dict.fromkeys(relative(w) for w in fitting.states))
+                    return list(fitting.reached)
+                answers |= more
+                continue
+            if not any(could(way, answers) for way in ways) or time.monotonic() > until:
+                self.transcript.told(answers)
+                return []
+            answers |= self._gather(0.01)

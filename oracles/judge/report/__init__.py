@@ -1,0 +1,1 @@
+"""What came out: rules with their verdicts, rows that differ, what was not reached."""

@@ -1,0 +1,238 @@
+"""A broker that answers as the model keeps every rule; one with a mistake breaks them, with a short
+schedule that shows it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.coordinator.served import coordinator
+from groupcheck.oracles.judge.broker import command, surroundings
+from groupcheck.oracles.judge.broker.exploring import Judging
+from groupcheck.oracles.judge.broker.judging import by_roots, judgement, not_reached
+from groupcheck.oracles.judge.broker.profiles import (
+    MIXED,
+    ONE_STEP,
+    SESSIONS,
+    THREE,
+    TWO_STEP,
+    Profile,
+)
+from groupcheck.oracles.judge.broker.surroundings import target
+from groupcheck.oracles.judge.report.cases import suite
+from groupcheck.oracles.judge.report.document import as_document, schedules_in
+from groupcheck.oracles.judge.report.page import page
+from groupcheck.oracles.judge.report.verdicts import Judgement
+from groupcheck.oracles.show.suite import as_junit
+from groupcheck.oracles.wire.security import PLAINTEXT
+
+
+@pytest.fixture
+def healthy() -> Iterator[str]:
+    with coordinator() as served:
+        yield served.address
+
+
+PATIENCE_S = 100.0  # so that a busy machine runs as many schedules
+
+
+def judged(address: str, *profiles: Profile, schedules: int, seed: int = 1) -> Judging:
+    aim, _ = target(address, PLAINTEXT, None, {})
+    judging = Judging(aim, PLAINTEXT, seed)
+    judging.explore(profiles, PATIENCE_S, 1, lambda: None, schedules)
+    return judging
+
+
+def told(judging: Judging, *profiles: Profile, known: dict[str, str] | None = None) -> Judgement:
+    return judgement(judging, profiles, known or {}, "the broker", 1.0)
+
+
+def test_a_broker_that_answers_as_the_model_keeps_every_rule(healthy: str, misfits) -> None:
+    profiles = (TWO_STEP, ONE_STEP, MIXED)
+    judging = judged(healthy, *profiles, schedules=15)
+    assert judging.ledger.found == {}
+    found = told(judging, TWO_STEP)
+    assert found.exit_code == 0 and found.remarks == ()
+    tried = {one.rule.name for one in found.rules if one.became == "keeps"}
+    assert tried >= {"join_code", "round_waits", "offsets_kept", "group_told", "coordinator_found"}
+    assert [one.rule.name for one in found.rules if one.became == "not_judged"] == ["timers"]
+    # What was not reached has a way that begins where every group does.
+    assert all(one.way[0].startswith("Empty, new") for one in found.not_reached)
+    assert misfits(as_document("broker", found)) == []
+
+
+def test_a_silent_member_is_waited_for_until_its_session_is_over(healthy: str) -> None:
+    aim, _ = target(healthy, PLAINTEXT, None, {})
+    judging = Judging(aim, PLAINTEXT)
+    judging.target = type(aim)(**{**_fields(aim), "session_ms": 600})
+    judging.explore([SESSIONS], PATIENCE_S, 1, lambda: None, 2)
+    assert judging.ledger.found == {}
+    assert judging.ledger.tried["timers"] >= 1
+
+
+def _fields(aim: object) -> dict[str, object]:
+    return {name: getattr(aim, name) for name in aim.__slots__ if not name.startswith("__")}
+
+
+def test_a_mistake_is_found_with_a_short_schedule_that_shows_it_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], misfits
+) -> None:
+    with coordinator(mutation="heartbeat_ignores_generation") as served:
+        judging = judged(served.address, TWO_STEP, schedules=12)
+        first, _ = by_roots(judging.ledger.found.values())
+        judging.confirm(first[0])
+        found = told(judging, TWO_STEP)
+        assert found.exit_code == 1
+        (rule,) = [one for one in found.rules if one.became == "breaks"]
+        assert rule.rule.name == "heartbeat_code"
+        remark = found.remarks[0]
+        assert remark.got == "NONE" and remark.allowed == ("ILLEGAL_GENERATION",)
+        assert remark.asks <= 5 and remark.again == remark.repeated == 3
+        document = as_document("broker", found)
+        assert misfits(document) == []
+        (tmp_path / "report.json").write_text(json.dumps(document))
+        again = ["judge", "again", str(tmp_path / "report.json"), "--on"]
+        assert cli.run([*again, served.address]) == 1
+        assert "NONE in place of ILLEGAL_GENERATION" in " ".join(capsys.readouterr().out.split())
+    assert "failure" in as_junit(suite("judge broker", found))
+    assert "<svg" in page("broker", found)
+    with coordinator() as healthy:
+        assert cli.run([*again, healthy.address, "--json"]) == 0
+        assert misfits(json.loads(capsys.readouterr().out)) == []
+
+
+def test_what_is_known_is_accepted_and_what_lies_behind_a_difference_is_seen(
+    tmp_path: Path,
+) -> None:
+    with coordinator(mutation="sync_ignores_generation") as served:
+        judging = judged(served.address, TWO_STEP, schedules=12)
+    first, _ = by_roots(judging.ledger.found.values())
+    for found in first:
+        found.repeated = found.again = 3
+    roots = {one.root for one in told(judging, TWO_STEP).remarks}
+    accepted = told(judging, TWO_STEP, known=dict.fromkeys(roots, "on purpose"))
+    assert accepted.exit_code == 0
+    assert {one.became for one in accepted.remarks} == {"known"}
+    lost = {one.row for one in not_reached(judging, [TWO_STEP])}
+    assert not lost & {one.row for one in accepted.remarks}
+
+
+def test_what_does_not_repeat_at_leisure_breaks_no_rule() -> None:
+    with coordinator(mutation="heartbeat_ignores_generation") as served:
+        judging = judged(served.address, TWO_STEP, schedules=12)
+    for found in judging.ledger.found.values():
+        found.repeated, found.again = 3, 0
+    assert told(judging, TWO_STEP).exit_code == 0 and told(judging, TWO_STEP).passing
+    for found in judging.ledger.found.values():
+        found.again = 1
+    assert told(judging, TWO_STEP).exit_code == 3
+
+
+# -- at the terminal
+
+
+def test_the_command_says_what_it_found_and_writes_what_is_wanted(
+    healthy: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(command, "QUICK", (TWO_STEP,))
+    files = ["--junit", str(tmp_path / "j.xml"), "--html", str(tmp_path / "p.html")]
+    assert cli.run(["judge", "broker", healthy, "--seconds", "1", *files]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"keeps  the broker at {healthy}") and "round_waits" in out
+    assert "<testcase" in (tmp_path / "j.xml").read_text()
+    assert "<h2>Rules</h2>" in (tmp_path / "p.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "give HOST:PORT, or --start NAME"),
+        (["localhost:1", "--start", "kafka"], "give HOST:PORT, or --start NAME"),
+        (["localhost"], "'localhost' is not HOST:PORT"),
+        (["localhost:1"], "does not answer ApiVersions"),
+        (["localhost:1", "--ca", "x.pem"], "is only for --tls"),
+        (["localhost:1", "--sasl", "PLAIN"], "a login needs a mechanism, a user and a password"),
+    ],
+)
+def test_what_cannot_be_judged_is_said(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["judge", "broker", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = 1", "has no [[known]] entries"),
+        ("known = 1", "has no [[known]] entries"),
+        ('[[known]]\nroot = "a"', "entry 1 of"),
+        ('[[known]]\nroot = "a"\nrow = "b"\nreason = "c"', "entry 1 of"),
+        ("[[known", "cannot be read"),
+    ],
+)
+def test_a_file_of_known_deviations_has_reasons(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "known.toml").write_text(text)
+    known = ["--known", str(tmp_path / "known.toml")]
+    assert cli.run(["judge", "broker", "localhost:1", *known]) == 2
+    assert said in capsys.readouterr().err
+
+
+STEP = {"kind": "ask", "name": "Heartbeat", "member": 0, "version": 0}
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (1, "give what `judge broker --json` printed"),
+        ({"profile": "two-step"}, "there is no schedule"),
+        ({"profile": "none", "steps": []}, "there is no kind of group 'none'"),
+        ({"profile": "two-step", "steps": [{"kind": "dance", "name": ""}]}, "is no step"),
+        ({"profile": "two-step", "steps": [{**STEP, "fields": {}}]}, "is no step of a two-step"),
+        ({"profile": "two-step", "steps": [{**STEP, "member": "0"}]}, "no whole numbers"),
+    ],
+)
+def test_a_file_that_is_no_schedule_is_refused(
+    read: object, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.json").write_text(json.dumps(read))
+    assert cli.run(["judge", "again", str(tmp_path / "s.json"), "--on", "localhost:1"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_document_is_read_as_its_schedules() -> None:
+    fields = {"id": 0, "generation": 1}
+    schedule = {"profile": "two-step", "steps": [{**STEP, "fields": fields}]}
+    (one,) = schedules_in({"differs": [{"row": "r", "schedule": schedule}]}, "f")
+    assert one[:2] == ("r", "two-step")
+    assert schedules_in(schedule, "f")[0][2] == one[2]
+    assert dict(one[2][0].fields) == fields
+
+
+def test_groups_are_as_small_as_the_broker_wants_and_are_filled_then() -> None:
+    def names(size: str) -> list[str]:
+        return [p.name for p in command.fitting((TWO_STEP, THREE), {"group.max.size": size})]
+
+    assert names("2147483647") == ["two-step", "three"]
+    assert (names("2"), names("1")) == (["two-step", "full"], ["full"])
+    assert [p.name for p in command.fitting((TWO_STEP,), {})] == ["two-step"]
+
+
+def test_a_listener_that_wants_a_login_is_recognized(
+    monkeypatch: pytest.MonkeyPatch, healthy: str
+) -> None:
+    monkeypatch.setattr(surroundings.Asking, "ask", lambda *_: None)
+    with pytest.raises(UserError, match="answers ApiVersions, but not Metadata") as error:
+        target(healthy, PLAINTEXT, None, {})
+    assert "--sasl" in (error.value.do or "")
