@@ -14,7 +14,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.step import Semantics
-from groupcheck.model.protocol.consumer import anybody, targets, timers
+from groupcheck.model.protocol.consumer import anybody, heartbeats, targets, timers
 from groupcheck.model.protocol.consumer.memory import Core, Seat
 from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, Tag
 from groupcheck.model.protocol.consumer.plans import instance_of, name
@@ -137,8 +137,8 @@ class Rows:
         """Did the coordinator write anything? Timers are not written."""
         if any(name.endswith(":failed") for name in fired):
             return False
-        computed = targets.target_written.name in fired
-        return computed or self._lasting(before) != self._lasting(after)
+        always = {targets.target_written.name, f"{heartbeats.leave_consumer_group.name}:parked"}
+        return not always.isdisjoint(fired) or self._lasting(before) != self._lasting(after)
 
     def _lasting(self, state: State) -> Any:
         core = but(self.core(state), due=True, stale=False, topics=0)

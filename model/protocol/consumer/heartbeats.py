@@ -162,7 +162,10 @@ def reconcile_member(
     new = reconciled(seat, request.owned, core.held, link.changed, scope.release)
     wrote = new != seat
     if link.undo is not None and (wrote or link.wrote):
-        core, seat = link.undo.core, _undone(link.undo.seat, seat, new, scope)
+        core, stored = link.undo.core, link.undo.seat
+        if stored is not None and not request.other:
+            stored = _undone(stored, seat, new, scope)
+        seat = stored
         answer = Answer(COORDINATOR_NOT_AVAILABLE)
         yield "failed", core, seat, _answered(link, answer, scope), walk
         return
@@ -178,12 +181,10 @@ def reconcile_member(
     yield label, core, new, _answered(link, answer, scope), walk
 
 
-def _undone(stored: Seat | None, seat: Seat, new: Seat, scope: ConsumerScope) -> Seat | None:
-    """The record as it was; its timers as the handler has left them. Those of a member that is not
-    stored find nothing to do.
+def _undone(stored: Seat, seat: Seat, new: Seat, scope: ConsumerScope) -> Seat:
+    """The record as it was; its timers as the handler has left them. (Those of a member id that is
+    not stored find nothing to do.)
     """
-    if stored is None or stored.parked:
-        return stored
     rebalance = stored.rebalance
     if new != seat:
         if new.state == State.UNREVOKED:
