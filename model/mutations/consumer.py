@@ -51,7 +51,7 @@ def _after(rule: Rule, change: Callable[[Values, str, Values], Values]) -> Twist
             for yielded in healthy.call(*given):
                 label = yielded[:1] if healthy.labels else ()
                 values = dict(zip(healthy.slots, yielded[len(label) :]))
-                values.update(change(before, *label or ("",), values))
+                values.update(change(before, label[0] if label else "", values))
                 yield (*label, *values.values())
 
         return rewritten(healthy, call)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.consumer.covers import SHOWS, SPENT_BY, UNREACHED
+from groupcheck.model.protocol.consumer.covers import BOOKKEEPING, SHOWS, SPENT_BY, UNREACHED
 from groupcheck.model.protocol.consumer.rules import COORDINATOR, spec
 from groupcheck.model.protocol.consumer.scope import ASSIGNORS, FAULTS, ConsumerScope
 from groupcheck.model.protocol.consumer.words import tell, told
@@ -31,6 +31,7 @@ VARIANT = Variant(
     shows=SHOWS,
     covers=covers_of("consumer"),
     unreached=UNREACHED,
+    bookkeeping=BOOKKEEPING,
     unreal="its rows have a comparison of their own, `conform consumer`",
     unreal_member="nobody has written its rows; Java's member has threads that this one has not",
 )

@@ -24,6 +24,7 @@ from groupcheck.oracles.conform.conform_diff_types import ConformDiffDocument
 from groupcheck.oracles.conform.conform_types import ConformDocument
 from groupcheck.oracles.conform.live.conform_live_types import ConformLiveDocument
 from groupcheck.oracles.connect.conform_connect_types import ConformConnectDocument
+from groupcheck.oracles.consumer.conform_consumer_types import ConformConsumerDocument
 from groupcheck.oracles.generate.generate_types import GenerateDocument
 from groupcheck.oracles.museum.bugs_real_types import BugsRealDocument
 from groupcheck.oracles.printable import as_text
@@ -61,6 +62,7 @@ DOCUMENTS: dict[str, Any] = {
     ],
     "groupcheck.conform-assignors/1": ConformAssignorsDocument,
     "groupcheck.conform-connect/1": ConformConnectDocument,
+    "groupcheck.conform-consumer/1": ConformConsumerDocument,
     "groupcheck.conform-diff/1": ConformDiffDocument,
     "groupcheck.conform-live/1": ConformLiveDocument,
     "groupcheck.conform/1": Annotated[

@@ -4,7 +4,7 @@ is executed on a fresh coordinator, behind the commands that led to its memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import attrs
 from attrs import field, frozen
@@ -77,9 +77,7 @@ def explore(rows: Rows, driver: Driver, most: int | None = None) -> Iterator[Com
                 level.append(Place(same.state, compared.known, compared.commands))
 
 
-def _executed(
-    rows: Rows, driver: Driver, asked: list[tuple[Place, Row]]
-) -> Iterator[Compared]:
+def _executed(rows: Rows, driver: Driver, asked: list[tuple[Place, Row]]) -> Iterator[Compared]:
     schedules = [
         Schedule((*place.commands, *rows.commands(row, [*place.known])), rows.setup)
         for place, row in asked
@@ -122,6 +120,3 @@ def _compared(
 def _renamed(known: Known, id: str) -> Known:
     """The process after a heartbeat of this member id was accepted."""
     return known if known.id == id else Known(id, known.ids + 1)
-
-
-Progress = Callable[[str, int, int], None]

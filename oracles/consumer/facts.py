@@ -164,5 +164,6 @@ def answer_of_kafka(
     if answer.error:
         return {"error": answer.error}
     epoch = "own" if not leaves and answer.epoch == own else answer.epoch
-    assigned = None if answer.assigned is None else mask(answer.assigned, scope)
+    given = answer.assigned
+    assigned = mask(given, scope) if isinstance(given, frozenset) else given
     return {"error": 0, "epoch": epoch, "assignment": assigned}

@@ -15,7 +15,7 @@ from attrs import frozen
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.consumer import anybody, heartbeats, targets, timers
-from groupcheck.model.protocol.consumer.memory import Core, Seat
+from groupcheck.model.protocol.consumer.memory import Core, Seat, Timer
 from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, Tag
 from groupcheck.model.protocol.consumer.plans import instance_of, name
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
@@ -80,8 +80,10 @@ class Row:
 class Rows:
     """The rows of a spec of consumer groups in which anybody sends heartbeats."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, seed: int = 0) -> None:
+        """`seed`: of the ids of topics, and so of hash orders."""
         self.scope: ConsumerScope = spec.scope
+        self._seed = seed
         rules = [r for r in spec.rules if r.name != anybody.nobody_hears.name]
         self._see = Semantics(attrs.evolve(spec, rules=rules, invariants=(), ends=()))
         self._budget = self._see.at["budget", None]
@@ -143,8 +145,7 @@ class Rows:
     def _lasting(self, state: State) -> Any:
         core = but(self.core(state), due=True, stale=False, topics=0)
         return core, [
-            seat and but(seat, session=True, rebalance=timers.Timer.OFF)
-            for seat in self.seats(state)
+            seat and but(seat, session=True, rebalance=Timer.OFF) for seat in self.seats(state)
         ]
 
     # -- the same for the real coordinator
@@ -159,7 +160,7 @@ class Rows:
             config["group.consumer.assignment.interval.ms"] = str(interval)
         if scope.max_size is not None:
             config["group.consumer.max.size"] = str(scope.max_size)
-        return Reset(topics=self._topics(scope.at_first), config=config)
+        return Reset(topics=self._topics(scope.at_first), config=config, seed=self._seed)
 
     def _topics(self, there: int) -> dict[str, int]:
         scope = self.scope

@@ -46,3 +46,6 @@ SHOWS: tuple[Fields, ...] = (
     {"members": 1, "partitions": 1, "requests": "anybody", "faults": {"append_failure": 1}},
 )
 UNREACHED: Mapping[str, str] = {}
+BOOKKEEPING: Mapping[str, str] = {
+    "ghost_expires": "A session timeout, of a member whose process is gone: no row has processes.",
+}
