@@ -44,9 +44,20 @@ EVERY: tuple[Family, ...] = (
     Family("static member", {"members": 2, "partitions": 1, "static_members": 1}),
     Family("full group", {"members": 2, "partitions": 1, "static_members": 2, "max_size": 1}),
     Family("two members", {"members": 2, "partitions": 2, "static_members": 1}, most=FIRST),
-    Family("range", {"members": 2, "partitions": 2, "assignor": "range"}, most=FIRST // 3),
+    Family("wide member", {"members": 1, "topics": 2, "partitions": 2}, most=FIRST // 2),
+    Family(
+        "range",
+        {"members": 2, "topics": 2, "partitions": 2, "assignor": "range"},
+        ("session_timeout",),
+        most=FIRST // 2,
+    ),
     Family("uniform", {"members": 2, "partitions": 2, "assignor": "uniform"}, most=FIRST // 3),
     Family("interval", {"members": 2, "partitions": 1, "interval": True}, most=FIRST // 2),
+    Family(
+        "topics in an interval",
+        {"members": 1, "topics": 2, "partitions": 1, "interval": True},
+        most=FIRST // 3,
+    ),
 )
 
 
