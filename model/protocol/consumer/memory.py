@@ -139,11 +139,15 @@ def order(ghosts: list[Seat]) -> tuple[Seat, ...]:
 
 
 def without(core: Core, seat: Seat, *, settles: bool) -> Core:
-    """The group after a member was removed. `settles`: an empty group is at its target."""
+    """The group after a member was removed. `settles`: an empty group is at its target, which was
+    never computed, so the next one does not wait for the assignment interval.
+    """
     left = core.members - 1
+    empties = settles and not left
     return but(
         core,
-        pending=bool(left) or not settles,
+        pending=not empties,
         held=core.held & ~seat.owned,
         members=left,
+        due=core.due or empties,
     )

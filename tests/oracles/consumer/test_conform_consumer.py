@@ -75,7 +75,7 @@ def test_a_known_bug_is_told_with_its_shortest_schedule(
     capsys: pytest.CaptureFixture[str], misfits: Any
 ) -> None:
     command = "conform consumer --kafka 4.3.1 --members 1 --mutation rejoin_is_refused"
-    assert cli.run([*command.split(), "--max-differences", "1", "--json"]) == 1
+    assert cli.run([*command.split(), "--max-rows", "700", "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert misfits(document) == []
     assert document["mutation"] == "rejoin_is_refused"
