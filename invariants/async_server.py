@@ -59,7 +59,9 @@ def sizes(seats: Annotated[Seats, "seats[i]"]) -> tuple[int, ...]:
 
 @view(of=ASYNC_SERVER)
 def tally(core: Core, seats: Annotated[Seats, "seats[i]"]) -> Tally:
-    """Of one process: members, those that have not reported, and those without their share."""
+    """Counts the members of one process, those that have not reported, and those without their
+    share.
+    """
     known = [seat for _, seat in seats]
     reports, gives = core.phase == Phase.PREPARING, core.phase == Phase.COMPLETING
     return (

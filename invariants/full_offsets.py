@@ -14,8 +14,8 @@ from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.features.failover_phases import LOADING
 from groupcheck.model.protocol.classic.features.full_offsets import admin, commits, transactions
 from groupcheck.model.protocol.classic.features.full_offsets.feature import FAMILY as KEPT_OFFSETS
-from groupcheck.model.protocol.classic.features.full_offsets.kept import NO_OFFSET, Kept
-from groupcheck.model.protocol.classic.features.full_offsets.scope import KeepingScope
+from groupcheck.model.protocol.classic.features.full_offsets.kept import NO_OFFSET, OffsetStore
+from groupcheck.model.protocol.classic.features.full_offsets.scope import FullOffsetsScope
 from groupcheck.model.protocol.classic.group import Core, Phase, is_member
 
 
@@ -156,7 +156,7 @@ def pending_offsets_counted(before: Any, after: Any) -> bool:
     broken="{name} commits a transaction with a record that another committed transaction holds",
     of=KEPT_OFFSETS,
 )
-def delivered_once(before: Any, after: Any, label: str, scope: KeepingScope) -> bool:
+def delivered_once(before: Any, after: Any, label: str, scope: FullOffsetsScope) -> bool:
     """No record is part of two transactions that are committed.
 
     Exempt is what follows once somebody has set back, deleted or let expire an offset, and
@@ -176,7 +176,7 @@ def delivered_once(before: Any, after: Any, label: str, scope: KeepingScope) -> 
     ),
     of=KEPT_OFFSETS,
 )
-def committed_within_delivered(offsets: Kept, scope: KeepingScope) -> bool:
+def committed_within_delivered(offsets: OffsetStore, scope: FullOffsetsScope) -> bool:
     """With transactions, the committed offset is never beyond the first record that is in no
     committed transaction.
 
@@ -192,7 +192,7 @@ def committed_within_delivered(offsets: Kept, scope: KeepingScope) -> bool:
     broken="The group is deleted, and something of it stays",
     of=KEPT_OFFSETS,
 )
-def deleted_groups_keep_nothing(core: Core, offsets: Kept) -> bool:
+def deleted_groups_keep_nothing(core: Core, offsets: OffsetStore) -> bool:
     """A group that is not there has no offset, no pending one, no member, and no generation."""
     nothing = offsets.committed == NO_OFFSET and not offsets.pending
     return offsets.there or (nothing and core.phase == Phase.EMPTY and core.generation == 0)
@@ -273,13 +273,13 @@ def groups_fail_apart(before: Any, after: Any) -> bool:
 
 
 @goal(source="KIP-447", of=KEPT_OFFSETS)
-def pending_and_committed(offsets: Kept) -> bool:
+def pending_and_committed(offsets: OffsetStore) -> bool:
     """An offset is committed, and a transaction that may replace it is open."""
     return offsets.committed >= 0 and offsets.pending > 0
 
 
 @goal(source="protocol: C8 NoLoss, a retention that is too short", of=KEPT_OFFSETS)
-def reading_again(offsets: Kept, client: Client) -> bool:
+def reading_again(offsets: OffsetStore, client: Client) -> bool:
     """A member has started at the beginning, although records were processed, because no offset is
     committed.
     """
@@ -299,7 +299,7 @@ def joining_without_subscriptions(core: Core) -> bool:
     source="KIP-211; OffsetMetadataManager.cleanupExpiredOffsets; protocol: L8 ExpiredOffsets",
     of=KEPT_OFFSETS,
 )
-def empty_groups_expire(core: Core, offsets: Kept) -> bool:
+def empty_groups_expire(core: Core, offsets: OffsetStore) -> bool:
     """No group stays Empty for ever: its offsets expire, and it goes with them.
 
     Why: the coordinator sweeps again and again, and once the retention has passed nothing holds

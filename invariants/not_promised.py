@@ -16,7 +16,7 @@ from groupcheck.model.protocol.classic.features.cooperative import FAMILY as COO
 from groupcheck.model.protocol.classic.features.full_offsets.admin import delete_offsets
 from groupcheck.model.protocol.classic.features.full_offsets.commits import txn_offset_commit
 from groupcheck.model.protocol.classic.features.full_offsets.feature import FAMILY as KEPT_OFFSETS
-from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept
+from groupcheck.model.protocol.classic.features.full_offsets.kept import OffsetStore
 from groupcheck.model.protocol.classic.features.full_offsets.transactions import end_transaction
 from groupcheck.model.protocol.classic.features.static import FAMILY as STATIC_MEMBERS
 from groupcheck.model.protocol.classic.group import Phase, is_member
@@ -235,7 +235,7 @@ def joining_offsets_stay(before: Any, after: Any) -> bool:
     of=KEPT_OFFSETS,
     promised=False,
 )
-def nothing_skipped(offsets: Kept, client: Client) -> bool:
+def nothing_skipped(offsets: OffsetStore, client: Client) -> bool:
     """Once a record was processed, no member starts behind one that was not.
 
     Why: Kafka does not promise this. With auto.offset.reset=latest, a member whose committed offset

@@ -93,7 +93,9 @@ class Checker:
             raise AssertionError(f"the rebalances are {rounds_of(report)}, not {tuple(rounds)}")
 
     def _save(self, result: CheckResult) -> Path | str:
-        """Where the picture is, or why it is not: that must not cost the counterexample."""
+        """The path of the picture, or why there is none: a failure must not cost the
+        counterexample.
+        """
         assert self._pictures is not None
         from groupcheck.model.engine.errors import UserError
 

@@ -125,7 +125,7 @@ class _Dealer:
         return left
 
     def deal_round(self, partitions: list[Partition]) -> None:
-        """assignRoundRobin."""
+        """assignRoundRobin. Raises `NoAssignment` where nobody may have more."""
         pointer = 0
         for partition in partitions:
             if pointer >= len(self.below):
@@ -153,7 +153,7 @@ class _Dealer:
         return len(self.given[member])
 
     def check(self) -> None:
-        """verifyUnfilledMembers."""
+        """verifyUnfilledMembers. Raises `NoAssignment` where shares are uneven."""
         if self.below and self.above != self.many:
             raise NoAssignment(
                 WRONG, "partitions are dealt, but not enough members have more than the least"

@@ -1,5 +1,5 @@
-"""What the fast engine needs beside Python: numpy and a compiler, the packages of the extra `fast`.
-This module alone says whether they are installed; it imports none of them.
+"""The needs of the fast engine beside Python: numpy and a compiler, the packages of the extra
+`fast`. This module alone says whether they are installed; it imports none of them.
 """
 
 from __future__ import annotations

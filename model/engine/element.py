@@ -24,7 +24,7 @@ _LEAVES = (int, bool, float, complex, str, bytes, range, type, type(None))
 
 
 class Occurrence(enum.Enum):
-    """What stands for an element in a mark: this one, or any other."""
+    """Stands for an element in a mark: this one, or any other."""
 
     SELF = "self"
     OTHER = "other"
@@ -119,7 +119,7 @@ def _made_of_fields(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def mark(value: Any, number: int) -> Any:
-    """What a value says of Element(number), whatever the elements are called: equal for two
+    """The role of Element(number) in a value, whatever the elements are called: equal for two
     elements if a permutation of the value has the one where it had the other, though not only then.
     """
     if type(value) is Element:

@@ -155,8 +155,8 @@ class Exchange:
     def _sign(
         self, state: Numbers, marks: Sequence[tuple[int, ...] | None], index: int
     ) -> list[Any]:
-        """What a state says of an index. A value without elements stands for itself; one with some
-        for what it says of this index.
+        """The role of an index in a state. A value without elements stands for itself; one with
+        some for what it says of this index.
         """
         sign: list[Any] = []
         for k in self.blocks[index]:

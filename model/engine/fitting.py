@@ -18,7 +18,7 @@ from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.refinement import Refinement
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.signature import EVERY, parted
-from groupcheck.model.engine.slot import Slot, choices, told
+from groupcheck.model.engine.slot import Slot, choices, type_names
 from groupcheck.model.engine.verdict import DEADLOCK
 
 PROGRESS = "@eventually, @infinitely_often, @settles, @leads_to or @always_possible"
@@ -142,7 +142,7 @@ def _kinds(slot: Slot, where: str) -> None:
         same = [kind for kind in slot.kinds if issubclass(kind, alike)]
         if len(same) > 1:
             raise SpecError(
-                f"may hold {told(same)}, whose values can be equal",
+                f"may hold {type_names(same)}, whose values can be equal",
                 where=where,
                 do="use one of them",
             )
@@ -157,7 +157,8 @@ def _value(value: Any, where: str, slot: Slot) -> None:
         )
     if slot.kinds and type(value) not in slot.kinds:
         raise SpecError(
-            f"the initial value is a {type(value).__name__}, the slot holds {told(slot.kinds)}",
+            f"the initial value is a {type(value).__name__}, the slot holds"
+            f" {type_names(slot.kinds)}",
             where=where,
         )
     if problem := flaw(value, value):

@@ -24,7 +24,7 @@ def brief(value: object) -> str:
     return text if len(text) <= 60 else f"a {type(value).__name__}"
 
 
-def told(function: Callable[..., Any]) -> str:
+def doc_of(function: Callable[..., Any]) -> str:
     """The docstring of a function, each paragraph on one line; empty if there is none."""
     paragraphs = re.split(r"\n\s*\n", inspect.getdoc(function) or "")
     return "\n".join(" ".join(p.split()) for p in paragraphs)
@@ -64,7 +64,7 @@ class OddError(Exception):
 
 
 def _is_numpy_bool(cls: type) -> bool:
-    """By name, because a spec alone does not import numpy."""
+    """Compares the name, because a spec alone does not import numpy."""
     return cls.__module__ == "numpy" and cls.__name__ in ("bool", "bool_")
 
 

@@ -59,7 +59,7 @@ class Graph:
                     todo.append(step.state)
 
     def answers(self) -> Answers:
-        """Of each progress promise: does it hold, and a shortest counterexample found."""
+        """Whether each progress promise holds, and a shortest counterexample."""
         found: dict[str, tuple[Kind, Path | None]] = {}
         for promise in self.see.spec.progress:
             paths = [self._counterexample(promise, b) for b in self.see.instances(promise.bound)]

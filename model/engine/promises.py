@@ -24,7 +24,7 @@ from attrs import field, frozen
 
 from groupcheck.model.engine.element import Element, given_as
 from groupcheck.model.engine.errors import SpecError, shown
-from groupcheck.model.engine.functions import name_of, parameters_of, told
+from groupcheck.model.engine.functions import doc_of, name_of, parameters_of
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.signature import Place, own_index, signature
 
@@ -98,7 +98,7 @@ def predicate_of(
         function,
         said.places,
         said.takes_scope,
-        told(function),
+        doc_of(function),
         source,
         what,
         said.takes,
@@ -275,7 +275,7 @@ def step_invariant(
             tuple(rules),
             "label" in extra,
             "scope" in extra,
-            told(function),
+            doc_of(function),
             source,
             broken,
             of,

@@ -17,7 +17,7 @@ from attrs import frozen
 
 from groupcheck.model.engine.element import Element, given_as
 from groupcheck.model.engine.errors import SpecError
-from groupcheck.model.engine.functions import AnswerError, name_of, parameters_of, told, truth
+from groupcheck.model.engine.functions import AnswerError, doc_of, name_of, parameters_of, truth
 from groupcheck.model.engine.signature import (
     EVERY,
     Place,
@@ -77,7 +77,7 @@ class Rule:
 
     @property
     def doc(self) -> str:
-        return told(self.call)
+        return doc_of(self.call)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class Rule:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """What each parameter stands for: a slot, and the index as it is written."""
+        """The slot that each parameter stands for, and the index as it is written."""
         return tuple(zip(self.slots, self.written or (None,) * len(self.slots)))
 
     def given(self, binding: Mapping[str, int], takes: Iterable[str]) -> tuple[int | Element, ...]:

@@ -78,7 +78,7 @@ def _kinds(of: Any) -> tuple[type, ...]:
     return kinds
 
 
-def told(kinds: Iterable[type]) -> str:
+def type_names(kinds: Iterable[type]) -> str:
     """Types in words."""
     return " or ".join("None" if kind is type(None) else kind.__name__ for kind in kinds)
 
@@ -93,8 +93,10 @@ def unfit(slot: Slot, parameter: str, old: Value, new: Value) -> str:
         )
     begun = f"yielded a {type(new).__name__} for {parameter}, which holds"
     if slot.kinds:
-        return "" if type(new) in slot.kinds else f"{begun} {told(slot.kinds)} alone"
+        return "" if type(new) in slot.kinds else f"{begun} {type_names(slot.kinds)} alone"
     if type(new) is type(old):
         return ""
-    both = " | ".join(sorted((told([type(old)]), told([type(new)])), key=lambda n: n == "None"))
+    both = " | ".join(
+        sorted((type_names([type(old)]), type_names([type(new)])), key=lambda n: n == "None")
+    )
     return f"{begun} {type(old).__name__} (if it may hold both, declare the slot with of={both})"

@@ -198,7 +198,7 @@ class Semantics:
     def sides(
         p: StepInvariant, at: Sequence[int], before: Sequence[Any], after: Sequence[Any]
     ) -> tuple[SimpleNamespace, SimpleNamespace]:
-        """What a step invariant sees of one outcome: its slots before and after, as attributes.
+        """The slots of a step invariant before and after one outcome, as attributes.
         `at`: where they are among the values.
         """
         then, now = ({s: side[k] for s, k in zip(p.slots, at)} for side in (before, after))

@@ -113,7 +113,7 @@ def _stops_first(usual: Rule) -> Rule:
 
 
 def _at_once(usual: Rule) -> Rule:
-    """What is revoked is given to the worker with the least work in the same plan."""
+    """Gives revoked work to the worker with the least work in the same plan."""
 
     def moves(walk: Walk[Errand], memory: Memory, scope: ConnectScope) -> Planning:
         for label, after, remembered in usual.call(walk, memory, scope):

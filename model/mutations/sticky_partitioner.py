@@ -69,7 +69,7 @@ def _measures_batches(rule: Rule) -> Rule:
 
 
 def _forgets(rule: Rule) -> Rule:
-    """What was sent before the partition changed is not counted."""
+    """Does not count the bytes that were sent before the partition changed."""
 
     def call(producer: Any, old: Any, new: Any, scope: Any) -> Iterator[Any]:
         for after, leaves, chosen in rule.call(producer, old, new, scope):

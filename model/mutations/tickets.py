@@ -83,6 +83,6 @@ VERSIONS: Mapping[str, str] = {
 
 
 def versions_of(ticket: str) -> str:
-    """What is known of the versions of a mutation's tickets; empty if nothing is."""
+    """The known versions of a mutation's tickets; empty if there are none."""
     known = (VERSIONS.get(one.strip(), "") for one in ticket.split(","))
     return "; ".join(dict.fromkeys(filter(None, known)))

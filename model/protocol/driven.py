@@ -7,13 +7,16 @@ coordinator in this way. A state is the engine's: one value for each place.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from operator import itemgetter
 from typing import Any
 
 import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import Spec, but
-from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.step import State
+from groupcheck.model.engine.tabled.steps import Steps
+from groupcheck.model.engine.tabled.tabled import Numbers
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import Answer, Request
 
@@ -49,21 +52,17 @@ class Driven:
         slots = {name: slot for name, slot in spec.slots.items() if name != member}
         mine = [r for r in spec.rules if r.name in rules]
         initial = [{n: value for n, value in spec.initial[0].items() if n in slots}]
-        self.see = Semantics(
+        self._steps = Steps(
             attrs.evolve(spec, rules=mine, slots=slots, ends=(), invariants=(), initial=initial)
         )
+        self.see = self._steps.tabled.see
         self.links = [k for (name, _), k in self.see.at.items() if name == "link"]
-        self._urgent = []
-        for instance in self.see.urgent:
-            guard = instance.rule.guard
-            assert guard is not None, f"{instance.rule.name} has no guard"
-            at = instance.where[instance.guard_at]
-            self._urgent.append((instance, guard.call, instance.guard_given, at))
+        rest = [k for k in range(len(self.see.places)) if k not in self.links]
+        self._memory = itemgetter(*rest, rest[0])  # a tuple even of one place
 
     def start(self) -> State:
         """The group before anybody has joined."""
-        ((_, _, state),) = self.see.starts()
-        return state
+        return self._values(self._steps.start())
 
     def state(self, **values: Any) -> State:
         """A state from values of slots; slots that are not named have their initial value."""
@@ -71,7 +70,8 @@ class Driven:
 
     def memory(self, state: State) -> tuple[Any, ...]:
         """A state without its links: what the coordinator remembers."""
-        return tuple(value for k, value in enumerate(state) if k not in self.links)
+        memory: tuple[Any, ...] = self._memory(state)
+        return memory
 
     def ask(self, state: State, member: int, request: Request) -> Iterator[Reaction]:
         """A request arrives over a connection of its own, whoever else of the process waits."""
@@ -104,33 +104,24 @@ class Driven:
 
     def fired(self, state: State, rule: str, index: int = 0) -> Iterator[Begun]:
         """Like `fire`, before the urgent rules follow."""
-        for firing, after, _ in self.see.firings(self.see.instance(rule, index), state):
-            yield (firing.name,), after
+        rule_at, numbers = self._steps.fired(rule, index), self._numbers(state)
+        for name, after in rule_at.after(numbers) if rule_at.allowed(numbers) else ():
+            yield (name,), self._values(after)
 
     def react(self, begun: Begun) -> Iterator[Reaction]:
         """The outcomes that follow once a rule has fired."""
         yield from self._reactions([begun], None)
 
     def settle(self, state: State) -> Iterator[Begun]:
-        """`Semantics.settle` without step invariants, with the guards asked first."""
-        stack: list[Begun] = [((), state)]
-        # For each urgent rule, the value for which its guard was shut when it was asked last.
-        shut: list[object] = [self] * len(self._urgent)
-        while stack:
-            chain, now = stack.pop()
-            for k, (instance, guard, given, at) in enumerate(self._urgent):
-                value = now[at]
-                if shut[k] is value:
-                    continue
-                if not guard(*given, value):
-                    shut[k] = value
-                    continue
-                outcomes = list(self.see.firings(instance, now))
-                if outcomes:
-                    stack += [((*chain, f.name), after) for f, after, _ in reversed(outcomes)]
-                    break
-            else:
-                yield chain, now
+        """All ways in which urgent rules bring a state to rest: outcomes, and the state at rest."""
+        for chain, rest in self._steps.settled(self._numbers(state)):
+            yield chain, self._values(rest)
+
+    def _numbers(self, state: State) -> Numbers:
+        return self._steps.tabled.numbers(state)
+
+    def _values(self, numbers: Numbers) -> State:
+        return self._steps.tabled.values(numbers)
 
     def _sent(self, state: State, member: int, request: Request, live: bool) -> State:
         at = self.links[member]
@@ -139,11 +130,12 @@ class Driven:
     def _reactions(self, begun: list[Begun], asker: int | None) -> Iterator[Reaction]:
         seen = set()
         for first, start in begun:
-            for chain, rest in self.settle(start):
+            for chain, numbers in self._steps.settled(self._numbers(start)):
+                rest = self._values(numbers)
                 answers = [(i, rest[at].answer) for i, at in enumerate(self.links)]
                 own = next((a for i, a in answers if i == asker), None)
                 told = tuple((i, a) for i, a in answers if a is not None and i != asker)
-                key = (own, told, self.memory(rest))
+                key = (own, told, self.memory(numbers))
                 if key not in seen:
                     seen.add(key)
                     yield Reaction((*first, *chain), own, told, rest)

@@ -4,13 +4,51 @@ company's Kafka, as far as it is told, with the gaps of the telling filled in sa
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.async_server.covers import BOOKKEEPING, SHOWS, SPENT_BY, UNREACHED
+from collections.abc import Mapping
+
 from groupcheck.model.protocol.async_server.rules import COORDINATOR, spec
 from groupcheck.model.protocol.async_server.scope import ASSIGNORS, FAULTS, AsyncScope
-from groupcheck.model.protocol.async_server.words import WORDS, told
-from groupcheck.model.protocol.covers import covers_of
+from groupcheck.model.protocol.async_server.words import WORDS, story_of
+from groupcheck.model.protocol.covers import Fields, covers_of
 from groupcheck.model.protocol.family import ASYNC_SERVER
 from groupcheck.model.protocol.variant import Variant
+
+# Fault -> the outcomes each of which always spends one of it.
+SPENT_BY: Mapping[str, tuple[str, ...]] = {
+    "crash": ("crash",),
+    "close": ("close:heard", "close:unheard"),
+    "lose_response": ("lose_response",),
+    "disconnect": ("disconnect",),
+    "delay_request": ("delay_request",),
+    "fail_over": ("fail_over",),
+    "session_timeout": ("session_timeout",),
+    "rebalance_timeout": ("rebalance_timeout",),
+}
+# The smallest first.
+SHOWS: tuple[Fields, ...] = (
+    {"members": 1, "generations": 1},
+    {"members": 2, "generations": 1},
+    {"members": 2, "generations": 2, "old_clients": 1},
+    {"members": 1, "generations": 1, "any_faults": 1},
+    {"members": 2, "generations": 2, "faults": {"rebalance_timeout": 1}},
+    {"members": 1, "generations": 2, "faults": {"close": 1, "session_timeout": 1}},
+    {"members": 2, "generations": 2, "faults": {"session_timeout": 1}},
+    {"members": 2, "generations": 2, "faults": {"crash": 1}},
+    {"members": 1, "generations": 1, "any_faults": 2},
+    {"members": 3, "generations": 2, "partitions": 3},
+    {"members": 2, "generations": 2, "faults": {"delay_request": 1, "fail_over": 1}},
+)
+UNREACHED: Mapping[str, str] = {
+    "commit_answer:rebalancing": (
+        "A member sends no commit while its JoinGroup is parked; nobody reads the answer to a late"
+        " one."
+    ),
+}
+BOOKKEEPING: Mapping[str, str] = {
+    "close_books": "The model forgets what only a fault that is spent could have read.",
+    "forget": "The same, seat by seat.",
+}
+
 
 VARIANT = Variant(
     name="async_server",
@@ -28,7 +66,7 @@ VARIANT = Variant(
     assignors=ASSIGNORS,
     coordinator=COORDINATOR,
     tell=WORDS.tell,
-    story=told,
+    story=story_of,
     spent_by=SPENT_BY,
     shows=SHOWS,
     covers=covers_of("async_server"),

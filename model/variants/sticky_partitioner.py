@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.covers import covers_of
+from groupcheck.model.protocol.covers import Fields, covers_of
 from groupcheck.model.protocol.family import PARTITIONER
-from groupcheck.model.protocol.sticky_partitioner.covers import SHOWS
 from groupcheck.model.protocol.sticky_partitioner.rules import spec
 from groupcheck.model.protocol.sticky_partitioner.scope import FAULTS, PartitionerScope
-from groupcheck.model.protocol.sticky_partitioner.words import tell, told
+from groupcheck.model.protocol.sticky_partitioner.words import story_of, tell
 from groupcheck.model.protocol.variant import Variant
+
+# The smallest first.
+SHOWS: tuple[Fields, ...] = (
+    {"partitions": 1, "records": 1, "batch": 1},
+    {"partitions": 1, "records": 1},
+    {"partitions": 1, "records": 2, "batch": 2, "linger": 2},
+    {"partitions": 1, "records": 1, "any_faults": 1},
+    {"records": 2},
+    {"partitions": 1, "records": 2, "batch": 1, "partitioner": "built_in"},
+)
+
 
 VARIANT = Variant(
     name="sticky_partitioner",
@@ -23,7 +33,7 @@ VARIANT = Variant(
     faults=FAULTS,
     families=(PARTITIONER,),
     tell=tell,
-    story=told,
+    story=story_of,
     spent_by={"slow_broker": ("slow_broker",)},
     shows=SHOWS,
     covers=covers_of("sticky_partitioner"),

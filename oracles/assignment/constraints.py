@@ -109,7 +109,7 @@ def price(constraints: Iterable[Constraint], group: Group, assigned: Assigned) -
     return sum((one.price for one in due(constraints, group, assigned)), Fraction(0))
 
 
-def told(constraint: Constraint) -> str:
+def constraint_words(constraint: Constraint) -> str:
     """A constraint in words, and its price if it is soft."""
     if constraint.soft is None:
         return constraint.words()

@@ -16,7 +16,7 @@ from groupcheck.model.assignors import Group, Partition
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.handover import moves
 from groupcheck.oracles.assignment.placement import Broken, Priced
-from groupcheck.oracles.assignment.reading import MOST, Bound, Name, PositiveBound, Weight
+from groupcheck.oracles.assignment.reading import LARGEST_NUMBER, Bound, Name, PositiveBound, Weight
 from groupcheck.oracles.assignment.validity import Assigned, named
 
 NO_RACK = "no rack"  # the rack of all members that have none
@@ -24,8 +24,12 @@ NO_RACK = "no rack"  # the rack of all members that have none
 
 def _difference(value: Any, _: Any) -> Fraction:
     """0, or what a weight may be."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:
-        raise UserError(f"a number from 0 to {MOST} should stand here")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value <= LARGEST_NUMBER
+    ):
+        raise UserError(f"a number from 0 to {LARGEST_NUMBER} should stand here")
     return Fraction(str(value)).limit_denominator(1_000_000)
 
 
@@ -77,7 +81,7 @@ class Capacity(Priced):
 
     def words(self) -> str:
         bound = f"{self.member or 'each member'} bears at most {float(self.most):g}"
-        return f"{bound} ({weights_told(self.weights)})"
+        return f"{bound} ({weight_words(self.weights)})"
 
     def scale(self, group: Group) -> Scale:
         return scale(self.weights, self.most)
@@ -158,7 +162,7 @@ class LevelWeights(Priced):
 
     def words(self) -> str:
         loads = f"the loads of members differ by at most {float(self.within):g}"
-        return f"{loads} ({weights_told(self.weights)})"
+        return f"{loads} ({weight_words(self.weights)})"
 
     def members(self, group: Group) -> list[str]:
         """The members that are compared."""
@@ -236,7 +240,7 @@ def loaded(given: Load, group: Group) -> list[str]:
     return [member.id for member in group.members if given.member in (None, member.id)]
 
 
-def weights_told(weights: Mapping[str, Fraction]) -> str:
+def weight_words(weights: Mapping[str, Fraction]) -> str:
     """`2.5 for each of orders`."""
     return ", ".join(f"{float(weight):g} for each of {name}" for name, weight in weights.items())
 

@@ -82,7 +82,7 @@ class Together(Priced):
         owners = _owners(self.partitions, assigned)
         members = set(owners.values())
         if len(members) > 1:
-            yield _told(owners), len(members) - 1
+            yield _owner_words(owners), len(members) - 1
 
 
 @frozen
@@ -98,7 +98,7 @@ class Apart(Priced):
         owners = _owners(self.partitions, assigned)
         given = [owner for owner in owners.values() if owner != NOBODYS]
         if len(set(given)) < len(given):
-            yield _told(owners), len(given) - len(set(given))
+            yield _owner_words(owners), len(given) - len(set(given))
 
 
 @frozen
@@ -189,7 +189,7 @@ def _owners(partitions: Iterable[Partition], assigned: Assigned) -> dict[Partiti
     return {p: f"on {', '.join(of)}" if of else NOBODYS for p, of in owners.items()}
 
 
-def _told(owners: Mapping[Partition, str]) -> str:
+def _owner_words(owners: Mapping[Partition, str]) -> str:
     return ", ".join(f"{named(p)} is {owner}" for p, owner in owners.items())
 
 

@@ -37,7 +37,7 @@ from groupcheck.oracles.assignment.shares import (
     contiguous,
     fair_shares,
     lost,
-    lost_told,
+    lost_words,
 )
 from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, named, valid
 
@@ -92,7 +92,7 @@ def variants(group: Group) -> tuple[Group, ...]:
     )
 
 
-FEW = 4  # moves that a violation names
+MOVES_NAMED = 4  # moves that a violation names
 MOST_TOLD = 1_000  # violations of one promise
 
 
@@ -204,8 +204,10 @@ def _balanced(case: Case) -> Iterator[Violation]:
 def _fewest_moves(case: Case) -> Iterator[Violation]:
     moved = moves(case.group, case.assigned)
     if moved and len(moved) > case.best.moves:
-        told = [f"{named(p)} from {frm} to {to}" for p, (frm, to) in islice(moved.items(), FEW)]
-        told += [f"and {len(moved) - FEW:,} more"] if len(moved) > FEW else []
+        told = [
+            f"{named(p)} from {frm} to {to}" for p, (frm, to) in islice(moved.items(), MOVES_NAMED)
+        ]
+        told += [f"and {len(moved) - MOVES_NAMED:,} more"] if len(moved) > MOVES_NAMED else []
         what = "partition moves" if len(moved) == 1 else "partitions move"
         yield Violation(
             "fewest moves",
@@ -236,7 +238,7 @@ def _sticks(case: Case) -> Iterator[Violation]:
     yield Violation(
         "sticks",
         f"{len(gone)} of {claims} claimed partitions are lost"
-        f" ({lost_told(case.group, case.assigned, gone)}) where {own}"
+        f" ({lost_words(case.group, case.assigned, gone)}) where {own}"
         f"{case.best.moves or 'none'} would do for balance",
     )
 

@@ -35,7 +35,7 @@ from groupcheck.traces.sample_files import resolve_sample
 LARGEST = 16 << 20  # bytes of a file; Python's values of so much JSON take at most some 400 MB
 MOST_NUMBER = 2**31 - 1  # the largest number of a partition or a generation, as in Kafka
 MOST_PARTITIONS = 200_000  # of all topics together
-MOST = 1_000_000  # the largest weight, and the largest bound of a constraint
+LARGEST_NUMBER = 1_000_000  # the largest weight, and the largest bound of a constraint
 # Characters of a topic (Kafka's own bound). A member, an instance or a rack may have as many.
 LONGEST_NAME = 249
 
@@ -171,8 +171,8 @@ def _whole(least: int, most: int, value: Any, _: Any) -> int:
 def _weight(value: Any, _: Any) -> Fraction:
     """A number above 0, as a fraction of at most six decimals."""
     _expected(value, int | float, "a number")  # type: ignore[arg-type]
-    if not 0 < value <= MOST:  # this refuses an infinite number, too
-        raise UserError(f"a weight is above 0 and at most {MOST}")
+    if not 0 < value <= LARGEST_NUMBER:  # this refuses an infinite number, too
+        raise UserError(f"a weight is above 0 and at most {LARGEST_NUMBER}")
     return Fraction(str(value)).limit_denominator(1_000_000) or Fraction(1, 1_000_000)
 
 
@@ -274,8 +274,8 @@ PromiseName = Annotated[str, partial(_name_of, "promise", PROMISES)]
 Size = Annotated[int, partial(_whole, 0, MOST_PARTITIONS)]
 Number = Annotated[int, partial(_whole, 0, MOST_NUMBER)]
 Generation = Annotated[int, partial(_whole, NO_GENERATION, MOST_NUMBER)]
-Bound = Annotated[int, partial(_whole, 0, MOST)]
-PositiveBound = Annotated[int, partial(_whole, 1, MOST)]
+Bound = Annotated[int, partial(_whole, 0, LARGEST_NUMBER)]
+PositiveBound = Annotated[int, partial(_whole, 1, LARGEST_NUMBER)]
 Weight = Annotated[Fraction, _weight]
 PartitionName = Annotated[Partition, _partition]
 PartitionSet = Annotated[Partitions, _partitions]

@@ -25,7 +25,7 @@ from groupcheck.oracles.assignment.promises import (
     variants,
 )
 from groupcheck.oracles.assignment.promises import answer as kafka_answer
-from groupcheck.oracles.assignment.shares import lost, lost_told
+from groupcheck.oracles.assignment.shares import lost, lost_words
 from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, valid
 
 ROUNDS = 5  # two are enough for one change: one round that takes away, one that gives
@@ -203,7 +203,7 @@ def _at_rest_wrong(change: Change, group: Group, given: Assigned, like: str) -> 
     claims = sum(len(member.owned) for member in first.members)
     yield Violation(
         "sticks",
-        f"{len(gone)} of {claims} claimed partitions are lost ({lost_told(first, given, gone)})"
+        f"{len(gone)} of {claims} claimed partitions are lost ({lost_words(first, given, gone)})"
         f" where Kafka's own loses {own or 'none'}, and"
         f" {change.fewest or 'none'} would do for balance",
     )

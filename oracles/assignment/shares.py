@@ -17,7 +17,7 @@ from groupcheck.oracles.assignment.balance import locally_balanced
 from groupcheck.oracles.assignment.handover import claimants
 from groupcheck.oracles.assignment.validity import Assigned, Violation, named
 
-FEW = 4  # partitions that a violation names
+PARTITIONS_NAMED = 4  # partitions that a violation names
 
 
 def numbers_of(assigned: Assigned, member: str) -> dict[str, list[int]]:
@@ -93,8 +93,10 @@ def as_even(group: Group, assigned: Assigned, own: Assigned | None) -> Iterator[
         return
     for violation in islice(locally_balanced(group, assigned), 1):
         sizes = {m.id: len(own.get(m.id, ())) for m in group.members}
-        told = ", ".join(f"{member} {size}" for member, size in islice(sizes.items(), 2 * FEW))
-        more = ", ..." if len(sizes) > 2 * FEW else ""
+        told = ", ".join(
+            f"{member} {size}" for member, size in islice(sizes.items(), 2 * PARTITIONS_NAMED)
+        )
+        more = ", ..." if len(sizes) > 2 * PARTITIONS_NAMED else ""
         words = f"{violation.words}; Kafka's own is more even: {told}{more}"
         yield Violation("as even", words, violation.places)
 
@@ -116,11 +118,20 @@ def lost(group: Group, assigned: Assigned) -> dict[Partition, str]:
     }
 
 
-def lost_told(group: Group, assigned: Assigned, gone: Mapping[Partition, str]) -> str:
+def lost_words(group: Group, assigned: Assigned, gone: Mapping[Partition, str]) -> str:
     """`t-0 from A to B, t-1 from A to nobody yet, and 3 more`."""
     owner = {p: member for member, partitions in assigned.items() for p in partitions}
     told = [
         f"{named(p)} from {frm} to {owner.get(p, 'nobody yet')}"
-        for p, frm in islice(gone.items(), FEW)
+        for p, frm in islice(gone.items(), PARTITIONS_NAMED)
     ]
-    return ", ".join([*told, *([f"and {len(gone) - FEW:,} more"] if len(gone) > FEW else [])])
+    return ", ".join(
+        [
+            *told,
+            *(
+                [f"and {len(gone) - PARTITIONS_NAMED:,} more"]
+                if len(gone) > PARTITIONS_NAMED
+                else []
+            ),
+        ]
+    )

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from groupcheck.model.assignors import Group, NoAssignment, Partition, Partitions
 from groupcheck.model.assignors.group import every_partition, subscribed_sizes
 
-FEW = 5  # members that a violation names
+MEMBERS_NAMED = 5  # members that a violation names
 
 Assigned = Mapping[str, Partitions]
 """Member -> what it gets. A member that is left out gets nothing."""
@@ -89,10 +89,12 @@ def complete(group: Group, assigned: Assigned, *, may_wait: bool = False) -> Ite
     for partition in every_partition(subscribed_sizes(group)):
         if partition not in given:
             able = [member.id for member in group.members if partition[0] in member.topics]
-            others = f" and {len(able) - FEW:,} others" if len(able) > FEW else ""
+            others = (
+                f" and {len(able) - MEMBERS_NAMED:,} others" if len(able) > MEMBERS_NAMED else ""
+            )
             yield Violation(
                 "complete",
-                f"{named(partition)} is given to nobody, though {', '.join(able[:FEW])}{others}"
-                " could have it",
+                f"{named(partition)} is given to nobody, though"
+                f" {', '.join(able[:MEMBERS_NAMED])}{others} could have it",
                 ((None, partition),),
             )

@@ -42,7 +42,7 @@ class Found:
     later: CheckResult | None = None
 
     @property
-    def told(self) -> Explanation | None:
+    def explanation(self) -> Explanation | None:
         """The story of the invariant that the mutation names; None if that invariant held."""
         name = self.mutation.invariant
         return next((e for e in self.result.explanations if e.invariant == name), None)
@@ -56,7 +56,7 @@ class Found:
     @property
     def fell(self) -> bool:
         """Whether everything that the mutation names is broken."""
-        return self.told is not None and (self.later is None or self.later_fell)
+        return self.explanation is not None and (self.later is None or self.later_fell)
 
     @property
     def versions(self) -> str:
@@ -72,7 +72,7 @@ class Found:
         """One object that `bugs --json` prints. `killed_by`: with a score, the promises that find
         the bug.
         """
-        m, v, told = self.mutation, self.result.verdict, self.told
+        m, v, told = self.mutation, self.result.verdict, self.explanation
         real, later = BY_ID.get(m.id), self.later
         return Bug(
             id=m.id,
@@ -168,7 +168,7 @@ def view(found: Sequence[Found], told_whole: bool) -> Group:
     """Each bug with what it broke, and with its steps too if `told_whole`."""
     parts: list[Any] = []
     for one in found:
-        m, v, told = one.mutation, one.result.verdict, one.told
+        m, v, told = one.mutation, one.result.verdict, one.explanation
         state = ("found", "bold green") if told else ("NOT FOUND", "bold red")
         name = (printable(m.id), "bold")
         parts.append(

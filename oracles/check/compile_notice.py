@@ -15,10 +15,10 @@ def announce_compiling() -> None:
     whether the search goes on meanwhile.
     """
 
-    def told(folder: Path | None, meanwhile: bool) -> None:
+    def announce(folder: Path | None, meanwhile: bool) -> None:
         kept = f"kept in {folder}" if folder else f"for this run only: {why_not_kept()}"
         goes_on = ", while plain Python searches on" if meanwhile else ""
         text = f"compiling the search for this machine, some 20 seconds{goes_on}, {kept}"
         print(printable(f"groupcheck: {text}"), file=sys.stderr, flush=True)
 
-    hear_of_compiling(told)
+    hear_of_compiling(announce)

@@ -23,8 +23,8 @@ def page(found: Sequence[Found], score: Score, real: Sequence[Performance] = ())
         {
             "found": one,
             "real": shown.get(one.mutation.id),
-            "wide": draw(one.told.story) if one.told else None,
-            "narrow": draw(one.told.story, NARROW) if one.told else None,
+            "wide": draw(one.explanation.story) if one.explanation else None,
+            "narrow": draw(one.explanation.story, NARROW) if one.explanation else None,
         }
         for one in found
     ]

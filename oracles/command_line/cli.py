@@ -35,12 +35,13 @@ from groupcheck.oracles.command_line.failures import (
 from groupcheck.oracles.command_line.help_page import Command, examples, names_of
 from groupcheck.oracles.command_line.option_types import (
     INPUT,
-    OUTPUT,
     PATH,
     POSITIVE,
     SECONDS,
     SIZE,
     WORKERS,
+    json_option,
+    writes,
 )
 from groupcheck.oracles.command_line.streams import end_answer, prepare_streams
 from groupcheck.oracles.processes.supervisor import supervised, was_interrupted
@@ -161,42 +162,21 @@ def command(debug: bool) -> None:
     " differ only in their order; counts and verdicts stay. --symmetry is refused where that is"
     " impossible. Left out: with the fast engine, from three members on.",
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.verdict/2)."
-)
-@click.option(
+@json_option("Print one JSON document (groupcheck.verdict/2).")
+@writes(
     "--html",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write a page with a swim-lane diagram of each counterexample and of the schedule of each"
+    "Write a page with a swim-lane diagram of each counterexample and of the schedule of each"
     " --goal.",
 )
-@click.option(
-    "--svg",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write the swim-lane diagram of the first counterexample.",
-)
-@click.option(
-    "--pytest", type=OUTPUT, metavar="FILE", help="Write a test that reproduces the counterexample."
-)
-@click.option(
-    "--itf",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write the counterexample in the Informal Trace Format.",
-)
+@writes("--svg", "Write the swim-lane diagram of the first counterexample.")
+@writes("--pytest", "Write a test that reproduces the counterexample.")
+@writes("--itf", "Write the counterexample in the Informal Trace Format.")
 @click.option(
     "--conformed",
     is_flag=True,
     help="Also say how many memories of the coordinator lie in scopes that `conform` has executed.",
 )
-@click.option(
-    "--junit",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write a JUnit XML file: one test case for each invariant.",
-)
+@writes("--junit", "Write a JUnit XML file: one test case for each invariant.")
 def check(**options: Any) -> int:
     """Explore every state of VARIANT within the scope and check its invariants.
 
@@ -227,10 +207,8 @@ def check(**options: Any) -> int:
 @names_option("goal", "Mark the first step that meets this goal, as `check` does.")
 @no_deadlock_option
 @progress_option
-@click.option("--json", "as_json", is_flag=True, help="Print the path as one JSON document.")
-@click.option(
-    "--html", type=OUTPUT, metavar="FILE", help="Write a page with the swim-lane diagram."
-)
+@json_option("Print the path as one JSON document.")
+@writes("--html", "Write a page with the swim-lane diagram.")
 def explain(**options: Any) -> int:
     """Explain the path behind a KEY that `check` printed. Give the same variant, scope and mutation
     as you gave to `check`.
@@ -245,13 +223,9 @@ def explain(**options: Any) -> int:
     epilog=examples("groupcheck bugs", "groupcheck bugs keeps_partitions_when_lost --json"),
 )
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=names_of("mutations"))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
-@click.option(
-    "--parquet", type=OUTPUT, metavar="FILE", help="Write the table of bugs (docs/tables.md)."
-)
-@click.option(
-    "--html", type=OUTPUT, metavar="FILE", help="Write a gallery: each bug with its story."
-)
+@json_option("Print one JSON array.")
+@writes("--parquet", "Write the table of bugs (docs/tables.md).")
+@writes("--html", "Write a gallery: each bug with its story.")
 @click.option(
     "--score", "scored", is_flag=True, help="Say which promise finds which bug (mutation score)."
 )
@@ -319,15 +293,8 @@ def bugs(
     metavar="N",
     help="Threads for each search and processes for its rules.",
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.sweep/1)."
-)
-@click.option(
-    "--junit",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write a JUnit XML file: one test case for each cell.",
-)
+@json_option("Print one JSON document (groupcheck.sweep/1).")
+@writes("--junit", "Write a JUnit XML file: one test case for each cell.")
 def sweep(**options: Any) -> int:
     """Run every check that FILE describes: combinations of variants, scopes, faults, mutations and
     invariants; and every simulation (as of the command simulate) under its [[simulate]]. FILE is
@@ -370,7 +337,7 @@ def demo() -> int:
     shell_complete=names_of("variants"),
     help="List only what belongs to this variant.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
+@json_option("Print one JSON array.")
 def list_(kind: str, variant: str | None, as_json: bool) -> int:
     from groupcheck.oracles.command_line.commands import list_
 

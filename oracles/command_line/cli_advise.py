@@ -8,14 +8,15 @@ import click
 
 from groupcheck.oracles.command_line.help_page import Command, examples
 from groupcheck.oracles.command_line.option_types import (
-    COUNT,
     DURATION,
-    OUTPUT,
     PAIRED,
     POSITIVE,
-    SETTING,
     Number,
+    json_option,
+    seed_option,
+    settings_option,
     with_workers,
+    writes,
 )
 
 COSTS = ("stopped", "paused", "moved")  # as in `simulate.uses.advice`; a test compares them
@@ -138,26 +139,15 @@ RATE = Number(min=0, max=10_000)
     metavar="N",
     help="Runs of each event under each alternative, with the seeds from --seed on.",
 )
-@click.option(
-    "--seed", type=COUNT, default=0, show_default=True, metavar="N", help="The first seed."
-)
+@seed_option()
 @with_workers
-@click.option(
-    "--set",
-    "settings",
-    type=SETTING,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Change an assumption, or say a timeout that the group has now; see `list assumptions`."
-    " Repeatable.",
+@settings_option(
+    "Change an assumption, or say a timeout that the group has now; see `list assumptions`."
+    " Repeatable."
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.advise/1)."
-)
-@click.option("--plot", type=OUTPUT, metavar="FILE", help="Write a picture: FILE.png or FILE.svg.")
-@click.option(
-    "--html", type=OUTPUT, metavar="FILE", help="Write one page with picture and figures."
-)
+@json_option("Print one JSON document (groupcheck.advise/1).")
+@writes("--plot", "Write a picture: FILE.png or FILE.svg.")
+@writes("--html", "Write one page with picture and figures.")
 def advise(**options: Any) -> int:
     """Which protocol and which timeouts a group should have, by simulations of its week: deploys,
     processes that die, outages, slow messages.

@@ -8,12 +8,13 @@ import click
 
 from groupcheck.oracles.command_line.help_page import Command, examples, names_of
 from groupcheck.oracles.command_line.option_types import (
-    COUNT,
-    OUTPUT,
     POSITIVE,
     REPLICATIONS,
-    SETTING,
+    json_option,
+    seed_option,
+    settings_option,
     with_workers,
+    writes,
 )
 
 # As in `simulate.uses`; a test compares them. Importing it would make --help slow.
@@ -57,27 +58,14 @@ CURVES = ("session-ratio", "rolling-restart", "initial-delay", "poll-interval")
     metavar="N",
     help="Runs of each point, with the seeds from --seed on.",
 )
-@click.option(
-    "--seed", type=COUNT, default=0, show_default=True, metavar="N", help="The first seed."
-)
+@seed_option()
 @with_workers
-@click.option(
-    "--set",
-    "settings",
-    type=SETTING,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Change an assumption; see `list assumptions`. Repeatable.",
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.curve/1)."
-)
-@click.option("--csv", type=OUTPUT, metavar="FILE", help="Write the figures as CSV.")
-@click.option("--parquet", type=OUTPUT, metavar="FILE", help="Write the figures as Parquet.")
-@click.option("--plot", type=OUTPUT, metavar="FILE", help="Write a picture: FILE.png or FILE.svg.")
-@click.option(
-    "--html", type=OUTPUT, metavar="FILE", help="Write one page with picture and figures."
-)
+@settings_option("Change an assumption; see `list assumptions`. Repeatable.")
+@json_option("Print one JSON document (groupcheck.curve/1).")
+@writes("--csv", "Write the figures as CSV.")
+@writes("--parquet", "Write the figures as Parquet.")
+@writes("--plot", "Write a picture: FILE.png or FILE.svg.")
+@writes("--html", "Write one page with picture and figures.")
 def curve(**options: Any) -> int:
     """A curve over one setting, predicted by simulations of the protocol: session-ratio (false
     expiries over session.timeout.ms / heartbeat.interval.ms), rolling-restart (partitions that move

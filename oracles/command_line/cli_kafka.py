@@ -12,10 +12,12 @@ from groupcheck.oracles.command_line.option_types import (
     BUDGET,
     COUNT,
     INPUT,
-    OUTPUT,
     PATH,
     POSITIVE,
-    SETTING,
+    json_option,
+    seed_option,
+    settings_option,
+    writes,
 )
 
 KAFKA_VERSIONS = names_in("groupcheck.oracles.kafka.versions", "VERSIONS")
@@ -77,14 +79,9 @@ CONFORM_MODES = {
     help="Let this fault happen any number of times. Repeatable. Default: all faults; NAME=0"
     " alone: none.",
 )
-@click.option(
-    "--set",
-    "settings",
-    type=SETTING,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Set a field of the scope, such as max_size, two_step or protocols; `groupcheck list scope"
-    " --variant VARIANT` lists all. Repeatable.",
+@settings_option(
+    "Set a field of the scope, such as max_size, two_step or protocols; `groupcheck list scope"
+    " --variant VARIANT` lists all. Repeatable."
 )
 @click.option(
     "--kafka",
@@ -114,14 +111,7 @@ CONFORM_MODES = {
     metavar="N",
     help="Stop once N rows differ; 0: never. Default: 20.",
 )
-@click.option(
-    "--seed",
-    type=COUNT,
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Seed of the member ids, and so of every hash order.",
-)
+@seed_option("Seed of the member ids, and so of every hash order.")
 @click.option(
     "--diff",
     nargs=2,
@@ -165,18 +155,9 @@ CONFORM_MODES = {
     help="Also count, with JaCoCo, the lines and branches of Kafka's own classes that were"
     " executed.",
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.conform/1)."
-)
-@click.option(
-    "--parquet", type=OUTPUT, metavar="FILE", help="Write a table with every row (docs/tables.md)."
-)
-@click.option(
-    "--junit",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write a JUnit XML file: one test case for each kind of row.",
-)
+@json_option("Print one JSON document (groupcheck.conform/1).")
+@writes("--parquet", "Write a table with every row (docs/tables.md).")
+@writes("--junit", "Write a JUnit XML file: one test case for each kind of row.")
 def conform(**options: Any) -> int:
     """Execute every row of VARIANT's coordinator, or with `--side member` of its member, on Apache
     Kafka's own, in a JVM, and compare them. A row is a reachable memory with an input. Exits with
@@ -265,11 +246,9 @@ def conform(**options: Any) -> int:
     help="With --against: a file of known violations, which do not fail, written by"
     " --write-baseline or --json.",
 )
-@click.option(
+@writes(
     "--write-baseline",
-    type=OUTPUT,
-    metavar="FILE",
-    help="With --against: write what is found as the baseline of later runs, and exit with 0.",
+    "With --against: write what is found as the baseline of later runs, and exit with 0.",
 )
 @click.option(
     "--kafka",
@@ -277,24 +256,11 @@ def conform(**options: Any) -> int:
     shell_complete=KAFKA_VERSIONS,
     help="With --against apache: the version of Kafka. Default: 4.3.0.",
 )
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print one JSON document (groupcheck.assign/1, assign-sequence/1, prove/1 or against/1).",
+@json_option(
+    "Print one JSON document (groupcheck.assign/1, assign-sequence/1, prove/1 or against/1)."
 )
-@click.option(
-    "--html",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write a page that marks what is wrong and shows what is right beside it.",
-)
-@click.option(
-    "--junit",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write a JUnit XML file: one test case for each promise.",
-)
+@writes("--html", "Write a page that marks what is wrong and shows what is right beside it.")
+@writes("--junit", "Write a JUnit XML file: one test case for each promise.")
 def assign(**options: Any) -> int:
     """Judge an assignment, or a sequence of assignments: what is wrong with it, how few moves are
     enough, and an assignment that is right. FILE is JSON (docs/assignment.md), sample:NAME (`list
@@ -373,17 +339,8 @@ def assign(**options: Any) -> int:
     metavar="NAME=N",
     help="Create a topic with N partitions before COMMAND runs. Repeatable.",
 )
-@click.option(
-    "--set",
-    "settings",
-    type=SETTING,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Set a property of the broker. Repeatable.",
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.record/1)."
-)
+@settings_option("Set a property of the broker. Repeatable.")
+@json_option("Print one JSON document (groupcheck.record/1).")
 def record(**options: Any) -> int:
     """Start a broker of Apache Kafka, run COMMAND or a scenario, and record what its groups did.
     The address of the broker is in KAFKA_BOOTSTRAP_SERVERS and GROUPCHECK_BOOTSTRAP. Exits with the

@@ -12,14 +12,16 @@ from groupcheck.oracles.command_line.help_page import Command, examples, names_o
 from groupcheck.oracles.command_line.option_types import (
     COUNT,
     INPUT,
-    OUTPUT,
     OUTPUT_OR_STDOUT,
     PAIRED,
     PATH,
     POSITIVE,
-    SETTING,
     SIZE,
+    json_option,
+    seed_option,
+    settings_option,
     with_workers,
+    writes,
 )
 
 DIALECTS = (
@@ -68,23 +70,13 @@ DIALECTS = (
     metavar="FILE",
     help="More known causes, as TOML (docs/reference/causes.md).",
 )
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print one JSON document (groupcheck.replay/2; with --spark groupcheck.archive/1, with"
-    " --what-if groupcheck.what-if/1).",
+@json_option(
+    "Print one JSON document (groupcheck.replay/2; with --spark groupcheck.archive/1, with"
+    " --what-if groupcheck.what-if/1)."
 )
-@click.option("--html", type=OUTPUT, metavar="FILE", help="Write a page with the timeline.")
-@click.option(
-    "--markdown", type=OUTPUT, metavar="FILE", help="Write the answer as Markdown, for a ticket."
-)
-@click.option(
-    "--junit",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write a JUnit XML file: one test case for each group.",
-)
+@writes("--html", "Write a page with the timeline.")
+@writes("--markdown", "Write the answer as Markdown, for a ticket.")
+@writes("--junit", "Write a JUnit XML file: one test case for each group.")
 @click.option(
     "--pytest",
     "pytest",
@@ -103,14 +95,9 @@ DIALECTS = (
     " cooperative, eager, or a setting such as session.timeout.ms=60s. Repeatable"
     " (docs/what_if.md).",
 )
-@click.option(
-    "--set",
-    "settings",
-    type=SETTING,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="With --what-if: what holds in the baseline where the log does not tell it; see `list"
-    " assumptions`. Repeatable.",
+@settings_option(
+    "With --what-if: what holds in the baseline where the log does not tell it; see `list"
+    " assumptions`. Repeatable."
 )
 @click.option(
     "--partitions",
@@ -202,14 +189,7 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
     multiple=True,
     help="How the brokers write; given several times, they take turns. Default: java-4.",
 )
-@click.option(
-    "--seed",
-    type=COUNT,
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="The same seed gives the same bytes.",
-)
+@seed_option("The same seed gives the same bytes.")
 @click.option(
     "--runs",
     type=click.IntRange(1, 10_000),
@@ -225,9 +205,7 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
     " requests).",
 )
 @click.option("--gzip", "packed", is_flag=True, help="Write gzip files.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.generate/1)."
-)
+@json_option("Print one JSON document (groupcheck.generate/1).")
 def generate(**options: Any) -> int:
     """Generate logs as brokers of Apache Kafka write them, from random runs of the classic model,
     and the truth about every rebalance in them (docs/archive.md).

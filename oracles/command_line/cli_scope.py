@@ -9,12 +9,18 @@ from typing import Any
 import click
 
 from groupcheck.oracles.command_line.help_page import names_of
-from groupcheck.oracles.command_line.option_types import BUDGET, COUNT, POSITIVE, SETTING
+from groupcheck.oracles.command_line.option_types import (
+    BUDGET,
+    COUNT,
+    POSITIVE,
+    Options,
+    settings_option,
+)
 
 BASE = "classic"
 
 
-def names_option(what: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def names_option(what: str, help: str) -> Options:
     """`--invariant` or `--goal`, as `what` says, which may be repeated."""
     return click.option(
         f"--{what}",
@@ -67,7 +73,7 @@ def with_features(variant: str, features: Iterable[str]) -> str:
 
 def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that choose the scope and the mutation."""
-    options = [
+    options: list[Options] = [
         click.option("--members", type=COUNT, metavar="N", help="Members that may join."),
         click.option("--partitions", type=COUNT, metavar="N", help="Partitions of the topic."),
         click.option("--generations", type=COUNT, metavar="N", help="Last generation to explore."),
@@ -89,14 +95,7 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
             shell_complete=names_of("assignors"),
             help="How partitions are assigned; see `list assignors`.",
         ),
-        click.option(
-            "--set",
-            "settings",
-            type=SETTING,
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="Set any other field of the scope. Repeatable.",
-        ),
+        settings_option("Set any other field of the scope. Repeatable."),
         click.option(
             "--mutation",
             metavar="ID",

@@ -9,13 +9,14 @@ import click
 from groupcheck.oracles.command_line.cli_scope import with_option
 from groupcheck.oracles.command_line.help_page import Command, examples, names_of
 from groupcheck.oracles.command_line.option_types import (
-    COUNT,
-    OUTPUT,
     POSITIVE,
     REPLICATIONS,
     SECONDS,
-    SETTING,
+    json_option,
+    seed_option,
+    settings_option,
     with_workers,
+    writes,
 )
 
 # As in `simulate.scenarios`; a test compares them. Importing it would make --help slow.
@@ -81,9 +82,7 @@ SCENARIOS = (
     help="Runs of each variant, with the seeds from --seed on. More than one gives 95 % t"
     " intervals. Default: 5 with --compare, otherwise 1.",
 )
-@click.option(
-    "--seed", type=COUNT, default=0, show_default=True, metavar="N", help="The first seed."
-)
+@seed_option()
 @click.option(
     "--seconds",
     type=SECONDS,
@@ -93,14 +92,9 @@ SCENARIOS = (
 )
 @with_workers
 @click.option("--whole", is_flag=True, help="Run for all of --seconds, even if the group rests.")
-@click.option(
-    "--set",
-    "settings",
-    type=SETTING,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Change an assumption; see `list assumptions`. Distributions are written as"
-    " lognormal:MEDIAN,SIGMA, exponential:MEAN, uniform:LEAST,MOST or constant:VALUE. Repeatable.",
+@settings_option(
+    "Change an assumption; see `list assumptions`. Distributions are written as"
+    " lognormal:MEDIAN,SIGMA, exponential:MEAN, uniform:LEAST,MOST or constant:VALUE. Repeatable."
 )
 @click.option(
     "--sensitivity",
@@ -109,15 +103,11 @@ SCENARIOS = (
     help="How the ratio of the longest pauses of two variants moves with each assumption, over as"
     " many runs as they are compared with.",
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.simulate/1)."
-)
-@click.option("--csv", type=OUTPUT, metavar="FILE", help="Write all figures as CSV.")
-@click.option("--parquet", type=OUTPUT, metavar="FILE", help="Write all figures as Parquet.")
-@click.option("--plot", type=OUTPUT, metavar="FILE", help="Write a picture: FILE.png or FILE.svg.")
-@click.option(
-    "--html", type=OUTPUT, metavar="FILE", help="Write one page with picture and figures."
-)
+@json_option("Print one JSON document (groupcheck.simulate/1).")
+@writes("--csv", "Write all figures as CSV.")
+@writes("--parquet", "Write all figures as Parquet.")
+@writes("--plot", "Write a picture: FILE.png or FILE.svg.")
+@writes("--html", "Write one page with picture and figures.")
 def simulate(**options: Any) -> int:
     """What a rebalance costs: how long members pause, what piles up, until when, and with how many
     requests. VARIANT is classic by default.

@@ -24,7 +24,9 @@ OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
 
 
 def check(**options: Any) -> int:
-    """`groupcheck check`: explore, then show the verdict and write what was asked for."""
+    """`groupcheck check`: explore, then show the verdict and write what was asked for. Raises
+    `UserError` last for a checkpoint that could not be written.
+    """
     from groupcheck.oracles.check.compile_notice import announce_compiling
     from groupcheck.oracles.check.free_memory import bounded
     from groupcheck.oracles.show.text import report_view

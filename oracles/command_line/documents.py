@@ -40,6 +40,7 @@ from groupcheck.oracles.simulate.simulate_types import SimulateDocument
 from groupcheck.oracles.simulate.uses.advise_types import AdviseDocument
 from groupcheck.oracles.simulate.uses.curve_types import CurveDocument
 from groupcheck.oracles.sweep.sweep_types import SweepDocument
+from groupcheck.traces.event_lines.event import NEEDED
 
 
 def _owes(field: str, values: list[str], others: list[str]) -> Schema:
@@ -82,7 +83,7 @@ DOCUMENTS: dict[str, Any] = {
     "groupcheck.curve/1": CurveDocument,
     "groupcheck.event/1": Annotated[
         EventLine,
-        Also(allOf=[_owes("event", [name], [name]) for name in ("error", "settings")]),
+        Also(allOf=[_owes("event", [name], [*fields]) for name, fields in NEEDED.items()]),
     ],
     "groupcheck.generate/1": GenerateDocument,
     "groupcheck.list": Annotated[

@@ -162,7 +162,7 @@ def _names_code(arguments: Sequence[str]) -> bool:
 
 
 def misuse(error: click.ClickException) -> str:
-    """What click refused, in a sentence that says what to do about it."""
+    """The input that click refused, in a sentence that says what to do about it."""
     text = error.format_message()
     for kind, meant in KINDS.items():
         text = re.sub(rf"not a valid {kind}( range)?\b", f"not {meant}", text)

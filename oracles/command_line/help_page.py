@@ -26,7 +26,7 @@ SECTIONS = {  # a title, and the parameters below it; all others stand under "Op
     "Spark": "spark store shards hand_over".split(),
     "Output": "as_json html svg pytest itf junit parquet out".split(),
 }
-MANY = 12  # fewer options are one list
+OPTIONS_IN_ONE_LIST = 12  # fewer options are one list
 
 
 class Command(click.Command):
@@ -67,7 +67,7 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
-        titles = SECTIONS if len(options) >= MANY else {}
+        titles = SECTIONS if len(options) >= OPTIONS_IN_ONE_LIST else {}
         where = {name: title for title, names in titles.items() for name in names}
         for title in (*titles, "Options"):
             records = [

@@ -1,4 +1,4 @@
-"""What `groupcheck list` shows, as plain rows: variants, features, invariants, rules, goals,
+"""The plain rows of `groupcheck list`: variants, features, invariants, rules, goals,
 promises about progress, faults, assignors, formats, mutations, scenarios, fields of the scope,
 anomalies, causes, statements of logs, samples, JSON Schemas, assumptions of simulations.
 """
@@ -81,7 +81,7 @@ def _invariants(v: Variant) -> list[Row]:
 
 
 def _progress(v: Variant) -> list[Row]:
-    """What it promises about runs; nothing where it does not say what is fair."""
+    """Its promises about runs; nothing where it does not say what is fair."""
     kept = promises(v).progress if v.progress is not None else ()
     return [
         {

@@ -1,5 +1,5 @@
 """The types of the command line's options that click does not have: sizes, durations, `NAME=N`,
-`NAME=VALUE`, and files to write.
+`NAME=VALUE`, and files to write; and the options that many commands have.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     Option = click.ParamType[Any]
 else:  # older releases of click have no type argument
     Option = click.ParamType
+
+
+Options = Callable[[Callable[..., Any]], Callable[..., Any]]  # a decorator that adds options
 
 
 class Size(Option):
@@ -154,6 +158,29 @@ SIZE, SETTING, BUDGET, DURATION = Size(), Pair(), Budget(), Duration()
 PATH, INPUT = click.Path(path_type=Path), Input(path_type=Path)
 OUTPUT = Output(dir_okay=False, writable=True)
 OUTPUT_OR_STDOUT = Output(dir_okay=False, writable=True, allow_dash=True)
+
+
+def writes(*names: str) -> Options:
+    """An option that names a file to write. `names`: of the option, and its help last."""
+    return click.option(*names[:-1], type=OUTPUT, metavar="FILE", help=names[-1])
+
+
+def json_option(help: str) -> Options:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help=help)
+
+
+def settings_option(help: str) -> Options:
+    """`--set`, which may be repeated."""
+    return click.option(
+        "--set", "settings", type=SETTING, multiple=True, metavar="NAME=VALUE", help=help
+    )
+
+
+def seed_option(help: str = "The first seed.") -> Options:
+    """`--seed`, by default 0."""
+    return click.option("--seed", type=COUNT, default=0, show_default=True, metavar="N", help=help)
+
 
 with_workers = click.option(
     "--workers",

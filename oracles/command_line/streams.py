@@ -20,8 +20,8 @@ class Unwritten(OSError):
 
 
 class _Heard(io.FileIO):
-    """Where the answer goes: all that is written arrives, or `Unwritten` is raised. That nobody
-    reads any more is a `BrokenPipeError`.
+    """The stream of the answer: all that is written arrives, or `Unwritten` is raised;
+    `BrokenPipeError` if nobody reads any more.
     """
 
     def write(self, text: Any) -> int:
@@ -41,7 +41,7 @@ class _Heard(io.FileIO):
 
 
 class _Unheard(io.FileIO):
-    """Where errors and progress go: if they cannot be written, that does not change the verdict."""
+    """The stream of errors and progress: if they cannot be written, the verdict stays the same."""
 
     def write(self, text: Any) -> int:
         with contextlib.suppress(OSError):

@@ -52,7 +52,7 @@ class ModelComparison(Comparison):
     @property
     @abstractmethod
     def missing(self) -> str:
-        """What was not executed or seen, though the run came to its end; else empty."""
+        """Outcomes that were not executed or seen, though the run came to its end; else empty."""
 
     @property
     def reason(self) -> str:
@@ -126,7 +126,7 @@ class RowsComparison(ModelComparison):
 
     @abstractmethod
     def beside(self, old: str, new: str) -> str:
-        """What is compared where two versions are compared."""
+        """The subjects of a comparison of two versions."""
 
     @abstractmethod
     def on_both(self, number: int) -> str:

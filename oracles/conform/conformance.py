@@ -15,7 +15,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform import conform_types
 from groupcheck.oracles.conform.row_comparison import Conformance, Toured
-from groupcheck.oracles.conform.row_results import MAX_DIFFERENCES, Counts, Ledger
+from groupcheck.oracles.conform.row_results import MAX_DIFFERENCES, Counts, RowResults
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.short_histories import search
 from groupcheck.oracles.conform.shown import scope_shown
@@ -69,7 +69,7 @@ def conform(
     scopes = list(scopes_of(about, members, generations, faults, settings))
     rows_of = [rows_at(variant, mutation=mutation, **scope) for scope in scopes]
     most = MAX_DIFFERENCES if max_differences is None else max_differences
-    ledger = Ledger(max_rows=max_rows, max_differences=most, lists=lists, progress=progress)
+    ledger = RowResults(max_rows=max_rows, max_differences=most, lists=lists, progress=progress)
     began = time.perf_counter()
     toured: list[Toured] = []
     with nullcontext(driver) if driver else Driver(known(kafka)) as own:
@@ -153,7 +153,7 @@ def versions_differ(
     with side_by_side((old, new)) as (older, newer):
         found = Changes[Change]()
 
-        def tour(rows: Rows, driver: Driver, ledger: Ledger, **how: Any) -> Tour:
+        def tour(rows: Rows, driver: Driver, ledger: RowResults, **how: Any) -> Tour:
             return VersionTour(rows, driver, ledger, **how).beside(older, found)
 
         options["max_differences"] = 0  # what the model says does not matter here

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.features.failover_phases import LOADING
 from groupcheck.model.protocol.classic.features.full_offsets import admin, commits
-from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept
+from groupcheck.model.protocol.classic.features.full_offsets.kept import OffsetStore
 from groupcheck.model.protocol.classic.features.full_offsets.transactions import write_marker
 from groupcheck.model.protocol.classic.features.zombie_coordinator import FORMER, SENT_AWAY
 from groupcheck.model.protocol.codes import (
@@ -69,7 +69,7 @@ PENDS = (
 FAILS = (f"{admin.reset_offsets.name}:refused", f"{admin.delete_offsets.name}:no_group")
 
 
-def creation(kept: Kept | None) -> tuple[Command, ...]:
+def creation(kept: OffsetStore | None) -> tuple[Command, ...]:
     """The commands that make the other group."""
     return (commands.OffsetCommit(group=OTHER),) if kept is not None and kept.other else ()
 

@@ -25,6 +25,7 @@ from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load
 from groupcheck.oracles.conform.conformance import executable
+from groupcheck.traces.findings.anomalies import some_of
 
 NAMED = 5  # rules that a refusal names
 
@@ -82,9 +83,9 @@ class Mode:
         names = {r.name for r in known}
         strange = [r.name for r in _rules(variant) if r not in known]
         if new := [name for name in strange if name not in names]:
-            found.append(f"{self.lacks} {_some(new)}")
+            found.append(f"{self.lacks} {some_of(new, NAMED)}")
         elif strange:
-            found.append(f"it has rules of its own for {_some(strange)}")
+            found.append(f"it has rules of its own for {some_of(strange, NAMED)}")
         fields = {field for base in bases for field in fields_dict(base.scope_type)}
         settings = [f for f in fields_dict(variant.scope_type) if f not in fields]
         if settings:
@@ -108,11 +109,6 @@ class Mode:
 
 def _rules(variant: Variant) -> tuple[Rule, ...]:
     return variant.spec(variant.scope_type()).rules
-
-
-def _some(names: list[str]) -> str:
-    left = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {left} more" if left > 0 else "")
 
 
 LIVE = Mode(

@@ -82,7 +82,9 @@ class Standing:
 
     @classmethod
     def before(cls, memory: Memory, seed: int) -> Standing:
-        """Before the first row. Where offsets are part of the rows, the group is not there."""
+        """The position before the first row. If offsets are part of the rows, there is no group
+        yet.
+        """
         if memory.kept is None:
             return cls(seed)
         first = full_offsets.creation(memory.kept)
@@ -181,7 +183,7 @@ def leads_with(before: Memory, given: Input) -> bool:
 
 
 def offset_of(at: Standing, number: int) -> int:
-    """Where in the log the record of a takeover stands that is in flight."""
+    """The offset of the record of a takeover that is in flight."""
     return next(write.offset for write in at.log.in_flight if write.number == number)
 
 
@@ -252,7 +254,7 @@ def replicates(
 
 
 def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outcome) -> Standing:
-    """Where it stands when the move has led to this outcome."""
+    """The position once the move has led to this outcome."""
     names, gone, made = dict(at.names), at.gone, at.made
     kept = takeovers.remembered(outcome.after) | takeovers.record(outcome.after).keys()
     for me, (was, now) in enumerate(zip(before.seats, outcome.after.seats)):

@@ -11,7 +11,7 @@ from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.features.failover_phases import (
     Way,
 )
-from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept, Txn
+from groupcheck.model.protocol.classic.features.full_offsets.kept import OffsetStore, Txn
 from groupcheck.model.protocol.classic.group import Core, Seats
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
@@ -107,12 +107,12 @@ class Memory:
     core: Core
     seats: tuple[Seats, ...]
     # The offsets and the transactions of producers, where they are part of the rows.
-    kept: Kept | None = None
+    kept: OffsetStore | None = None
     txns: tuple[Txn, ...] = ()
     # What a former coordinator remembers that does not know yet that it no longer is one.
     former: Core | None = None
     former_seats: tuple[Seats, ...] = ()
-    former_kept: Kept | None = None
+    former_kept: OffsetStore | None = None
     # While the group is loaded: the former coordinator is there and answers.
     stale: bool = False
 

@@ -19,8 +19,8 @@ from groupcheck.oracles.conform.row_results import (
     Cause,
     Counts,
     Difference,
-    Ledger,
     Listed,
+    RowResults,
     Unseen,
     kind_of,
 )
@@ -63,7 +63,7 @@ class Conformance(RowsComparison):
 
     # The scope that was asked for, and the small scopes for outcomes that cannot occur in it.
     toured: tuple[Toured, ...]
-    ledger: Ledger
+    ledger: RowResults
     # What was executed of Kafka's classes, if that was counted.
     coverage: Coverage | None = None
 

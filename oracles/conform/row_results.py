@@ -16,7 +16,7 @@ from groupcheck.oracles.conform.promises import Finding
 from groupcheck.oracles.conform.row import Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.kafka.schedule import Lost, Transcript
 
-KEPT = 20  # differences whose transcripts are kept
+TRANSCRIPTS_KEPT = 20  # differences whose transcripts are kept
 MAX_DIFFERENCES = 20  # differing rows after which a run stops
 
 
@@ -86,7 +86,7 @@ class Listed:
 
 
 @attrs.define
-class Ledger:
+class RowResults:
     """The results of the rows of one run, which may tour several scopes."""
 
     counts: Counts = field(factory=Counts)
@@ -147,7 +147,7 @@ class Ledger:
         return row
 
     def became(self, number: int) -> tuple[bool, bool | None]:
-        """For the row of this number: was it executed, and does it agree (None if it was not)?"""
+        """Was the row of this number executed, and does it agree (None if it was not)?"""
         executed = number in self._executed
         return executed, number not in self._differing if executed else None
 
@@ -170,7 +170,7 @@ class Ledger:
         self._differing.add(row.number)
         self._done(row)
         difference = Difference(row, what, result, self.settings)
-        if len(self.differences) < KEPT:
+        if len(self.differences) < TRANSCRIPTS_KEPT:
             self.differences.append(difference)
         alike = self._causes.setdefault((kind_of(row.given), plain(what)), [])
         alike.append(difference)
@@ -187,8 +187,8 @@ class Ledger:
         return tuple(self._left[row.number][1]) if row.number in self._left else ()
 
     def ask(self, times: int, findings: Mapping[tuple[str, str], Finding]) -> None:
-        """Promises were checked so many times, and some were broken. Of each kind, the shortest
-        schedule is kept.
+        """Counts so many checks of promises and those that were broken; keeps the shortest schedule
+        of each kind.
         """
         self.asked += times
         for key, found in findings.items():

@@ -46,7 +46,7 @@ from groupcheck.model.protocol.classic.features.full_offsets.admin import (
     delete_groups,
     expire_offsets,
 )
-from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept, ranked
+from groupcheck.model.protocol.classic.features.full_offsets.kept import OffsetStore, ranked
 from groupcheck.model.protocol.classic.features.full_offsets.transactions import write_marker
 from groupcheck.model.protocol.classic.features.takeover import takeover_committed, takeover_failed
 from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
@@ -471,14 +471,14 @@ class Rows:
             former_seats=seats,
             former_kept=named.get("former_offsets"),
         )
-        if not isinstance(named["offsets"], Kept):
+        if not isinstance(named["offsets"], OffsetStore):
             return known
         kept, txns = ranked(named["offsets"], named["txn"])
         return attrs.evolve(known, kept=but(kept, disturbed=False), txns=txns)  # a ghost
 
     def _stored(self, reaction: Reaction) -> int | None:
         offsets: Offsets = reaction.state[self._see.at["offsets", None]]
-        if isinstance(offsets, Kept):
+        if isinstance(offsets, OffsetStore):
             stores = any(rule.startswith(store_offset.name) for rule in reaction.rules)
             return offsets.committed if stores else None
         return None if offsets.committed == COMMITTED else offsets.committed

@@ -51,7 +51,7 @@ class History:
     transcript: Transcript
 
     @property
-    def told(self) -> Generations:
+    def announced(self) -> Generations:
         """Each generation whose members a leader was told, with those."""
         return frozenset(
             (answer.generation, frozenset(m.member for m in answer.members))
@@ -86,7 +86,7 @@ class History:
             tuple((r.generation, *(m.member for m in r.members)) for r in groups[-1:]),
             (len(groups), self.steps[-1].high_watermark, self.held),
             sum(isinstance(c, FailOver) for c in self.commands),
-            (self.told, self.synced, len(self.transcript.parked)),
+            (self.announced, self.synced, len(self.transcript.parked)),
         )
 
 
@@ -167,8 +167,8 @@ def _broken(before: History, now: History) -> Iterator[tuple[str, str]]:
     memory, last = now.memory, now.commands[-1]
     in_flight = any(key.startswith("append-") for key in memory.armed) if memory else False
     yield from broken(now.steps, last, memory, now.log, in_flight)
-    told = dict(before.told)
-    for generation, members in now.told - before.told:
+    told = dict(before.announced)
+    for generation, members in now.announced - before.announced:
         if told.get(generation, members) != members:
             yield "one_generation", f"told again after {_moved(now)}"
     if not isinstance(memory, ClassicMemory):

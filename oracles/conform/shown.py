@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from groupcheck.model.protocol.classic.features.full_offsets.scope import KeepingScope
+from groupcheck.model.protocol.classic.features.full_offsets.scope import FullOffsetsScope
 from groupcheck.model.protocol.classic.features.triggers.scope import TriggersScope
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform import conform_types
@@ -36,7 +36,7 @@ def scope_shown(scope: Scope, faults: tuple[str, ...]) -> conform_types.Scope:
         max_size=scope.max_size,
         two_step=scope.two_step,
         protocols=scope.protocols,
-        commits=scope.commits if isinstance(scope, KeepingScope) else ABSENT,
+        commits=scope.commits if isinstance(scope, FullOffsetsScope) else ABSENT,
         phases=scope.phases or ABSENT,
         commit_style=scope.commit_style or ABSENT,
         topics=topical.topics if topical else ABSENT,

@@ -44,7 +44,7 @@ from groupcheck.oracles.conform.real_position import (
     unwritten,
 )
 from groupcheck.oracles.conform.row import Fires, Memory, Outcome
-from groupcheck.oracles.conform.row_results import Ledger
+from groupcheck.oracles.conform.row_results import RowResults
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.sending import move
 from groupcheck.oracles.conform.transcript import lines
@@ -54,7 +54,7 @@ from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Step, Trans
 from groupcheck.oracles.processes.supervisor import until_interrupted
 
 SEEDS = 64  # hash orders that are tried before an outcome counts as not seen
-AT_ONCE = 8  # seeds tried together
+SEEDS_AT_ONCE = 8  # seeds tried together
 LONGEST = 600  # characters of a first schedule that fails
 
 
@@ -70,7 +70,7 @@ class Tour:
     """A tour of one scope; its results stand in the `ledger`."""
 
     def __init__(
-        self, rows: Rows, driver: Driver, ledger: Ledger, *, seed: int = 0, asks: bool = False
+        self, rows: Rows, driver: Driver, ledger: RowResults, *, seed: int = 0, asks: bool = False
     ) -> None:
         """`asks`: the coordinator's promises are checked on its memory, too."""
         self._rows, self._driver, self._ledger = rows, driver, ledger
@@ -301,8 +301,8 @@ class Tour:
         tried from the first real memory, some from every other one.
         """
         first = self._sought.setdefault((job.rows[0].number, job.lost), job.real)
-        most = SEEDS if first == job.real else AT_ONCE
-        if job.again % AT_ONCE or not self._still_left(job) or job.again >= most:
+        most = SEEDS if first == job.real else SEEDS_AT_ONCE
+        if job.again % SEEDS_AT_ONCE or not self._still_left(job) or job.again >= most:
             return []
         return self._with_seeds(job, job.again + 1)
 
@@ -315,7 +315,7 @@ class Tour:
                 again=k,
                 lost=job.lost,
             )
-            for k in range(first, first + AT_ONCE)
+            for k in range(first, first + SEEDS_AT_ONCE)
         ]
 
     def _ask(self, job: Job, result: Transcript) -> list[Job]:

@@ -21,7 +21,7 @@ def lines(result: Transcript | Lost) -> list[str]:
     memory.
     """
     if isinstance(result, Lost):
-        return [f"{k:3}  {told(c)}" for k, c in enumerate(result.schedule.commands, 1)] + [
+        return [f"{k:3}  {command_text(c)}" for k, c in enumerate(result.schedule.commands, 1)] + [
             printable(str(result))
         ]
     out = []
@@ -35,12 +35,16 @@ def lines(result: Transcript | Lost) -> list[str]:
 
 def _line(step: Step) -> str:
     if step.refused:
-        return f"{step.number:3}  {told(step.command)}  -> refused: {printable(step.refused)}"
+        return (
+            f"{step.number:3}  {command_text(step.command)}  -> refused: {printable(step.refused)}"
+        )
     given = [answered(number, answer, number == step.number) for number, answer in step.answered]
-    return f"{step.number:3}  {told(step.command)}" + (f"  -> {'; '.join(given)}" if given else "")
+    return f"{step.number:3}  {command_text(step.command)}" + (
+        f"  -> {'; '.join(given)}" if given else ""
+    )
 
 
-def told(command: Command) -> str:
+def command_text(command: Command) -> str:
     """`JoinGroup member=m1 ownedGeneration=0`."""
     fields: dict[str, Any] = json.loads(encoded(command))
     name = fields.pop("op")

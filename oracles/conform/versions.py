@@ -19,7 +19,7 @@ from groupcheck.oracles.show.suite import ERROR, FAILURE, Case, Suite
 from groupcheck.traces.findings.anomalies import plural
 
 TOGETHER = 256  # schedules that each version gets in turn
-KEPT = 20  # kinds of changes
+KINDS_KEPT = 20  # kinds of changes
 VALUES = 6  # values of a change that a report tells
 
 
@@ -45,7 +45,7 @@ class Changes(Generic[C]):
     def note(self, kind: tuple[str, tuple[str, ...]], change: Callable[[], C]) -> None:
         """One more ends differently, in this way."""
         self.number += 1
-        if kind not in self.kinds and len(self.kinds) < KEPT:
+        if kind not in self.kinds and len(self.kinds) < KINDS_KEPT:
             self.kinds[kind] = change()
 
     @property

@@ -25,7 +25,14 @@ from groupcheck.oracles.connect.driver import Leaders
 from groupcheck.oracles.connect.inputs import Family
 from groupcheck.oracles.connect.rounds import MEMORY, Facts, Step, differences, expected, read
 from groupcheck.oracles.kafka.comparison import block
-from groupcheck.oracles.kafka.tallied import EVERY, Progress, Tallied, Tally, answered, values
+from groupcheck.oracles.kafka.tallied import (
+    REPORT_INTERVAL,
+    Progress,
+    Tallied,
+    Tally,
+    answered,
+    values,
+)
 from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.json_schemas import ABSENT, printed
 
@@ -166,7 +173,7 @@ def compare(
                 theirs = [one for _, one in mine] if others is None else next(others)[1]
                 for step, one, (memory, _), other in zip(script, facts, mine, theirs):
                     tally.count(memory, step.round, one, other)
-                    if progress is not None and tally.inputs % EVERY == 0:
+                    if progress is not None and tally.inputs % REPORT_INTERVAL == 0:
                         progress(tally.title, tally.inputs, tally.differing)
             tally.seconds = time.perf_counter() - began
     sides = f"Kafka {leaders.version}", "groupcheck" if older is None else f"Kafka {older.version}"

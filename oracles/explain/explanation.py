@@ -21,7 +21,7 @@ from groupcheck.oracles.explain.witness import Witness, witness, witness_of_goal
 
 __all__ = [
     "Explanation",
-    "Row",
+    "StepRow",
     "broken_along",
     "explain",
     "explain_goal",
@@ -93,7 +93,7 @@ class Explanation:
 
 
 @attrs.frozen
-class Row:
+class StepRow:
     """A row of the table of steps: one step, several in a row that are alike, or the start."""
 
     # `3`, `4 to 15`, or `start`.
@@ -291,7 +291,7 @@ def paragraph(story: Story) -> str:
     return " ".join(f"{text[:1].upper()}{text[1:]}." for text in told)
 
 
-def rows(story: Story) -> Iterator[Row]:
+def rows(story: Story) -> Iterator[StepRow]:
     """The table of steps. Steps in a row that say the same and change nothing share a row. An
     initial state that is told has the first row.
     """
@@ -300,13 +300,13 @@ def rows(story: Story) -> Iterator[Row]:
         return line.step if line.changes else (line.lane, line.who, line.words)
 
     if story.start:
-        yield Row("start", "", "", story.start, *_marked(story, 0, 0))
+        yield StepRow("start", "", "", story.start, *_marked(story, 0, 0))
     for _, group in groupby(story.lines, alike):
         first, *more = group
         last = more[-1] if more else first
         who = first.who or story.lane(first.lane).title
         words = _without_subject(first.words, who)
-        yield Row(
+        yield StepRow(
             f"{first.step} to {last.step}" if more else f"{first.step}",
             who,
             f"{words} ({len(more) + 1} times)" if more else words,

@@ -41,14 +41,14 @@ def plain_story(spec: Spec, path: Path, tell: Tell | None = None) -> Story:
             if tell
             else f"{who}{_with(step)}: {_words(step, docs)}"
         )
-        told = told_changes(path, before, step)
+        told = change_words(path, before, step)
         lines.append(Line(number, lane.name, words, told, who="" if tell else who))
         notes.append(Note(number, lane.name, step.firing.name.replace("_", " ")))
         before = step.state
-    return Story(lanes, lines, notes, start=told_start(path) if tell is None else ())
+    return Story(lanes, lines, notes, start=start_words(path) if tell is None else ())
 
 
-def told_start(path: Path) -> tuple[str, ...]:
+def start_words(path: Path) -> tuple[str, ...]:
     """The initial state, a line for each slot; one for an array whose elements are all equal:
     `node[:]: idle`.
     """
@@ -119,7 +119,7 @@ def _words(step: Step, docs: dict[str, str]) -> str:
     return "; ".join(texts)
 
 
-def told_changes(path: Path, before: tuple[object, ...], step: Step) -> tuple[str, ...]:
+def change_words(path: Path, before: tuple[object, ...], step: Step) -> tuple[str, ...]:
     """The changes of a step, as `client[0].phase: joining -> stable`; the rest counted where there
     is much.
     """

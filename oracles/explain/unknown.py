@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.printable import printable
 
-FEW = 12  # an error lists up to this many names
+NAMES_LISTED = 12  # an error lists up to this many names
 
 
 def one_of(kind: str, name: str, known: Iterable[str], listed: str | None = "") -> UserError:
@@ -20,7 +20,7 @@ def one_of(kind: str, name: str, known: Iterable[str], listed: str | None = "") 
     near = get_close_matches(name, there, 1)
     every = (
         f"choose one of {', '.join(there)}"
-        if len(there) <= FEW or listed is None
+        if len(there) <= NAMES_LISTED or listed is None
         else f"groupcheck list {listed or f'{kind}s'} shows all {len(there)}"
     )
     hint = f"did you mean {near[0]}?" if near else every if there else f"there are no {kind}s yet"

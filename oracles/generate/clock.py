@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-START = datetime(2024, 10, 25, 17)
+FIRST_TIME = datetime(2024, 10, 25, 17)
 
 
 class Clock:
@@ -19,6 +19,6 @@ class Clock:
         if second != self._second:
             self._second, self._text = (
                 second,
-                (START + timedelta(seconds=second)).strftime("%Y-%m-%d %H:%M:%S"),
+                (FIRST_TIME + timedelta(seconds=second)).strftime("%Y-%m-%d %H:%M:%S"),
             )
         return f"[{self._text},{rest:03}]"

@@ -234,8 +234,8 @@ class ConsumerGroupDescribe(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class PartitionFor(Request):
-    """The partition of __consumer_offsets that has the group. Nobody sends this to a broker: it is
-    Kafka's own function.
+    """Asks Kafka's own function for the partition of __consumer_offsets that has the group; no
+    request of the protocol does.
     """
 
     partitions: int = 50

@@ -75,7 +75,7 @@ class Comparison(ABC):
 
     @abstractmethod
     def title(self) -> str:
-        """What was compared with what."""
+        """The two sides of the comparison."""
 
     @abstractmethod
     def figures(self) -> RenderableType:
@@ -83,7 +83,7 @@ class Comparison(ABC):
 
     @abstractmethod
     def details(self) -> Iterator[RenderableType]:
-        """What differs, each with its shortest schedule or smallest input."""
+        """The differences, each with its shortest schedule or smallest input."""
 
     def headline(self) -> Text:
         """The verdict, what was compared with what, and the reason of the verdict, if any."""
@@ -98,7 +98,7 @@ class Comparison(ABC):
         """The report for people."""
         return Group(
             self.headline(),
-            *([Text(f"  {self.build.told()}")] if self.build else []),
+            *([Text(f"  {self.build.summary()}")] if self.build else []),
             Padding(self.figures(), (0, 0, 0, 2)),
             *self.details(),
         )

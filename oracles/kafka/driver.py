@@ -28,10 +28,10 @@ from groupcheck.oracles.kafka.coverage import measuring
 from groupcheck.oracles.kafka.jvm import Broken, Jvm
 from groupcheck.oracles.kafka.own_build import OwnBuild
 from groupcheck.oracles.kafka.schedule import (
+    DriverSchedule,
     Lost,
     Schedule,
     Step,
-    Told,
     Transcript,
     looking,
     step,
@@ -223,12 +223,12 @@ class Driver:
             self._jvm.kill()
             self._jvm = None
 
-    def run(self, schedule: Told[T]) -> T | Lost:
+    def run(self, schedule: DriverSchedule[T]) -> T | Lost:
         """One schedule, from a fresh coordinator or member."""
         (result,) = self.run_all([schedule])
         return result
 
-    def run_all(self, schedules: Iterable[Told[T]]) -> Iterator[T | Lost]:
+    def run_all(self, schedules: Iterable[DriverSchedule[T]]) -> Iterator[T | Lost]:
         """Runs schedules, several in flight at a time; results come in the same order."""
         with closing(self._exchange(schedules, lambda s: s.line(), AHEAD)) as exchanged:
             for flight, replies in exchanged:
@@ -296,7 +296,7 @@ class Driver:
                 flight.clear()
                 self._abandon()
 
-    def _one_by_one(self, flight: tuple[Told[T], ...], broken: Broken) -> list[T | Lost]:
+    def _one_by_one(self, flight: tuple[DriverSchedule[T], ...], broken: Broken) -> list[T | Lost]:
         """Runs what was in flight when the driver broke again, command by command. Raises
         `OutageError` if nothing breaks now: then no schedule is to blame.
         """
@@ -305,7 +305,7 @@ class Driver:
             raise _outage(broken)
         return results
 
-    def _slowly(self, schedule: Told[T]) -> T | Lost:
+    def _slowly(self, schedule: DriverSchedule[T]) -> T | Lost:
         replies: list[dict[str, Any]] = []
         commands = (schedule.setup, *schedule.commands)
         for number, (command, text) in enumerate(zip(commands, schedule.lines())):

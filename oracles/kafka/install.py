@@ -14,7 +14,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from attrs import frozen
@@ -135,15 +135,21 @@ def folder(version: str, program: Program = DRIVER) -> Path:
     return cache_directory() / program.place / f"{version}-{sources.hexdigest()[:16]}"
 
 
+def locked(home: Path, program: Program = DRIVER) -> AbstractContextManager[None]:
+    """Lets one process at a time build the program; see `locked_folder`."""
+    return locked_folder(home, program.title)
+
+
 @contextmanager
-def locked(home: Path, program: Program = DRIVER) -> Iterator[None]:
-    """Lets one process in at a time; the lock ends with its process. Raises `UserError` on another
-    system than Linux or macOS, or if the cache cannot be written to.
+def locked_folder(home: Path, title: str) -> Iterator[None]:
+    """Lets one process in at a time that makes this folder of the cache; the lock ends with its
+    process. `title`: what messages call what stands there. Raises `UserError` on another system
+    than Linux or macOS, or if the cache cannot be written to.
     """
     try:
         import fcntl
     except ImportError:
-        raise UserError(f"{program.title} runs on Linux and macOS only") from None
+        raise UserError(f"{title} runs on Linux and macOS only") from None
     try:
         home.parent.mkdir(exist_ok=True, mode=0o700)
         refuse_exposed(home.parent)

@@ -91,7 +91,7 @@ class OwnBuild:
             jars=[build_types.Jar(name=name, sha256=one) for name, one in self.jars.items()],
         )
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """One line about it for people."""
         jars = f"{len(self.jars)} jars of Kafka {self.version}, commit {self.commit}"
         return f"{jars}; the driver's source for {served(self.shim)} compiles"

@@ -64,7 +64,7 @@ class Schedule:
         return texts
 
 
-class Told(Protocol[R]):
+class DriverSchedule(Protocol[R]):
     """A schedule for one of the real sides, coordinator or member, as the driver runs it."""
 
     @property
@@ -139,7 +139,7 @@ class Lost:
     nothing.
     """
 
-    schedule: Told[Any]
+    schedule: DriverSchedule[Any]
     reason: str
     # The command during which it happened.
     command: object

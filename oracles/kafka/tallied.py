@@ -18,7 +18,7 @@ from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.show.json_schemas import Also, Count, printed
 from groupcheck.oracles.show.suite import FAILURE, PASSED, Case, Suite
 
-EVERY = 2_000  # inputs between two reports of progress
+REPORT_INTERVAL = 2_000  # inputs between two reports of progress
 Progress = Callable[[str, int, int], None]
 """Called with the name of a family, inputs so far, and those that differ."""
 X = TypeVar("X")  # an input
@@ -27,7 +27,7 @@ Y = TypeVar("Y")  # its answer
 
 @frozen(kw_only=True)
 class Compared:
-    """What the documents of such comparisons begin with."""
+    """The first fields of the documents of such comparisons."""
 
     compared: Annotated[list[str], Also(minItems=2, maxItems=2), "Whose answers are compared."]
     seed: Annotated[int, "Seed of the random inputs."]

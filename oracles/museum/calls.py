@@ -12,7 +12,7 @@ from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.oracles.museum.brokers import OldBroker
 from groupcheck.oracles.museum.exhibits import Exhibit
 from groupcheck.oracles.museum.moves import Move
-from groupcheck.oracles.museum.seen import AFTER, Cut, Fact, Left, Seen, Sent, State, Told
+from groupcheck.oracles.museum.seen import AFTER, AnswerSent, Cut, Fact, Left, Seen, Sent, State
 from groupcheck.oracles.wire.sockets import Answered, Closed, Connections
 from groupcheck.traces.messages.apis import api
 from groupcheck.traces.messages.consumer_protocol import (
@@ -142,7 +142,7 @@ class Caller:
         expected = move.answer
         assert expected is not None
         error, generation = answer["errorCode"], answer.get("generationId", -1)
-        self._facts.append(Told(move.step, name, move.api, error, generation))
+        self._facts.append(AnswerSent(move.step, name, move.api, error, generation))
         if move.api == "JoinGroup" and answer["memberId"]:
             self._ids[move.process, expected.id] = answer["memberId"]
             self._last[move.process] = (answer["memberId"], generation)
@@ -185,7 +185,7 @@ class Caller:
             values["groupInstanceId"] = f"instance-{name}" if self._exhibit.static else None
             error = self._ask("Heartbeat", values)["errorCode"]
             if not quietly:
-                self._facts.append(Told(AFTER, name, "Heartbeat", error))
+                self._facts.append(AnswerSent(AFTER, name, "Heartbeat", error))
 
     def _described(self) -> dict[str, Any]:
         (found,) = self._ask("DescribeGroups", {"groups": [GROUP]})["groups"]

@@ -47,12 +47,12 @@ class Performance:
 
     @property
     def shows(self) -> str:
-        """Where the bug shows on the old release; empty if it does not."""
+        """The place where the bug shows on the old release; empty if it does not."""
         return "" if self.old.left_at else self.exhibit.symptom(self.old)
 
     @property
     def still(self) -> str:
-        """Where it shows on the fixed release; empty if it does not."""
+        """The place where it shows on the fixed release; empty if it does not."""
         return self.exhibit.symptom(self.fixed)
 
     @property

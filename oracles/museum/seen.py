@@ -43,7 +43,7 @@ class Sent:
 
 
 @frozen
-class Told:
+class AnswerSent:
     """An answer that was sent."""
 
     step: int
@@ -103,7 +103,7 @@ class State:
         return f"the group is {self.state or 'unknown'} and has {members}"
 
 
-Fact = Sent | Told | Cut | App | State
+Fact = Sent | AnswerSent | Cut | App | State
 
 
 class Left(Exception):

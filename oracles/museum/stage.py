@@ -22,6 +22,7 @@ from groupcheck.oracles.museum.moves import Move
 from groupcheck.oracles.museum.network import RACKS, Arrived, Network
 from groupcheck.oracles.museum.seen import (
     AFTER,
+    AnswerSent,
     App,
     Cut,
     Fact,
@@ -29,7 +30,6 @@ from groupcheck.oracles.museum.seen import (
     Named,
     Seen,
     Sent,
-    Told,
     claims,
     named,
 )
@@ -223,7 +223,7 @@ class Stage:
             # that the answer takes.
             self._commit[move.process] = request
             return
-        self._facts.append(Told(move.step, name, move.api, code, move.answer.generation))
+        self._facts.append(AnswerSent(move.step, name, move.api, code, move.answer.generation))
         if move.api == "JoinGroup":
             self._network.answer(request, self._joined(move, request))
         elif move.api == "SyncGroup":
@@ -333,7 +333,7 @@ class Stage:
         if request is None:
             return
         self._accept(request)
-        self._facts.append(Told(self._step, self._cast.name(process), "OffsetCommit"))
+        self._facts.append(AnswerSent(self._step, self._cast.name(process), "OffsetCommit"))
 
     def _cut(self, name: str) -> None:
         self._network.cut(name)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 from groupcheck.model.protocol.codes import REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID
-from groupcheck.oracles.museum.seen import App, Cut, Fact, Seen, Sent, Told
+from groupcheck.oracles.museum.seen import AnswerSent, App, Cut, Fact, Seen, Sent
 
 Symptom = Callable[[Seen], str]
 GIVEN_UP = ("revoked", "lost")
@@ -43,7 +43,7 @@ def given_while_owned(seen: Seen) -> str:
 
 def claims_what_it_lost(seen: Seen) -> str:
     """lost_claims_nothing: a member whose id was refused still claims partitions."""
-    for told, rest in _after(seen, lambda f: _told(f, "JoinGroup", UNKNOWN_MEMBER_ID)):
+    for told, rest in _after(seen, lambda f: _was_answered(f, "JoinGroup", UNKNOWN_MEMBER_ID)):
         for fact in rest:
             if fact.member != told.member:
                 continue
@@ -61,7 +61,7 @@ def loses_without_refusal(seen: Seen) -> str:
     """reset_only_when_refused: a member loses partitions although it was only told that a round
     goes on.
     """
-    for told, rest in _after(seen, lambda f: _told(f, "SyncGroup", REBALANCE_IN_PROGRESS)):
+    for told, rest in _after(seen, lambda f: _was_answered(f, "SyncGroup", REBALANCE_IN_PROGRESS)):
         for fact in rest:
             if isinstance(fact, App) and fact.member == told.member and fact.what == "lost":
                 return f"{fact.member} was answered 27 REBALANCE_IN_PROGRESS and loses {fact.of[0]}"
@@ -80,7 +80,7 @@ def forgets_the_change(seen: Seen) -> str:
     """change_is_remembered: a leader that has seen another partition takes over the old plan and
     leaves it at that.
     """
-    for told, rest in _after(seen, lambda f: _told(f, "SyncGroup", 0)):
+    for told, rest in _after(seen, lambda f: _was_answered(f, "SyncGroup", 0)):
         if not any(f.member == told.member and _joins(f) for f in rest):
             return f"{told.member} does not join again, although the topic has another partition"
     return ""
@@ -107,7 +107,7 @@ def goes_on_after_commit(seen: Seen) -> str:
         for fact in rest:
             if fact.member != commit.member:
                 continue
-            if isinstance(fact, Told) or (isinstance(fact, App) and fact.what in GIVEN_UP):
+            if isinstance(fact, AnswerSent) or (isinstance(fact, App) and fact.what in GIVEN_UP):
                 break
             if isinstance(fact, App) and fact.what == "processed":
                 return (
@@ -145,7 +145,11 @@ def comes_back_too_early(seen: Seen) -> str:
     """
     for crash, rest in _after(seen, lambda f: isinstance(f, Cut)):
         for fact in rest:
-            if _told(fact, "JoinGroup", 0) and isinstance(fact, Told) and fact.generation == 1:
+            if (
+                _was_answered(fact, "JoinGroup", 0)
+                and isinstance(fact, AnswerSent)
+                and fact.generation == 1
+            ):
                 return (
                     f"{crash.member} comes back under a new id and joins generation 1, whose"
                     " members are known already"
@@ -156,7 +160,7 @@ def comes_back_too_early(seen: Seen) -> str:
 def is_forgotten(seen: Seen) -> str:
     """takeover_is_durable: a new coordinator does not know the id that a static member was told."""
     for fact in seen.facts:
-        if isinstance(fact, Told) and fact.api == "Heartbeat" and fact.error:
+        if isinstance(fact, AnswerSent) and fact.api == "Heartbeat" and fact.error:
             return f"the new coordinator answers {fact.error} to the id that {fact.member} has"
     return ""
 
@@ -168,8 +172,8 @@ def _after(seen: Seen, is_one: Callable[[Fact], bool]) -> Iterator[tuple[Fact, S
             yield fact, seen.facts[number + 1 :]
 
 
-def _told(fact: Fact, api: str, error: int) -> bool:
-    return isinstance(fact, Told) and (fact.api, fact.error) == (api, error)
+def _was_answered(fact: Fact, api: str, error: int) -> bool:
+    return isinstance(fact, AnswerSent) and (fact.api, fact.error) == (api, error)
 
 
 def _joins(fact: Fact) -> bool:

@@ -232,7 +232,7 @@ def _noted(number: int, frame: object) -> None:
 
 
 def _kept(alive: int, outcome: int, mask: set[int]) -> None:
-    """Returns in the worker. In the keeper it does not return."""
+    """Returns in the worker, and never in the keeper."""
     global _telling, _arriving, _worker
     said, _telling = os.pipe()
     inherits = _prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -316,7 +316,7 @@ class Keeper:
             os.write(outcome, json.dumps(self._told).encode())
 
     def _attended(self) -> bool:
-        """Until the worker has ended, or should have, or the front has ended; False for that."""
+        """Waits until the worker has ended, or should have, or the front has ended (False)."""
         ended, wake = os.pipe()
         os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake)

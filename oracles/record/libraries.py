@@ -16,7 +16,7 @@ Offsets = Mapping[str, int]  # partition -> offset
 AT_MOST = 500  # records of one poll
 
 
-class Told(Protocol):
+class AssignmentListener(Protocol):
     """The one who is told about assignments."""
 
     async def assigned(self, partitions: Iterable[str]) -> None: ...
@@ -92,7 +92,7 @@ class KafkaPython:
         given = _options(bootstrap, client_id, group, assignors, options)
         self._consumer = kafka.KafkaConsumer(**given)
 
-    async def start(self, topic: str, told: Told) -> None:
+    async def start(self, topic: str, told: AssignmentListener) -> None:
         class Listener(self._kafka.ConsumerRebalanceListener):  # type: ignore[misc, name-defined]
             def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
                 at_once(told.gone("revoked", names(revoked)))
@@ -141,7 +141,7 @@ class AioKafka:
         given = _options(bootstrap, client_id, group, assignors, options)
         self._consumer = aiokafka.AIOKafkaConsumer(**given)
 
-    async def start(self, topic: str, told: Told) -> None:
+    async def start(self, topic: str, told: AssignmentListener) -> None:
         class Listener(self._aiokafka.ConsumerRebalanceListener):  # type: ignore[misc, name-defined]
             async def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
                 await told.gone("revoked", names(revoked))
@@ -199,7 +199,7 @@ class Confluent:
             }
         )
 
-    async def start(self, topic: str, told: Told) -> None:
+    async def start(self, topic: str, told: AssignmentListener) -> None:
         self._consumer.subscribe(
             [topic],
             on_assign=lambda _, parts: at_once(told.assigned(names(parts))),

@@ -64,7 +64,7 @@ def run_command(
 def _await(
     process: subprocess.Popen[bytes], pump: threading.Thread, failures: Sequence[OSError]
 ) -> None:
-    """Until the command has ended, or its output cannot be kept."""
+    """Waits until the command has ended, or its output cannot be kept."""
     try:
         pump.start()  # whoever sees an output can press Ctrl-C
         while not failures:

@@ -53,7 +53,7 @@ class Run:
         """The partitions that the program says it owns."""
         return frozenset(next((e["own"] for e in reversed(self.events) if "own" in e), ()))
 
-    def told(self, kind: str) -> list[Event]:
+    def of_kind(self, kind: str) -> list[Event]:
         return [event for event in list(self.events) if event["ev"] == kind]
 
 
@@ -231,9 +231,11 @@ class Stage:
 
     def commits(self, name: str, more: int = 1) -> None:
         """Waits until `more` further commits of a member have been accepted."""
-        enough = len(self.runs[name].told("commit_ok")) + more
+        enough = len(self.runs[name].of_kind("commit_ok")) + more
         self.until(
-            lambda: len(self.runs[name].told("commit_ok")) >= enough, f"{name} commits", (name,)
+            lambda: len(self.runs[name].of_kind("commit_ok")) >= enough,
+            f"{name} commits",
+            (name,),
         )
 
     def learned(self, name: str) -> None:
@@ -249,7 +251,7 @@ class Stage:
 
         def so() -> bool:
             return any(
-                event["t"] >= woken for kind in kinds for event in self.runs[name].told(kind)
+                event["t"] >= woken for kind in kinds for event in self.runs[name].of_kind(kind)
             )
 
         self.until(so, f"{name} learns of it", (name,))
@@ -260,12 +262,12 @@ class Stage:
             action["who"] == name and action["do"].startswith("command sleep")
             for action in self.actions
         )
-        self.until(lambda: len(self.runs[name].told("woke")) == times, f"{name} wakes", (name,))
+        self.until(lambda: len(self.runs[name].of_kind("woke")) == times, f"{name} wakes", (name,))
 
     def begun(self, *names: str) -> None:
         """Waits until these members have subscribed."""
         self.until(
-            lambda: all(self.runs[name].told("started") for name in names),
+            lambda: all(self.runs[name].of_kind("started") for name in names),
             f"{' and '.join(names)} have started",
             names,
         )

@@ -84,7 +84,7 @@ class RuledOut:
 
 
 @frozen
-class Told:
+class AnswerInWords:
     """The answer about a group in words."""
 
     answer: Answer
@@ -132,7 +132,7 @@ class Told:
         return f"{self.answer.verdict}: {self.answer.verdict_reason}"
 
 
-def told(answer: Answer, reports: Sequence[FileReport]) -> Told:
+def in_words(answer: Answer, reports: Sequence[FileReport]) -> AnswerInWords:
     """The words of an answer. `reports` tell in which file a line stands."""
     d = answer.diagnosis
     said = [text for f in d.candidates for text in (f.decide, f.text) if text]
@@ -140,7 +140,7 @@ def told(answer: Answer, reports: Sequence[FileReport]) -> Told:
     def claims(found: Sequence[FoundCause], numbered: bool = False) -> tuple[Claim, ...]:
         return tuple(_claim(f, numbered and k, reports) for k, f in enumerate(found, 1))
 
-    return Told(
+    return AnswerInWords(
         answer,
         claims(d.causes, numbered=True),
         claims(d.candidates),
@@ -235,7 +235,7 @@ def _quote(said: Statement, sentence: str, reports: Sequence[FileReport]) -> Quo
 
 
 def _place(said: Statement, reports: Sequence[FileReport]) -> str:
-    """Where a line stands: with the name of its file, unless there is only one."""
+    """The place of a line, with the name of its file unless there is only one."""
     if not said.line:
         return ""
     report = next((r for r in reports if r.path == said.log), None)

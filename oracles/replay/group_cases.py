@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from groupcheck.oracles.replay.answers import Answer
-from groupcheck.oracles.replay.claims import Told, told
+from groupcheck.oracles.replay.claims import AnswerInWords, in_words
 from groupcheck.oracles.show.suite import ERROR, FAILURE, SKIPPED, Case, Suite
 from groupcheck.traces.findings.report import UNREADABLE, FileReport
 from groupcheck.traces.reading.source import place_of
@@ -24,7 +24,7 @@ def groups_suite(
     """`fails`: which groups fail the command. `unknown`: the logs show too little of any group, so
     that a group of which they show nothing is an error; else it is skipped.
     """
-    cases = [_group(told(a, reports), fails(a), unknown) for a in answers]
+    cases = [_group(in_words(a, reports), fails(a), unknown) for a in answers]
     return Suite("replay", tuple(_made(reports, cases)))
 
 
@@ -35,7 +35,7 @@ def _made(reports: Sequence[FileReport], cases: Sequence[Case]) -> Iterator[Case
             yield Case(r.path, ERROR, r.reason, file=r.path)
 
 
-def _group(t: Told, fails: bool, unknown: bool) -> Case:
+def _group(t: AnswerInWords, fails: bool, unknown: bool) -> Case:
     name, why = t.group, f"{t.health}: {t.in_brief}"
     if not fails:
         if t.answer.health == "calm":
@@ -46,7 +46,7 @@ def _group(t: Told, fails: bool, unknown: bool) -> Case:
     return Case(name, FAILURE, why, "\n".join(_lines(t)), 0.0, *_place(t))
 
 
-def _lines(t: Told) -> Iterator[str]:
+def _lines(t: AnswerInWords) -> Iterator[str]:
     """Causes, what to do about them, and the rest of the answer, in lines."""
     for claim in t.causes:
         yield f"cause: {claim.text} ({claim.confidence})"
@@ -64,7 +64,7 @@ def _lines(t: Told) -> Iterator[str]:
         yield f"broker: {t.verdict}"
 
 
-def _place(t: Told) -> tuple[str, int]:
+def _place(t: AnswerInWords) -> tuple[str, int]:
     """The file and the line that show the first cause; empty and 0 if no line does."""
     quoted = [said for found in t.answer.diagnosis.causes[:1] for said in found.evidence]
     if not quoted or not quoted[0].line:

@@ -150,7 +150,7 @@ def _length(window: Window) -> str:
 
 
 def _total(windows: Sequence[Window]) -> str:
-    """For how long in all, if there are times."""
+    """The whole duration, if there are times."""
     some = [w.ms for w in windows if w.ms is not None]
     times = f" ({len(windows)} times)" if len(windows) > 1 else ""
     return (f" for {lasted(sum(some))}" if some else "") + times

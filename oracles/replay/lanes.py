@@ -5,7 +5,6 @@ member, the rounds and generations above them, and where the harm was done.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from heapq import nsmallest
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +19,7 @@ from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.exchanges.member_spans import MemberSpan
+from groupcheck.traces.findings.anomalies import some_of
 from groupcheck.traces.findings.findings import Findings, Window
 from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.story.moments import Moment, Round
@@ -111,7 +111,7 @@ class Picture:
         order = sorted(self.lanes, key=lambda name: not {name, client_of(name)} & self.concerned)
         place = {self.lanes[name]: k for k, name in enumerate(order)}
 
-        def told(some: Iterable[Item], places: Mapping[int, int] = MappingProxyType({})) -> Any:
+        def plain(some: Iterable[Item], places: Mapping[int, int] = MappingProxyType({})) -> Any:
             return [
                 [
                     places.get(x.lane, x.lane),
@@ -128,9 +128,9 @@ class Picture:
             "from": begin,
             "length": self.end - begin,
             "lanes": [printable(name) for name in order],
-            "items": told(self.items, place),
-            "bands": told(self.bands),
-            "marks": told(self.marks[:MARKS_SHOWN]),
+            "items": plain(self.items, place),
+            "bands": plain(self.bands),
+            "marks": plain(self.marks[:MARKS_SHOWN]),
         }
 
 
@@ -320,8 +320,7 @@ def _held(spans: Sequence[HoldingSpan]) -> Iterator[tuple[int, int, Set[str]]]:
 
 
 def _named(partitions: Collection[str]) -> str:
-    more = len(partitions) - PARTITIONS_NAMED
-    return ", ".join(nsmallest(PARTITIONS_NAMED, partitions)) + f" and {more} more" * (more > 0)
+    return some_of(sorted(partitions), PARTITIONS_NAMED)
 
 
 SAID = {"joined": "joined", "id_given": "id", "leading": "led", "left": "left", "closed": "left"}

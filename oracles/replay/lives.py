@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from groupcheck.oracles.replay.rounds import lasted
 from groupcheck.traces.both.removals import Removal
 from groupcheck.traces.clients.statement import Statement
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.findings.anomalies import plural, some_of
 from groupcheck.traces.members.clocks import Process, Skew
 from groupcheck.traces.members.life import Lapse
 from groupcheck.traces.members.members import GroupMembers
@@ -49,10 +49,8 @@ def _lapse(lapse: Lapse) -> str:
         f" {lapse.sure.line})"
     )
     if lapse.partitions:
-        some = ", ".join(lapse.partitions[:SHOWN])
-        more = len(lapse.partitions) - SHOWN
-        some += f" and {more} more" if more > 0 else ""
-        text += f". It held {some} meanwhile, and another member may have read them, too"
+        held = some_of(lapse.partitions, SHOWN)
+        text += f". It held {held} meanwhile, and another member may have read them, too"
         span = _between(lapse.sure, lapse.given_up or lapse.learnt)
         text += f" (for at most {span})" if span else ""
     if lapse.missed > 0:

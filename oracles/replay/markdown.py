@@ -16,11 +16,11 @@ from groupcheck.oracles.replay.answers import Answer
 from groupcheck.oracles.replay.claims import (
     KEEP,
     NOT_TOLD,
+    AnswerInWords,
     Claim,
-    Told,
     headline,
+    in_words,
     split_calm,
-    told,
 )
 from groupcheck.oracles.replay.rounds import COLUMNS, fold_cells, folded
 from groupcheck.traces.findings.report import FileReport
@@ -37,11 +37,11 @@ def markdown(reports: Sequence[FileReport], answers: Sequence[Answer]) -> str:
     single, calm = split_calm(answers)
     parts = [f"# {headline(answers)}"]
     if len(single) > 1:
-        told_first = [told(answer, reports) for answer in single[:GROUPS_SHOWN]]
+        told_first = [in_words(answer, reports) for answer in single[:GROUPS_SHOWN]]
         rows = [(t.health, t.answer.group or "without a name", t.in_brief) for t in told_first]
         parts.append(table(("health", "group", "what happened"), rows))
     for answer in single[:GROUPS_SHOWN]:
-        parts += _group(told(answer, reports))
+        parts += _group(in_words(answer, reports))
     if len(single) > GROUPS_SHOWN:
         parts.append(f"{len(single) - GROUPS_SHOWN} more groups are not shown.")
     if calm:
@@ -61,7 +61,7 @@ def _log(r: FileReport) -> str:
     )
 
 
-def _group(t: Told) -> Iterator[str]:
+def _group(t: AnswerInWords) -> Iterator[str]:
     name = span(t.answer.group) if t.answer.group else "without a name"
     yield f"## {t.health}: group {name}"
     if not t.causes:

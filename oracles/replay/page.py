@@ -23,11 +23,11 @@ from groupcheck.oracles.replay.claims import (
     KEEP,
     NOT_TOLD,
     WORDS,
+    AnswerInWords,
     Claim,
-    Told,
     headline,
+    in_words,
     split_calm,
-    told,
 )
 from groupcheck.oracles.replay.lanes import picture
 from groupcheck.oracles.replay.rounds import COLUMNS, began, fold_cells, folded
@@ -51,7 +51,7 @@ DATED = {23: "full", 18: "day"}
 class Section:
     """The content of the page about one group."""
 
-    told: Told
+    told: AnswerInWords
     # The id of its time line on the page; empty without a picture.
     name: str
     # The picture as JSON for the script.
@@ -71,7 +71,7 @@ def page(reports: Sequence[FileReport], answers: Sequence[Answer], layout: str =
         health=worst(answers),
         words=WORDS,
         headline=headline(answers),
-        alone=told(single[0], reports) if len(single) == 1 and not calm else None,
+        alone=in_words(single[0], reports) if len(single) == 1 and not calm else None,
         sections=list(_sections(reports, single[:GROUPS_SHOWN], layout == PAGE)),
         not_shown=len(single[GROUPS_SHOWN:]),
         calm=calm,
@@ -104,13 +104,13 @@ def _sections(
             answer.diagnosis.causes,
         )
         if not (drawn and found.drawn and k < PICTURES_SHOWN):
-            yield Section(told(answer, reports), "", Markup(""), 0)
+            yield Section(in_words(answer, reports), "", Markup(""), 0)
             continue
         begin = show_time(found.begin)
         document = {**found.document(), "dated": DATED.get(len(begin), "none")}
         # Inside a script element only `<` could end the data.
         text = as_json(document).replace("<", "\\u003c")
-        yield Section(told(answer, reports), f"picture{k + 1}", Markup(text), found.left_out)
+        yield Section(in_words(answer, reports), f"picture{k + 1}", Markup(text), found.left_out)
 
 
 def _statements(answer: Answer) -> list[Statement]:

@@ -7,7 +7,7 @@ from statistics import median
 
 from attrs import frozen
 
-from groupcheck.traces.findings.anomalies import seconds
+from groupcheck.traces.findings.anomalies import seconds, some_of
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.story.moments import Moment, Round, elapsed
 from groupcheck.traces.story.timeline import client_of
@@ -106,7 +106,7 @@ def round_cells(x: Round, room: int | None = None) -> Cells:
 
 
 def _cells(x: Round, room: int | None, by_client: bool) -> Cells:
-    def told(ids: Sequence[str]) -> str:
+    def shown(ids: Sequence[str]) -> str:
         return names([*dict.fromkeys(map(client_of, ids))] if by_client else ids, room)
 
     took, join = elapsed(x.started, x.ended), elapsed(x.started, x.joined_at)
@@ -117,7 +117,7 @@ def _cells(x: Round, room: int | None, by_client: bool) -> Cells:
         if join is not None
         else x.outcome
     )
-    by = told(x.causers)
+    by = shown(x.causers)
     why = x.cause.value.replace("_", " ") + (f": {by}" if by else "")
     if (
         x.client_reason
@@ -125,7 +125,7 @@ def _cells(x: Round, room: int | None, by_client: bool) -> Cells:
         and not any(id in x.client_reason for id in x.causers)
     ):
         why += f" ({x.client_reason})"
-    held = told(x.held_up_by)
+    held = shown(x.held_up_by)
     return (
         _time(x),
         f"{_generation(x.from_generation)} to {_generation(x.to_generation)}",
@@ -153,8 +153,7 @@ def _generation(number: int | None) -> str:
 
 def names(ids: Sequence[str], room: int | None) -> str:
     """A few ids, and how many more there are."""
-    more = f" and {len(ids) - NAMES_SHOWN} more" if len(ids) > NAMES_SHOWN else ""
-    return ", ".join(short(id, room) for id in ids[:NAMES_SHOWN]) + more
+    return some_of([short(id, room) for id in ids], NAMES_SHOWN)
 
 
 def short(id: str, room: int | None) -> str:

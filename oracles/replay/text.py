@@ -20,12 +20,11 @@ from groupcheck.oracles.replay.claims import (
     KEEP,
     NOT_TOLD,
     WORDS,
-    Told,
+    AnswerInWords,
     headline,
+    in_words,
     split_calm,
-    told,
 )
-from groupcheck.oracles.replay.facts import facts_lines
 from groupcheck.oracles.replay.harm import finding_facts
 from groupcheck.oracles.replay.rounds import COLUMNS, cut, fold_cells, folded
 from groupcheck.oracles.show.text import COLOUR, NARROW, Stacked, facts_table
@@ -35,9 +34,17 @@ from groupcheck.traces.findings.anomalies import (
     period,
     plural,
     seconds,
+    some_of,
     unstable_share,
 )
-from groupcheck.traces.findings.report import RANK, UNREADABLE, Anomaly, FileReport, GroupReport
+from groupcheck.traces.findings.report import (
+    RANK,
+    UNREADABLE,
+    Anomaly,
+    FileReport,
+    GroupReport,
+    Requests,
+)
 from groupcheck.traces.formats import (
     CLIENTS,
     GROUP_TABLES,
@@ -49,7 +56,7 @@ from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.story.moments import Round, elapsed
 from groupcheck.traces.story.timeline import Timeline
 
-FEW = 3
+GROUPS_IN_FULL = 3
 """So many groups are told in full; where there are more, only the worst is."""
 LINES_SHOWN = 20
 LOGS_SHOWN = 12
@@ -80,14 +87,14 @@ def replay_view(reports: Sequence[FileReport], answers: Sequence[Answer]) -> Gro
     full; then what the logs show in detail.
     """
     single, calm = split_calm(answers)
-    full = single if len(single) <= FEW else single[:1]
+    full = single if len(single) <= GROUPS_IN_FULL else single[:1]
     names = {a.group for a in full}
     shown = [
         r for r in reports if len(reports) <= LOGS_SHOWN or any(g.group in names for g in r.groups)
     ]
     blocks: list[Iterator[RenderableType]] = [
         _overview(single, calm, reports) if len(single) + len(calm) > 1 else iter(()),
-        *(_answer(told(answer, reports)) for answer in full),
+        *(_answer(in_words(answer, reports)) for answer in full),
         *(_file(r, names) for r in shown),
         _other_logs([r for r in reports if r not in shown]),
     ]
@@ -105,7 +112,7 @@ def _overview(
     table.add_column(overflow="fold", style="bold", max_width=40)
     table.add_column(overflow="fold")
     for answer in single[:LINES_SHOWN]:
-        t = told(answer, reports)
+        t = in_words(answer, reports)
         name = answer.group or "without a name"
         words = (Text(printable(name)), Text(printable(t.in_brief)))
         table.add_row(Text(t.health, HEALTH_COLOUR[answer.health]), *words)
@@ -117,18 +124,18 @@ def _overview(
         yield Text(
             f"  and {plural(len(single) - LINES_SHOWN, 'more group')} (--json has all)", "dim"
         )
-    if len(single) > FEW:
+    if len(single) > GROUPS_IN_FULL:
         yield Text("  the worst in full below; --group shows any other, --html all", "dim")
 
 
-def _answer(t: Told) -> Iterator[RenderableType]:
+def _answer(t: AnswerInWords) -> Iterator[RenderableType]:
     """Health and group, then cause, evidence, action and the rest, and the broker last."""
     style = HEALTH_COLOUR[t.answer.health]
     yield Text.assemble((t.health, style), "  ", (printable(t.group), "bold"))
     yield Padding(facts_table(_answer_facts(t)), (0, 0, 0, 2))
 
 
-def _answer_facts(t: Told) -> Iterator[tuple[str, str]]:
+def _answer_facts(t: AnswerInWords) -> Iterator[tuple[str, str]]:
     if not t.causes:
         yield "why", t.sentence
     for claim in t.causes:
@@ -371,3 +378,40 @@ def _rounds(rounds: Sequence[Round], room: int | None) -> Table:
             more = Text(f"... {sum(len(f.rounds) for f in left_out)} more (--json has all)", "dim")
             table.add_row("", "", more, "", "", "")
     return table
+
+
+# -- The facts that a request log adds to the screen. They need no model. Processes are named by
+# their client id.
+
+LATE_JOINS_SHOWN = 3
+
+
+def facts_lines(requests: Requests) -> Iterator[tuple[str, str]]:
+    """The facts of one group as (name, text), for people."""
+    facts = requests.facts
+    if facts.requests:
+        yield "requests", ", ".join(f"{name} {n:,}" for name, n in facts.requests.most_common())
+    if requests.judged:
+        yield "judged", plural(requests.judged, "answer")
+    if facts.errors:
+        yield (
+            "refused",
+            "; ".join(
+                f"{name}: {_clients(clients)}" for name, clients in sorted(facts.errors.items())
+            ),
+        )
+    late = [g for g in facts.generations if g.later]
+    if late:
+        many = sum(len(g.later) for g in late)
+        yield (
+            "joined without a rebalance",
+            f"{plural(many, 'time')}, in generation {_numbers([g.generation for g in late])}",
+        )
+
+
+def _clients(clients: Counter[str]) -> str:
+    return some_of([f"{client} {n:,}" for client, n in clients.most_common()], LATE_JOINS_SHOWN)
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    return some_of([*map(str, numbers)], LATE_JOINS_SHOWN)

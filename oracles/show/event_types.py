@@ -74,11 +74,13 @@ class EventLine:
             "coordinator_changed",
             "error",
             "poll",
+            "delivered",
             "processing_started",
             "processing_ended",
         ],
         "What happened. `commit`: offsets were committed; `commit_refused`: the coordinator"
-        " refused a commit; `poll`: the application called poll(); `processing_started`,"
+        " refused a commit; `poll`: the application called poll(); `delivered`: it got records;"
+        " `processing_started`,"
         " `processing_ended`: its handler began, or ended, a batch; `coordinator_changed`: the"
         " client goes to another coordinator; `error`: the client got an error that no other"
         " event tells; `settings`: what it was configured with. All others are statements of"
@@ -115,9 +117,21 @@ class EventLine:
     partition: Annotated[
         str,
         "The one partition that the event is about, as TOPIC-NUMBER: of `offset_reset`,"
-        " `offset_missing`, `handler_retries`.",
+        " `offset_missing`, `handler_retries`, `delivered`.",
     ] = ABSENT
-    offset: Annotated[int, "The offset that the event is about."] = ABSENT
+    offset: Annotated[int, "The offset that the event is about; the first one of `delivered`."] = (
+        ABSENT
+    )
+    last: Annotated[
+        int,
+        "The last offset of `delivered`, if there are several: records of one partition in the"
+        " order of their offsets.",
+    ] = ABSENT
+    offsets: Annotated[
+        dict[str, int],
+        Also(maxProperties=10_000),
+        "The offsets of `commit`, `commit_failed`, `commit_refused`: TOPIC-NUMBER -> offset.",
+    ] = ABSENT
     topic: Annotated[str, "The one topic that the event is about."] = ABSENT
     before: Annotated[
         int,

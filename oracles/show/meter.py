@@ -77,13 +77,13 @@ def meter(limits: Limits) -> Iterator[Callable[[Progress], None] | None]:
     """Gives what an exploration reports to; None where stderr is no terminal."""
     estimate = Estimate()
 
-    def told(progress: Progress, seconds: float) -> str:
+    def words(progress: Progress, seconds: float) -> str:
         if progress.walks:
             return line(progress, limits, None)
         estimate.see(progress)
         return line(progress, limits, estimate.seconds_left(progress))
 
-    with reports(told) as report:
+    with reports(words) as report:
         yield report
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Why symmetry is not used where nothing in the spec speaks against it.
 SAID_NOWHERE = (NOT_ASKED, NO_ARRAYS, FEW_PERMUTATIONS)
 MOST_GOALS = 12  # more are folded into one line
-FEW = 4
+NAMES_SHOWN = 4
 MEANINGFUL = 100_000  # states; below that bytes a state measure the tables
 
 
@@ -183,7 +183,7 @@ def _goals(goals: Mapping[str, int | None]) -> Iterator[tuple[str, str]]:
 
 def _absent(what: str, absent: Sequence[Zero]) -> str:
     """The names, each with its cover scope, where they are few; otherwise how many there are."""
-    if len(absent) <= FEW:
+    if len(absent) <= NAMES_SHOWN:
         return "; ".join(f"{z.name} ({z.cover})" if z.cover else z.name for z in absent)
     covered = sum(zero.cover is not None for zero in absent)
     scopes = {

@@ -28,7 +28,7 @@ rules in some order, reaches the same state, and all promises hold there.
 """
 
 from groupcheck.oracles.simulate.assumptions import Assumptions, documented, with_settings
-from groupcheck.oracles.simulate.compare import Comparison, Row, compare
+from groupcheck.oracles.simulate.compare import Comparison, SetupResults, compare
 from groupcheck.oracles.simulate.distributions import Distribution, distribution
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.lag import Lag
@@ -46,9 +46,9 @@ __all__ = [
     "Interval",
     "Lag",
     "Result",
-    "Row",
     "Scenario",
     "Setup",
+    "SetupResults",
     "compare",
     "distribution",
     "documented",

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 Event = Callable[..., None]
-TELLS_S = 0.2
+REPORT_INTERVAL_S = 0.2
 
 
 class OutOfTime(Exception):
@@ -65,7 +65,7 @@ class Clock:
     def _alarm(self) -> float:
         if self.tells is None:
             return self.deadline
-        return min(self.deadline, time.monotonic() + TELLS_S)
+        return min(self.deadline, time.monotonic() + REPORT_INTERVAL_S)
 
     def _rings(self) -> float:
         if time.monotonic() > self.deadline:

@@ -21,7 +21,7 @@ from groupcheck.traces.findings.anomalies import plural
 
 
 @frozen
-class Row:
+class SetupResults:
     """One setup and its replications, of which number k has the seed `seed + k`."""
 
     setup: Setup
@@ -42,7 +42,7 @@ class Comparison:
 
     seed: int
     replications: int
-    rows: tuple[Row, ...]
+    rows: tuple[SetupResults, ...]
     # Replications that were asked for; more than `replications` after Ctrl-C.
     asked: int
 
@@ -125,7 +125,9 @@ def compare(
 
 def compared(setups: Sequence[Setup], found: Results, asked: int, seed: int) -> Comparison:
     """The comparison of what is done; at least one replication is."""
-    rows = tuple(Row(attrs.evolve(one, seed=seed), mine) for one, mine in zip(setups, found))
+    rows = tuple(
+        SetupResults(attrs.evolve(one, seed=seed), mine) for one, mine in zip(setups, found)
+    )
     return Comparison(seed, len(found[0]), rows, asked)
 
 

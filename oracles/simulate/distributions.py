@@ -21,7 +21,8 @@ KINDS = {
     "lognormal": ("median", "sigma"),
     "pareto": ("least", "alpha"),
 }
-MOST = 1e100  # in the unit of the field; longer ones, added and squared, may be no numbers any more
+# In the unit of the field; longer ones, added and squared, may be no numbers any more.
+LARGEST = 1e100
 TIMES = {"uniform": 2}  # how many of the parameters are durations, the first ones; 1 elsewhere
 RAREST = 2.0**-53  # the smallest share that `Random.random` tells from 0
 SMALLER = "give smaller numbers"
@@ -125,8 +126,10 @@ def distribution(text: str | float | Distribution) -> Distribution:
     if kind == "pareto" and (numbers[1] <= 1 or not numbers[0]):
         raise UserError("has no mean", where=repr(text), do="give LEAST above 0 and ALPHA above 1")
     found = Distribution(kind, numbers)
-    if found.longest_log > math.log(MOST):
+    if found.longest_log > math.log(LARGEST):
         raise UserError(
-            f"gives durations of more than {MOST:g}", where=repr(text), do=WIDE.get(kind, SMALLER)
+            f"gives durations of more than {LARGEST:g}",
+            where=repr(text),
+            do=WIDE.get(kind, SMALLER),
         )
     return found

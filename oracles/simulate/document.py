@@ -11,7 +11,7 @@ import attrs
 from groupcheck.oracles.show import json_schemas
 from groupcheck.oracles.simulate import simulate_types
 from groupcheck.oracles.simulate.assumptions import Assumptions
-from groupcheck.oracles.simulate.compare import Comparison, Row
+from groupcheck.oracles.simulate.compare import Comparison, SetupResults
 from groupcheck.oracles.simulate.distributions import Distribution
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
 from groupcheck.oracles.simulate.sensitivity import Sensitivity
@@ -94,7 +94,7 @@ def interval(found: Interval) -> simulate_types.Interval:
     return simulate_types.Interval(mean=number(found.mean), low=low, high=high)
 
 
-def _variant(row: Row) -> simulate_types.Variant:
+def _variant(row: SetupResults) -> simulate_types.Variant:
     names = sorted({name for result in row.results for name in result.requests})
     count = len(row.results)
     measures = {name: _estimate(row, name) for name in row.results[0].measures}
@@ -109,7 +109,7 @@ def _variant(row: Row) -> simulate_types.Variant:
     )
 
 
-def _estimate(row: Row, measure: str) -> simulate_types.Estimate:
+def _estimate(row: SetupResults, measure: str) -> simulate_types.Estimate:
     values = [number(value) for value in row.values(measure)]
     return simulate_types.Estimate(interval=interval(row.interval(measure)), values=values)
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from groupcheck.oracles.simulate.replications import Progress, Results
 
-MANY = 60  # seconds from which on minutes are said
+MINUTES_FROM_S = 60  # seconds from which on minutes are said
 
 
-def told(done: float, runs: int, seconds: float, sketch: str = "") -> str:
+def progress_line(done: float, runs: int, seconds: float, sketch: str = "") -> str:
     """The line. `done`: runs, and the part of the one that is under way."""
     words = f"run {min(int(done) + 1, runs):,} of {runs:,}"
     if done > 0 and seconds > 1:
@@ -20,7 +20,7 @@ def told(done: float, runs: int, seconds: float, sketch: str = "") -> str:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < MANY else f"{seconds / 60:.0f} min"
+    return f"{seconds:.0f} s" if seconds < MINUTES_FROM_S else f"{seconds / 60:.0f} min"
 
 
 def sketched(sketch: Callable[[Results], str]) -> Callable[[Progress, float], str]:
@@ -33,7 +33,7 @@ def sketched(sketch: Callable[[Results], str]) -> Callable[[Progress, float], st
         whole = len(progress.results[0])
         if whole not in known:
             known[whole] = sketch(progress.results) if whole else ""
-        return told(progress.done, progress.runs, seconds, known[whole])
+        return progress_line(progress.done, progress.runs, seconds, known[whole])
 
     return words
 

@@ -100,6 +100,7 @@ class Group(Parts):
                 self._walk(changed)
             elif not self._follow("core", 0, changed):
                 break
+        assert not self.core.errands, "a step ends, and a walk over the members is still to come"
         for slot in self._at_once:
             for name, i in [key for key in changed if key[0] == slot]:
                 while self._follow(name, i, changed):

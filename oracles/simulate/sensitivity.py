@@ -18,7 +18,7 @@ from groupcheck.oracles.simulate.setup import Setup
 FACTORS = (0.25, 4.0)
 # Counts and rates whose other values would be another scenario.
 APART = ("changed_members", "other_requests_per_s", "metadata_bytes")
-FEW = 60  # members of a group that is asked only for what decides
+FEW_MEMBERS = 60  # members of a group that is asked only for what decides
 DIFFERENT = 0.02  # a ratio that moves by less has not moved
 
 
@@ -103,7 +103,7 @@ def deciding(
     decides it.
     """
     setup = setups[0]
-    few = min(setup.members, FEW)
+    few = min(setup.members, FEW_MEMBERS)
     partitions = max(1, setup.partitions * few // setup.members)
     small = [attrs.evolve(one, members=few, partitions=partitions) for one in setups]
     return sensitivity((small[0], small[1]), seed=seed, workers=workers, report=report)

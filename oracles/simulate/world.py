@@ -4,6 +4,10 @@ A state is the model's, but its slots are updated in place, and the model's `Rul
 the clock says that they fire. Values of slots are interned, and what a rule yields is remembered by
 the identity of the values that it reads: thousands of members send the same heartbeat with two
 look-ups in a table. What a walk does is not remembered, because no two visits are equal.
+
+It does not stand on `engine.tabled`, which numbers every value and resolves every rule at each of
+its indexes: a group of 100,000 members would have millions of resolved rules before its first step,
+and the table would keep every value that a walk over all members ever had.
 """
 
 from __future__ import annotations
@@ -21,7 +25,6 @@ from groupcheck.model.engine.rule import Rule
 Value = Any
 # An outcome: the name that it counts under, and the new values.
 Outcome = tuple[str, tuple[Value, ...]]
-Pick = Callable[[list[Outcome]], int]
 
 
 @define(eq=False)

@@ -8,14 +8,14 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from groupcheck.oracles.spark.session import told_by
+from groupcheck.oracles.spark.session import error_text
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
 T = TypeVar("T")
 GLANCE = 0.1  # seconds between two looks
-PATIENCE = 30.0  # seconds that a cancelled job may take to end
+CANCEL_TIMEOUT_S = 30.0  # seconds that a cancelled job may take to end
 
 
 class JobError(Exception):
@@ -54,7 +54,7 @@ def watched(context: SparkContext, job: Callable[[], T], look: Callable[[], None
             Py4JError,
             OSError,
         ) as error:  # the last: the JVM is gone in the middle of an answer
-            errors.append(JobError(told_by(error)))
+            errors.append(JobError(error_text(error)))
         except BaseException as error:
             errors.append(error)
         finally:
@@ -67,7 +67,7 @@ def watched(context: SparkContext, job: Callable[[], T], look: Callable[[], None
         look()
     except BaseException:
         context.cancelAllJobs()
-        ended.wait(PATIENCE)
+        ended.wait(CANCEL_TIMEOUT_S)
         raise
     if errors:
         raise errors[0]

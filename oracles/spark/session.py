@@ -17,13 +17,13 @@ import signal
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.processes.supervisor import temporary_folder
-from groupcheck.oracles.spark.shipping import packed_code
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -221,7 +221,7 @@ def _stderr_to(file: Path) -> Iterator[None]:
         os.close(kept)
 
 
-def told_by(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """The error of a task: the last line of the executor's own traceback, without Spark's around
     it.
     """
@@ -247,3 +247,24 @@ def _java_words(error: BaseException) -> str:
         line for line in lines if re.match(r"(?:: |Caused by: )?[\w.$]+(?:Exception|Error)\b", line)
     ]
     return " ".join(said or lines[:2])[:_SHOWN]
+
+
+NAME = "groupcheck-code.zip"
+_LEFT_OUT = {"__pycache__", "driver", "java"}  # Kafka's driver and clients run where the user is
+
+
+def packed_code(folder: Path) -> Path:
+    """Writes the installed package, links followed, into a zip that Python can import from. Returns
+    the path of the zip.
+    """
+    import groupcheck
+
+    root, file = Path(groupcheck.__file__).parent, folder / NAME
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
+        for where, folders, names in os.walk(root, followlinks=True):
+            folders[:] = sorted(set(folders) - _LEFT_OUT)
+            for name in sorted(names):
+                path = Path(where, name)
+                if path.suffix != ".java":
+                    out.write(path, path.relative_to(root.parent))
+    return file

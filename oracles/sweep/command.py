@@ -29,11 +29,11 @@ from groupcheck.oracles.sweep.cells import Cell, allowed
 from groupcheck.oracles.sweep.folder import PAGE, SIMULATIONS, TABLE, Done, Folder
 from groupcheck.oracles.sweep.forecast import Families, Forecast
 from groupcheck.oracles.sweep.growing import Sweep, grown
-from groupcheck.oracles.sweep.here import check_here
 from groupcheck.oracles.sweep.live import Watched
 from groupcheck.oracles.sweep.outcome import Outcome
 from groupcheck.oracles.sweep.page import page
 from groupcheck.oracles.sweep.reading import read_sweep
+from groupcheck.oracles.sweep.running import check_here
 from groupcheck.oracles.sweep.simulation_rows import simulation_row, write_simulations
 from groupcheck.oracles.sweep.simulations import SimulationCell
 from groupcheck.oracles.sweep.sweep_types import Row

@@ -76,8 +76,8 @@ class Folder:
         return Done(outcome, forecast, name)
 
     def done(self, cell: Cell | SimulationCell) -> Done | None:
-        """The result that is known of a cell. None if nothing is, if its file or page is damaged,
-        or if the check itself had failed.
+        """The known result of a cell. None if there is none, if its file or page is damaged, or if
+        the check itself had failed.
         """
         name = f"{PAGES}/{cell.id}.html"
         try:

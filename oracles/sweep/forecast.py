@@ -117,8 +117,8 @@ class Families:
         return Families(faults, dict(of))
 
     def below(self, cell: Cell) -> Iterator[tuple[str, list[tuple[int, Cell]]]]:
-        """For each number that grows, the next smaller cells, as many as are needed, with their
-        values; nothing where there are fewer.
+        """The next smaller cells for each number that grows, as many as are needed, with their
+        values; nothing if there are fewer.
         """
         for axis, value, rest in _axes(cell, self._faults):
             smaller = [member for member in self._of.get((axis, rest), ()) if member[0] < value][

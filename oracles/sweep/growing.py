@@ -1,4 +1,4 @@
-"""From a sweep file to its cells: each grid is the product of its choices, less what its filters
+"""Makes the cells of a sweep file: each grid is the product of its choices, less what its filters
 leave out.
 """
 

@@ -21,7 +21,7 @@ from groupcheck.traces.findings.anomalies import plural
 if TYPE_CHECKING:
     from rich.console import Group
 
-LAST = 8  # cells shown
+CELLS_SHOWN = 8  # cells shown
 
 
 @define
@@ -36,7 +36,7 @@ class Watched:
     began: float = Factory(time.monotonic)
     # of the cells that this run has done
     verdicts: Counter[str] = Factory(Counter)
-    last: deque[tuple[Cell | SimulationCell, Outcome]] = Factory(lambda: deque(maxlen=LAST))
+    last: deque[tuple[Cell | SimulationCell, Outcome]] = Factory(lambda: deque(maxlen=CELLS_SHOWN))
 
     def see(self, cell: Cell | SimulationCell, outcome: Outcome) -> None:
         """Takes in a cell that has ended."""

@@ -24,9 +24,8 @@ import attrs
 from groupcheck.oracles.spark.job import JobError, watched
 from groupcheck.oracles.spark.session import ATTEMPTS, checked_master, is_local, session
 from groupcheck.oracles.sweep.cells import Cell, Question
-from groupcheck.oracles.sweep.here import Finish
-from groupcheck.oracles.sweep.outcome import TRIES, Outcome, failure, told
-from groupcheck.oracles.sweep.running import checked
+from groupcheck.oracles.sweep.outcome import TRIES, Outcome, error_line, failure
+from groupcheck.oracles.sweep.running import Finish, checked
 from groupcheck.oracles.sweep.simulations import Simulation, SimulationCell
 
 if TYPE_CHECKING:
@@ -140,4 +139,4 @@ def _tried(
     except Exception as error:
         if attempt + 1 < runs:
             raise
-        return failure(f"the check failed {runs} times: {told(error)}", runs), ""
+        return failure(f"the check failed {runs} times: {error_line(error)}", runs), ""

@@ -48,6 +48,6 @@ def failure(reason: str, tries: int) -> Outcome:
     return Outcome(UNKNOWN, told, failed=True, tries=tries)
 
 
-def told(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """The error that a check raised, on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")

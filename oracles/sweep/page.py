@@ -62,15 +62,15 @@ def matrices(sweep: Sweep, rows: Sequence[sweep_types.Cell]) -> Iterator[Matrix]
     """A matrix for each grid of the sweep."""
     for index, name in enumerate(sweep.grids):
         chosen = [(cell, row) for cell, row in zip(sweep.cells, rows) if cell.grid == index]
-        differing = _differing([_told(cell) for cell, _ in chosen])
+        differing = _differing([_chosen(cell) for cell, _ in chosen])
         across = [
             name
             for name in differing
-            if all(_is_number(_told(cell).get(name, "")) for cell, _ in chosen)
+            if all(_is_number(_chosen(cell).get(name, "")) for cell, _ in chosen)
         ]
         placed: dict[tuple[Key, Key], sweep_types.Cell] = {}
         for cell, row in chosen:
-            told = _told(cell)
+            told = _chosen(cell)
             down = tuple((name, told.get(name, "")) for name in differing if name not in across)
             placed[down, tuple((name, told.get(name, "")) for name in across)] = row
         columns = sorted(
@@ -86,7 +86,7 @@ def matrices(sweep: Sweep, rows: Sequence[sweep_types.Cell]) -> Iterator[Matrix]
         )
 
 
-def _told(cell: Cell) -> dict[str, str]:
+def _chosen(cell: Cell) -> dict[str, str]:
     """The values that the file chose for a cell, as texts. What a mutation brings with it is not
     told: it goes with the mutation's name.
     """

@@ -5,12 +5,15 @@ its counterexample.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
+
+import attrs
 
 from groupcheck.oracles.check.free_memory import bounded
 from groupcheck.oracles.check.run import run
-from groupcheck.oracles.sweep.cells import Question
-from groupcheck.oracles.sweep.outcome import Outcome
-from groupcheck.oracles.sweep.simulations import Simulation
+from groupcheck.oracles.sweep.cells import Cell, Question
+from groupcheck.oracles.sweep.outcome import TRIES, Outcome, error_line, failure
+from groupcheck.oracles.sweep.simulations import Simulation, SimulationCell
 
 INTERRUPTED = "interrupted "  # how the engine's reason begins after Ctrl-C
 
@@ -49,3 +52,25 @@ def checked(
         key=first.key if first else None,
         complete=v.complete,
     ), page
+
+
+Finish = Callable[[Cell | SimulationCell, Outcome, str], None]
+
+
+def check_here(cells: Sequence[Cell | SimulationCell], workers: int, finish: Finish) -> None:
+    """Checks cells in their order and calls `finish` for each. A cell that raises is tried again,
+    and then reported. Raises `KeyboardInterrupt`.
+    """
+    for cell in cells:
+        finish(cell, *_tried(cell, workers))
+
+
+def _tried(cell: Cell | SimulationCell, workers: int) -> tuple[Outcome, str]:
+    reason = ""
+    for attempt in range(1, TRIES + 1):
+        try:
+            outcome, page = checked(cell.question, workers=workers)
+            return attrs.evolve(outcome, tries=attempt), page
+        except Exception as error:  # whatever it is, it concerns this cell alone
+            reason = error_line(error)
+    return failure(f"the check failed {TRIES} times: {reason}", TRIES), ""

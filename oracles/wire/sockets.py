@@ -35,7 +35,7 @@ class Sent:
 
 @frozen
 class Closed:
-    """In place of an answer: the broker has closed the connection."""
+    """The broker has closed the connection in place of an answer."""
 
 
 Answered = dict[str, Any] | Closed

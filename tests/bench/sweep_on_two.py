@@ -20,9 +20,8 @@ from pathlib import Path
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.growing import grown
-from groupcheck.oracles.sweep.here import check_here
 from groupcheck.oracles.sweep.on_spark import check_on, sweep_session
-from groupcheck.oracles.sweep.running import Outcome
+from groupcheck.oracles.sweep.running import Outcome, check_here
 
 CELLS = 100
 MASTER = "local[2]"

@@ -8,7 +8,7 @@ import pytest
 from attrs import field, frozen
 from jsonschema import Draft202012Validator
 
-from groupcheck.model.protocol.classic.features.full_offsets.scope import KeepingScope
+from groupcheck.model.protocol.classic.features.full_offsets.scope import FullOffsetsScope
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.conform_diff_types import ConformDiffDocument
 from groupcheck.oracles.conform.shown import scope_shown
@@ -107,7 +107,10 @@ def test_however_a_member_goes_the_schema_knows_it(how: str):
 
 @pytest.mark.parametrize(
     ("scope", "field"),
-    [(Scope(members=1, commit_style="sync"), "commit_style"), (KeepingScope(members=1), "commits")],
+    [
+        (Scope(members=1, commit_style="sync"), "commit_style"),
+        (FullOffsetsScope(members=1), "commits"),
+    ],
 )
 def test_a_difference_of_versions_takes_every_field_that_bounds_rows(scope: Scope, field: str):
     shown = printed(scope_shown(scope, ()))

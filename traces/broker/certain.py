@@ -39,7 +39,7 @@ from groupcheck.traces.story.events import (
 MEMBERS_KEPT = 20_000
 LEADERS_KEPT = 200
 SEEN_KEPT = 100_000
-FEW = 4
+FEW_GENERATIONS = 4
 """A group that began anew reaches so few generations again within some missing lines."""
 SILENT_MS = 600_000
 """After so long, a group may have begun anew in lines that are missing, and reached the same
@@ -132,7 +132,9 @@ class CertainLines:
         """
         if self._first is not None:
             first, self._first = self._first, None
-            goes_on = self._highest > FEW and self._highest <= key[0] <= self._highest + 2
+            goes_on = (
+                self._highest > FEW_GENERATIONS and self._highest <= key[0] <= self._highest + 2
+            )
             if not goes_on:
                 self.begin_anew()
             self._add(*first)
@@ -209,9 +211,9 @@ class CertainLines:
         self._joined, self._led_by = {}, {}
 
     def _one_leader(self, generation: int) -> None:
-        """Of two leaders of a generation, the one is wrong that was no member then; else the one
-        that does not lead the generation before it (a leader that rejoins stays the leader), or
-        after it; else the later one.
+        """Says which of two leaders of a generation is wrong: the one that was no member then; else
+        the one that does not lead the generation before it (a leader that rejoins stays the
+        leader), or after it; else the later one.
         """
         found = self._leaders.pop(generation)
         if len(self._led_by) < LEADERS_KEPT:

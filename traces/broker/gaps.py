@@ -115,8 +115,8 @@ def shortest_gap(
     starts_in: frozenset[Phase],
     seen: Set[str],
 ) -> tuple[tuple[str, ...], Place] | None:
-    """The lines that must be missing, and the group's state after them. Kinds in `seen` are the
-    last to be assumed missing. None if a few lines are not enough.
+    """The lines that must be missing, and the group's state after them. Lines of kinds in
+    `seen` are assumed missing last. None if more than a few lines are needed.
     """
     queue: list[tuple[int, int, tuple[str, ...], Place]] = []
     order = 0

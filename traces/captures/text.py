@@ -82,7 +82,7 @@ class CaptureText:
         return line(a)
 
     def summary(self) -> CaptureSummary:
-        """To be asked when all lines have been read."""
+        """The summary of all lines, once they have been read."""
         tally, why = self._connections.tally, self._damage.why
         files = f" in {len(self.streams)} files" if len(self.streams) > 1 else ""
         told = {

@@ -24,13 +24,14 @@ from groupcheck.traces.causes.knowledge import (
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.findings.anomalies import some_of
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.members.proofs import Proof
 
 Health = Literal["calm", "troubled", "broken", "unknown"]
 AT_WORK = ("synced", "assigned", "committed", "broker_stable")
 """Statements that show a group, or a member, at work."""
-FEW, EPISODE_MS = 2, 10_000
+FEW_EPISODES, EPISODE_MS = 2, 10_000
 BEFORE_MS, AFTER_MS = 10_000, 60_000
 """Consequences of a cause that lasts: silence begins with the last heartbeat before it, and
 sessions expire a session timeout after it (45 s, if nobody configures another).
@@ -246,7 +247,7 @@ def _found_cause(
     values = {
         **printed,
         **fields,
-        "who": _named(who) or "a member",
+        "who": some_of(who, NAMED) or "a member",
         "names": who,
         "group": evidence.group,
         "library": next((name for name, _ in evidence.libraries.most_common(1)), ""),
@@ -287,7 +288,7 @@ def _found_cause(
 def _severity(cause: Cause, shown: Sequence[Statement], evidence: GroupEvidence) -> Severity:
     """That of the cause; one step less if it happened once or twice, and the group works since."""
     last = shown[-1]
-    if cause.severity != "broken" or _episodes(shown) > FEW:
+    if cause.severity != "broken" or _episodes(shown) > FEW_EPISODES:
         return cause.severity
     later = [s for s in evidence.all(*AT_WORK, *trouble()) if _after(last, s)]
     at_work = [s for s in later if s.kind in AT_WORK and _concerns(last, s)]
@@ -381,11 +382,6 @@ def _writers(shown: Iterable[Statement]) -> list[str]:
         if said.who:
             often[said.who] = often.get(said.who, 0) + 1
     return sorted(often, key=lambda who: -often[who])
-
-
-def _named(who: Sequence[str]) -> str:
-    more = f" and {len(who) - NAMED} more" if len(who) > NAMED else ""
-    return ", ".join(who[:NAMED]) + more
 
 
 def _written(template: str, values: Mapping[str, Any]) -> str:

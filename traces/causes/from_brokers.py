@@ -32,7 +32,7 @@ REFUSED = {
 """A refusal -> the statement that a client's log would have. Refusals that are part of every
 rebalance are left out.
 """
-MOST = 50
+STATEMENTS_KEPT = 50
 """Of each kind of statement."""
 
 
@@ -84,7 +84,7 @@ def _refusals(say: _Speaker, found: Findings) -> Iterator[Statement]:
     for refused in found.refusals:
         kind = REFUSED.get(refused.what)
         if kind is not None:
-            for who in [*refused.clients][:MOST] or [""]:
+            for who in [*refused.clients][:STATEMENTS_KEPT] or [""]:
                 text = f"{refused.api} was answered {refused.name or refused.code}"
                 since = refused.window.since
                 yield say(kind, refused.window.line, text, since, who, error=refused.name)
@@ -94,9 +94,9 @@ def _members(say: _Speaker, found: Findings, requests: bool) -> Iterator[Stateme
     """Who was away, and why members left. A broker's own lines say themselves who expired."""
     for reason in found.reasons:
         if reason.kind == "poll_timeout":
-            for member in reason.members[:MOST]:
+            for member in reason.members[:STATEMENTS_KEPT]:
                 yield say("poll_expired", reason.line, reason.text, who=member)
-    for away in found.absences[:MOST]:
+    for away in found.absences[:STATEMENTS_KEPT]:
         who, window = away.client or away.member, away.window
         if away.kind == "frozen":
             lasted = {} if window.ms is None else {"lasted": window.ms}
@@ -108,7 +108,7 @@ def _members(say: _Speaker, found: Findings, requests: bool) -> Iterator[Stateme
 
 
 def _settings(say: _Speaker, found: Findings) -> Iterator[Statement]:
-    for setting in found.settings[:MOST]:
+    for setting in found.settings[:STATEMENTS_KEPT]:
         value: dict[str, Any] = {f"setting_{setting.name.replace('.', '__')}": setting.value_ms}
         value |= {"measured": "yes"} if setting.measured else {}
         text = f"{setting.name} = {setting.value_ms} ms"

@@ -17,7 +17,7 @@ from groupcheck.traces.members.clocks import Skew
 from groupcheck.traces.members.members import GroupMembers
 from groupcheck.traces.story.timeline import client_of
 
-KEPT = 500
+STATEMENTS_KEPT = 500
 """Of each kind: so many of the first and of the last statements are kept."""
 MOST_WRITERS = 10_000
 Places = Set[tuple[str, int, str]]
@@ -31,11 +31,11 @@ class StatementTally:
 
     count: int = 0
     first: list[Statement] = Factory(list)
-    last: deque[Statement] = Factory(lambda: deque(maxlen=KEPT))
+    last: deque[Statement] = Factory(lambda: deque(maxlen=STATEMENTS_KEPT))
 
     def add(self, said: Statement) -> None:
         self.count += 1
-        (self.first if len(self.first) < KEPT else self.last).append(said)
+        (self.first if len(self.first) < STATEMENTS_KEPT else self.last).append(said)
 
     def statements(self) -> Iterator[Statement]:
         """Those that were kept, in order."""
@@ -90,7 +90,7 @@ class GroupEvidence:
         self._each = None
         for tally in self.tallies.values():
             tally.first = [by_broker(s) for s in tally.first]
-            tally.last = deque(map(by_broker, tally.last), maxlen=KEPT)
+            tally.last = deque(map(by_broker, tally.last), maxlen=STATEMENTS_KEPT)
 
     def all(self, *some: str) -> list[Statement]:
         """The statements of these kinds that were kept, in order; all kinds if none is given."""

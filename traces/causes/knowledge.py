@@ -21,6 +21,7 @@ the name of a shipped one replaces it.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -35,7 +36,6 @@ from jinja2 import ChainableUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.traces.causes.version_ranges import is_range
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.lines.timestamps import show_span
 
@@ -145,7 +145,7 @@ class Knowledge:
     causes: Mapping[str, Cause]
 
     def with_causes(self, more: Iterable[Cause]) -> Knowledge:
-        """With more causes; one of the same kind replaces the one that is there."""
+        """The knowledge with more causes; one of the same kind replaces the one that is there."""
         return Knowledge({**self.causes, **{cause.kind: cause for cause in more}})
 
 
@@ -270,3 +270,32 @@ def _checked(cause: Cause, where: str) -> None:
 def needs_of(signs: Sequence[Sign]) -> list[Need]:
     """Everything that the signs ask for, or ask to be absent."""
     return [need for sign in signs for need in (*sign.needs, *sign.without)]
+
+
+# -- Ranges of versions, as tickets have them: `>=2.3 <2.3.1`. Numbers are compared part by part.
+
+_BOUND = re.compile(r"(>=|<=|<|>)(\d{1,6}(?:\.\d{1,6}){0,3})\Z")
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def in_ranges(version: str, ranges: Iterable[str]) -> bool:
+    """Does one of the ranges hold the version?"""
+    return any(all(_meets(version, bound) for bound in one.split()) for one in ranges)
+
+
+def is_range(text: str) -> bool:
+    """Is it a range?"""
+    return bool(text.split()) and all(_BOUND.match(bound) for bound in text.split())
+
+
+def _meets(version: str, bound: str) -> bool:
+    found = _BOUND.match(bound)
+    assert found is not None
+    mine, limit = numbers(version), numbers(found[2])
+    width = max(len(mine), len(limit))
+    a = mine + (0,) * (width - len(mine))
+    b = limit + (0,) * (width - len(limit))
+    return {">=": a >= b, ">": a > b, "<=": a <= b, "<": a < b}[found[1]]

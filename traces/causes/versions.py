@@ -9,8 +9,7 @@ from collections.abc import Iterable
 
 from attrs import Factory, define, evolve
 
-from groupcheck.traces.causes.knowledge import Ticket
-from groupcheck.traces.causes.version_ranges import in_ranges, numbers
+from groupcheck.traces.causes.knowledge import Ticket, in_ranges, numbers
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.clients.who import BROKER, JAVA, LIBRDKAFKA
 

@@ -52,7 +52,7 @@ class KnownError:
                 yield from (f"Error: {told.lower()}", f"message: '{told.lower()}'")
 
 
-SMALL = 13
+LARGEST_EXIT_CODE = 13
 """Numbers up to this one are also exit codes of other programs."""
 _NUMBERED = re.compile(
     r"(?:\[Error |\bval=|\bErr-|\b[Ee]rror[ _]?[Cc]odes?\"?\s?[=: ]\s?\[?)(?P<number>-?\d{1,3})\b"
@@ -65,7 +65,11 @@ def error_numbers(line: str, shape: bytes, of_kafka: bool) -> tuple[tuple[int, i
     """
     places = _numbers(shape)
     if not of_kafka:
-        places = [(a, n, b) for a, n, b in places if line[a] not in "eE" or int(line[n:b]) > SMALL]
+        places = [
+            (a, n, b)
+            for a, n, b in places
+            if line[a] not in "eE" or int(line[n:b]) > LARGEST_EXIT_CODE
+        ]
     if not places:
         return ()
     named = names_by_number()
@@ -75,7 +79,7 @@ def error_numbers(line: str, shape: bytes, of_kafka: bool) -> tuple[tuple[int, i
 
 @by_shape
 def _numbers(line: str) -> list[tuple[int, int, int]]:
-    """Where numbers of errors may stand: (begin of what stands before, begin, end)."""
+    """The places where numbers of errors may stand: (begin of what stands before, begin, end)."""
     if not any(mark in line for mark in ("rror", "val=", "Err-")):
         return []
     return [(hit.start(), hit.start("number"), hit.end()) for hit in _NUMBERED.finditer(line)]

@@ -161,7 +161,7 @@ class Sentences:
         return [place.hit(line) for place in self._places(line, library)]
 
     def _places(self, line: str, library: str) -> list[_Place]:
-        """Where the sentences stand, which is the same in all lines of a shape."""
+        """The places of the sentences, which are the same in all lines of a shape."""
         shape = shape_of(line)
         numbers = error_numbers(line, shape, bool(library))
         key = shape, library, numbers

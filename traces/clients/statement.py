@@ -46,8 +46,8 @@ MOST_MS = 100 * 86_400_000
 
 
 def ms_between(earlier: Statement, later: Statement) -> int | None:
-    """From one statement to the other; None if a time is missing, or one line has a date and the
-    other only a time of day.
+    """The ms from one statement to the other; None if a time is missing, or one line has a date and
+    the other only a time of day.
     """
     if earlier.time is None or later.time is None:
         return None

@@ -136,7 +136,7 @@ def names(line: str) -> Names:
 
 @by_shape
 def _named(line: str) -> list[tuple[int, int]]:
-    """Where names may stand: no other digit of the line has a part in them."""
+    """The places where names may stand: no other digit of the line has a part in them."""
     hits = [hit for pattern in _PATTERNS if (hit := pattern.search(line)) is not None]
     return [hit.span(group) for hit in hits for group in range(1, hit.re.groups + 1) if hit[group]]
 
@@ -150,8 +150,8 @@ _names = lru_cache(maxsize=1 << 12)(_found)
 
 
 def _java_names(line: str, found: Names) -> Names:
-    """With what threads and tasks are called after: a thread of Streams and a sink's task name
-    their consumer, and the heartbeat thread its group. Names in the prefix are surer.
+    """Adds the names that threads and tasks carry: a thread of Streams and a sink's task name their
+    consumer, and the heartbeat thread its group. Names in the prefix are surer.
     """
     if found.client and found.group:
         return found

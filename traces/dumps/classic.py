@@ -73,7 +73,7 @@ class ClassicStory:
         self._twice(r)
 
     def _compare(self, r: GenerationRecord, last: int) -> None:
-        """With the last generation that was stored; no record is missing between the two."""
+        """Compares with the generation stored last; no record is missing between the two."""
         if r.generation < last:
             self._note(
                 "generation_reset",

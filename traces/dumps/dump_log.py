@@ -49,7 +49,7 @@ _DECODE = json.JSONDecoder().raw_decode
 
 @define
 class _Segment:
-    """Where the reading of one partition's log stands."""
+    """The progress of the reading of one partition's log."""
 
     # The offset that comes next; None before the first record.
     next: int | None = None

@@ -39,11 +39,18 @@ OWN = {
     "coordinator_changed": ("coordinator_lost", "coordinator_found"),
     "error": (),
     "poll": (),
+    "delivered": (),
     "processing_started": (),
     "processing_ended": (),
 }
 """Events of other names, with the statements that they always make."""
 KINDS: Mapping[str, tuple[str, ...]] = {**{name: (name,) for name in SAME}, **OWN}
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "error": ("error",),
+    "settings": ("settings",),
+    "delivered": ("partition", "offset"),
+}
+"""Event -> the fields that it must have."""
 _TEXT, _NUMBER, _WHOLE, _FLAG = "a string", "a number", "a whole number", "true or false"
 _CHECKS: Mapping[str, Callable[[Any], bool]] = {
     _TEXT: lambda v: isinstance(v, str),
@@ -54,6 +61,9 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "a string or a whole number": lambda v: isinstance(v, str | int) and not isinstance(v, bool),
     "an array of strings": lambda v: isinstance(v, list) and all(isinstance(x, str) for x in v),
     "an object": lambda v: isinstance(v, dict),
+    "an object of whole numbers": lambda v: (
+        isinstance(v, dict) and all(_CHECKS[_WHOLE](x) for x in v.values())
+    ),
 }
 FIELDS = {
     "schema": _TEXT,
@@ -70,6 +80,8 @@ FIELDS = {
     "whole": _FLAG,
     "partition": _TEXT,
     "offset": _WHOLE,
+    "last": _WHOLE,
+    "offsets": "an object of whole numbers",
     "topic": _TEXT,
     "before": _WHOLE,
     "now": _WHOLE,
@@ -129,9 +141,9 @@ def event_of(line: str) -> dict[str, Any]:
             raise BadEvent(f"the field {name!r} is not {wanted}")
     if found.get("event") not in KINDS:
         raise BadEvent(f"there is no event {str(found.get('event'))[:60]!r}")
-    needed = {"error": "error", "settings": "settings"}.get(found["event"])
-    if needed and needed not in found:
-        raise BadEvent(f"an event {found['event']!r} needs the field {needed!r}")
+    for needed in NEEDED.get(found["event"], ()):
+        if needed not in found:
+            raise BadEvent(f"an event {found['event']!r} needs the field {needed!r}")
     if "time" in found and event_time(found["time"]) is None:
         raise BadEvent("the field 'time' is no time")
     return found

@@ -8,7 +8,7 @@ themselves.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -44,8 +44,10 @@ def find_anomalies(timeline: Timeline) -> Iterator[Anomaly]:
     yield from _unassigned(timeline)
 
 
-def _names(ids: list[str] | tuple[str, ...], shown: int = SHOWN) -> str:
-    return ", ".join(ids[:shown]) + (f" and {len(ids) - shown} more" if len(ids) > shown else "")
+def some_of(names: Sequence[str], shown: int = SHOWN) -> str:
+    """The first of the names, and how many more there are."""
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more
 
 
 def plural(n: int, what: str) -> str:
@@ -230,7 +232,7 @@ def _blocked(timeline: Timeline) -> Iterator[Anomaly]:
         round.started.line,
         f"{plural(len(waits), 'rebalance')} waited {seconds(total)} in all for members that were"
         f" gone without leaving, at most {seconds(slowest)}",
-        (f"expired: {_names(who, FEW)}",),
+        (f"expired: {some_of(who, FEW)}",),
     )
 
 
@@ -246,7 +248,7 @@ def _missed_the_window(timeline: Timeline) -> Iterator[Anomaly]:
     )
     evidence = [
         f"{int(median(len(r.not_rejoined) for r in missed))} members a round (median)",
-        f"clients: {_names([f'{c} ({n})' for c, n in clients.most_common()])}",
+        f"clients: {some_of([f'{c} ({n})' for c, n in clients.most_common()])}",
         f"{joined:,} ids of these clients joined in this log",
     ]
     if lengths:
@@ -321,7 +323,7 @@ def _of_dead(died: list[MassExpiry]) -> Anomaly:
     evidence += [
         f"line {d.first.line}: {d.count} members"
         + (f", {seconds(d.after_ms)} after the last generation" if d.after_ms else "")
-        + f": {_names(d.members, FEW)}"
+        + f": {some_of(d.members, FEW)}"
         for d in died[:SHOWN]
     ]
     return Anomaly(
@@ -334,7 +336,7 @@ def _of_dead(died: list[MassExpiry]) -> Anomaly:
 
 
 def _clients(ids: Iterable[str]) -> str:
-    return _names([f"{c} ({n})" for c, n in Counter(map(client_of, ids)).most_common()])
+    return some_of([f"{c} ({n})" for c, n in Counter(map(client_of, ids)).most_common()])
 
 
 def _piled_up(timeline: Timeline) -> Iterator[Anomaly]:
@@ -368,7 +370,7 @@ def _never_joined(timeline: Timeline) -> Iterator[Anomaly]:
             "ids_never_used",
             first.line if first else 0,
             f"{plural(len(unused), 'id')} handed out and never used",
-            (_names([m.id for m in unused]),),
+            (some_of([m.id for m in unused]),),
         )
 
 
@@ -442,5 +444,5 @@ def _unassigned(timeline: Timeline) -> Iterator[Anomaly]:
             first.line if first else 0,
             f"{plural(len(missing), 'generation')} stabilized and given up before the leader's"
             " assignment arrived",
-            (f"generations: {_names([str(r.to_generation) for r in missing])}",),
+            (f"generations: {some_of([str(r.to_generation) for r in missing])}",),
         )

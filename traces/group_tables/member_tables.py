@@ -11,9 +11,8 @@ from typing import Any
 from attrs import Factory, define
 
 from groupcheck.traces.group_tables.outputs import ABSENT, EMPTY, Output
-from groupcheck.traces.group_tables.spans import OutputSpan
 from groupcheck.traces.group_tables.tables import TableRow
-from groupcheck.traces.group_tables.watched import IN_ROUND, Speaker, some
+from groupcheck.traces.group_tables.watched import IN_ROUND, OutputSpan, Speaker, some
 
 MOST_MEMBERS = 20_000
 RETURNS = 3

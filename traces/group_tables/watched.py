@@ -14,12 +14,12 @@ from typing import Any
 from attrs import Factory, define
 
 from groupcheck.traces.clients.statement import TEXT_CHARS, Statement
+from groupcheck.traces.findings.anomalies import some_of
 from groupcheck.traces.group_tables.outputs import EMPTY, REBALANCING, Output
-from groupcheck.traces.group_tables.spans import OutputSpan
 from groupcheck.traces.group_tables.tables import TableRow
 
 LIBRARY = "kafka-consumer-groups"
-FEW = 3
+MARKER_OFFSETS = 3
 """The end of a partition moves by so much without records that somebody has to read: markers of
 transactions."""
 NAMED = 5
@@ -31,8 +31,7 @@ IN_ROUND = {REBALANCING, "PreparingRebalance", "CompletingRebalance", "AwaitingS
 
 def some(names: list[str]) -> str:
     """A few of the names, and how many more there are."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(sorted(names)[:NAMED]) + more
+    return some_of(sorted(names), NAMED)
 
 
 @define
@@ -279,7 +278,7 @@ class Offsets:
 
     def _stood_still(self, partition: str, track: Track) -> None:
         """Whose offsets stood still with it: those of the partition, the member or the group."""
-        if track.stands.outputs < 2 or track.end - track.begin_end < FEW:
+        if track.stands.outputs < 2 or track.end - track.begin_end < MARKER_OFFSETS:
             return
         member = track.row.name("member")
         if self._advanced.get(member, 0) > track.since:
@@ -389,3 +388,50 @@ def _kept(
         kept[name][0].goes_on(output)
     else:
         kept[name] = (OutputSpan.start(output, row.line, row.text), row)
+
+
+# -- How long something lasted that outputs show at single moments.
+
+LONG_MS = 60_000
+"""A state that lasts so long is no passing one: a commit or a round of a healthy group takes less.
+"""
+MANY_OUTPUTS = 5
+"""So many outputs in a row show the same, where no line tells their times."""
+
+
+@define
+class OutputSpan:
+    """Something that each of some outputs in a row shows."""
+
+    # The line that shows it first, and its time in ms.
+    line: int
+    text: str
+    since: int | None
+    until: int | None = None
+    outputs: int = 1
+
+    @classmethod
+    def start(cls, output: Output, line: int = 0, text: str = "") -> OutputSpan:
+        """It shows in this output, in the given line of it."""
+        return cls(line or output.line, text or output.text, output.time, output.time)
+
+    def goes_on(self, output: Output) -> None:
+        """It shows in the next output, too."""
+        self.outputs += 1
+        self.until = output.time
+
+    @property
+    def lasted_ms(self) -> int | None:
+        """How long, in ms; None if the times are not known."""
+        if self.since is None or self.until is None or self.outputs < 2:
+            return None
+        return self.until - self.since
+
+    @property
+    def sure(self) -> bool:
+        """It lasted, and is not only what one moment shows."""
+        return (
+            self.lasted_ms >= LONG_MS
+            if self.lasted_ms is not None
+            else self.outputs >= MANY_OUTPUTS
+        )

@@ -43,8 +43,8 @@ def _begun_anew(keys: Sequence[Key], found: set[int]) -> set[int]:
 
 
 def _restarts(keys: Sequence[Key]) -> list[int]:
-    """Where a lower value is followed by others that grow from there and stay lower. A few entries
-    that stand out above their neighbours are none.
+    """The places where a lower value is followed by others that grow from there and stay lower. A
+    few entries above their neighbours are no such place.
     """
     found: list[int] = []
     start, highest = 0, keys[0]

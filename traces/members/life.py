@@ -25,7 +25,7 @@ from groupcheck.traces.clients.partitions import partitions_of
 from groupcheck.traces.clients.statement import Statement
 from groupcheck.traces.members import member_worlds as w
 
-MOST = 200
+FINDINGS_KEPT = 200
 """Of each kind of finding about one member."""
 _APIS: dict[str, type[Request]] = {
     "JOIN_GROUP": JoinGroup,
@@ -172,7 +172,7 @@ class MemberLife:
 
     def _note_gap(self, said: Statement) -> None:
         self.sure = self.begun = self.asked = None
-        if len(self.gaps) < MOST:
+        if len(self.gaps) < FINDINGS_KEPT:
             self.gaps.append(said)
 
     def _note_lapse(self, said: Statement, before: w.Worlds) -> None:
@@ -185,7 +185,7 @@ class MemberLife:
         if error != "UNKNOWN_MEMBER_ID" or None in (generation, begun, sure) or not certain:
             return
         assert generation is not None and begun is not None and sure is not None
-        if len(self.lapses) < MOST:
+        if len(self.lapses) < FINDINGS_KEPT:
             self.lapses.append(
                 Lapse(
                     self.client,

@@ -20,7 +20,7 @@ from attrs import Factory, frozen
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.engine.step import Semantics
+from groupcheck.model.engine.tabled.steps import Steps
 from groupcheck.model.protocol.classic import client as rules
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
 from groupcheck.model.protocol.classic.rules import spec
@@ -45,8 +45,9 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 
-_SCOPE = Scope(members=1, generations=2)
-_SEE = Semantics(spec(_SCOPE))
+_STEPS = Steps(spec(Scope(members=1, generations=2)))
+_START = _STEPS.start()
+_CLIENT, _LINK = _STEPS.places["client", 0], _STEPS.places["link", 0]
 _GENERATION, _ID = 0, 0
 _ANSWERED_BY: dict[type[Request], Rule] = {
     JoinGroup: rules.join_answer,
@@ -81,7 +82,9 @@ Step = Callable[[MemberWorld], Iterable[MemberWorld]]
 
 
 def _fire(rule: Rule, client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
-    for name, (after, then) in _SEE.call(_SEE.instance(rule.name, 0), (client, link)):
+    state = _STEPS.changed(_START, {_CLIENT: client, _LINK: link})
+    for name, end in _STEPS.fired(rule.name, 0).after(state):
+        after, then = _STEPS.value(_CLIENT, end[_CLIENT]), _STEPS.value(_LINK, end[_LINK])
         # What was processed and fetched is no business of a member's life.
         yield name.partition(":")[2], but(after, failed=NONE, position=-1, dirty=False), then
 

@@ -12,7 +12,7 @@ from attrs import Factory, define, evolve
 
 from groupcheck.traces.clients.partitions import Holdings
 from groupcheck.traces.clients.statement import Statement
-from groupcheck.traces.members.life import MOST, Lapse
+from groupcheck.traces.members.life import FINDINGS_KEPT, Lapse
 
 _OWN_DOING = {
     "poll_expired", "session_timed_out", "left", "closed", "started", "subscribed", "member_fenced",
@@ -70,7 +70,7 @@ class NativeLife:
         assert generation is not None and begun is not None and sure is not None
         api = next((api for api in _APIS if api.lower() in said.text.lower()), "")
         held = tuple(sorted(self.holdings.now))
-        if len(self.lapses) < MOST:
+        if len(self.lapses) < FINDINGS_KEPT:
             self.lapses.append(
                 Lapse(self.client, self.member, generation, begun, sure, said, api, held)
             )

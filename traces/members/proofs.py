@@ -124,7 +124,7 @@ class Proofs:
 
 
 def _between(earlier: Statement, later: Statement) -> int | None:
-    """From one line to the other; None if a time is missing or they are not in order."""
+    """The ms from one line to the other; None if a time is missing or they are not in order."""
     if earlier.time is None or later.time is None or earlier.line > later.line:
         return None
     return later.time - earlier.time if later.time >= earlier.time else None

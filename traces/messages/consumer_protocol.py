@@ -69,7 +69,7 @@ def assignment(data: bytes) -> Partitions:
 
 
 def assignment_bytes(partitions: Partitions, version: int = 3) -> bytes:
-    """What a leader assigns to a member."""
+    """The assignment of a member, as its leader sends it."""
     return _written(_assignment(), version, {"assignedPartitions": _topics(partitions)})
 
 

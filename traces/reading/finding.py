@@ -61,6 +61,9 @@ class _Search:
     seen: set[Path] = Factory(set)
 
     def argument(self, path: str) -> None:
+        """One path of the command line: `-`, a folder, or a file. Raises `TraceError` for a folder
+        that holds too many logs.
+        """
         if path == STDIN:
             self.standard_input()
         elif os.path.isdir(path):  # noqa: PTH112 (Path's raises where one may not look)

@@ -44,7 +44,7 @@ class Beyond(OSError):
 
 @define
 class Part:
-    """Where the lines of one file stand in the log that it is part of."""
+    """The place of the lines of one file in the log that it is part of."""
 
     path: str
     # The number of its first line that was not left out, in the log.

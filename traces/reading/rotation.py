@@ -245,7 +245,7 @@ def _discard(stream: BinaryIO, size: int) -> None:
 
 
 def _with_times(one: _Dated) -> _Dated:
-    """With the times of the first and the last line that has a full timestamp."""
+    """The file with the times of the first and the last line that has a full timestamp."""
     head, tail = b"", b""
     try:
         with one.piece.opened() as stream:

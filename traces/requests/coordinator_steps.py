@@ -16,6 +16,7 @@ not show are tried in three degrees, each only where the one before explains not
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from attrs import Factory, define, evolve, field, frozen
 
@@ -320,30 +321,31 @@ class Coordinator:
                 for memory in self._memories.values():
                     memory.known.clear()
                 self._memories.clear()
+                self._drivers.clear()  # they number every value that they have met
             found = self._memories[key] = Memory(core, seats)
         return found, on
 
     def _driven(self, two_step: bool, full: bool) -> Driven:
         found = self._drivers.get((two_step, full))
         if found is None:
-            scope = StaticScope(
-                self.size,
-                partitions=1,
-                generations=1000,
-                faults=dict.fromkeys(STATIC_MEMBERSHIP.coordinator_faults, 50),
-                two_step=two_step,
-                max_size=1 if full else None,
-            )
-            found = self._drivers[two_step, full] = Driven(
-                _mixed(scope), STATIC_MEMBERSHIP.coordinator
-            )
+            spec = _mixed(self.size, two_step, full)
+            found = self._drivers[two_step, full] = Driven(spec, STATIC_MEMBERSHIP.coordinator)
         return found
 
 
-def _mixed(scope: StaticScope) -> Spec:
+@cache
+def _mixed(size: int, two_step: bool, full: bool) -> Spec:
     """The group in which some members are static: each index says whether its member is. (Whether a
     round in which nobody has joined goes on waiting depends on that, see `_postponed`.)
     """
+    scope = StaticScope(
+        size,
+        partitions=1,
+        generations=1000,
+        faults=dict.fromkeys(STATIC_MEMBERSHIP.coordinator_faults, 50),
+        two_step=two_step,
+        max_size=1 if full else None,
+    )
     spec = rebuilt(STATIC_MEMBERSHIP.spec(scope), [timers.rebalance_timeout])
     slots = {**spec.slots, "seats": evolve(spec.slots["seats"], initial=Seats())}
     return evolve(spec, slots=slots, scope=scope)

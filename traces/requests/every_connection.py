@@ -32,7 +32,7 @@ from groupcheck.traces.lines.envelope import unwrap
 from groupcheck.traces.lines.timestamps import parse_time
 from groupcheck.traces.requests.line import MARK
 
-MOST = 100_000  # connections of which numbers are kept
+CONNECTIONS_KEPT = 100_000  # connections of which numbers are kept
 _TOOK = re.compile(r'"totalTimeMs": ?(\d{1,9}(?:\.\d{1,20})?)\b')
 _NAME = re.compile(r'"connection": ?"[^"]*:\d+-[^"]*:\d+-(\d+)(?:-(\d+))?"')
 
@@ -75,7 +75,7 @@ def connections_of(lines: Iterable[tuple[int, str]]) -> LoggedConnections:
         thread, index = found.groups()
         if index is None:
             no_thread = True
-        elif kept < MOST and int(index) not in first.setdefault(int(thread), {}):
+        elif kept < CONNECTIONS_KEPT and int(index) not in first.setdefault(int(thread), {}):
             first[int(thread)][int(index)] = _came(line)
             kept += 1
     return LoggedConnections(first, no_thread)

@@ -1,5 +1,5 @@
-"""Where a request log shows that lines are missing: numbers of requests that were skipped on a
-connection, generations that no line shows, the end of the log.
+"""The places where a request log shows that lines are missing: numbers of requests that were
+skipped on a connection, generations that no line shows, the end of the log.
 
 An answer that does not fit near such a hole proves nothing.
 """

@@ -41,7 +41,6 @@ class Degree(IntEnum):
     """How much is assumed."""
 
     LIKELY = 0
-    EXPIRIES = 1
     ANYTHING = 2
 
 

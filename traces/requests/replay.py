@@ -25,7 +25,7 @@ from groupcheck.traces.exchanges.exchange import EpochExchange, Exchange, JoinEx
 from groupcheck.traces.exchanges.member_spans import MemberSpans
 from groupcheck.traces.exchanges.owners import Owners, Zombie
 from groupcheck.traces.exchanges.request_facts import RequestFacts
-from groupcheck.traces.findings.anomalies import find_anomalies, plural, seconds
+from groupcheck.traces.findings.anomalies import find_anomalies, plural, seconds, some_of
 from groupcheck.traces.findings.findings import FOUND_KEPT, Findings
 from groupcheck.traces.findings.report import (
     Anomaly,
@@ -388,9 +388,7 @@ class RequestTrail:
 
 
 def _zombie(z: Zombie) -> Anomaly:
-    names = ", ".join(z.partitions[:SHOWN]) + (
-        f" and {len(z.partitions) - SHOWN} more" if len(z.partitions) > SHOWN else ""
-    )
+    names = some_of(z.partitions, SHOWN)
     others, since = " and ".join(z.others[:SHOWN]), seconds(max(z.until - z.since, 0))
     how = (
         "after another process had joined with its group.instance.id"

@@ -41,7 +41,8 @@ def leader_config(round_: Round) -> tuple[int, Config | None]:
 
 @lru_cache(maxsize=1 << 16)
 def perform_assignment(memory: Memory, round_: Round, release: Release = CURRENT) -> Assigned:
-    """What the leader tells each worker, and what it remembers (ConnectAssignor.performAssignment).
+    """The leader's answer to each worker, and its memory afterwards
+    (ConnectAssignor.performAssignment).
 
     Pure: equal arguments give an equal result, which is kept.
     """

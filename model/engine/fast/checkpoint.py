@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 @frozen
 class Numbers:
-    """Where a search stands at the end of a level. See `Verdict`."""
+    """The state of a search at the end of a level. See `Verdict`."""
 
     depth: int
     states: int

@@ -207,7 +207,7 @@ class Direct:
 
     @property
     def bytes_soon(self) -> int:
-        """What a larger set, list and array take while they are copied."""
+        """Bytes that a larger set, list and array take while they are copied."""
         return (
             2 * sys.getsizeof(self.found.known)
             + sys.getsizeof(self.states)

@@ -362,9 +362,7 @@ class Exploration(Loop):
             raise error.at(self.key_to(at)) from error
 
     def _pulse_in_time(self) -> None:
-        """To look at limits takes as long as a few rules, so it is not done more often than they
-        can pass.
-        """
+        """Looks at limits no more often than they can pass: a look takes as long as a few rules."""
         if time.perf_counter() - self._pulsed > PULSE:
             self.pulse()
             self._pulsed = time.perf_counter()

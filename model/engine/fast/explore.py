@@ -439,7 +439,7 @@ def verdict_of(run: Run) -> Verdict:
     reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
     states = s.counted
     per_state = (max(s.peak, s.bytes) + s.bytes_of_values) / states
-    notes = [*s.told(run.seconds), *more]
+    notes = [*s.notes(run.seconds), *more]
     found = answer(s, reason, violations, states - s.outside, run.seconds, per_state, notes)
     return evolve(found, reached=tuple(paths), unsaved=run.unsaved)
 

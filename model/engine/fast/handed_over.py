@@ -30,6 +30,8 @@ def taken_over(plain: PlainSearch, symmetry: Symmetry) -> Search:
     states, levels, search.parents = plain.states, plain.levels, plain.parents
     if symmetry.groups:
         states, levels, search.parents = _stored(plain, search)
+    assert len(search.parents) == len(states), "not every state has one that it was found from"
+    assert all(p <= k for k, p in enumerate(search.parents)), "a state was found before its parent"
     words = _packed(search.packed, states)
     search.log.memory.ensure(words.size)
     search.log.memory.words[: words.size] = words.reshape(-1)

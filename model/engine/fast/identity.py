@@ -103,14 +103,14 @@ def identity(spec: Spec, symmetry: Symmetry = NO_SYMMETRY) -> Identity:
         parts |= {f"rule {r.name} of {refinement.name}": r for r in refinement.spec.rules}
     modules = [getattr(part.call, "__module__", None) or "" for part in parts.values()]
     values = _Values({"groupcheck", *(module.partition(".")[0] for module in modules)})
-    told = {what: _digest(values.told(part)) for what, part in parts.items()}
+    told = {what: _digest(values.plain(part)) for what, part in parts.items()}
     told["fairness"] = _digest(spec.fair)
-    told["scope"] = _digest(values.told(spec.scope))
+    told["scope"] = _digest(values.plain(spec.scope))
     told["refinements"] = _digest(
-        [values.told((r.spec.slots, r.spec.initial, r.spec.scope)) for r in spec.refinements]
+        [values.plain((r.spec.slots, r.spec.initial, r.spec.scope)) for r in spec.refinements]
     )
     told["deadlock"] = _digest(spec.deadlock)
-    told["initial states"] = _digest(values.told((spec.slots, spec.initial, list(parts))))
+    told["initial states"] = _digest(values.plain((spec.slots, spec.initial, list(parts))))
     if symmetry.groups:
         told[SYMMETRY] = _digest([(group.arrays, group.size) for group in symmetry.groups])
     python = ".".join(map(str, sys.version_info[:2]))
@@ -179,7 +179,7 @@ def _sources(functions: Iterable[types.FunctionType], own: set[str]) -> dict[str
 
 
 def _module(name: str, own: set[str]) -> ModuleSpec | None:
-    """Where a module lies; None for one that is foreign, and where there is none."""
+    """The file of a module; None for a foreign one, or if it has no file."""
     top = name.partition(".")[0]
     try:
         package = importlib.util.find_spec(top)
@@ -191,7 +191,7 @@ def _module(name: str, own: set[str]) -> ModuleSpec | None:
 
 @functools.lru_cache(1024)
 def _imports(source: bytes, package: str) -> frozenset[str]:
-    """What a source may import: the names in its import statements, except those for types alone.
+    """The imports of a source: the names in its import statements, except those for types alone.
     A name may be that of a module or of something in it.
     """
     try:
@@ -225,22 +225,22 @@ class _Values:
     # Functions, classes and instances met, by id, with their numbers.
     _met: dict[int, tuple[int, Any]] = field(factory=dict)
 
-    def told(self, value: Any) -> Any:
+    def plain(self, value: Any) -> Any:
         """The content of a value."""
         if type(value) in _PLAIN:
             return value
         if isinstance(value, (set, frozenset)):
-            return "set", sorted(repr(self.told(v)) for v in sorted(value, key=repr))
+            return "set", sorted(repr(self.plain(v)) for v in sorted(value, key=repr))
         if type(value) in (dict, types.MappingProxyType):
-            return "dict", sorted(repr((self.told(k), self.told(v))) for k, v in value.items())
+            return "dict", sorted(repr((self.plain(k), self.plain(v))) for k, v in value.items())
         if type(value) in (tuple, list):
-            return type(value).__name__, [self.told(v) for v in value]
+            return type(value).__name__, [self.plain(v) for v in value]
         if isinstance(value, types.ModuleType):
             return "module", _module_name(value.__name__)
         if isinstance(value, types.MethodType):
-            return self.told((value.__func__, value.__self__))
+            return self.plain((value.__func__, value.__self__))
         if hasattr(value, "__wrapped__") and not isinstance(value, (types.FunctionType, type)):
-            return self.told(value.__wrapped__)  # functools.cache and its kind
+            return self.plain(value.__wrapped__)  # functools.cache and its kind
         if id(value) in self._met:
             return "met before", self._met[id(value)][0]
         self._met[id(value)] = len(self._met), value
@@ -255,7 +255,7 @@ class _Values:
         return is_engine or _is_foreign(module, file, self.own)
 
     def _function(self, function: types.FunctionType) -> Any:
-        """Where it stands, and the values that it uses and its source does not show."""
+        """The place of a function, and the values that it uses and its source does not show."""
         module = function.__globals__.get("__name__") or ""
         cells = [_content(cell) for cell in function.__closure__ or ()]
         held: list[Any] = [function.__defaults__, function.__kwdefaults__, cells]
@@ -266,7 +266,7 @@ class _Values:
         # Two lambdas may stand in one line.
         columns = [*code.co_positions()] if code.co_name == "<lambda>" else []
         place = _module_name(module), code.co_qualname, code.co_firstlineno, columns
-        return place, self.told(held)
+        return place, self.plain(held)
 
     def _used(self, names: set[str], known: dict[str, Any], met: set[str]) -> dict[str, Any]:
         """The values that the names in a function's code stand for, in its module and in those that
@@ -299,7 +299,7 @@ class _Values:
                     held[at] = inner
             elif not at.startswith("__") and not inspect.isdatadescriptor(member):
                 held[at] = inner
-        return name, self.told(held)
+        return name, self.plain(held)
 
     def _instance(self, value: Any) -> Any:
         """Its class and its fields, as for a copy."""
@@ -308,12 +308,12 @@ class _Values:
         except Exception:  # it cannot be copied
             reduced = ""
         if isinstance(reduced, str):
-            return self.told(type(value)), reduced
+            return self.plain(type(value)), reduced
         made, state, *items = (*reduced[1:], None)[:4] if len(reduced) > 1 else ((), None)
         states = state if isinstance(state, tuple) else (state,)
         kept = [_lasting(s, type(value)) if isinstance(s, dict) else s for s in states]
         held = made, kept, [list(i) for i in items if i is not None]
-        return self.told(type(value)), self.told(held)
+        return self.plain(type(value)), self.plain(held)
 
 
 def _function_in(member: Any) -> Any:

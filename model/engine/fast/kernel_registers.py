@@ -14,7 +14,7 @@ from groupcheck.model.engine.fast.kernels.compiled import PACKING, Kernel, load
 from groupcheck.model.engine.fast.store import CHECKED, Reserved, address
 
 
-class Held:
+class KernelRegisters:
     """Registers, each a number or an address. What they point to is kept alive here."""
 
     def __init__(self) -> None:

@@ -165,7 +165,7 @@ class Loop:
 
     @contextlib.contextmanager
     def uncounted(self) -> Iterator[None]:
-        """What fires meanwhile does not count."""
+        """Outcomes that fire meanwhile do not count."""
         fired = self.packed.arrays[r.FIRED]
         self.packed.hold(r.FIRED, np.zeros_like(fired))
         try:

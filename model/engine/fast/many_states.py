@@ -81,7 +81,7 @@ class Bulk:
 
 
 def different(columns: Numbers) -> tuple[Numbers, Numbers]:
-    """Where each different column stands first, and for every column which of these it equals.
+    """The first place of each different column, and for every column which of these it equals.
     Numbers are 0 or more.
     """
     codes, most = np.zeros(columns.shape[1], np.int64), 1

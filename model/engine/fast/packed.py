@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.model.engine.fast.kernel_registers import Held
+from groupcheck.model.engine.fast.kernel_registers import KernelRegisters
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.compiled import Unit, load
 from groupcheck.model.engine.fast.layout import Field, arrange, moved, width_of
@@ -34,7 +34,7 @@ def u64(values: Any) -> Words:
     return np.array(values, np.uint64).reshape(-1)
 
 
-class Packed(Held):
+class Packed(KernelRegisters):
     """Registers, fields and tables. `widths` of places come first in `fields`, then those of view
     instances.
     """
@@ -128,7 +128,7 @@ class Packed(Held):
 
     @staticmethod
     def _group_starts(first: int, count: int) -> Words:
-        """For each of 64 bits the first table that it stands for, and the end."""
+        """The first table that each of 64 bits stands for, and the end."""
         groups = [group_of(k, count) for k in range(count)]
         return u64(
             [

@@ -5,10 +5,9 @@ successor.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from groupcheck.model.engine.errors import RuleError
-from groupcheck.model.engine.fast.costs import ADVICE, costly
 from groupcheck.model.engine.fast.direct import Direct
 from groupcheck.model.engine.fast.exploration import AT_ONCE, Exploration, Work
 from groupcheck.model.engine.fast.factoring import Factoring, by_table
@@ -17,13 +16,14 @@ from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.refined import Refinements
 from groupcheck.model.engine.fast.threads import Threads
-from groupcheck.model.engine.fast.untabled_predicates import Aside
+from groupcheck.model.engine.fast.untabled_predicates import UntabledPredicates
 from groupcheck.model.engine.paths import path_through, shown_by, unwound
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
 from groupcheck.model.engine.tabled.sizes import bytes_of_pools, weighed_inside
 from groupcheck.model.engine.tabled.tabled import Tabled
+from groupcheck.model.engine.tabled.tables import Table, Tables
 from groupcheck.model.engine.verdict import Path
 
 
@@ -49,7 +49,7 @@ class Search(Exploration):
         self.factoring = Factoring([len(self.tables.read(k)) == every for k in self.tables.all])
         self.refinements = Refinements(self)
         self.key_to = self.key_of
-        self.aside = Aside(self.predicates, self.packed, self.log, self.key_of)
+        self.aside = UntabledPredicates(self.predicates, self.packed, self.log, self.key_of)
 
     def stretch(self, first: int, end: int) -> int:
         """Expands states from `first` on, at most to `end`, completely; returns the next one."""
@@ -145,7 +145,7 @@ class Search(Exploration):
         """The values of the state at a place."""
         return self.direct.states[place] if self.direct is not None else super().state(place)
 
-    def told(self, seconds: float) -> list[str]:
+    def notes(self, seconds: float) -> list[str]:
         """The notes that the user should read about a search that took so long."""
         out = self.tabled.notes
         if self.direct is not None:
@@ -255,10 +255,47 @@ class Search(Exploration):
 
     @property
     def bytes_soon(self) -> int:
-        """What the next stretch may take at once: a larger index, and what threads need for
+        """Bytes that the next stretch may take at once: a larger index, and what threads need for
         themselves.
         """
         if self.direct is not None:
             return self.direct.bytes_soon
         room = self.threads.room(self, STRETCH)
         return self.log.bytes_soon(room) + self.threads.bytes_soon(self, STRETCH)
+
+
+# -- The notes that a search gives about rules and predicates that need many rows: by name, number
+# and share of the time, so that an author knows which slots to cut.
+
+ROWS_FOR_A_STATE = 0.3  # rows for each state
+MANY_ROWS = 20_000  # rows below which nobody waits for them
+ADVICE = "see “How to cut a model into slots”"
+
+
+def costly(
+    t: Tables, rows: Sequence[int], spent: Mapping[int, float], states: int, seconds: float
+) -> Iterator[str]:
+    """A sentence for each rule, view or predicate with many rows. `rows` of all tables, `spent`:
+    seconds of some of them, of `seconds` in all.
+    """
+    asked: dict[str, list[int]] = {}
+    for number, table in enumerate(t.all):
+        asked.setdefault(_named(t, number, table), []).append(number)
+    for name, numbers in asked.items():
+        count = sum(rows[k] for k in numbers)
+        if count >= MANY_ROWS and count > ROWS_FOR_A_STATE * states:
+            share = sum(spent.get(k, 0.0) for k in numbers) / max(seconds, 1e-9)
+            yield (
+                f"{name} needed {count:,} rows for {states:,} states, {share:.0%} of the time: a"
+                f" row serves few states where it reads much ({ADVICE})"
+            )
+
+
+def _named(t: Tables, number: int, table: Table) -> str:
+    """The contents of a table, in words: `rule vote`, `view standing`, `kept` for predicates."""
+    if table.view is not None:
+        return f"view {table.view.view.name}"
+    names = [m.rule.name for m in table.members] or [b.predicate.name for b in table.bound]
+    kind = "rule" if number < t.urgent else "predicate"
+    different = list(dict.fromkeys(names))
+    return f"{kind}{'s' * (len(different) > 1)} {', '.join(different)}"

@@ -132,7 +132,7 @@ class Reserved:
 
 @contextlib.contextmanager
 def _no_memory() -> Iterator[None]:
-    """What the system says where there is no address space left becomes a `MemoryError`."""
+    """Turns the system's error for a lack of address space into a `MemoryError`."""
     try:
         yield
     except (OSError, ValueError, OverflowError) as error:
@@ -198,5 +198,5 @@ def joined(parts: Sequence[Words]) -> Words:
 
 
 def address(array: NDArray[Any]) -> int:
-    """Where an array's data is, for the kernels."""
+    """The address of an array's data, for the kernels."""
     return int(array.ctypes.data)

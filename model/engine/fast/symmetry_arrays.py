@@ -11,7 +11,7 @@ from math import factorial, prod
 
 import numpy as np
 
-from groupcheck.model.engine.fast.kernel_registers import Held
+from groupcheck.model.engine.fast.kernel_registers import KernelRegisters
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.layout import Field, parts
 from groupcheck.model.engine.fast.shape import Ordered, Shape, Values
@@ -34,7 +34,7 @@ def orbit_sizes(n: int) -> list[int]:
 class Permuted:
     """The blocks of packed states. Rebuilt when fields move."""
 
-    def __init__(self, held: Held, shape: Shape, values: Values) -> None:
+    def __init__(self, held: KernelRegisters, shape: Shape, values: Values) -> None:
         self.held, self.shape, self.values = held, shape, values
         assert shape.ordered is not None
         self.blocks, self.ordered = shape.blocks, shape.ordered

@@ -23,7 +23,7 @@ from groupcheck.model.engine.step import State
 AT_ONCE = 1 << 12  # states whose values are held at the same time
 
 
-class Aside:
+class UntabledPredicates:
     """Predicates that no table holds any more."""
 
     def __init__(

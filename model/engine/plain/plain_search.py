@@ -85,6 +85,8 @@ class PlainSearch:
     def open_level(self) -> tuple[int, int]:
         """Begins a new level. Returns the places of the states to expand: from, and to before."""
         first, end = self.levels[-1], len(self.states)
+        # A column that is too short would give a wrong path or count, and no error.
+        assert len(self.parents) == end and len(self.weights) in (0, end)
         self.findings.depth += 1
         self.levels.append(end)
         return first, end

@@ -1,4 +1,4 @@
-"""What a search has found: goals that are met, promises that are broken."""
+"""The findings of a search: goals that are met, promises that are broken."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ follow a group, and do not search. `engine.step` says what the answers mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import itemgetter
 from typing import Any
 
@@ -65,6 +65,7 @@ class Fired:
             return []
         flat = rows.outcomes(member, ids, 0)
         width = len(ids) + 1
+        assert len(flat) % width == 0, f"{member.rule.name} has a row with a part of an outcome"
         found = []
         for o in range(0, len(flat), width):
             after = zip(member.where, flat[o + 1 : o + width], ids)
@@ -76,9 +77,17 @@ class Steps:
     """A spec whose rules fire one by one. States are numbers."""
 
     def __init__(self, spec: Spec) -> None:
-        """Looks at no promise of the spec, and begins in its first initial state alone."""
+        """Looks at no promise or constraint of the spec, and begins in its first initial state
+        alone.
+        """
         first = attrs.evolve(
-            spec, ends=(), invariants=(), goals=(), views=(), initial=spec.initial[:1]
+            spec,
+            ends=(),
+            invariants=(),
+            goals=(),
+            views=(),
+            constraints=(),
+            initial=spec.initial[:1],
         )
         self.tabled = Tabled(first)
         self.places = self.tabled.see.at
@@ -106,6 +115,13 @@ class Steps:
     def number(self, place: int, value: Any) -> int:
         """The number of a value at a place."""
         return self.tabled.pools[place].number(value)
+
+    def changed(self, state: Numbers, values: Mapping[int, Any]) -> Numbers:
+        """The state with other values at some places."""
+        now = list(state)
+        for place, value in values.items():
+            now[place] = self.number(place, value)
+        return tuple(now)
 
     def fired(self, rule: str, index: int) -> Fired:
         """A rule at an index; a rule without one ignores it."""

@@ -62,7 +62,7 @@ class Tabled:
 
     @property
     def notes(self) -> list[str]:
-        """What the user should know about predicates that have no table."""
+        """Notes for the user about predicates that have no table."""
         return [
             f"{p.name} reads the whole state: it was evaluated in Python for every state, which is"
             " slow"

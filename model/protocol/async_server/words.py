@@ -114,6 +114,6 @@ def _current(state: Mapping[str, Any], i: int) -> bool:
     return seat is not None and bool(seat.names_its_epoch(client.generation))
 
 
-def told(path: Path) -> Story:
+def story_of(path: Path) -> Story:
     """The story of a path."""
     return story(path, WORDS, _current)

@@ -48,9 +48,9 @@ class Plan(Errand):
         return but(self, left=self.left - 1, free=self.free & ~share, chosen=chosen)
 
     def shares(self, claim: Claim, scope: Scope) -> list[int]:
-        """What the next member, which has this claim, may get (bit masks): what was chosen;
-        otherwise under `range` its interval, and under `any` every subset of the free partitions,
-        or all of them if it is the last.
+        """The shares that the next member, which has this claim, may get (bit masks): the chosen
+        one; otherwise under `range` its interval, and under `any` every subset of the free
+        partitions, or all of them if it is the last.
         """
         if self.chosen is not None:
             return sorted({share for whose, share in self.chosen if whose == claim})
@@ -76,7 +76,7 @@ class Plan(Errand):
 
 @frozen(kw_only=True)
 class Claims(Errand):
-    """What the members claim in their subscriptions."""
+    """The claims of the members in their subscriptions."""
 
     # The walk that follows, which gives the shares.
     plan: Plan
@@ -100,7 +100,7 @@ def look_at_claims(
 
 
 def claim_of(seat: Seat) -> Claim:
-    """What the member claims."""
+    """The member's claim."""
     return seat.claimed, seat.owned, seat.topics
 
 

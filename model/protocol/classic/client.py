@@ -73,7 +73,7 @@ class Prepare(IntEnum):
 
 
 class Calls(IntEnum):
-    """What the application has called: it waits there, or it has failed (see `commit_styles`)."""
+    """The application's call: it waits there, or it has failed (see `commit_styles`)."""
 
     NOTHING = 0
     # commitSync: its commit was lost, or answered with an error that passes, and is sent again.

@@ -238,7 +238,7 @@ def _spec(scope: Any, name: str, changes: tuple[Transformation, ...]) -> Spec:
 
 
 def _progress(chosen: tuple[Feature, ...]) -> Transformation | None:
-    """What a check with --progress changes; None where a feature has none."""
+    """The changes of a check with --progress; None where a feature has none."""
     if any(f.no_progress for f in chosen):
         return None
     return partial(_going_on, more=tuple(f.progress for f in chosen if f.progress))

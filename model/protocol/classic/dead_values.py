@@ -56,7 +56,7 @@ def keeping(core: Core, keeps: tuple[str, ...]) -> Core:
 
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Forget))
 def forget(walk: Walk[Forget], seats: Seats, scope: Scope) -> Iterator[tuple[Walk[Forget], Seats]]:
-    """What was remembered of one process's ids is reset."""
+    """Resets the memory of one process's ids."""
     errand = walk.errand
     if "fail_over" not in errand.keeps:
         seats = seats.unrecorded()

@@ -1,4 +1,4 @@
-"""What is durable, and the coordinator's move to another broker (protocol.md 1.14, section 8).
+"""Durable records, and the coordinator's move to another broker (protocol.md 1.14, section 8).
 
 A group record in __consumer_offsets is written by the leader's SyncGroup, and when the group
 becomes Empty. Nothing else survives. Whether a record in flight would survive is decided when it is
@@ -45,7 +45,7 @@ def fail_over(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
 
 
 def unloaded(core: Core) -> Core:
-    """What is left of the group: the log."""
+    """The group as its log has it."""
     generation, led, assignor = core.durable
     return Core(
         generation=generation,

@@ -1,4 +1,4 @@
-"""What a feature of the classic group is: one value that says all of it, in one file.
+"""A feature of the classic group: one value that says all of it, in one file.
 
 How to write one: docs/howto/feature.md. What goes wrong:
 

@@ -42,8 +42,8 @@ class Phase(IntEnum):
 
 @frozen
 class Errand:
-    """What a walk over all seats does (see `walks`), with all that its visits need of the group and
-    all that they find. Each kind is a subclass.
+    """The task of a walk over all seats (see `walks`), with all that its visits need of the group
+    and find. Each kind is a subclass.
     """
 
 
@@ -157,7 +157,7 @@ class Core:
 
 @frozen
 class Seat:
-    """What the coordinator knows of one id."""
+    """The coordinator's memory of one id."""
 
     # The id belongs to a member. False: it was handed out and has not joined yet (pendingJoin).
     member: bool = False
@@ -224,7 +224,7 @@ Record = tuple[tuple[int, Seat], ...]  # (id, `Seat.logged`) of the members of o
 
 @frozen
 class Seats:
-    """What the coordinator knows of the ids of one process."""
+    """The coordinator's memory of the ids of one process."""
 
     # (id, seat) by ascending id.
     ids: tuple[tuple[int, Seat], ...] = ()

@@ -1,6 +1,6 @@
-"""What the base of the classic group shows: its cover scopes, the outcomes that no scope reaches,
-and what Kafka's code executes of it. A feature says the same of itself, in the fields of the same
-names.
+"""The evidence for the base of the classic group: its cover scopes, the outcomes that no scope
+reaches, and what Kafka's code executes of it. A feature says the same of itself, in the fields of
+the same names.
 """
 
 from __future__ import annotations

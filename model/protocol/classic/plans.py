@@ -94,7 +94,9 @@ def any_(
 def _sticky_unequal(
     held: Sequence[int], topics: Sequence[int], given: Sequence[int], scope: Scope
 ) -> set[Shares]:
-    """What Kafka's assignor may do where members subscribe to different `topics` (bit masks)."""
+    """The plans that Kafka's assignor may make where members subscribe to different `topics` (bit
+    masks).
+    """
     names = scope.partition_names
     known = [names[p] for p in given]
     free = sum(1 << p for p in given if held[p] != CONTESTED)
@@ -120,9 +122,9 @@ def _spread(share: int, given: Sequence[int]) -> int:
 
 
 def sticky(held: Sequence[int], members: int) -> set[Shares]:
-    """What Kafka's assignor may do: shares of equal size, or bigger by one for some members. Each
-    member keeps what it claims, up to its size. Kafka decides by the order of ids and partitions
-    which of several it is; here all are possible.
+    """The plans that Kafka's assignor may make: shares of equal size, or bigger by one for some
+    members. Each member keeps what it claims, up to its size. Kafka decides by the order of ids and
+    partitions which of several it is; here all are possible.
     """
     least, bigger = divmod(len(held), members)
     kept = [[p for p, owner in enumerate(held) if owner == k] for k in range(members)]

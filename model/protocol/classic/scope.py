@@ -41,7 +41,7 @@ AUTO, SYNC, ASYNC = COMMIT_STYLES = ("auto", "sync", "async")
 
 @frozen(slots=False)
 class Scope:
-    """What bounds a run. `groupcheck list scope` tells what each field means."""
+    """The bounds of a run. `groupcheck list scope` says what each field means."""
 
     # Fault of the classic group -> why the protocol lacks it. A variant that lacks some has a
     # scope type of its own.

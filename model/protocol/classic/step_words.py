@@ -299,7 +299,7 @@ class Words:
         return self.does[name]
 
     def _follows(self, firing: Firing, after: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """What an urgent outcome adds to the sentence, as subjects with what they do."""
+        """The additions of an urgent outcome to the sentence, as subjects with what they do."""
         name, me = firing.name, firing.me
         rule, _, label = name.partition(":")
         if self.answers(name):

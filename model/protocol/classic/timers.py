@@ -1,4 +1,4 @@
-"""What the coordinator does by itself (protocol.md 1.11 to 1.13): timers fire, appends commit or
+"""The coordinator's own steps (protocol.md 1.11 to 1.13): timers fire, appends commit or
 fail.
 
 There is no time: a timer that runs may fire, whatever else could happen first. A timer that fires

@@ -42,7 +42,7 @@ from groupcheck.model.protocol.connect.plans import (
     plans,
 )
 from groupcheck.model.protocol.connect.scope import ConnectScope
-from groupcheck.model.protocol.connect.worker import Led, Told, Worker
+from groupcheck.model.protocol.connect.worker import AnswerFacts, Led, Worker
 from groupcheck.model.protocol.link import Link, deliver
 from groupcheck.model.protocol.messages import FOLLOWS, SyncGroup
 from groupcheck.model.protocol.transform import extended, rewritten
@@ -210,7 +210,7 @@ def _deal(errand: Deal, seats: Seats, id: int) -> Iterator[tuple[Deal, Seats]]:
             continue
         at = errand.chosen.index((claim, share))
         left = but(errand, chosen=errand.chosen[:at] + errand.chosen[at + 1 :])
-        told = Told(
+        told = AnswerFacts(
             error=errand.error,
             offset=errand.offset,
             delay=errand.delay,
@@ -310,7 +310,7 @@ def restarting(original: Rule) -> Rule:
         seats = after["seats"]
         for id, seat in seats:
             if seat.told is not None:
-                kept = Told(candidate=seat.told.candidate, known=seat.told.known)
+                kept = AnswerFacts(candidate=seat.told.candidate, known=seat.told.known)
                 seat = but(seat, told=kept)
             if not seat.join:
                 seat = but(seat, more=None)

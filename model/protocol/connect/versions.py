@@ -111,7 +111,7 @@ class ConnectVersionsScope(ConnectScope):
 
     @property
     def lists(self) -> tuple[tuple[str, ...], ...]:
-        """What each worker lists at first."""
+        """The protocols that each worker lists at first."""
         names = self.connect_protocol.split("|")
         return tuple(LISTS[name] for name in (names if len(names) > 1 else names * self.members))
 

@@ -80,7 +80,7 @@ class Report:
 
 
 @frozen(kw_only=True)
-class Told:
+class AnswerFacts:
     """The facts that an answer states beside the work (ExtendedAssignment), with the leader's
     memory of the worker. (It stands at the seat, and goes with it.)
     """

@@ -44,7 +44,7 @@ def tell(step: Step, before: State, after: State) -> str:
     return told.format(p=f"p{me}", other=chosen, open=after["part"][me].open)
 
 
-def told(path: Path) -> Story:
+def story_of(path: Path) -> Story:
     """The story of a path: the producer, and a lane for each partition."""
     states = [_named(path, state) for state in path.states]
     parts = range(len(states[0]["part"]))

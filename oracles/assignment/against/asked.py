@@ -32,7 +32,7 @@ MOST_BROKEN = 25  # times that a program is started anew
 TIMES = 4  # that an assignor is asked about each group, if its answers vary
 PROBED = 25  # groups of a kind by which that is found out
 SEQUENCES = 50  # of each kind at most: one takes some twenty answers
-LARGE = 4  # one of so many groups is a large one
+GROUPS_FOR_A_LARGE_ONE = 4  # one of so many groups is a large one
 
 
 @frozen
@@ -56,7 +56,9 @@ class Asked:
 
     def count(self, kind: str, examples: int) -> int:
         """How many groups of the kind are drawn."""
-        return min(self.most, -(-examples // LARGE) if kind in CROWDS else examples)
+        return min(
+            self.most, -(-examples // GROUPS_FOR_A_LARGE_ONE) if kind in CROWDS else examples
+        )
 
 
 CROWDS = ("crowd", "settled_crowd", "stale_crowd")

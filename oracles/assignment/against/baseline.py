@@ -64,7 +64,7 @@ def _known(given: Any) -> Known:
 def beside(result: Against, known: tuple[Known, ...]) -> Against:
     """The result in which known violations only inform, and which names those that are gone."""
 
-    def told() -> Iterator[Finding]:
+    def marked() -> Iterator[Finding]:
         for finding in result.findings:
             covered = any(one.covers(finding) for one in known)
             yield inform(finding, KNOWN) if covered else finding
@@ -74,4 +74,4 @@ def beside(result: Against, known: tuple[Known, ...]) -> Against:
         for one in known
         if not any(one.covers(finding) for finding in result.findings)
     ]
-    return evolve(result, findings=tuple(told()), gone=tuple(dict.fromkeys(gone)))
+    return evolve(result, findings=tuple(marked()), gone=tuple(dict.fromkeys(gone)))

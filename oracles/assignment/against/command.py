@@ -27,7 +27,7 @@ from groupcheck.oracles.show.text import WIDTH
 
 LIBRARIES = ("kafka-python", "aiokafka", "apache")
 PROGRAM = "program:"
-MOST = 100_000  # examples
+MOST_EXAMPLES = 100_000  # examples
 
 
 def run(
@@ -49,9 +49,9 @@ def run(
     only inform, else 0; 0 if they were written as a baseline. Raises `UserError` for what cannot be
     asked.
     """
-    if examples is not None and not 1 <= examples <= MOST:
+    if examples is not None and not 1 <= examples <= MOST_EXAMPLES:
         raise UserError(
-            f"{examples:,} is not from 1 to {MOST:,}",
+            f"{examples:,} is not from 1 to {MOST_EXAMPLES:,}",
             where="--examples",
             do="name a number of groups in this range",
         )
@@ -73,7 +73,7 @@ def run(
     if as_json:
         sys.stdout.write(as_text(result.document()))
     else:
-        sys.stdout.writelines(told(result))
+        sys.stdout.writelines(result_lines(result))
     tell(lambda: against_suite(result), junit)
     if write_baseline is not None:
         written(write_baseline, as_text(result.document()))
@@ -144,7 +144,7 @@ def _installed(name: str) -> Library:
         ) from None
 
 
-def told(result: Against) -> Iterator[str]:
+def result_lines(result: Against) -> Iterator[str]:
     """The verdict, then every finding with its code. Lines of code are not wrapped: they are there
     to be pasted.
     """
@@ -165,13 +165,13 @@ def told(result: Against) -> Iterator[str]:
     if result.gone:
         yield _wrapped(f"known, but not found any more: {'; '.join(result.gone)}", "  ")
     for finding in (*result.failing, *(f for f in result.findings if f.informs)):
-        yield "\n" + finding_told(finding)
+        yield "\n" + finding_words(finding)
     if result.stderr:
         yield "\n" + _wrapped("the end of its standard error:")
         yield _indented(result.stderr)
 
 
-def finding_told(finding: Finding) -> str:
+def finding_words(finding: Finding) -> str:
     """The text of a finding: what is wrong, under which circumstances, where the assignor raised
     it, and what to paste.
     """
@@ -185,13 +185,13 @@ def finding_told(finding: Finding) -> str:
         answer = "" if finding.kafka.answer is None else f": {finding.kafka.answer}"
         does = f"keeps it here{answer}" if finding.kafka.keeps else "breaks it here, too"
         lines.append(_wrapped(f"Kafka's own {finding.kafka.assignor} {does}", "  "))
-    lines += _rounds_told(finding)
+    lines += _round_lines(finding)
     if finding.traceback:
         lines.append(_indented(finding.traceback))
     return "".join([*lines, "\n", textwrap.indent(finding.code, "    ")])
 
 
-def _rounds_told(finding: Finding) -> Iterator[str]:
+def _round_lines(finding: Finding) -> Iterator[str]:
     """The result of each answer of several: what was kept, lost and gained."""
     for number, (group, given) in enumerate(finding.rounds, 1):
         shown = round_shown(group, given)

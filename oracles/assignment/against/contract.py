@@ -22,7 +22,7 @@ from typing import Any
 from groupcheck.model.assignors import Group
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.against.asked import Answers
-from groupcheck.oracles.assignment.against.command import finding_told
+from groupcheck.oracles.assignment.against.command import finding_words
 from groupcheck.oracles.assignment.against.libraries import callables
 from groupcheck.oracles.assignment.against.searches import (
     EXAMPLES,
@@ -103,9 +103,9 @@ def assignor_contract(
         failing = [finding for finding in found if not finding.informs]
         for finding in found:
             if finding.informs and not failing:
-                warnings.warn(finding_told(finding), stacklevel=1)
+                warnings.warn(finding_words(finding), stacklevel=1)
         if failing:
-            pytest.fail("\n\n".join(map(finding_told, failing)), pytrace=False)
+            pytest.fail("\n\n".join(map(finding_words, failing)), pytrace=False)
 
     test_of_a_promise.__doc__ = f"{name} keeps what {offered.like or 'any assignor'} promises."
     test_of_a_promise.assignor = assignor  # type: ignore[attr-defined]  # for code to paste

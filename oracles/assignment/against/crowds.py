@@ -92,7 +92,7 @@ def odd_settled(random: Random) -> Group:
 
 
 def _sizes(random: Random) -> dict[str, int]:
-    """In half of the groups of several topics, two topics have as many partitions."""
+    """Sizes of topics; in half of the groups two topics have the same size."""
     topics = random.sample(TOPICS, random.randint(1, 4))
     sizes = {topic: random.randint(*SMALL) for topic in topics}
     sizes[topics[0]] = random.randint(*LARGE)

@@ -30,11 +30,11 @@ class Claims:
     """The claims that a library's members make when they join, with the code that shows it."""
 
     # What the leader reads of a member that was assigned these partitions in that generation.
-    told: Callable[[Partitions, int], Claim]
+    claim_of: Callable[[Partitions, int], Claim]
     # After a first consumer was assigned these: what the leader reads of another consumer of the
     # same process and of another group, which was assigned nothing yet.
     of_a_newcomer: Callable[[Partitions, int], Claim]
-    told_code: Callable[[Partitions, int], str]
+    claim_code: Callable[[Partitions, int], str]
     newcomer_code: Callable[[Partitions, int], str]
 
 

@@ -15,7 +15,7 @@ from groupcheck.oracles.assignment.groups import size
 
 TOPICS = "tuvwxyz"
 TRIED = 4  # groups that are reduced
-FEW = 60  # things of a group: more, and it is not tried to leave out two at once
+MOST_FOR_PAIRS = 60  # things of a group: more, and it is not tried to leave out two at once
 
 Wanted = Callable[[Group], bool]
 
@@ -41,7 +41,7 @@ def minimal(
     candidates = sorted(filter(plain, met), key=size)[:TRIED]
     coarse = (reduced(group, plain, _much_smaller) for group in candidates)
     smallest = min((reduced(group, plain, smaller) for group in coarse), key=size)
-    few = sum(1 for _ in islice(smaller(smallest), FEW)) < FEW
+    few = sum(1 for _ in islice(smaller(smallest), MOST_FOR_PAIRS)) < MOST_FOR_PAIRS
     return reduced(smallest, plain, smaller_by_two) if few else smallest
 
 
@@ -81,8 +81,8 @@ def _much_smaller(group: Group) -> Iterator[Group]:
 
 
 def _resized(group: Group, topic: str, count: int) -> Group:
-    """With so many partitions of the topic; with 0 the topic is gone. What no member subscribes to
-    afterwards is no longer claimed.
+    """The group with so many partitions of the topic; with 0 the topic is gone. Claims of topics
+    that no member subscribes to afterwards go, too.
     """
     sizes = {t: count if t == topic else size for t, size in group.topics if t != topic or count}
     racks = {t: of_topic[:count] if t == topic else of_topic for t, of_topic in group.racks}

@@ -157,7 +157,7 @@ class Searches:
         claims = self.answers.offered.claims
         if claims is not None:
             for promise, wrong, code in (
-                ("claims are told", _not_told, claims.told_code),
+                ("claims are told", _wrong_claim, claims.claim_code),
                 ("claims are one's own", _not_own, claims.newcomer_code),
             ):
                 searches[promise] = partial(
@@ -321,7 +321,7 @@ class Searches:
         """How a member's own claim breaks a promise."""
         from groupcheck.oracles.assignment.against.groups import minimal_claim
 
-        def told(claim: Claim) -> tuple[str | None, str]:
+        def problem(claim: Claim) -> tuple[str | None, str]:
             """The text of what is wrong, and the traceback if it is an exception."""
             try:
                 return wrong(claim), ""
@@ -329,16 +329,16 @@ class Searches:
                 return f"{type(raised).__name__}: {raised}", own_traceback(raised)
 
         most = min(self.how.examples, OF_CLAIMS)
-        claim = minimal_claim(lambda claim: told(claim)[0] is not None, most, self.how.seed)
+        claim = minimal_claim(lambda claim: problem(claim)[0] is not None, most, self.how.seed)
         if claim is None:
             return self._unjudged(Asked(promise, FRESH))
-        words, traceback = told(claim)
+        words, traceback = problem(claim)
         return [self._finding(promise, str(words), code(*claim), traceback=traceback)]
 
 
-def _not_told(claims: Claims, claim: Claim) -> str | None:
+def _wrong_claim(claims: Claims, claim: Claim) -> str | None:
     """How the claim that the leader reads differs from what the member was assigned."""
-    owned, generation = claims.told(*claim)
+    owned, generation = claims.claim_of(*claim)
     if owned != claim[0]:
         return f"a member that was assigned {_list(claim[0])} claims {_list(owned)}"
     if generation != claim[1]:

@@ -23,7 +23,14 @@ from groupcheck.oracles.assignment.validity import named
 from groupcheck.oracles.kafka.assignors import NotSolved, Problem, solve
 from groupcheck.oracles.kafka.comparison import block
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.tallied import EVERY, Progress, Tallied, Tally, answered, values
+from groupcheck.oracles.kafka.tallied import (
+    REPORT_INTERVAL,
+    Progress,
+    Tallied,
+    Tally,
+    answered,
+    values,
+)
 from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.json_schemas import ABSENT
 
@@ -251,7 +258,7 @@ def compare(
                 )
                 for (group, answer), other in zip(answers(driver, assignor, groups()), others):
                     tally.count(group, answer, other)
-                    if progress is not None and tally.inputs % EVERY == 0:
+                    if progress is not None and tally.inputs % REPORT_INTERVAL == 0:
                         progress(assignor, tally.inputs, tally.differing)
                 tally.bounds.append((bound, tally.inputs - before))
             tally.seconds = time.perf_counter() - began

@@ -10,7 +10,7 @@ from groupcheck.oracles.assignment.promises import statement
 from groupcheck.oracles.show.suite import FAILURE, SKIPPED, Case, Suite
 
 NOT_JUDGED = "not judged: partitions are assigned wrongly or not at all"
-FEW = 20  # violations told in one case
+VIOLATIONS_SHOWN = 20  # violations told in one case
 
 
 def judged_suite(judged: Judged | JudgedSequence) -> Suite:
@@ -39,9 +39,13 @@ def judged_suite(judged: Judged | JudgedSequence) -> Suite:
 
 def _case(name: str, broken: Sequence[str], unjudged: bool, seconds: float) -> Case:
     if broken:
-        more = [f"and {len(broken) - FEW:,} more"] if len(broken) > FEW else []
+        more = (
+            [f"and {len(broken) - VIOLATIONS_SHOWN:,} more"]
+            if len(broken) > VIOLATIONS_SHOWN
+            else []
+        )
         stated = [statement(name)] if name != "constraint" else []
-        text = "\n".join([*stated, *broken[1:FEW], *more])
+        text = "\n".join([*stated, *broken[1:VIOLATIONS_SHOWN], *more])
         return Case(name, FAILURE, broken[0], text, seconds)
     if unjudged:
         return Case(name, SKIPPED, NOT_JUDGED, seconds=seconds)

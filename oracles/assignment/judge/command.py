@@ -47,7 +47,7 @@ def run(path: Path, as_json: bool, html: Path | None, junit: Path | None = None)
 
 
 def _asked(path: Path) -> Question | Sequence:
-    """What the file asks. Raises `UserError` that names the file, and the place in it."""
+    """The questions of a file. Raises `UserError` that names the file, and the place in it."""
     value = read_json(path)
     try:
         if isinstance(value, dict) and "changes" in value:

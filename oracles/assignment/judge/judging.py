@@ -85,7 +85,7 @@ class Judged:
             right=None if there is None else float(sum(one.price for one in there)),
             of=[
                 assign_types.PriceItem(
-                    constraint=constraints.told(constraint),
+                    constraint=constraints.constraint_words(constraint),
                     judged=None if here is None else float(here[k].price),
                     right=None if there is None else float(there[k].price),
                     words=[] if here is None else list(here[k].words[:MOST_TOLD]),
@@ -111,7 +111,7 @@ class Judged:
             assignor=self.question.assignor,
             judged=None if self.assigned is None else shown(self.assigned),
             promises={name: statement(name) for name in self.promises},
-            constraints=[constraints.told(c) for c in self.question.constraints],
+            constraints=[constraints.constraint_words(c) for c in self.question.constraints],
             violations=self.violations_shown(),
             moves=self.moves_shown(),
             optimum=assign_types.Optimum(
@@ -292,7 +292,9 @@ def shown(assigned: Assigned) -> dict[str, dict[str, list[int]]]:
 
 
 def moved(case: Case, names: Iterable[str]) -> dict[Partition, tuple[str, str | None]] | None:
-    """None if a partition has two owners, or has none and nothing says that it may wait."""
+    """The partitions that move; None if one has two owners, or has none and nothing says that it
+    may wait.
+    """
     may_wait = "complete later" in names
     wrong = [
         valid(case.group, case.assigned),

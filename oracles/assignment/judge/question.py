@@ -131,7 +131,7 @@ Members = Annotated[dict[str, GivenMember], _members]
 
 @frozen(kw_only=True)
 class Document:
-    """What a file says of an assignment and of a sequence alike."""
+    """The fields that a file of an assignment and one of a sequence share."""
 
     topics: dict[Name, Size]
     # In the order in which the assignor's map gives them.

@@ -181,7 +181,7 @@ class JudgedChange:
 
     @property
     def violations(self) -> tuple[tuple[str, Violation], ...]:
-        """Where (`c2 joins, round 1`) and how a promise is broken."""
+        """Each broken promise, with its place (`c2 joins, round 1`)."""
         found = [
             (f"{self.happened.words}, round {n}", v)
             for n, one in enumerate(self.rounds, 1)
@@ -214,7 +214,7 @@ class JudgedSequence:
 
     @property
     def violations(self) -> tuple[tuple[str, Violation], ...]:
-        """Of all changes, in order: where, and how a promise is broken."""
+        """The broken promises of all changes, in order, with their places."""
         return tuple(found for change in self.changes for found in change.violations)
 
     @property

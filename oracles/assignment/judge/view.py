@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.model.assignors import Partition
-from groupcheck.oracles.assignment.constraints import told
+from groupcheck.oracles.assignment.constraints import constraint_words
 from groupcheck.oracles.assignment.judge.assign_types import Price, PriceItem
 from groupcheck.oracles.assignment.judge.judging import RIGHT, Judged
 from groupcheck.oracles.assignment.judge.sequence import JudgedChange, JudgedSequence
@@ -23,7 +23,7 @@ from groupcheck.oracles.kafka.values import by_topic
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.text import facts_table
 
-FEW = 20  # violations, members and moves that are printed
+ENTRIES_PRINTED = 20  # violations, members and moves that are printed
 SHORT = 400  # characters of a line
 CHANGES = 100  # that are printed
 
@@ -45,9 +45,9 @@ def view(judged: Judged | JudgedSequence) -> Group:
         "  ",
         (printable(title(judged)), "bold"),
     )
-    lines = [Text(_short(f"  {words}"), "red") for words in wrong[:FEW]]
-    if len(wrong) > FEW:
-        lines.append(_left_out(len(wrong) - FEW))
+    lines = [Text(_short(f"  {words}"), "red") for words in wrong[:ENTRIES_PRINTED]]
+    if len(wrong) > ENTRIES_PRINTED:
+        lines.append(_left_out(len(wrong) - ENTRIES_PRINTED))
     return Group(headline, Padding(facts_table(facts(judged)), (0, 0, 0, 2)), *lines, *rest)
 
 
@@ -65,7 +65,7 @@ def facts(judged: Judged | JudgedSequence) -> Iterable[tuple[str, str]]:
         yield from _facts_of_changes(judged)
         return
     for constraint in judged.question.constraints:
-        yield "constraint", told(constraint)
+        yield "constraint", constraint_words(constraint)
     price = judged.price()
     if price.of:
         yield "price", _two_prices(price)
@@ -92,7 +92,7 @@ def _two_prices(one: Price | PriceItem) -> str:
 
 def _price(one: PriceItem) -> str:
     """The price of one constraint, and how the assignment breaks it."""
-    how = f": {'; '.join(one.words[:FEW])}" if one.words else ""
+    how = f": {'; '.join(one.words[:ENTRIES_PRINTED])}" if one.words else ""
     return f"{_two_prices(one)}: {one.constraint}{how}"
 
 
@@ -105,13 +105,14 @@ def _facts_of_changes(judged: JudgedSequence) -> Iterable[tuple[str, str]]:
     )
     yield "moves", f"{moves}, and {fewest} would do for balance at each change"
     notes = (note for change in judged.changes for round_ in change.rounds for note in round_.notes)
-    for note in list(dict.fromkeys(notes))[:FEW]:
+    for note in list(dict.fromkeys(notes))[:ENTRIES_PRINTED]:
         yield "note", note
 
 
 def _moved(moved: Mapping[Partition, tuple[str, str | None]]) -> str:
     steps = [
-        f"{named(p)} {frm} → {to or 'nobody yet'}" for p, (frm, to) in islice(moved.items(), FEW)
+        f"{named(p)} {frm} → {to or 'nobody yet'}"
+        for p, (frm, to) in islice(moved.items(), ENTRIES_PRINTED)
     ]
     more = len(moved) - len(steps)
     return (": " if steps else "") + ", ".join(steps) + (f", and {more:,} more" if more else "")
@@ -126,11 +127,11 @@ def _members(judged: Judged) -> Table:
     for name in ("  member", *columns):
         table.add_column(name, overflow="fold")
     members = [member.id for member in judged.question.group.members]
-    for member in members[:FEW]:
+    for member in members[:ENTRIES_PRINTED]:
         shares = (Text(_share(member, assigned)) for assigned in columns.values())
         table.add_row(Text(f"  {printable(member)}"), *shares)
-    if len(members) > FEW:
-        table.add_row(_left_out(len(members) - FEW))
+    if len(members) > ENTRIES_PRINTED:
+        table.add_row(_left_out(len(members) - ENTRIES_PRINTED))
     return table
 
 
@@ -166,8 +167,17 @@ def _sizes(change: JudgedChange) -> str:
     if last.assigned is None:
         return "no assignment"
     members = last.question.group.members
-    told = ", ".join(f"{m.id} {len(last.assigned.get(m.id, ()))}" for m in members[:FEW])
-    return _short(told + (f", and {len(members) - FEW:,} more" if len(members) > FEW else ""))
+    told = ", ".join(
+        f"{m.id} {len(last.assigned.get(m.id, ()))}" for m in members[:ENTRIES_PRINTED]
+    )
+    return _short(
+        told
+        + (
+            f", and {len(members) - ENTRIES_PRINTED:,} more"
+            if len(members) > ENTRIES_PRINTED
+            else ""
+        )
+    )
 
 
 def _plain_table() -> Table:

@@ -87,7 +87,7 @@ def count(v: Mapping[str, Term], i: Term) -> Term:
 
 
 def following(v: Mapping[str, Term], k: Term) -> Term:
-    """Where the pointer stands after k."""
+    """The place of the pointer after k."""
     return either(k + 1 == v["n"], 0, k + 1)
 
 

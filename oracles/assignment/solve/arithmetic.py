@@ -41,7 +41,7 @@ from groupcheck.oracles.assignment.validity import named
 
 MOST_CELLS = 200_000  # members x partitions that are looked at
 MOST_SETS = 200  # of partitions
-FEW = 4  # partitions that a sum names
+PARTITIONS_NAMED = 4  # partitions that a sum names
 
 
 def arithmetic(
@@ -267,8 +267,13 @@ class _Limits:
         forced = sum(len(claims[member]) - kept for member, (_, kept) in lost.items())
         if forced > bound:
             told = [words for words, _ in lost.values()]
-            more = [f"{len(told) - FEW} other members lose some"] if len(told) > FEW else []
-            yield f"{'; '.join(told[:FEW] + more)}: {forced} have to move > at most {bound}"
+            more = (
+                [f"{len(told) - PARTITIONS_NAMED} other members lose some"]
+                if len(told) > PARTITIONS_NAMED
+                else []
+            )
+            lost_by = "; ".join(told[:PARTITIONS_NAMED] + more)
+            yield f"{lost_by}: {forced} have to move > at most {bound}"
 
 
 def _sum(bounds: dict[str, Bound]) -> str:
@@ -290,5 +295,7 @@ def _members(count: int) -> str:
 
 def _named(partitions: Sequence[Partition]) -> str:
     count = len(partitions)
-    few = ", ".join(map(named, partitions[:FEW])) + (", ..." if count > FEW else "")
+    few = ", ".join(map(named, partitions[:PARTITIONS_NAMED])) + (
+        ", ..." if count > PARTITIONS_NAMED else ""
+    )
     return f"{count} partition{'s' * (count != 1)} ({few})"

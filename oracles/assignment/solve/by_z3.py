@@ -11,7 +11,7 @@ from attrs import frozen
 
 from groupcheck.oracles.assignment.constraints import Constraint
 from groupcheck.oracles.assignment.promises import Case
-from groupcheck.oracles.assignment.solve.program import Program, Row, too_many_racks
+from groupcheck.oracles.assignment.solve.program import BoundedSum, Program, too_many_racks
 from groupcheck.oracles.assignment.solve.stating import state_all
 from groupcheck.oracles.assignment.solvers import solver
 from groupcheck.oracles.assignment.validity import Assigned
@@ -36,7 +36,7 @@ class Right:
 
 
 def found_by(solver: str, priced: bool, cheapest: bool, fewest: bool) -> str:
-    """Where an assignment comes from, and how good it is."""
+    """The origin of an assignment, and how good it is."""
     price = ["at the least price" if cheapest else "a lower price may do"] if priced else []
     moves = "with the fewest moves" if fewest and cheapest else "fewer moves may do"
     return ", ".join([f"found by {solver}", *price, moves])
@@ -96,7 +96,7 @@ class _Stated:
             holds = self._row(row)
             self.solver.add(z3.Implies(z3.And([literal_of[words] for words in said]), holds))
 
-    def _row(self, row: Row) -> Any:
+    def _row(self, row: BoundedSum) -> Any:
         total = self.z3.Sum([factor * self.x[column] for column, factor in row.total.items()])
         bounds = []
         if row.least > -inf:

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from groupcheck.oracles.assignment.constraints import Constraint
 from groupcheck.oracles.assignment.promises import Case
-from groupcheck.oracles.assignment.solve.program import Program, Row, too_many_racks
+from groupcheck.oracles.assignment.solve.program import BoundedSum, Program, too_many_racks
 from groupcheck.oracles.assignment.solve.stating import state_all
 from groupcheck.oracles.assignment.solvers import solver
 from groupcheck.oracles.assignment.validity import Assigned
@@ -77,7 +77,7 @@ def _solved(program: Program, seconds: float) -> Planned:
     if len(program.value) > MOST_COLUMNS:
         return Planned()
 
-    def least(costs: Sequence[int], more: Sequence[Row], seconds: float) -> Any:
+    def least(costs: Sequence[int], more: Sequence[BoundedSum], seconds: float) -> Any:
         rows = [*program.rows, *more]
         columns = [column for row in rows for column in row.total]
         factors = [float(factor) for row in rows for factor in row.total.values()]
@@ -100,7 +100,9 @@ def _solved(program: Program, seconds: float) -> Planned:
     if cheap.x is None or not any(program.value):
         return _planned(program, cheap, cheapest=cheap.status == 0)
     price = sum(cost * round(x) for cost, x in zip(prices, cheap.x))
-    no_more = Row("", {column: cost for column, cost in enumerate(prices) if cost}, -inf, price)
+    no_more = BoundedSum(
+        "", {column: cost for column, cost in enumerate(prices) if cost}, -inf, price
+    )
     answer = least(program.value, (no_more,), seconds / 2)
     if answer.x is None:
         return evolve(_planned(program, cheap, cheapest=cheap.status == 0), fewest=False)

@@ -9,7 +9,7 @@ is dealt of the others (`dealt`).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from math import inf, lcm
@@ -17,14 +17,22 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.model.assignors import Partition, range_, round_robin
+from groupcheck.model.assignors import Group, Partition, range_, round_robin
 from groupcheck.model.assignors.group import every_partition, subscribed_sizes
 from groupcheck.oracles.assignment.constraints import Constraint
 from groupcheck.oracles.assignment.handover import claimants
+from groupcheck.oracles.assignment.loads import Capacity, LevelWeights, scale
 from groupcheck.oracles.assignment.optimum import balance_of
-from groupcheck.oracles.assignment.placement import Drain, Nearby, Never, Stays, replica_racks
+from groupcheck.oracles.assignment.placement import (
+    Apart,
+    Drain,
+    Nearby,
+    Never,
+    Stays,
+    Together,
+    replica_racks,
+)
 from groupcheck.oracles.assignment.promises import PROMISES, Case, ranges_count
-from groupcheck.oracles.assignment.solve.kinds import alike, named_alone
 from groupcheck.oracles.assignment.validity import Assigned
 
 Sum = dict[int, int]
@@ -63,7 +71,7 @@ class Kind:
 
 
 @frozen
-class Row:
+class BoundedSum:
     """A sum within bounds, and the promise or constraint that asks for it (empty: the form)."""
 
     words: str
@@ -103,7 +111,7 @@ class Program:
         self.most: list[int] = []
         self.value: list[int] = []
         self.price: list[Fraction] = []
-        self.rows: list[Row] = []
+        self.rows: list[BoundedSum] = []
         # (kind, member) -> column.
         self.kept: dict[tuple[int, str], int] = {}
         self.dealt: dict[tuple[int, str], int] = {}
@@ -141,7 +149,7 @@ class Program:
     def row(self, total: Sum, least: float = -inf, most: float = inf) -> None:
         """A sum within these bounds. An empty one counts only if it breaks them."""
         if total or not least <= 0 <= most:
-            self.rows.append(Row(self.words, total, least, most, self.also))
+            self.rows.append(BoundedSum(self.words, total, least, most, self.also))
 
     def wanted(self, total: Sum, least: float = -inf, most: float = inf) -> None:
         """A sum that a constraint wants within these bounds. If the constraint is soft, the sum may
@@ -155,7 +163,7 @@ class Program:
             if abs(bound) < inf:
                 outside = self.column(int(furthest + abs(bound)), price=self.soft)
                 self.rows.append(
-                    Row(
+                    BoundedSum(
                         "",
                         {**total, outside: sense},
                         *((bound, inf) if sense > 0 else (-inf, bound)),
@@ -391,3 +399,30 @@ def too_many_racks(case: Case, constraints: Sequence[Constraint]) -> bool:
 def promise_words(name: str) -> str:
     """A promise as a core names it; empty if the form states it."""
     return "" if name in IN_THE_FORM else f"{name}: {PROMISES[name].statement}"
+
+
+# -- Which partitions are alike for all constraints, so that a program may count them together.
+
+
+def named_alone(constraints: Iterable[Constraint]) -> set[Partition]:
+    """Partitions that a constraint names beside others, or whose place has a price: each is a kind
+    of its own.
+    """
+    named: set[Partition] = set()
+    for one in constraints:
+        if isinstance(one, Together | Apart) or (
+            isinstance(one, Stays | Never) and one.soft is not None
+        ):
+            named.update(one.partitions)
+    return named
+
+
+def alike(constraints: Iterable[Constraint], group: Group) -> list[Callable[[Partition], Hashable]]:
+    """Functions of a partition: two partitions for which they differ are of different kinds."""
+    found: list[Callable[[Partition], Hashable]] = []
+    for one in constraints:
+        if isinstance(one, Nearby) and one.soft is not None:
+            found.append(replica_racks(group).get)
+        elif isinstance(one, Capacity | LevelWeights):
+            found.append(scale(one.weights).partitions.get)
+    return found

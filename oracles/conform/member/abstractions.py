@@ -1,4 +1,4 @@
-"""Where a row of the member's says more than the group's model does. Each is a condition on the
+"""Rows of the member that say more than the group's model does. Each is a condition on the
 row; the rows that meet it are compared like all others, and counted.
 """
 

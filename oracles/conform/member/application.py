@@ -115,9 +115,9 @@ class ApplicationRows(Rows):
             here = but(m, known=True, flight=(*m.flight, *map(Sent, first)))
             told = () if given.during == During.OUTLASTS else first  # lost with the connection
             found = [attrs.evolve(o, sent=(*told, *o.sent)) for o in self._prepares(here, given)]
-        return tuple(attrs.evolve(o, rules=self._told(o)) for o in found or plain)
+        return tuple(attrs.evolve(o, rules=self._application_rules(o)) for o in found or plain)
 
-    def _told(self, outcome: Outcome) -> tuple[str, ...]:
+    def _application_rules(self, outcome: Outcome) -> tuple[str, ...]:
         """The rules of the group's model that say what the application does in a callback: none."""
         return ()
 

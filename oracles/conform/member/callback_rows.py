@@ -70,7 +70,7 @@ class CallbackRows(ApplicationRows):
                 for code in HEARD:
                     yield Input(does, during=During.BEATS, code=code)
 
-    def _told(self, outcome: Outcome) -> tuple[str, ...]:
+    def _application_rules(self, outcome: Outcome) -> tuple[str, ...]:
         return tuple(name for name in outcome.rules if name in OF_CALLBACKS)
 
     def _joins(self, m: Memory) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
@@ -306,7 +306,7 @@ class CallbackRows(ApplicationRows):
                 assert told.after is not None
                 for left in super()._unsubscribes(told.after, idly):
                     gave_up = (m.client.generation, m.client.id)
-                    rules = self._told(told)
+                    rules = self._application_rules(told)
                     yield attrs.evolve(left, rules=rules, gave_up=gave_up, beats=told.beats)
 
 

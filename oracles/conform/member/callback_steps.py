@@ -44,7 +44,7 @@ from groupcheck.oracles.conform.member.callback_rows import (
     THREW,
     CallbackRows,
 )
-from groupcheck.oracles.conform.member.expected_steps import Counterparts, Fired, Standing
+from groupcheck.oracles.conform.member.expected_steps import ExpectedSteps, Fired, Standing
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
 from groupcheck.oracles.conform.member.member_memory import Does, During, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.model_rules import POLL_TIMEOUT, SEND_HEARTBEAT, SEND_JOIN
@@ -56,7 +56,7 @@ UNFENCED = tuple(code for code in ANSWERS if code != FENCED_INSTANCE_ID)
 LASTS, OUTLASTS = (Input(Does.POLL, during=how) for how in (During.LASTS, During.OUTLASTS))
 
 
-class CallbackCounterparts(Counterparts):
+class ExpectedCallbackSteps(ExpectedSteps):
     """The actions that each rule must take where callbacks take time."""
 
     def calls_back(self, at: Standing, m: Memory) -> Memory | None:
@@ -77,8 +77,8 @@ class CallbackSteps(GroupSteps):
     """All steps of such a member in the group's model."""
 
     told_by = CallbackRows
-    counterparts = CallbackCounterparts
-    _told: CallbackCounterparts
+    counterparts = ExpectedCallbackSteps
+    _counterparts: ExpectedCallbackSteps
 
     def _polls(self, rule: str, at: Standing) -> list[Fired]:
         """A poll in which a callback begins is over when it has returned."""
@@ -93,7 +93,7 @@ class CallbackSteps(GroupSteps):
         m = at.memory
         if m is None or at.client.failed:
             return
-        begins = self._told.calls_back(at, m)
+        begins = self._counterparts.calls_back(at, m)
         begun = list(self._fire(call_back.name, at))
         if len(begun) != (begins is not None):
             yield self._misfit(f"{call_back.name} fires {len(begun)} times", Input(Does.POLL))
@@ -114,7 +114,7 @@ class CallbackSteps(GroupSteps):
         yield from self._nothing_else(begun)
         yield from self._leaves(begun, m)
         for ended in self._runs(begun, RETURNED):
-            yield from self._as_told(ended, m, OUTLASTS)
+            yield from self._as_its_row(ended, m, OUTLASTS)
         request = Heartbeat(begun.client.id, begun.client.generation)
         for code in HEARD:
             if code == FENCED_INSTANCE_ID:
@@ -187,7 +187,7 @@ class CallbackSteps(GroupSteps):
                 yield from self._goes_on(ended, m, given)
 
     def _goes_on(self, ended: list[Fired], m: Memory, given: Input) -> Iterator[Standing | Misfit]:
-        row = self._told.row(m, given)
+        row = self._counterparts.row(m, given)
         for done in ended if row and row.after else []:
             assert row is not None
             yield from self._rests(done.client, done.link, -1, row.after, given)
@@ -197,16 +197,16 @@ class CallbackSteps(GroupSteps):
         if len(ended) != 1:
             yield self._misfit(f"a callback ends in {_named(ended)}", given)
         for done in ended:
-            yield from self._as_told(done, m, given)
+            yield from self._as_its_row(done, m, given)
 
-    def _as_told(self, ended: Fired, m: Memory, given: Input) -> Iterator[Misfit]:
+    def _as_its_row(self, ended: Fired, m: Memory, given: Input) -> Iterator[Misfit]:
         """Does the poll end as its row says? A member that is outside its generation when the
         callback ends joins in the same poll. One whose onJoinComplete throws runs it in the next
         one.
         """
-        row = self._told.row(m, given)
+        row = self._counterparts.row(m, given)
         if row and row.after and row.raised and row.installed:
-            row = self._told.row(row.after, Input(Does.POLL))
+            row = self._counterparts.row(row.after, Input(Does.POLL))
         if row is None or row.after is None:
             yield self._misfit("the sequence has no row", given)
             return
@@ -232,7 +232,7 @@ class CallbackSteps(GroupSteps):
     def _joins_in(self, ended: Fired, row: Outcome) -> Outcome | None:
         """The rows' poll, for a group's member that commits only what is not committed."""
         first = isinstance(row.sent[0], OffsetCommit) if row.sent else False
-        return self._told.joins(row, ended.client.dirty) if first else row
+        return self._counterparts.joins(row, ended.client.dirty) if first else row
 
     # -- the rules
 

@@ -97,7 +97,7 @@ class Subscribes:
 
 
 @frozen
-class Told:
+class AskedToRejoin:
     """A heartbeat is answered 27."""
 
 
@@ -127,7 +127,7 @@ class Broken:
     """The connection breaks while a JoinGroup or SyncGroup waits; a new one is made."""
 
 
-Input = Topics | Subscribes | Told | GivenId | Joined | Synced | Broken
+Input = Topics | Subscribes | AskedToRejoin | GivenId | Joined | Synced | Broken
 
 
 @frozen(cache_hash=True)
@@ -265,7 +265,7 @@ class Changing:
             others = range(1, self.scope.all_topics + 1)
             yield from (Subscribes(t) for t in others if t != m.subscription.topics)
         if m.client.state == Member.STABLE and m.request is None:
-            yield Told()
+            yield AskedToRejoin()
         if m.request is not None:
             yield Broken()
         if isinstance(m.request, JoinGroup):
@@ -309,7 +309,7 @@ class Changing:
                 for name, after in self._fire(change_subscription.name, m):
                     if after.subscription.topics == topics:
                         yield name, after
-            case Told():
+            case AskedToRejoin():
                 asked = Heartbeat(m.client.id, m.client.generation)
                 answer = Answer(asked, REBALANCE_IN_PROGRESS)
                 yield from self._fire(members.heartbeat_answer.name, m, answer)
@@ -371,7 +371,7 @@ class Changing:
                 return (SetTopics(topics=_layout(cluster, scope)), NETWORK, POLL)
             case Subscribes(topics):
                 return (Subscribe(topics=topics_of(topics, scope)), NETWORK, POLL)
-            case Told():
+            case AskedToRejoin():
                 beat = (Advance(ms=3000), Beat(), NETWORK, failed("Heartbeat", 27), NETWORK)
                 return (*beat, POLL)
             case GivenId():

@@ -6,6 +6,7 @@ from groupcheck.model.protocol.classic.features.triggers.scope import TriggersSc
 from groupcheck.model.protocol.classic.features.triggers.subscription import Subscription
 from groupcheck.model.protocol.messages import FOLLOWS
 from groupcheck.oracles.conform.member.changing import (
+    AskedToRejoin,
     Broken,
     ChangingRow,
     GivenId,
@@ -13,7 +14,6 @@ from groupcheck.oracles.conform.member.changing import (
     Memory,
     Subscribes,
     Synced,
-    Told,
     Topics,
 )
 from groupcheck.oracles.conform.topics import partitions_of, topics_of
@@ -21,7 +21,7 @@ from groupcheck.oracles.conform.topics import partitions_of, topics_of
 KINDS = {
     Topics: "topics are created, grow or are deleted",
     Subscribes: "the application subscribes to other topics",
-    Told: "Heartbeat",
+    AskedToRejoin: "Heartbeat",
     GivenId: "JoinGroup",
     Joined: "JoinGroup",
     Synced: "SyncGroup",
@@ -47,7 +47,7 @@ def _input(row: ChangingRow) -> str:
             return f"the topics have the partitions {_partitions(cluster, scope)}"
         case Subscribes(topics):
             return f"the application subscribes to {_topics(topics, scope)}"
-        case Told():
+        case AskedToRejoin():
             return "Heartbeat is answered 27"
         case GivenId():
             return "JoinGroup is answered 79"

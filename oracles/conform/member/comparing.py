@@ -20,7 +20,7 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.oracles.conform.member.driver_details import fields, reason, timers
-from groupcheck.oracles.conform.member.exceptions import FENCED, commit_callbacks, thrown
+from groupcheck.oracles.conform.member.exceptions import FENCED, Compared, commit_callbacks, thrown
 from groupcheck.oracles.conform.member.member_memory import (
     Failed,
     Input,
@@ -31,7 +31,6 @@ from groupcheck.oracles.conform.member.member_memory import (
 )
 from groupcheck.oracles.conform.member.moves import TOPIC, Seen, Standing, name_of
 from groupcheck.oracles.conform.member.rows import Rows
-from groupcheck.oracles.conform.member.told import Told
 from groupcheck.oracles.conform.topics import topic_mask
 from groupcheck.oracles.kafka.client import Call, Look, Sent
 
@@ -68,7 +67,7 @@ def before_differs(rows: Rows, before: Memory, seen: Seen) -> list[str]:
     ]
 
 
-def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Told]:
+def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Compared]:
     c = m.client
     yield "state", look.state, str(c.state)
     yield "generation", look.generation, c.generation
@@ -114,7 +113,7 @@ def _committing(m: Memory) -> str:
 
 def _sent(
     before: Memory, given: Input, outcome: Outcome, seen: Seen, scope: Scope
-) -> Iterator[Told]:
+) -> Iterator[Compared]:
     known = {s.n for s in seen.before.sent}
     new: dict[int, Sent] = {}
     for _, look, _ in seen.steps:
@@ -129,7 +128,7 @@ def _sent(
     yield "asks for the committed offsets of", asks, outcome.asks
 
 
-def _application(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Told]:
+def _application(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Compared]:
     calls = [call for _, look, _ in seen.steps for call in look.calls]
     told = [
         (c.call, _mask(c.partitions)) for c in calls if c.call in ("revoked", "lost", "assigned")

@@ -22,7 +22,7 @@ from groupcheck.oracles.conform.member.changing import Changing
 from groupcheck.oracles.conform.member.commit_styles import StyledRows
 from groupcheck.oracles.conform.member.every_row import AnyRows, every_row
 from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
-from groupcheck.oracles.conform.member.keeping_rows import KeepingRows, KeepingSteps
+from groupcheck.oracles.conform.member.keeping_rows import FullOffsetRows, FullOffsetSteps
 from groupcheck.oracles.conform.member.moves import Seen
 from groupcheck.oracles.conform.member.promises import PROMISES, Finding
 from groupcheck.oracles.conform.member.rows import Rows
@@ -32,7 +32,7 @@ from groupcheck.oracles.conform.member.tour import (
     ChangingTour,
     Counts,
     Difference,
-    Row,
+    MemberRow,
     StyledTour,
     Tour,
     Touring,
@@ -255,9 +255,9 @@ class MemberConformance(RowsComparison):
         )
 
     @property
-    def findings(self) -> list[tuple[Finding, Row, Seen]]:
+    def findings(self) -> list[tuple[Finding, MemberRow, Seen]]:
         """The promises that the real member breaks, each with the first schedule that shows it."""
-        found: dict[Finding, tuple[Row, Seen]] = {}
+        found: dict[Finding, tuple[MemberRow, Seen]] = {}
         for tour in self.tours:
             found = tour.findings | found
         return [(f, *found[f]) for f in sorted(found, key=lambda f: (f.promise, f.kind))]
@@ -309,7 +309,7 @@ def with_faults(scope: Scope) -> conform_types.Scope:
     return scope_shown(scope, tuple(fault for fault, _ in scope.faults))
 
 
-def finding_shown(finding: Finding, row: Row, seen: Seen) -> conform_types.Finding:
+def finding_shown(finding: Finding, row: MemberRow, seen: Seen) -> conform_types.Finding:
     """A promise that the real member breaks, with the shortest schedule that shows it."""
     return conform_types.Finding(
         promise=finding.promise,
@@ -400,12 +400,12 @@ def beside(tour: Tour, misfits: Iterable[Misfit]) -> Iterator[Difference]:
     for misfit in misfits:
         standing = tour.memories[misfit.memory]
         outcome = next(iter(tour.rows.outcomes(misfit.memory, misfit.given)), None)
-        row = Row(misfit.memory, misfit.given, outcome, standing)
+        row = MemberRow(misfit.memory, misfit.given, outcome, standing)
         (seen,) = tour.driver.run_all([row.probe])
         yield Difference(row, (f"in the group's model: {misfit.what}",), seen)
 
 
 def _steps_of(rows: Rows) -> type[GroupSteps]:
-    if isinstance(rows, KeepingRows):
-        return KeepingSteps
+    if isinstance(rows, FullOffsetRows):
+        return FullOffsetSteps
     return CallbackSteps if isinstance(rows, CallbackRows) else GroupSteps

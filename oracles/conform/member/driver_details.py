@@ -29,7 +29,7 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.oracles.conform.member import moves
-from groupcheck.oracles.conform.member.exceptions import failure
+from groupcheck.oracles.conform.member.exceptions import Compared, failure
 from groupcheck.oracles.conform.member.member_memory import (
     BACKS_OFF,
     LOST,
@@ -46,7 +46,6 @@ from groupcheck.oracles.conform.member.member_memory import (
 )
 from groupcheck.oracles.conform.member.model_rules import POLL_TIMEOUT
 from groupcheck.oracles.conform.member.moves import Seen, Standing
-from groupcheck.oracles.conform.member.told import Told
 from groupcheck.oracles.kafka.client import Sent
 
 RESETS = (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
@@ -68,7 +67,7 @@ VOID = "rebalance failed since the generation/state was modified by heartbeat th
 
 def fields(
     before: Memory, given: Input, outcome: Outcome, new: list[Sent], seen: Seen, scope: Scope
-) -> Iterator[Told]:
+) -> Iterator[Compared]:
     """The fields of the requests other than ids, generations, claims and offsets."""
     assignors = moves.setup_of(scope).assignors
     for sent in new:
@@ -117,7 +116,7 @@ def fields(
 
 def reason(
     before: Memory, given: Input, outcome: Outcome, seen: Seen, standing: Standing
-) -> Iterator[Told]:
+) -> Iterator[Compared]:
     """Why the member will join again."""
     real = seen.steps[-1][1].reason
     wanted = _reason(before, given, outcome, seen.before.reason, standing)
@@ -169,7 +168,7 @@ def _noticed(m: Memory, was: str, standing: Standing) -> str | None:
 # -- timers
 
 
-def timers(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Told]:
+def timers(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Compared]:
     """Milliseconds until each timer is over."""
     if outcome.after is None:
         return

@@ -11,7 +11,7 @@ import attrs
 
 from groupcheck.model.engine import Spec, SpecError, UserError
 from groupcheck.model.protocol.classic.client_faults import late_commit
-from groupcheck.model.protocol.classic.features.full_offsets.scope import KeepingScope
+from groupcheck.model.protocol.classic.features.full_offsets.scope import FullOffsetsScope
 from groupcheck.model.protocol.classic.scope import ASYNC, AUTO, COMMIT_STYLES, SYNC, Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load, names
@@ -19,7 +19,7 @@ from groupcheck.oracles.conform.member.application import ApplicationRows
 from groupcheck.oracles.conform.member.callback_rows import CallbackRows
 from groupcheck.oracles.conform.member.changing import Changing
 from groupcheck.oracles.conform.member.commit_styles import StyledRows
-from groupcheck.oracles.conform.member.keeping_rows import KeepingRows
+from groupcheck.oracles.conform.member.keeping_rows import FullOffsetRows
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.explain.subject import one_of, subject, variant_named
 
@@ -137,8 +137,8 @@ def styles_of(
 
 
 def _kind_of_rows(scope: Scope) -> type[Rows]:
-    if isinstance(scope, KeepingScope):
-        return KeepingRows
+    if isinstance(scope, FullOffsetsScope):
+        return FullOffsetRows
     return CallbackRows if scope.callbacks else ApplicationRows
 
 

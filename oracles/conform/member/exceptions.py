@@ -8,6 +8,7 @@ OffsetCommitResponseHandler of ConsumerCoordinator, and Errors.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from groupcheck.model.protocol.classic.client import Member
 from groupcheck.model.protocol.classic.features.full_offsets.members import NO_OFFSET_FOR_PARTITION
@@ -29,8 +30,10 @@ from groupcheck.oracles.conform.member.member_memory import (
     Outcome,
 )
 from groupcheck.oracles.conform.member.moves import Seen, Standing
-from groupcheck.oracles.conform.member.told import Told
 from groupcheck.oracles.kafka.client_commands import Answer, Disconnect
+
+# The unit of a comparison: a name, what the real member shows, and what the model says.
+Compared = tuple[str, Any, Any]
 
 # The client's exception for an error code (org.apache.kafka.common.protocol.Errors).
 EXCEPTIONS = {
@@ -91,7 +94,7 @@ def failure(standing: Standing) -> str:
 
 def thrown(
     before: Memory, given: Input, outcome: Outcome, seen: Seen, standing: Standing
-) -> Iterator[Told]:
+) -> Iterator[Compared]:
     """The exceptions that the application's calls throw in a row: their classes and codes."""
     real = [(t.type, t.error) for _, _, t in seen.steps if t is not None]
     yield "exceptions", real, list(_thrown(before, given, outcome, standing))
@@ -126,7 +129,9 @@ def _refusal(m: Memory, code: int) -> tuple[str, int]:
 # -- commits
 
 
-def commit_callbacks(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Told]:
+def commit_callbacks(
+    before: Memory, given: Input, outcome: Outcome, seen: Seen
+) -> Iterator[Compared]:
     """The results that the callbacks of commits are told: those that run in this row, and those
     that wait for the next poll.
     """

@@ -89,7 +89,7 @@ class Fired:
 
 
 @define
-class Counterparts:
+class ExpectedSteps:
     """The outcomes that the rules of the group's model must have, for any standing."""
 
     rows: Rows

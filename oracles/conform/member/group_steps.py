@@ -34,7 +34,12 @@ from groupcheck.model.protocol.messages import (
     Store,
     SyncGroup,
 )
-from groupcheck.oracles.conform.member.expected_steps import Counterparts, Expected, Fired, Standing
+from groupcheck.oracles.conform.member.expected_steps import (
+    Expected,
+    ExpectedSteps,
+    Fired,
+    Standing,
+)
 from groupcheck.oracles.conform.member.member_memory import LOST, Does, Input, Memory
 from groupcheck.oracles.conform.member.model_rules import (
     CLOSE,
@@ -82,7 +87,7 @@ class GroupSteps:
 
     # The rows that say what each step must do, without those of the application.
     told_by: ClassVar[type[Rows]] = Rows
-    counterparts: ClassVar[type[Counterparts]] = Counterparts
+    counterparts: ClassVar[type[ExpectedSteps]] = ExpectedSteps
 
     rows: Rows
     # The memories from which rows were executed; None: they are not looked at.
@@ -92,7 +97,7 @@ class GroupSteps:
     _see: Semantics = field(init=False)
     _in_one_step: Semantics = field(init=False)
     _rules: dict[str, Any] = field(init=False)
-    _told: Counterparts = field(init=False)
+    _counterparts: ExpectedSteps = field(init=False)
     # Of the standing that is compared now: its memory, and the last one before the member closed.
     _memory: Memory = field(init=False)
 
@@ -101,7 +106,7 @@ class GroupSteps:
         self._in_one_step = Semantics(attrs.evolve(self.rows.spec, scope=scope))
         self._see = Semantics(self.rows.spec)
         self._rules = {r.name: r for r in self.rows.spec.rules if "client" in r.slots}
-        self._told = self.counterparts(self.told_by(self.rows.spec.scope, self.rows.spec))
+        self._counterparts = self.counterparts(self.told_by(self.rows.spec.scope, self.rows.spec))
         self._memory = self.rows.start()
 
     def run(self, most: int) -> list[Misfit]:
@@ -146,7 +151,7 @@ class GroupSteps:
         """The outcomes of a rule, each with the one that it must have."""
         fired = self._polls(rule, at)
         allows = self.rows.scope.budget.allows  # a variant may lack faults
-        wanted = [w for w in self._told.of(rule, at) if all(map(allows, w.spends))]
+        wanted = [w for w in self._counterparts.of(rule, at) if all(map(allows, w.spends))]
         for done in fired:
             if done.name == LOSES_COMMIT:
                 continue  # `_loses_commit`
@@ -199,7 +204,7 @@ class GroupSteps:
             POLL_TIMEOUT: Does.NO_POLL,
         }
         given = Input(nearest.get(rule, Does.POLL))
-        return given if self._told.row(self._memory, given) else Input(Does.POLL)
+        return given if self._counterparts.row(self._memory, given) else Input(Does.POLL)
 
     def _misfit(self, what: str, given: Input) -> Misfit:
         return Misfit(self._memory, given, what)
@@ -209,7 +214,7 @@ class GroupSteps:
     def _completes(self, at: Standing, m: Memory) -> Iterator[Standing | Misfit]:
         """onJoinComplete. Kafka's member joins in the same poll if it was told to meanwhile."""
         given = Input(Does.POLL)
-        polled = self._told.row(m, given)
+        polled = self._counterparts.row(m, given)
         fired = self._polls(members.join_complete.name, at)
         if not (polled and polled.installed):
             if fired:
@@ -222,7 +227,7 @@ class GroupSteps:
         if polled.sent:
             told = Standing(done.client, done.link, at.known, None)
             joined = self._polls(members.send_join.name, told)
-            polled = self._told.joins(polled, told.uncommitted)
+            polled = self._counterparts.joins(polled, told.uncommitted)
             sent = polled and polled.sent and Link(request=polled.sent[0])
             if polled is None or len(joined) != 1 or joined[0].link != sent:
                 yield self._misfit("a member that was told to rejoin does not join", given)
@@ -235,7 +240,7 @@ class GroupSteps:
         rows that commit is in flight for ever, so the steps do not go on from there.
         """
         given = Input(Does.NO_ANSWER)
-        row = self._told.row(m, given)
+        row = self._counterparts.row(m, given)
         fired = [f for f in self._fire(faults.lose_request.name, at) if f.name == LOSES_COMMIT]
         wanted = at.link.idle and at.uncommitted and row is not None and len(row.sent) == 2
         if len(fired) != wanted:
@@ -262,7 +267,7 @@ class GroupSteps:
                 yield self._misfit(told, Input(Does.FETCH))
         for offset in range(self.rows.scope.records + 1):
             given = Input(Does.FETCH, offset=offset)
-            row = self._told.row(m, given)
+            row = self._counterparts.row(m, given)
             fired = list(self._fire(FETCH_OFFSET, at, offset))
             if bool(fired) != bool(row and FETCH_OFFSET in row.rules):
                 yield self._misfit(f"fetch_offset fires {len(fired)} times", given)
@@ -317,7 +322,7 @@ class GroupSteps:
     ) -> Iterator[Standing | Misfit]:
         """The request is answered with every code."""
         rule = ANSWERED_BY[type(request)].name
-        for given in self._told.rows.answers(m or self._memory, request):
+        for given in self._counterparts.rows.answers(m or self._memory, request):
             stored = isinstance(request, OffsetCommit) and given.code == NONE
             wrapped = Store(request) if stored and isinstance(request, OffsetCommit) else request
             answer = Answer(wrapped, given.code, given.id, given.generation, given.share)
@@ -327,7 +332,7 @@ class GroupSteps:
                 yield from self._unheard(client, answered, fired)
                 continue
             self._memory = m
-            row = self._told.row(m, given)
+            row = self._counterparts.row(m, given)
             names = [done.name for done in fired]
             if row is None or row.after is None or names != [*row.rules]:
                 said = row and row.rules
@@ -343,11 +348,11 @@ class GroupSteps:
                 # The rows' member gives up the connection, and what waits on it.
                 yield from self._same(done.client, row.after, given)
                 continue
-            after = self._told.settled(row.after)
+            after = self._counterparts.settled(row.after)
             yield from self._rest(done.client, done.link, now, after, given)
 
     def _at_once(self, done: Fired, link: Link, given: Input) -> Iterator[Misfit]:
-        """In scopes where the answer to SyncGroup and onJoinComplete are one step, it is both."""
+        """Compares the one step of a coarser scope with the answer and onJoinComplete."""
         left = Standing(done.client, NEW, -1, None)
         then = [d.client for d in self._fire(members.join_complete.name, left)]
         before = but(done.client, state=Member.COMPLETING, granted=NOTHING)

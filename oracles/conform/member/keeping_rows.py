@@ -59,11 +59,11 @@ class Asking(Rows):
                 yield Outcome((asked, name), after, thrown=thrown)
 
 
-class KeepingRows(Asking, ApplicationRows):
+class FullOffsetRows(Asking, ApplicationRows):
     """The rows of a member of `offsets`: the application's, too."""
 
 
-class KeepingSteps(GroupSteps):
+class FullOffsetSteps(GroupSteps):
     """All steps of such a member in the group's model."""
 
     told_by = Asking
@@ -71,7 +71,7 @@ class KeepingSteps(GroupSteps):
     def _fetches(self, at: Standing, m: Memory) -> Iterator[Standing | Misfit]:
         """OffsetFetch goes over the member's one connection, so it waits for what is in flight."""
         for given in self.rows.fetches(m):
-            row = self._told.row(m, given)
+            row = self._counterparts.row(m, given)
             fired = [
                 done
                 for asked in self._fire(fetch_offset.name, at)

@@ -242,7 +242,7 @@ def _text(command: Command, quiet: bool) -> str:
 
 @frozen
 class Standing:
-    """Where a schedule has led: the commands since the fresh member."""
+    """The place to which a schedule has led: the commands since the fresh member."""
 
     setup: Reset
     commands: tuple[Command, ...] = ()

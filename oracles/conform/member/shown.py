@@ -88,12 +88,19 @@ def memory_shown(m: Memory) -> str:
 def transcript(d: Difference) -> list[str]:
     """The schedule to the row, a line for each command, and the looks at the row."""
     probe = d.row.probe
-    led = [f"{k:3}  {told(c)}" for k, c in enumerate(probe.standing.commands, 1)]
+    led = [f"{k:3}  {client_command_text(c)}" for k, c in enumerate(probe.standing.commands, 1)]
     if isinstance(d.seen, Lost):
-        return [*led, *(f"   > {told(c)}" for c in probe.row), printable(d.seen.reason)]
+        return [
+            *led,
+            *(f"   > {client_command_text(c)}" for c in probe.row),
+            printable(d.seen.reason),
+        ]
     out = [*led, f"     = {look_shown(d.seen.before)}"]
     for k, (command, look, thrown) in enumerate(d.seen.steps, len(led) + 1):
-        out += [f"{k:3}  {told(command)}{_thrown(thrown)}", f"     = {look_shown(look)}"]
+        out += [
+            f"{k:3}  {client_command_text(command)}{_thrown(thrown)}",
+            f"     = {look_shown(look)}",
+        ]
     return out
 
 
@@ -101,7 +108,7 @@ def _thrown(thrown: Thrown | None) -> str:
     return f"  -> throws {thrown.type}" if thrown else ""
 
 
-def told(command: Command) -> str:
+def client_command_text(command: Command) -> str:
     """`answer JoinGroup errorCode=25`."""
     fields: dict[str, Any] = as_json(command)
     name = fields.pop("op")

@@ -32,7 +32,7 @@ NO_ROW = "the member can get this input, and the model has no row for it"
 
 
 @frozen
-class Row:
+class MemberRow:
     """One row: what the member remembers, what happens, what the model's member does."""
 
     before: Memory
@@ -57,7 +57,7 @@ class Row:
         return Probe(self.standing, move(self.before, self.given, self.outcome, assignor))
 
 
-AnyRow = Row | ChangingRow | StyleRow
+AnyRow = MemberRow | ChangingRow | StyleRow
 
 
 @frozen
@@ -120,7 +120,7 @@ class Touring(ABC, Generic[S, P, R]):
     # Every row, and whether it agrees; None if it was not executed.
     listed: list[tuple[AnyRow, bool | None]] = field(factory=list)
     # A promise that is broken, and the shortest schedule that shows it.
-    findings: dict[Finding, tuple[Row, Seen]] = field(factory=dict)
+    findings: dict[Finding, tuple[MemberRow, Seen]] = field(factory=dict)
 
     def run(self) -> None:
         """Executes the rows level by level, until the JVM fails."""
@@ -202,7 +202,7 @@ class Touring(ABC, Generic[S, P, R]):
 
 
 @define
-class Tour(Touring[Rows, tuple[Memory, Standing], Row]):
+class Tour(Touring[Rows, tuple[Memory, Standing], MemberRow]):
     """The rows of a member whose topics stay as they are. Those of a memory are executed once more
     if Kafka's member is seen in it with something else left over from requests.
     """
@@ -212,7 +212,7 @@ class Tour(Touring[Rows, tuple[Memory, Standing], Row]):
     # Each memory with what is left over in Kafka's member.
     real_memories: set[tuple[Memory, LeftOver]] = field(factory=set)
 
-    def _first(self) -> list[Row]:
+    def _first(self) -> list[MemberRow]:
         start = self.rows.start()
         self.memories[start] = Standing(setup_of(self.rows.scope))
         return list(self._beyond((start, self.memories[start])))
@@ -221,7 +221,7 @@ class Tour(Touring[Rows, tuple[Memory, Standing], Row]):
         self.counts.memories = len(self.memories)
         self.counts.real_memories = max(len(self.real_memories), self.counts.memories)
 
-    def _reached(self, row: Row, seen: Seen | Lost) -> Iterator[tuple[Memory, Standing]]:
+    def _reached(self, row: MemberRow, seen: Seen | Lost) -> Iterator[tuple[Memory, Standing]]:
         """The memory to which a row has led, unless the same real one was seen before."""
         assert row.outcome is not None and isinstance(seen, Seen)
         after = row.outcome.after
@@ -234,15 +234,15 @@ class Tour(Touring[Rows, tuple[Memory, Standing], Row]):
             self.memories.setdefault(after, standing)
             yield after, standing
 
-    def _beyond(self, place: tuple[Memory, Standing]) -> Iterator[Row]:
+    def _beyond(self, place: tuple[Memory, Standing]) -> Iterator[MemberRow]:
         memory, standing = place
         again = standing is not self.memories[memory]
         for given in self.rows.inputs(memory):
             outcomes = self.rows.outcomes(memory, given)
             for outcome in outcomes or (None,):
-                yield Row(memory, given, outcome, standing, again)
+                yield MemberRow(memory, given, outcome, standing, again)
 
-    def _agrees(self, row: Row, seen: Seen | Lost) -> bool:
+    def _agrees(self, row: MemberRow, seen: Seen | Lost) -> bool:
         what = different(self.rows, row, seen)
         if self.asks and isinstance(seen, Seen):
             for finding in broken(row.before, row.given, seen):
@@ -316,7 +316,7 @@ class StyledTour(Touring[StyledRows, StyleRow, StyleRow]):
         return not what
 
 
-def different(rows: Rows, row: Row, seen: Seen | Lost) -> list[str]:
+def different(rows: Rows, row: MemberRow, seen: Seen | Lost) -> list[str]:
     """The differences in a row."""
     if row.outcome is None:
         return [NO_ROW]

@@ -29,9 +29,9 @@ from groupcheck.oracles.conform.member.tour import (
     ChangingTour,
     Counts,
     Difference,
+    MemberRow,
     P,
     R,
-    Row,
     S,
     StyledTour,
     Tour,
@@ -99,7 +99,7 @@ class Beside(Touring[S, P, R]):
             self._found.note((kind_of(row), what), lambda: Change(row, what, old, new))
 
 
-class VersionTour(Beside[Rows, tuple[Memory, Standing], Row], Tour):
+class VersionTour(Beside[Rows, tuple[Memory, Standing], MemberRow], Tour):
     """Rows of a member whose topics stay as they are, on two versions."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.oracles.conform.situations.groups import T0, T1, joined, stable
-from groupcheck.oracles.conform.situations.situation import Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Situation, answer_of, does
 from groupcheck.oracles.kafka.commands import (
     Advance,
     AutoCommit,
@@ -34,7 +34,7 @@ CHANGING = (
             ),
             does(
                 AutoCommit(on=True),
-                releases={"again": told(0, assigned=frozenset({T0}))},
+                releases={"again": answer_of(0, assigned=frozenset({T0}))},
                 group={"state": "Stable", "assigned": {"m1": frozenset({T0})}},
             ),
             does(
@@ -73,7 +73,7 @@ CHANGING = (
             does(Advance(ms=29_999), group={"state": "PreparingRebalance"}),
             does(
                 Advance(ms=1),
-                releases={"m2": told(0, generation=2), "m3": told(0, generation=2)},
+                releases={"m2": answer_of(0, generation=2), "m3": answer_of(0, generation=2)},
                 group={"state": "CompletingRebalance"},
             ),
         ],

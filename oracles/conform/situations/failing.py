@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.oracles.conform.situations.groups import T0, emptied, joined, joining, stable
-from groupcheck.oracles.conform.situations.situation import Does, Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Does, Situation, answer_of, does
 from groupcheck.oracles.kafka.commands import (
     AutoCommit,
     DeleteGroups,
@@ -90,7 +90,7 @@ FAILING = (
         [
             *stable(2),
             does(JoinGroup(member="m1"), name="join"),
-            does(Unload(), releases={"join": told(16, member="m1")}),
+            does(Unload(), releases={"join": answer_of(16, member="m1")}),
         ],
     ),
     Situation(
@@ -99,7 +99,7 @@ FAILING = (
         [
             *joined(2),
             does(SyncGroup(member="m2", generation=1), name="sync"),
-            does(Unload(), releases={"sync": told(16, assigned=None)}),
+            does(Unload(), releases={"sync": answer_of(16, assigned=None)}),
         ],
     ),
     Situation(
@@ -110,7 +110,7 @@ FAILING = (
             does(SyncGroup(member="m2", generation=1), name="follower"),
             does(AutoCommit(on=False)),
             does(SyncGroup(member="m1", generation=1, assignments={"m1": {"t": [0]}}), name="plan"),
-            does(Unload(), releases={"follower": told(16), "plan": told(16)}),
+            does(Unload(), releases={"follower": answer_of(16), "plan": answer_of(16)}),
             does(Load(), group={"state": "Stable", "generation": 1, "leader": "m1"}),
         ],
     ),
@@ -121,7 +121,7 @@ FAILING = (
             *stable(1),
             does(AutoCommit(on=False)),
             does(OffsetCommit(member="m1", generation=1), name="commit"),
-            does(Unload(), releases={"commit": told(16)}),
+            does(Unload(), releases={"commit": answer_of(16)}),
         ],
     ),
     Situation(
@@ -132,7 +132,7 @@ FAILING = (
             does(Unload()),
             does(Load(), group={"state": "Empty", "generation": 2}),
             does(JoinGroup(version=3), name="join"),
-            does(Unload(), releases={"join": told(16)}),
+            does(Unload(), releases={"join": answer_of(16)}),
             does(Load(), group={"state": "Empty", "generation": 2}),
         ],
     ),
@@ -227,7 +227,7 @@ FAILING = (
                 JoinGroup(member="m2"),
                 0,
                 generation=2,
-                releases={"m1 joins": told(0, generation=2)},
+                releases={"m1 joins": answer_of(0, generation=2)},
                 log=(),
             ),
             does(FailOver(), group={"state": "Stable", "generation": 1, "members": ("m1", "m2")}),
@@ -239,6 +239,6 @@ FAILING = (
     Situation(
         "a first round is unloaded while its only member waits",
         "GroupMetadataManager.onUnloaded",
-        [*joining(1), does(Unload(), releases={"join of m1": told(16, member="m1")})],
+        [*joining(1), does(Unload(), releases={"join of m1": answer_of(16, member="m1")})],
     ),
 )

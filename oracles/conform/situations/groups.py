@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupcheck.oracles.conform.situations.situation import Does, does, told
+from groupcheck.oracles.conform.situations.situation import Does, answer_of, does
 from groupcheck.oracles.kafka.commands import Advance, JoinGroup, LeaveGroup, SyncGroup
 
 T0, T1 = ("t", 0), ("t", 1)
@@ -25,7 +25,7 @@ def joined(count: int, **join: Any) -> list[Does]:
     """Members m1, m2, ... of generation 1 whose leader, m1, has not sent its plan."""
     ids = tuple(f"m{k}" for k in range(1, count + 1))
     answers = {
-        f"join of {id}": told(
+        f"join of {id}": answer_of(
             0, generation=1, leader="m1", member=id, members=ids if id == "m1" else ()
         )
         for id in ids

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.oracles.conform.situations.groups import emptied, joined, joining, stable
-from groupcheck.oracles.conform.situations.situation import Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Situation, answer_of, does
 from groupcheck.oracles.kafka.commands import (
     Advance,
     DeleteGroups,
@@ -90,7 +90,7 @@ JOINING = (
             ),
             does(
                 Advance(ms=3000),
-                releases={"join": told(0, generation=3, type="connect", protocol="range")},
+                releases={"join": answer_of(0, generation=3, type="connect", protocol="range")},
             ),
         ],
     ),
@@ -104,9 +104,9 @@ JOINING = (
             does(
                 Advance(ms=6000),
                 releases={
-                    "1": told(0, protocol="b", members=("m1", "m2", "m3")),
-                    "2": told(0, protocol="b", members=()),
-                    "3": told(0, protocol="b", members=()),
+                    "1": answer_of(0, protocol="b", members=("m1", "m2", "m3")),
+                    "2": answer_of(0, protocol="b", members=()),
+                    "3": answer_of(0, protocol="b", members=()),
                 },
                 group={"protocol": "b"},
             ),
@@ -130,7 +130,11 @@ JOINING = (
                 },
             ),
             does(Advance(ms=299_999)),
-            does(Advance(ms=1), releases={"join": told(25, member="")}, group={"members": ("m1",)}),
+            does(
+                Advance(ms=1),
+                releases={"join": answer_of(25, member="")},
+                group={"members": ("m1",)},
+            ),
         ],
     ),
     Situation(
@@ -174,7 +178,7 @@ JOINING = (
                 generation=2,
                 leader="m1",
                 members=("m1", "m2"),
-                releases={"changed": told(0, generation=2, leader="m1", members=())},
+                releases={"changed": answer_of(0, generation=2, leader="m1", members=())},
             ),
         ],
     ),
@@ -186,7 +190,7 @@ JOINING = (
             does(JoinGroup(member="m2", topics=("t", "u"), **LONG), name="join"),
             does(
                 Advance(ms=30_000),
-                releases={"join": told(0, generation=2, leader="m2", members=("m2",))},
+                releases={"join": answer_of(0, generation=2, leader="m2", members=("m2",))},
                 group={"members": ("m2",), "leader": "m2"},
             ),
         ],
@@ -219,7 +223,7 @@ JOINING = (
                     "timers": {"heartbeat-g-m1": 300_000, "heartbeat-g-m2": 10_000, "join-g": 3000},
                 },
             ),
-            does(Advance(ms=3000), releases={"join": told(0, generation=1, leader="m1")}),
+            does(Advance(ms=3000), releases={"join": answer_of(0, generation=1, leader="m1")}),
             does(
                 Advance(ms=7000),
                 group={
@@ -249,7 +253,7 @@ JOINING = (
                 JoinGroup(member="m1", **LONG),
                 0,
                 generation=2,
-                releases={"newcomer": told(0, generation=2)},
+                releases={"newcomer": answer_of(0, generation=2)},
             ),
         ],
         Reset(config={"group.max.size": 2}),
@@ -269,7 +273,7 @@ JOINING = (
             ),
             does(
                 Advance(ms=6000),
-                releases={"1": told(0), "2": told(0), "3": told(0)},
+                releases={"1": answer_of(0), "2": answer_of(0), "3": answer_of(0)},
                 group={
                     "timers": {
                         "heartbeat-g-m1": 7000,
@@ -317,7 +321,7 @@ JOINING = (
             does(JoinGroup(version=3), name="3", group={"new_member_added": True}),
             does(
                 Advance(ms=1000),
-                releases={name: told(0, generation=1) for name in ("1", "2", "3")},
+                releases={name: answer_of(0, generation=1) for name in ("1", "2", "3")},
                 group={"state": "CompletingRebalance", "new_member_added": True},
             ),
         ],
@@ -363,7 +367,7 @@ JOINING = (
             does(Advance(ms=2000), group={"state": "PreparingRebalance", "pending_join": ("m2",)}),
             does(
                 Advance(ms=2000),
-                releases={"join": told(0, generation=1, leader="m3", members=("m3",))},
+                releases={"join": answer_of(0, generation=1, leader="m3", members=("m3",))},
             ),
         ],
         Reset(config={"group.initial.rebalance.delay.ms": 20_000}),
@@ -388,7 +392,7 @@ JOINING = (
             does(Advance(ms=5000), group={"state": "PreparingRebalance", "members": ("m1", "m3")}),
             does(
                 Advance(ms=5000),
-                releases={"join": told(0, generation=2, leader="m1", members=("m1",))},
+                releases={"join": answer_of(0, generation=2, leader="m1", members=("m1",))},
             ),
         ],
     ),
@@ -410,7 +414,7 @@ JOINING = (
             does(
                 JoinGroup(member="m2", rebalance_timeout_ms=60_000),
                 0,
-                releases={"join": told(0, generation=2)},
+                releases={"join": answer_of(0, generation=2)},
             ),
             does(SyncGroup(member="m2", generation=2), name="sync"),
             does(Advance(ms=9000)),
@@ -426,7 +430,7 @@ JOINING = (
                 SyncGroup(member="m1", generation=2, assignments={"m2": {"t": [0]}}),
                 0,
                 assigned=None,
-                releases={"sync": told(0, assigned=frozenset({("t", 0)}))},
+                releases={"sync": answer_of(0, assigned=frozenset({("t", 0)}))},
                 group={"timers": {"heartbeat-g-m1": 10_000, "heartbeat-g-m2": 10_000}},
             ),
         ],
@@ -438,7 +442,7 @@ JOINING = (
             does(JoinGroup(version=3, raw={"range": ""}), name="join"),
             does(
                 Advance(ms=3000),
-                releases={"join": told(0, generation=1, members=("m1",))},
+                releases={"join": answer_of(0, generation=1, members=("m1",))},
                 group={"state": "CompletingRebalance"},
             ),
         ],
@@ -455,8 +459,8 @@ JOINING = (
             does(
                 Advance(ms=5000),
                 releases={
-                    "join": told(0, generation=2, members=("m1", "m3")),
-                    "other": told(0, generation=2),
+                    "join": answer_of(0, generation=2, members=("m1", "m3")),
+                    "other": answer_of(0, generation=2),
                 },
             ),
         ],
@@ -471,8 +475,8 @@ JOINING = (
             does(
                 Advance(ms=6000),
                 releases={
-                    "join of m1": told(0, protocol="sticky", members=("m1", "m2")),
-                    "sticky": told(0, protocol="sticky"),
+                    "join of m1": answer_of(0, protocol="sticky", members=("m1", "m2")),
+                    "sticky": answer_of(0, protocol="sticky"),
                 },
             ),
         ],

@@ -5,7 +5,7 @@ Those of static members are in `static_members`, the reuse of a generation (K8) 
 from __future__ import annotations
 
 from groupcheck.oracles.conform.situations.groups import T0, joined, stable
-from groupcheck.oracles.conform.situations.situation import Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Situation, answer_of, does
 from groupcheck.oracles.kafka.commands import (
     AutoCommit,
     FailOver,
@@ -26,7 +26,7 @@ KNOWN = (
             does(SyncGroup(member="m1", generation=1, assignments={"m1": {"t": [0]}}), name="plan"),
             does(
                 JoinGroup(member="m2", topics=("t", "u")),
-                releases={"plan": told(27)},
+                releases={"plan": answer_of(27)},
                 group={"state": "PreparingRebalance"},
             ),
             does(AutoCommit(on=True)),
@@ -60,14 +60,17 @@ KNOWN = (
             does(JoinGroup(member="m1"), name="first", group={"state": "PreparingRebalance"}),
             does(JoinGroup(member="m1"), name="second"),
             does(
-                JoinGroup(member="m2"), 0, generation=2, releases={"second": told(0, generation=2)}
+                JoinGroup(member="m2"),
+                0,
+                generation=2,
+                releases={"second": answer_of(0, generation=2)},
             ),
             does(SyncGroup(member="m2", generation=2), name="first sync"),
             does(SyncGroup(member="m2", generation=2), name="second sync"),
             does(
                 SyncGroup(member="m1", generation=2, assignments={"m1": {"t": [0]}, "m2": {}}),
                 0,
-                releases={"second sync": told(0)},
+                releases={"second sync": answer_of(0)},
             ),
         ],
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.oracles.conform.situations.groups import emptied, joined, joining, stable
-from groupcheck.oracles.conform.situations.situation import Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Situation, answer_of, does
 from groupcheck.oracles.kafka.commands import (
     Advance,
     DeleteGroups,
@@ -111,7 +111,7 @@ LEAVING = (
                 LeaveGroup(member="m2"),
                 0,
                 members=(0,),
-                releases={"join": told(0, generation=2, members=("m1",))},
+                releases={"join": answer_of(0, generation=2, members=("m1",))},
             ),
             does(SyncGroup(member="m1", generation=2), 0),
             does(JoinGroup(), 79, member="m3"),
@@ -127,12 +127,12 @@ LEAVING = (
                 LeaveGroup(member="m1"),
                 0,
                 members=(0,),
-                releases={"join of m1": told(25, member="")},
+                releases={"join of m1": answer_of(25, member="")},
                 group={"state": "PreparingRebalance", "leader": "m2", "members": ("m2",)},
             ),
             does(
                 Advance(ms=6000),
-                releases={"join of m2": told(0, generation=1, leader="m2", members=("m2",))},
+                releases={"join of m2": answer_of(0, generation=1, leader="m2", members=("m2",))},
             ),
         ],
     ),
@@ -152,7 +152,7 @@ LEAVING = (
                 LeaveGroup(member="m3"),
                 0,
                 members=(0,),
-                releases={"join": told(0, generation=2, leader="m1", members=("m1",))},
+                releases={"join": answer_of(0, generation=2, leader="m1", members=("m1",))},
             ),
         ],
     ),
@@ -179,7 +179,7 @@ LEAVING = (
             does(DeleteGroups(), 69),
             *joining(1),
             does(DeleteGroups(), 68),
-            does(Advance(ms=3000), releases={"join of m1": told(0)}),
+            does(Advance(ms=3000), releases={"join of m1": answer_of(0)}),
             does(DeleteGroups(), 68),
             does(SyncGroup(member="m1", generation=1), 0),
             does(DeleteGroups(), 68, log=()),

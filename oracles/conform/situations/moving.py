@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.oracles.conform.situations.groups import T0, T1, joined, stable
-from groupcheck.oracles.conform.situations.situation import Does, Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Does, Situation, answer_of, does
 from groupcheck.oracles.kafka.commands import (
     Advance,
     AutoCommit,
@@ -36,13 +36,13 @@ def overtaken() -> list[Does]:
             JoinGroup(member="m2"),
             0,
             generation=2,
-            releases={"m1 joins": told(0, generation=2)},
+            releases={"m1 joins": answer_of(0, generation=2)},
         ),
         does(AutoCommit(on=False)),
         does(SyncGroup(member="m1", generation=2, assignments={"m1": {"t": [0, 1]}}), name="plan"),
         does(
             JoinGroup(member="m2", topics=("t", "u")),
-            releases={"plan": told(27)},
+            releases={"plan": answer_of(27)},
             group={"state": "PreparingRebalance", "generation": 2},
         ),
     ]
@@ -116,7 +116,7 @@ MOVING = (
                 JoinGroup(member="m2", broker=ZOMBIE),
                 0,
                 generation=2,
-                releases={"m1 joins": told(0, generation=2)},
+                releases={"m1 joins": answer_of(0, generation=2)},
                 log=(),
             ),
             does(Fire(timer="heartbeat-g-m1"), group={"state": "PreparingRebalance"}),
@@ -125,7 +125,7 @@ MOVING = (
             does(
                 SyncGroup(member="m1", generation=2, broker=ZOMBIE),
                 16,
-                releases={"follower": told(16)},
+                releases={"follower": answer_of(16)},
                 log=(),
             ),
         ],
@@ -143,7 +143,7 @@ MOVING = (
             does(SyncGroup(member="m2", generation=1, broker=ZOMBIE), 0, assigned=frozenset({T1})),
             does(
                 Unload(broker=ZOMBIE),
-                releases={"commit": told(16), "heartbeat": told(16)},
+                releases={"commit": answer_of(16), "heartbeat": answer_of(16)},
             ),
         ],
     ),
@@ -175,7 +175,7 @@ MOVING = (
             does(JoinGroup(member="m1"), 81, member="", group={"members": ("m2",)}),
             does(
                 Advance(ms=30_000),
-                releases={"m2 joins": told(0, generation=2, leader="m2")},
+                releases={"m2 joins": answer_of(0, generation=2, leader="m2")},
                 group={"state": "CompletingRebalance", "members": ("m2",)},
             ),
         ],

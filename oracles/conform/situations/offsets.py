@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupcheck.oracles.conform.situations.groups import at, emptied, joining, stable
-from groupcheck.oracles.conform.situations.situation import Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Situation, answer_of, does
 from groupcheck.oracles.kafka.commands import (
     Advance,
     AutoCommit,
@@ -99,7 +99,7 @@ OFFSETS = (
             *stable(2),
             does(JoinGroup(member="m1"), name="join"),
             does(OffsetCommit(member="m2", generation=1), 0),
-            does(JoinGroup(member="m2"), 0, releases={"join": told(0, generation=2)}),
+            does(JoinGroup(member="m2"), 0, releases={"join": answer_of(0, generation=2)}),
             does(OffsetCommit(member="m2", generation=1), 22),
             does(OffsetCommit(member="m2", generation=2), 27),
             does(OffsetCommit(), 25),
@@ -193,9 +193,9 @@ OFFSETS = (
             does(
                 CommitAppends(),
                 releases={
-                    "commit": told(0),
-                    "stable": told(0, offsets=at(5)),
-                    "all": told(0, offsets=at(5)),
+                    "commit": answer_of(0),
+                    "stable": answer_of(0, offsets=at(5)),
+                    "all": answer_of(0, offsets=at(5)),
                 },
             ),
         ],
@@ -360,7 +360,7 @@ OFFSETS = (
             does(JoinGroup(), 79),
             does(JoinGroup(member="m2"), name="join"),
             does(OffsetDelete(), 0, group={"state": "PreparingRebalance"}),
-            does(Advance(ms=3000), releases={"join": told(0, generation=3)}),
+            does(Advance(ms=3000), releases={"join": answer_of(0, generation=3)}),
             does(OffsetFetch(), 0, offsets=at(-1)),
             does(OffsetDelete(), 86),
         ],
@@ -399,7 +399,7 @@ OFFSETS = (
             does(OffsetFetch(stable=False), 0, offsets=at(5)),
             does(
                 AutoCommit(on=True),
-                releases={"commit": told(0), "delete": told(0)},
+                releases={"commit": answer_of(0), "delete": answer_of(0)},
                 log=(("offset", "t", 0, None), ("deleted group",)),
             ),
         ],
@@ -432,7 +432,7 @@ OFFSETS = (
         [
             *joining(1, type="connect"),
             does(OffsetDelete(), 68),
-            does(Advance(ms=3000), releases={"join of m1": told(0)}),
+            does(Advance(ms=3000), releases={"join of m1": answer_of(0)}),
             does(OffsetDelete(), 68),
             does(SyncGroup(member="m1", generation=1), 0),
             does(OffsetDelete(), 68),

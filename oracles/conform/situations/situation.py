@@ -22,7 +22,7 @@ OF_THE_GROUP = ("join-g", "sync-g", "heartbeat-g-")
 
 
 @frozen
-class Told:
+class ExpectedAnswer:
     """An answer: its error code, and those of its other fields that matter."""
 
     error: int
@@ -37,9 +37,9 @@ class Does:
     # How later steps call this request.
     name: str = ""
     # What this request is answered at once; None: nothing yet.
-    answer: Told | None = None
+    answer: ExpectedAnswer | None = None
     # What earlier requests are answered in this step, by their names.
-    releases: Mapping[str, Told] = field(factory=dict)
+    releases: Mapping[str, ExpectedAnswer] = field(factory=dict)
     # Fields of the group's memory after the step. `members` are their names, `timers` are those of
     # the group with the ms that they have left, `assigned` is by member.
     group: Mapping[str, Any] = field(factory=dict)
@@ -80,8 +80,8 @@ class Situation:
                 yield f"step {number}, {type(expected.command).__name__}: {what}"
 
 
-def told(error: int, **fields: Any) -> Told:
-    return Told(error, fields)
+def answer_of(error: int, **fields: Any) -> ExpectedAnswer:
+    return ExpectedAnswer(error, fields)
 
 
 def does(
@@ -89,7 +89,7 @@ def does(
     error: int | None = None,
     *,
     name: str = "",
-    releases: Mapping[str, Told] | None = None,
+    releases: Mapping[str, ExpectedAnswer] | None = None,
     group: Mapping[str, Any] | None = None,
     log: tuple[Any, ...] | None = None,
     **fields: Any,
@@ -98,11 +98,11 @@ def does(
     this step.
     """
     assert error is None or isinstance(command, Request), command
-    own = None if error is None else Told(error, fields)
+    own = None if error is None else ExpectedAnswer(error, fields)
     return Does(command, name, own, releases or {}, group or {}, log)
 
 
-def _answers(due: Mapping[int, Told], given: Mapping[int, Answer]) -> Iterator[str]:
+def _answers(due: Mapping[int, ExpectedAnswer], given: Mapping[int, Answer]) -> Iterator[str]:
     for number in sorted(due.keys() | given.keys()):
         if number not in given:
             yield f"request {number} gets no answer, expected {due[number].error}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.oracles.conform.situations.groups import T0
-from groupcheck.oracles.conform.situations.situation import Does, Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Does, Situation, answer_of, does
 from groupcheck.oracles.kafka.commands import (
     Advance,
     AutoCommit,
@@ -41,8 +41,8 @@ def two(**join: Any) -> list[Does]:
         does(
             Advance(ms=6000),
             releases={
-                "join of i1": told(0, generation=1, leader="m1", member="m1"),
-                "join of i2": told(0, generation=1, leader="m1", member="m2"),
+                "join of i1": answer_of(0, generation=1, leader="m1", member="m1"),
+                "join of i2": answer_of(0, generation=1, leader="m1", member="m2"),
             },
         ),
     ]
@@ -52,7 +52,7 @@ def one() -> list[Does]:
     """A Stable group of the static member m1, which has t-0 and claimed nothing when it joined."""
     return [
         does(joins(1), name="join of i1"),
-        does(Advance(ms=3000), releases={"join of i1": told(0, generation=1, member="m1")}),
+        does(Advance(ms=3000), releases={"join of i1": answer_of(0, generation=1, member="m1")}),
         does(syncs(1, "m1", 1, assignments={"m1": {"t": [0]}}), 0, assigned=frozenset({T0})),
     ]
 
@@ -68,7 +68,7 @@ def joined() -> list[Does]:
             generation=2,
             leader="m1",
             claims={"m1": (frozenset({T0}), 1), "m2": (NOTHING, -1)},
-            releases={"join of i2": told(0, generation=2)},
+            releases={"join of i2": answer_of(0, generation=2)},
         ),
     ]
 
@@ -125,7 +125,7 @@ STATIC_MEMBERS = (
             does(
                 Fire(timer="join-g"),
                 releases={
-                    "join of i2": told(
+                    "join of i2": answer_of(
                         0,
                         generation=2,
                         leader="m2",
@@ -156,7 +156,7 @@ STATIC_MEMBERS = (
             does(
                 Fire(timer="join-g"),
                 releases={
-                    "join of i3": told(
+                    "join of i3": answer_of(
                         0,
                         generation=2,
                         member="m3",
@@ -200,7 +200,7 @@ STATIC_MEMBERS = (
             does(
                 LeaveGroup(instance="i2"),
                 0,
-                releases={"join of i2": told(25)},
+                releases={"join of i2": answer_of(25)},
                 group={"state": "PreparingRebalance", "members": ("m1",)},
             ),
             does(Fire(timer="join-g"), group={"state": "PreparingRebalance", "generation": 1}),

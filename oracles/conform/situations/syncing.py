@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.oracles.conform.situations.groups import T0, T1, emptied, joined, stable
-from groupcheck.oracles.conform.situations.situation import Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Situation, answer_of, does
 from groupcheck.oracles.kafka.commands import (
     Advance,
     AutoCommit,
@@ -94,7 +94,7 @@ SYNCING = (
                 ),
                 0,
                 assigned=None,
-                releases={"m2": told(0, assigned=frozenset({T1}))},
+                releases={"m2": answer_of(0, assigned=frozenset({T1}))},
                 group={
                     "state": "Stable",
                     "pending_sync": ("m3",),
@@ -124,7 +124,7 @@ SYNCING = (
                 SyncGroup(member="m1", generation=1),
                 0,
                 assigned=None,
-                releases={"m2": told(0, assigned=None)},
+                releases={"m2": answer_of(0, assigned=None)},
                 group={"state": "Stable"},
                 log=(("group", 1, "m1", ("m1", "m2")),),
             ),
@@ -142,7 +142,7 @@ SYNCING = (
                     SyncGroup(member="m1", generation=1, assignments={"m1": {"t": [0]}}),
                     code,
                     assigned=None,
-                    releases={"m2": told(code, assigned=None)},
+                    releases={"m2": answer_of(code, assigned=None)},
                     group={
                         "state": "PreparingRebalance",
                         "generation": 1,
@@ -169,7 +169,7 @@ SYNCING = (
             does(
                 JoinGroup(member="m2", topics=("t", "u")),
                 name="join",
-                releases={"plan": told(27)},
+                releases={"plan": answer_of(27)},
                 group={"state": "PreparingRebalance"},
             ),
             does(CommitAppends(), group={"state": "PreparingRebalance"}),
@@ -177,7 +177,7 @@ SYNCING = (
                 JoinGroup(member="m1"),
                 0,
                 generation=2,
-                releases={"join": told(0, generation=2)},
+                releases={"join": answer_of(0, generation=2)},
             ),
         ],
     ),
@@ -191,7 +191,7 @@ SYNCING = (
             does(Advance(ms=4999)),
             does(
                 Advance(ms=1),
-                releases={"plan": told(15)},
+                releases={"plan": answer_of(15)},
                 group={"state": "PreparingRebalance"},
             ),
         ],
@@ -237,7 +237,7 @@ SYNCING = (
                 },
             ),
             does(SyncGroup(member="m1", generation=1), 27),
-            does(JoinGroup(member="m1"), 0, generation=2, releases={"join": told(0)}),
+            does(JoinGroup(member="m1"), 0, generation=2, releases={"join": answer_of(0)}),
             does(Heartbeat(member="m1", generation=1), 22),
             does(Heartbeat(member="m1", generation=2), 0),
         ],

@@ -5,7 +5,7 @@ what becomes of the process that had the old id (KIP-345, protocol.md 1.6.3).
 from __future__ import annotations
 
 from groupcheck.oracles.conform.situations.groups import T0
-from groupcheck.oracles.conform.situations.situation import Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Situation, answer_of, does
 from groupcheck.oracles.conform.situations.static_members import joins, one, syncs, two
 from groupcheck.oracles.kafka.commands import (
     AutoCommit,
@@ -29,7 +29,7 @@ TAKEOVERS = (
             does(
                 joins(2),
                 name="join of m3",
-                releases={"sync of m2": told(82)},
+                releases={"sync of m2": answer_of(82)},
                 group={"state": "PreparingRebalance", "members": ("m1", "m3")},
                 log=(),
             ),
@@ -45,7 +45,7 @@ TAKEOVERS = (
             does(
                 joins(2),
                 name="join of m4",
-                releases={"join of m3": told(82)},
+                releases={"join of m3": answer_of(82)},
                 group={"state": "PreparingRebalance", "members": ("m1", "m4")},
             ),
             does(
@@ -55,7 +55,7 @@ TAKEOVERS = (
                 leader="m5",
                 member="m5",
                 members=("m4", "m5"),
-                releases={"join of m4": told(0, generation=2, leader="m5", member="m4")},
+                releases={"join of m4": answer_of(0, generation=2, leader="m5", member="m4")},
                 group={"state": "CompletingRebalance", "leader": "m5"},
             ),
         ],
@@ -158,7 +158,7 @@ TAKEOVERS = (
                 joins(1, "m1", topics=("t", "u")),
                 0,
                 generation=2,
-                releases={"join of m3": told(0, generation=2, member="m3")},
+                releases={"join of m3": answer_of(0, generation=2, member="m3")},
                 group={"state": "CompletingRebalance", "members": ("m1", "m3")},
             ),
             does(Fire(timer="append-7"), group={"members": ("m1", "m2")}),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.oracles.conform.situations.groups import stable
-from groupcheck.oracles.conform.situations.situation import Does, Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Does, Situation, answer_of, does
 from groupcheck.oracles.kafka.commands import Advance, Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 
 QUICK: dict[str, Any] = {"session_timeout_ms": 60_000, "rebalance_timeout_ms": 20_000}
@@ -24,7 +24,7 @@ def parked(member: str, **join: Any) -> list[Does]:
 
 def quick_and_slow() -> list[Does]:
     """A Stable group of m1, the leader, with QUICK timeouts and m2 with SLOW ones."""
-    both = {f"join of {m}": told(0, generation=1, leader="m1", member=m) for m in ("m1", "m2")}
+    both = {f"join of {m}": answer_of(0, generation=1, leader="m1", member=m) for m in ("m1", "m2")}
     sync = SyncGroup(member="m1", generation=1, assignments={"m1": {"t": [0]}, "m2": {"t": [1]}})
     return [
         *parked("m1", **QUICK),
@@ -52,7 +52,7 @@ TIMEOUTS = (
             *parked("m2", **SLOW),
             does(
                 Advance(ms=6000),
-                releases={"join of m1": told(0), "join of m2": told(0)},
+                releases={"join of m1": answer_of(0), "join of m2": answer_of(0)},
                 group={
                     "timers": {
                         "sync-g": 70_000,
@@ -85,7 +85,10 @@ TIMEOUTS = (
             does(
                 LeaveGroup(member="m2"),
                 0,
-                releases={"again": told(0, generation=2), "slower": told(0, generation=2)},
+                releases={
+                    "again": answer_of(0, generation=2),
+                    "slower": answer_of(0, generation=2),
+                },
             ),
         ],
     ),
@@ -124,7 +127,7 @@ TIMEOUTS = (
             *parked("m3", **SLOW),
             does(
                 Advance(ms=1000),
-                releases={f"join of m{k}": told(0, generation=1) for k in (1, 2, 3)},
+                releases={f"join of m{k}": answer_of(0, generation=1) for k in (1, 2, 3)},
                 group={"state": "CompletingRebalance"},
             ),
         ],
@@ -142,7 +145,7 @@ TIMEOUTS = (
             does(
                 JoinGroup(member="m2", **SLOW),
                 0,
-                releases={"again": told(0, generation=2)},
+                releases={"again": answer_of(0, generation=2)},
                 group={
                     "timers": {
                         "sync-g": 100_000,
@@ -180,7 +183,7 @@ TIMEOUTS = (
             does(Advance(ms=59_999), group={"members": ("m1", "m2")}),
             does(
                 Advance(ms=1),
-                releases={"again": told(0, generation=2, leader="m2")},
+                releases={"again": answer_of(0, generation=2, leader="m2")},
                 group={"members": ("m2",), "state": "CompletingRebalance"},
             ),
         ],
@@ -194,7 +197,7 @@ TIMEOUTS = (
             does(Advance(ms=29_999), group={"members": ("m1", "m2")}),
             does(
                 Advance(ms=1),
-                releases={"again": told(0, generation=2, leader="m2")},
+                releases={"again": answer_of(0, generation=2, leader="m2")},
                 group={"members": ("m2",), "state": "CompletingRebalance"},
             ),
         ],
@@ -209,7 +212,7 @@ TIMEOUTS = (
             does(JoinGroup(member="m2"), name="new"),
             does(
                 Advance(ms=300_000),
-                releases={"new": told(25)},
+                releases={"new": answer_of(25)},
                 group={"members": ("m1",), "timers": in_round(100_000, 100_000)},
             ),
         ],

@@ -5,7 +5,7 @@ and what the earlier one hears.
 from __future__ import annotations
 
 from groupcheck.oracles.conform.situations.groups import T0
-from groupcheck.oracles.conform.situations.situation import Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Situation, answer_of, does
 from groupcheck.oracles.conform.situations.static_members import joins, one, syncs, two
 from groupcheck.oracles.kafka.commands import (
     Advance,
@@ -57,12 +57,14 @@ TWINS = (
             does(
                 joins(1),
                 name="join of the second",
-                releases={"join of the first": told(82)},
+                releases={"join of the first": answer_of(82)},
                 group={"state": "PreparingRebalance", "members": ("m2",)},
             ),
             does(
                 Advance(ms=3000),
-                releases={"join of the second": told(0, generation=1, leader="m2", member="m2")},
+                releases={
+                    "join of the second": answer_of(0, generation=1, leader="m2", member="m2")
+                },
             ),
         ],
     ),
@@ -76,7 +78,7 @@ TWINS = (
             does(
                 joins(2),
                 name="join of the second",
-                releases={"sync of i2": told(82)},
+                releases={"sync of i2": answer_of(82)},
                 group={"state": "PreparingRebalance", "members": ("m1", "m3")},
             ),
             does(Heartbeat(member="m1", instance="i1", generation=1), 27),

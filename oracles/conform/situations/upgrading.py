@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupcheck.oracles.conform.situations.situation import Does, Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Does, Situation, answer_of, does
 from groupcheck.oracles.kafka.commands import (
     Advance,
     FailOver,
@@ -39,8 +39,8 @@ def begun(first: tuple[str, ...], second: tuple[str, ...], voted: str) -> list[D
         does(
             Advance(ms=6000),
             releases={
-                "join of m1": told(0, leader="m1", member="m1", protocol=voted),
-                "join of m2": told(0, leader="m1", member="m2", protocol=voted),
+                "join of m1": answer_of(0, leader="m1", member="m1", protocol=voted),
+                "join of m2": answer_of(0, leader="m1", member="m2", protocol=voted),
             },
         ),
     ]
@@ -78,7 +78,7 @@ UPGRADING = (
             does(LeaveGroup(member="m1"), 0, group={"state": "Empty"}),
             does(joins(NEW), name="join of m3"),
             does(joins(OLD), 23),
-            does(Advance(ms=3000), releases={"join of m3": told(0, protocol=STICKY)}),
+            does(Advance(ms=3000), releases={"join of m3": answer_of(0, protocol=STICKY)}),
         ],
     ),
     Situation(
@@ -116,7 +116,8 @@ UPGRADING = (
             *stable(DEFAULT, DEFAULT, "range"),
             does(joins(NEW), name="join of m3", group={"state": "PreparingRebalance"}),
             does(
-                Fire(timer="join-g"), releases={"join of m3": told(0, protocol=STICKY, leader="m3")}
+                Fire(timer="join-g"),
+                releases={"join of m3": answer_of(0, protocol=STICKY, leader="m3")},
             ),
         ],
     ),
@@ -133,7 +134,7 @@ UPGRADING = (
             does(
                 joins(DEFAULT, "m2"),
                 0,
-                releases={"rejoin of m1": told(0, protocol="range")},
+                releases={"rejoin of m1": answer_of(0, protocol="range")},
             ),
             does(joins(NEW), group={"members": ("m1", "m2", "m3")}),
         ],

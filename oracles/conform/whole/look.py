@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 WATCHED = 0  # the partition whose offsets the model follows
 NOW_MS = 1_000_000  # the coordinator's time, which stands still
 OF_THE_GROUP = ("join-g", "sync-g", "heartbeat-g-")
-KEPT = 1 << 14  # parts of the driver's answers that are remembered: many stay the same
+PARTS_KEPT = 1 << 14  # parts of the driver's answers that are remembered: many stay the same
 
 Json = Mapping[str, Any]
 Times = tuple[int, int]  # session timeout and rebalance timeout of a member, in ms
@@ -168,7 +168,7 @@ def look(told: bytes, ways: Sequence[Ways]) -> Look:
     )
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=PARTS_KEPT)
 def _group(text: bytes) -> tuple[GroupLook, tuple[str, ...], tuple[int, ...]]:
     """The memory of the group, and the appends in flight."""
     told: Json = json.loads(text)
@@ -211,7 +211,7 @@ def _seat(told: Json) -> SeatLook:
     )
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=PARTS_KEPT)
 def _logged(text: bytes) -> tuple[RecordLook | None, ...]:
     return tuple([_record(record) for record in json.loads(text)])
 
@@ -233,7 +233,7 @@ def _record(told: Json | None) -> RecordLook | None:
     return RecordLook(told["generation"], told["leader"], told["protocol"], frozenset(members))
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=PARTS_KEPT)
 def _member(text: bytes, ways: Ways) -> MemberLook:
     told: Json = json.loads(text)
     outstanding, late = told["outstanding"], told["late"]

@@ -29,9 +29,9 @@ from groupcheck.model.protocol.classic.timers import rebalance_timeout, sync_tim
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.oracles.conform.whole.look import Times
 
-MANY = 100  # faults; more than a schedule has
-LAST = 1000  # generation and record; no schedule comes that far
-KEPT = 100_000  # steps of the model that are remembered
+MANY_FAULTS = 100  # faults; more than a schedule has
+LAST_GENERATION = 1000  # generation and record; no schedule comes that far
+STEPS_KEPT = 100_000  # steps of the model that are remembered
 NEW_MEMBER_MS = 300_000  # group.new.member.join.timeout (fixed to five minutes)
 FAIL_OVER = fail_over.name
 REPLACED = ("replaced", "replaced_and_parked", "replaced_and_restarted")
@@ -62,9 +62,9 @@ def scope_of(
     return kind(
         members=members,
         partitions=partitions,
-        generations=LAST,
-        records=LAST,
-        any_faults=MANY,
+        generations=LAST_GENERATION,
+        records=LAST_GENERATION,
+        any_faults=MANY_FAULTS,
         assignor="sticky" if kind.cooperative else "any",
         max_size=max_size,
         protocols=protocols,
@@ -158,7 +158,7 @@ class Following:
         self._budget, self._core = self.places["budget", None], self.places["core", None]
         # Number of a core -> see `_waiting`.
         self._waits: dict[int, bool | None] = {}
-        self._full = self._rules.number(self._budget, Budget(any=MANY))
+        self._full = self._rules.number(self._budget, Budget(any=MANY_FAULTS))
         # Number of a client -> that of the same client, whose position counts as not committed.
         self._dirty: dict[int, int] = {}
         # What a rule leads to, with all that follows in the same step.
@@ -272,7 +272,7 @@ class Following:
             return []
         found = self._steps.get((chance, state))
         if found is None:
-            if len(self._steps) >= KEPT:
+            if len(self._steps) >= STEPS_KEPT:
                 self._steps.clear()
             taken = self._taken(chance, state)
             found = [(rules, self._put_right(end)) for rules, end in taken]
@@ -306,7 +306,7 @@ class Following:
     def _but(self, state: Numbers, at: int, **changes: Any) -> Numbers:
         """The state with some fields of the value at a place changed."""
         value = but(self._rules.value(at, state[at]), **changes)
-        return (*state[:at], self._rules.number(at, value), *state[at + 1 :])
+        return self._rules.changed(state, {at: value})
 
     def _named(self, before: Guess, state: Numbers, real: frozenset[str]) -> Iterator[Names]:
         """The names after a step: an id that the model has made is one that the real coordinator

@@ -45,7 +45,7 @@ from groupcheck.traces.findings.report import GroupReport
 from groupcheck.traces.story.events import RebalanceCause
 from groupcheck.traces.story.moments import Round
 
-ENOUGH = 0.75
+LEAST_SHARE = 0.75
 """In this share of the replications at least, the baseline must have a rebalance of the log."""
 MOST_AMISS = 1 / 3
 """At most this share of the rebalances may be missing in the baseline, and as many be its own."""
@@ -63,7 +63,7 @@ SETTINGS = (
 
 
 @frozen
-class Row:
+class RebalanceRow:
     """A rebalance of the log: how many rounds its events began, in each replication."""
 
     round: Round
@@ -79,7 +79,7 @@ class Row:
     @property
     def reproduced(self) -> bool:
         """Does the baseline have it?"""
-        return self.simulated and _share(self.baseline) >= ENOUGH
+        return self.simulated and _share(self.baseline) >= LEAST_SHARE
 
     @property
     def judged(self) -> bool:
@@ -131,7 +131,7 @@ class WhatIf:
     replications: int
     # Those that were wanted; more than `replications` after Ctrl-C.
     asked: int
-    rows: tuple[Row, ...]
+    rows: tuple[RebalanceRow, ...]
     stood: tuple[Stood, ...]
     # Rounds in each replication.
     rounds: tuple[tuple[int, ...], tuple[int, ...]]
@@ -193,7 +193,7 @@ class WhatIf:
         return stopped_early(self.replications, self.asked)
 
     @property
-    def avoided(self) -> list[Row]:
+    def avoided(self) -> list[RebalanceRow]:
         """The rebalances that would not have happened in most replications."""
         return [row for row in self.rows if row.judged and row.avoided > 0.5]
 
@@ -300,7 +300,7 @@ def _judged(
     courses: Sequence[Scheduled],
     sides: tuple[list[Run], list[Run]],
     stated: bool,
-) -> Iterator[Row]:
+) -> Iterator[RebalanceRow]:
     """The rows, with the doubts about them. `stated`: the session timeout is known."""
     assumed = (course.baseline[1], course.changed[1])
     sessions = (assumed[0].session_timeout_ms, assumed[1].session_timeout_ms)
@@ -334,7 +334,7 @@ def _rows(
     clock: Shortened,
     courses: Sequence[Scheduled],
     sides: Sequence[tuple[tuple[str, Assumptions], Sequence[Run]]],
-) -> list[Row]:
+) -> list[RebalanceRow]:
     known = {n for n in _of_round(courses[0]).values() if n is not None}
     starts = {k: clock(_started(events.rounds[k])) for k in known}
     counted = [
@@ -343,7 +343,7 @@ def _rows(
     ]
     (variant, assumed), runs = sides[1]
     merged = [_served(course, one, variant, assumed) for course, one in zip(courses, runs)]
-    rows: list[Row] = []
+    rows: list[RebalanceRow] = []
     parent, follows = -1, 0
     for k, r in enumerate(events.rounds):
         if k in known:
@@ -355,9 +355,9 @@ def _rows(
             base, other = ([int(found[parent] > follows) for found in side] for side in counted)
             also = [False] * len(courses)
         else:
-            rows.append(Row(r, False, (), (), ()))
+            rows.append(RebalanceRow(r, False, (), (), ()))
             continue
-        rows.append(Row(r, True, tuple(base), tuple(other), tuple(also)))
+        rows.append(RebalanceRow(r, True, tuple(base), tuple(other), tuple(also)))
     return rows
 
 
@@ -429,5 +429,5 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def difference(more: Sequence[float], less: Sequence[float]) -> Interval:
-    """By how much one is more than the other in the same replications, with its interval."""
+    """The difference of two measures in the same replications, with its interval."""
     return intervals.mean([a - b for a, b in zip(more, less)])

@@ -19,12 +19,12 @@ from groupcheck.oracles.replay.what_if.settings import given_settings
 from groupcheck.oracles.replay.what_if.view import view
 from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
-from groupcheck.oracles.simulate.progress import told
+from groupcheck.oracles.simulate.progress import progress_line
 
 
-def _told(group: str, began: float, done: int, total: int, _: float) -> str:
+def _progress_text(group: str, began: float, done: int, total: int, _: float) -> str:
     """One line for a terminal. `began`: when the group's first simulation did."""
-    return f"{printable(group)}: {told(done, total, monotonic() - began)}"
+    return f"{printable(group)}: {progress_line(done, total, monotonic() - began)}"
 
 
 def run(
@@ -54,7 +54,7 @@ def run(
     refused: list[UserError] = []
 
     interrupted = False
-    with reports(_told) as report, suppress(KeyboardInterrupt):
+    with reports(_progress_text) as report, suppress(KeyboardInterrupt):
         interrupted = True  # unless the block comes to its end
         for file in replay(files, format=format, group=group):
             for one in file.groups:

@@ -7,7 +7,7 @@ from typing import Any
 
 from groupcheck.oracles.replay.what_if import what_if_types
 from groupcheck.oracles.replay.what_if.answer import (
-    Row,
+    RebalanceRow,
     Stood,
     WhatIf,
     difference,
@@ -22,7 +22,7 @@ from groupcheck.oracles.simulate.document import assumptions, finite, number
 from groupcheck.oracles.simulate.document import interval as interval_shown
 from groupcheck.oracles.simulate.intervals import CONFIDENCE, Interval
 from groupcheck.oracles.simulate.view import Unit, duration
-from groupcheck.traces.findings.anomalies import plural
+from groupcheck.traces.findings.anomalies import plural, some_of
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.story.moments import Round, elapsed
 
@@ -95,7 +95,7 @@ def _simulated(variant: str, given: Assumptions) -> what_if_types.Simulated:
     return what_if_types.Simulated(variant=variant, assumptions=assumptions(given))
 
 
-def _rebalance(row: Row) -> what_if_types.Rebalance:
+def _rebalance(row: RebalanceRow) -> what_if_types.Rebalance:
     r = row.round
     started = r.started
     return what_if_types.Rebalance(
@@ -142,7 +142,7 @@ def generations(r: Round) -> str:
     return f"{'?' if before is None else before} to {after}"
 
 
-def told(row: Row, counts: Sequence[int]) -> str:
+def replication_words(row: RebalanceRow, counts: Sequence[int]) -> str:
     """`8 of 8` replications have it."""
     return f"{sum(n > 0 for n in counts)} of {len(counts)}" if row.simulated else "-"
 
@@ -392,9 +392,8 @@ def _sides(w: WhatIf) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]
     return [s.baseline for s in w.stood], [s.changed for s in w.stood]
 
 
-def _named(rows: Sequence[Row]) -> str:
-    named = [f"that of generation {generations(row.round)}" for row in rows]
-    return ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
+def _named(rows: Sequence[RebalanceRow]) -> str:
+    return some_of([f"that of generation {generations(row.round)}" for row in rows], 6)
 
 
 def _bounds(found: Interval) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.replay.what_if.answer import Row, Stood, WhatIf, interval
+from groupcheck.oracles.replay.what_if.answer import RebalanceRow, Stood, WhatIf, interval
 from groupcheck.oracles.replay.what_if.document import generations, sentences, unit_of
 from groupcheck.oracles.replay.what_if.view import (
     HEAD,
@@ -62,7 +62,7 @@ def drawn(w: WhatIf, format: str) -> bytes:
         return saved(figure, format)
 
 
-def _rounds(w: WhatIf, rows: Sequence[Row], axes: Any) -> None:
+def _rounds(w: WhatIf, rows: Sequence[RebalanceRow], axes: Any) -> None:
     axes.set_title("Rounds that the events of each rebalance of the log begin", fontsize=10)
     _bars(
         axes,

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.replay.what_if.answer import Row, Stood, WhatIf, interval
-from groupcheck.oracles.replay.what_if.document import generations, sentences, told
+from groupcheck.oracles.replay.what_if.answer import RebalanceRow, Stood, WhatIf, interval
+from groupcheck.oracles.replay.what_if.document import generations, replication_words, sentences
 from groupcheck.traces.findings.anomalies import plural
 from groupcheck.traces.lines.timestamps import show_time
 from groupcheck.traces.story.moments import elapsed
@@ -55,7 +55,7 @@ def _group(w: WhatIf) -> Iterator[RenderableType]:
     yield Text("")
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: RebalanceRow) -> tuple[str, ...]:
     """A rebalance, in the order of `HEAD`."""
     r = row.round
     started = r.started
@@ -67,13 +67,13 @@ def cells(row: Row) -> tuple[str, ...]:
         r.cause.value.replace("_", " ")
         + (": " + ", ".join(map(client_of, r.causers[:2])) if r.causers else ""),
         "-" if took is None else f"{took / 1000:.1f} s",
-        told(row, row.baseline),
-        told(row, row.changed),
+        replication_words(row, row.baseline),
+        replication_words(row, row.changed),
         _judged(row),
     )
 
 
-def _judged(row: Row) -> str:
+def _judged(row: RebalanceRow) -> str:
     if not row.simulated:
         return "not simulated"
     if not row.reproduced:
@@ -118,7 +118,7 @@ def stood_cells(s: Stood) -> tuple[str, ...]:
     )
 
 
-def folded(rows: Sequence[Row]) -> str:
+def folded(rows: Sequence[RebalanceRow]) -> str:
     """`9 more rebalances: 7 would not have happened, 2 not reproduced`: rows that are not shown."""
     counts = Counter(filter(None, map(_judged, rows)))
     judged = ", ".join(f"{count} {words}" for words, count in counts.most_common())

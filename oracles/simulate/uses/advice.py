@@ -44,7 +44,7 @@ from groupcheck.oracles.simulate.uses.advise_types import CostMeasure
 # Costs that differ by less than this share of the best one are the same for whoever has to choose.
 SAME = 0.01
 # A threshold that differs by less than this share from the frequency given: no stable answer.
-NEAR = 0.1
+NEAR_SHARE = 0.1
 LEAST_REPLICATIONS = 2  # one run does not say which alternatives can be told apart
 # Once in twenty years: what depends on that frequency, or a lower one, depends on nothing known.
 LEAST_PER_WEEK = 0.001
@@ -238,7 +238,7 @@ class Advice:
                 same = middle
             else:
                 far, instead = middle, found
-        near = abs(far - event.per_week) <= NEAR * event.per_week
+        near = abs(far - event.per_week) <= NEAR_SHARE * event.per_week
         return Threshold(event.name, far, to > event.per_week, near, instead)
 
     def _at(self, event: Event, per_week: float) -> Advice:

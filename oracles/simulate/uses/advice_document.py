@@ -207,7 +207,7 @@ def _time(ms: float) -> str:
     return duration(ms)(ms)
 
 
-def told(advice: Advice) -> str:
+def description(advice: Advice) -> str:
     """The group as it was described, and how it was simulated."""
     group = advice.described
     week = group.week
@@ -228,7 +228,7 @@ def told(advice: Advice) -> str:
     )
 
 
-def cost_told(advice: Advice) -> str:
+def cost_words(advice: Advice) -> str:
     """The meaning of cost, and of the marks of alternatives."""
     now = ", *: what you have now" if advice.now is not None else ""
     return f"Cost: {advice.cost.doc} (->: recommended, =: as good as the cheapest one{now})."
@@ -249,9 +249,9 @@ def view(advice: Advice) -> RenderableType:
         # First, because an early recommendation may not be that of all replications.
         *([Text(f"Unknown: {advice.reason}.")] if advice.reason else []),
         Text(f"Recommended: {named(mine)}", "bold"),
-        Text(told(advice)),
+        Text(description(advice)),
         Text("\n" + "\n".join(f"  {name}={value}" for name, value in mine.settings.items()) + "\n"),
-        Text(cost_told(advice)),
+        Text(cost_words(advice)),
         _table(*alternatives_table(advice)),
         Text("\n" + EVENTS_TOLD),
         _table(*events_table(advice)),

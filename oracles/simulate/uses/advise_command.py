@@ -11,7 +11,7 @@ from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import EXIT_CODES, answer, say
 from groupcheck.oracles.simulate.progress import sketched
 from groupcheck.oracles.simulate.replications import Results
-from groupcheck.oracles.simulate.uses import advice_document, advice_page, advice_plot, plots
+from groupcheck.oracles.simulate.uses import advice_document, advice_page, plots
 from groupcheck.oracles.simulate.uses.advice import (
     LEAST_REPLICATIONS,
     advised,
@@ -85,7 +85,7 @@ def run(
             report=report,
         )
     answer(lambda: advice_document.document(found), lambda: advice_document.view(found), as_json)
-    for path, writes in ((plot, advice_plot.write_plot), (html, advice_page.write_html)):
+    for path, writes in ((plot, advice_page.write_plot), (html, advice_page.write_html)):
         if path is not None:
             writes(found, path)
             say(f"wrote {path}")

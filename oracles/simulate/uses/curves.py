@@ -13,7 +13,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.engine.errors import shown
 from groupcheck.oracles.quantities import time_of
 from groupcheck.oracles.simulate.assumptions import Assumptions, with_settings
-from groupcheck.oracles.simulate.compare import Row, compare
+from groupcheck.oracles.simulate.compare import SetupResults, compare
 from groupcheck.oracles.simulate.distributions import Distribution
 from groupcheck.oracles.simulate.intervals import Interval
 from groupcheck.oracles.simulate.intervals import mean as mean_of
@@ -52,7 +52,7 @@ class Answered:
     curve: Curve
     seed: int
     replications: int
-    rows: tuple[Row, ...]
+    rows: tuple[SetupResults, ...]
     # Replications that were asked for; more than `replications` after Ctrl-C.
     asked: int
 

@@ -21,10 +21,9 @@ from groupcheck.model.engine import (
     step_invariant,
     view,
 )
-from groupcheck.model.engine.fast.costs import costly
 from groupcheck.model.engine.fast.explore import explore
-from groupcheck.model.engine.fast.search import Search
-from groupcheck.model.engine.fast.untabled_predicates import Aside
+from groupcheck.model.engine.fast.search import Search, costly
+from groupcheck.model.engine.fast.untabled_predicates import UntabledPredicates
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.tabled.tables import tables_of
 
@@ -365,13 +364,13 @@ def counters(limit=99, odd=lambda values: True):
 def aside():
     """The names of predicates that leave their tables."""
     found = []
-    take = Aside.take
+    take = UntabledPredicates.take
 
     def noted(self, taken):
         found.extend(p.name for p in taken)
         take(self, taken)
 
-    with patch.object(Aside, "take", noted):
+    with patch.object(UntabledPredicates, "take", noted):
         yield found
 
 

@@ -12,7 +12,7 @@ from small_group import small_group
 
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.engine.fast.shards import store
-from groupcheck.model.engine.fast.shards.addresses import shown, told
+from groupcheck.model.engine.fast.shards.addresses import shown, without_secrets
 from groupcheck.model.engine.fast.shards.distribute import distribute
 from groupcheck.model.engine.fast.shards.filesystem import filesystem_of, plainly
 from groupcheck.model.engine.fast.shards.store import Store
@@ -64,7 +64,9 @@ def test_a_uri_is_shown_without_what_may_be_secret(uri, expected):
 
 
 def test_what_a_library_says_is_shown_without_it_also_where_it_is_decoded():
-    text = told(f"cannot parse '{URI}': key AKIAKEY, pass sEcr3t/x, t0kenvalue is stale", URI)
+    text = without_secrets(
+        f"cannot parse '{URI}': key AKIAKEY, pass sEcr3t/x, t0kenvalue is stale", URI
+    )
     assert text == "cannot parse 's3://***@bucket/runs/one?***': key ***, pass ***, *** is stale"
 
 

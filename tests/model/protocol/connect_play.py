@@ -7,7 +7,7 @@ from typing import Any
 
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Path, Step
-from groupcheck.model.protocol.connect.worker import Told
+from groupcheck.model.protocol.connect.worker import AnswerFacts
 from groupcheck.model.variants import load
 
 CONNECT = load("connect")
@@ -59,11 +59,11 @@ class Play:
         for me in workers:
             self.do("send_join", me)
 
-    def told(self, me: int) -> Told:
+    def told(self, me: int) -> AnswerFacts:
         """What the last plan tells a worker beside its share."""
         ((_, seat),) = self.world["seats"][me]
         told = seat.told
-        assert isinstance(told, Told)
+        assert isinstance(told, AnswerFacts)
         return told
 
     def runs(self) -> list[int]:

@@ -20,11 +20,11 @@ from groupcheck.model.protocol.classic.features.full_offsets.kept import (
     NO_OFFSET,
     VOID,
     Fetched,
-    Kept,
+    OffsetStore,
     Txn,
     ranked,
 )
-from groupcheck.model.protocol.classic.features.full_offsets.scope import KeepingScope
+from groupcheck.model.protocol.classic.features.full_offsets.scope import FullOffsetsScope
 from groupcheck.model.protocol.classic.features.static import static_membership
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import (
@@ -94,8 +94,8 @@ def asked(group: Group, rule: str) -> str:
     return group.fire(rule).labels[0].partition(":")[2]
 
 
-def kept(group: Group) -> Kept:
-    assert isinstance(group.offsets, Kept)
+def kept(group: Group) -> OffsetStore:
+    assert isinstance(group.offsets, OffsetStore)
     return group.offsets
 
 
@@ -199,7 +199,7 @@ def test_of_two_transactions_the_record_that_was_written_later_wins(
 
 def test_places_are_numbered_anew_in_their_order() -> None:
     first, last, deleted = Txn(offset=2, place=5), Txn(offset=3, place=9), Txn(offset=VOID)
-    some = Kept(pending=2, top=12, place=7)
+    some = OffsetStore(pending=2, top=12, place=7)
     kept, txns = ranked(some, (last, deleted, first))
     assert [txn.place for txn in txns] == [3, 0, 1]
     assert (kept.place, kept.top) == (2, 3)
@@ -288,10 +288,10 @@ def test_offsets_expire_with_an_empty_group_that_has_no_open_transaction() -> No
 @pytest.mark.parametrize("field", ["reset", "commits"])
 def test_a_policy_that_does_not_exist_is_refused_with_those_that_do(field: str) -> None:
     with pytest.raises(ScopeError, match=f"{field} is 'never'"):
-        KeepingScope(**{field: "never"})
+        FullOffsetsScope(**{field: "never"})
 
 
-class StaticKeepingScope(KeepingScope):
+class StaticFullOffsetsScope(FullOffsetsScope):
     static = True
 
 
@@ -301,7 +301,7 @@ def static_spec(scope: Any) -> Spec:
 
 STATIC = attrs.evolve(
     load("static_membership"),
-    scope_type=StaticKeepingScope,
+    scope_type=StaticFullOffsetsScope,
     spec=static_spec,
     faults={},
     coordinator=load("static_membership").coordinator | VARIANT.coordinator,

@@ -12,7 +12,7 @@ import pytest
 from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.reference import explore
-from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept
+from groupcheck.model.protocol.classic.features.full_offsets.kept import OffsetStore
 from groupcheck.model.protocol.classic.group import Core
 from groupcheck.model.variants import load
 from groupcheck.oracles.explain.subject import subject
@@ -73,6 +73,6 @@ def test_without_one_fair_rule_a_promise_is_broken(
 def test_the_offsets_of_a_group_that_is_not_loaded_are_not_swept() -> None:
     given = spec(faults={"fail_over": 1}, settings=IN_PHASES)
     (sweep,) = (r for r in given.rules if r.name == "sweep")
-    core, kept = Core(support=(0,)), Kept(there=True)
+    core, kept = Core(support=(0,)), OffsetStore(there=True)
     assert list(sweep.call(core, kept))
     assert not list(sweep.call(but(core, loading=True), kept))

@@ -16,7 +16,7 @@ from groupcheck.oracles.assignment.against.asked import (
     asked_of,
     breaks,
 )
-from groupcheck.oracles.assignment.against.command import finding_told, library_of
+from groupcheck.oracles.assignment.against.command import finding_words, library_of
 from groupcheck.oracles.assignment.against.finding import circumstances
 from groupcheck.oracles.assignment.against.reducing import smaller_by_two
 from groupcheck.oracles.assignment.against.searches import findings
@@ -164,18 +164,18 @@ def test_beside_a_finding_stands_what_kafkas_own_assignor_does(found):
     (dropped,) = of(found, "kafka-python", "range", "balanced in topics")
     assert (
         "Kafka's own range keeps it here: {'A': ['t-1'], 'B': ['t-0'], 'C': ['t-2']}"
-        in finding_told(dropped)
+        in finding_words(dropped)
     )
     (stale,) = of(found, "kafka-python", "sticky", "valid")
-    assert "Kafka's own sticky breaks it here, too" in finding_told(stale)
+    assert "Kafka's own sticky breaks it here, too" in finding_words(stale)
     (untold,) = of(found, "kafka-python", "cooperative-sticky", "claims are told")
-    assert untold.kafka is None and "Kafka's own" not in finding_told(untold)
+    assert untold.kafka is None and "Kafka's own" not in finding_words(untold)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_finding_names_the_version_and_the_same_question_has_the_same_answer(found, library):
     version = metadata.version(library)
     assert {f.version for f in found[library].findings} == {version}
-    assert f"of {library} {version}, " in finding_told(found[library].findings[0])
+    assert f"of {library} {version}, " in finding_words(found[library].findings[0])
     again = findings(library_of(library), 20).document()
     assert again == findings(library_of(library), 20).document() and again["version"] == version

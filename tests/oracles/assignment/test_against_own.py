@@ -17,7 +17,7 @@ from groupcheck.model.assignors import Group, Member, NoAssignment, round_robin,
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.against import asked, offered
 from groupcheck.oracles.assignment.against.asked import answer_of
-from groupcheck.oracles.assignment.against.command import library_of, told
+from groupcheck.oracles.assignment.against.command import library_of, result_lines
 from groupcheck.oracles.assignment.against.libraries import callables, programs
 from groupcheck.oracles.assignment.against.offered import Library, Offered, assigned
 from groupcheck.oracles.assignment.against.searches import findings
@@ -117,7 +117,7 @@ def test_an_assignor_that_hangs_is_waited_for_a_few_times_and_then_not_asked_any
         0
     ].words
     assert "not asked any more, because it gave no answer (in time) too often: own" in " ".join(
-        "".join(told(result)).split()
+        "".join(result_lines(result)).split()
     )
 
 

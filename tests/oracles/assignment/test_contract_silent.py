@@ -12,7 +12,7 @@ import groupcheck
 from groupcheck.model.assignors import Group, Member, NoAssignment, round_robin
 from groupcheck.oracles.assignment.against import asked
 from groupcheck.oracles.assignment.against.asked import answer_of
-from groupcheck.oracles.assignment.against.command import finding_told
+from groupcheck.oracles.assignment.against.command import finding_words
 from groupcheck.oracles.assignment.against.libraries import callables
 
 PAIR = Group({"t": 2}, [Member("A", ["t"]), Member("B", ["t"])])
@@ -152,5 +152,5 @@ def test_control_characters_of_a_traceback_do_not_reach_the_terminal():
     from groupcheck.oracles.assignment.against.searches import findings
 
     (finding,) = findings(callables.library("own:bold", bold, None), 3).findings
-    told = finding_told(finding)
+    told = finding_words(finding)
     assert "\x1b" not in told and textwrap.indent("second line", "  ") in told

@@ -78,7 +78,7 @@ RECIPES: dict[str, tuple[str, list[str], list[str]]] = {
         ["plot", "html"],
         [
             "simulate.uses.advise_command:advised",
-            "simulate.uses.advice_plot:drawn",
+            "simulate.uses.advice_page:drawn",
             "simulate.uses.advice_page:drawn",
         ],
     ),

@@ -34,7 +34,7 @@ from groupcheck.oracles.conform.member.moves import (
 )
 from groupcheck.oracles.conform.member.promises import broken
 from groupcheck.oracles.conform.member.rows import Rows
-from groupcheck.oracles.conform.member.tour import Row, different
+from groupcheck.oracles.conform.member.tour import MemberRow, different
 from groupcheck.oracles.kafka.client import failed
 from groupcheck.oracles.kafka.client_commands import Advance, Callback
 from groupcheck.oracles.kafka.driver import Driver
@@ -108,15 +108,15 @@ def test_its_rows_are_those_of_the_group_in_which_callbacks_take_no_time(
     assert fired >= eager | {f"{callback_runs.name}:returned"}
 
 
-def row_of(rows: Rows, given: Input, before: tuple[Input, ...] = READS) -> Row:
+def row_of(rows: Rows, given: Input, before: tuple[Input, ...] = READS) -> MemberRow:
     memory, standing = rows.start(), Standing(setup_of(rows.scope))
     for led in before:
         (outcome,) = rows.outcomes(memory, led)
         assert outcome.after is not None
-        row = Row(memory, led, outcome, standing)
+        row = MemberRow(memory, led, outcome, standing)
         memory, standing = outcome.after, standing.then(row.probe.row)
     (outcome,) = rows.outcomes(memory, given)
-    return Row(memory, given, outcome, standing)
+    return MemberRow(memory, given, outcome, standing)
 
 
 def test_what_the_application_does_in_onpartitionsrevoked_agrees(coordinator: Driver) -> None:

@@ -16,7 +16,7 @@ from groupcheck.oracles.conform.member.application import ApplicationRows
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.member_memory import Does, During, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.moves import Standing, setup
-from groupcheck.oracles.conform.member.tour import Row, different
+from groupcheck.oracles.conform.member.tour import MemberRow, different
 from groupcheck.oracles.kafka.driver import Driver
 
 MEMORIES = 400  # the nearest ones: they hold a row for each mistake
@@ -32,7 +32,7 @@ def rows() -> ApplicationRows:
 
 
 @cache
-def application_rows() -> list[Row]:
+def application_rows() -> list[MemberRow]:
     """The application's rows of the nearest memories; none is executed."""
     model, found = rows(), []
     standings = {model.start(): Standing(setup(1, autocommit=True))}
@@ -40,7 +40,7 @@ def application_rows() -> list[Row]:
     for memory in islice(frontier, MEMORIES):
         for given in model.inputs(memory):
             for outcome in model.outcomes(memory, given):
-                row = Row(memory, given, outcome, standings[memory])
+                row = MemberRow(memory, given, outcome, standings[memory])
                 if given.does == Does.UNSUBSCRIBE or given.during != During.NOTHING:
                     found.append(row)
                 if outcome.after is not None and outcome.after not in standings:

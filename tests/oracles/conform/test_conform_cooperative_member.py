@@ -24,7 +24,7 @@ from groupcheck.oracles.conform.member.member_memory import Does, During, Input,
 from groupcheck.oracles.conform.member.moves import Seen, Standing, setup_of
 from groupcheck.oracles.conform.member.promises import broken
 from groupcheck.oracles.conform.member.rows import Rows
-from groupcheck.oracles.conform.member.tour import Row, Tour, different
+from groupcheck.oracles.conform.member.tour import MemberRow, Tour, different
 from groupcheck.oracles.kafka.driver import Driver
 
 COOPERATIVE, STATIC = "cooperative", "cooperative_static"
@@ -80,7 +80,7 @@ def led(rows: Rows, driver: Driver, *inputs: Input) -> tuple[Memory, list[Outcom
     for given in inputs:
         assert given in rows.inputs(memory), given
         (outcome,) = rows.outcomes(memory, given)
-        row = Row(memory, given, outcome, standing)
+        row = MemberRow(memory, given, outcome, standing)
         (seen,) = driver.run_all([row.probe])
         assert different(rows, row, seen) == []
         assert outcome.after is not None
@@ -145,7 +145,7 @@ def test_a_member_that_left_while_it_revoked_is_given_new_partitions_all_the_sam
     memory, _, standing = led(rows, coordinator, *moves)
     given = Input(Does.POLL, during=during, code=22 if during == During.COMMITS else NONE)
     (outcome,) = rows.outcomes(memory, given)
-    (seen,) = coordinator.run_all([Row(memory, given, outcome, standing).probe])
+    (seen,) = coordinator.run_all([MemberRow(memory, given, outcome, standing).probe])
     assert isinstance(seen, Seen)
     assert [f.promise for f in broken(memory, given, seen)] == broken_ones
 
@@ -159,13 +159,13 @@ def noticed(wrong: Rows, driver: Driver) -> list[str]:
     for row, told in in_order(right):
         new = wrong.outcomes(row.before, row.given)
         for outcome in [o for o in new if o not in told]:
-            bad = Row(row.before, row.given, outcome, row.standing)
+            bad = MemberRow(row.before, row.given, outcome, row.standing)
             (seen,) = driver.run_all([bad.probe])
             return different(wrong, bad, seen)
     return []
 
 
-def in_order(rows: Rows) -> Iterator[tuple[Row, tuple[Outcome, ...]]]:
+def in_order(rows: Rows) -> Iterator[tuple[MemberRow, tuple[Outcome, ...]]]:
     """Every row, breadth first, with its outcomes; none is executed."""
     standings = {rows.start(): start_of(rows)}
     frontier = [rows.start()]
@@ -173,7 +173,7 @@ def in_order(rows: Rows) -> Iterator[tuple[Row, tuple[Outcome, ...]]]:
         for given in rows.inputs(memory):
             told = rows.outcomes(memory, given)
             for outcome in told:
-                row = Row(memory, given, outcome, standings[memory])
+                row = MemberRow(memory, given, outcome, standings[memory])
                 yield row, told
                 if outcome.after is not None and outcome.after not in standings:
                     standings[outcome.after] = row.standing.then(row.probe.row)

@@ -30,7 +30,7 @@ from groupcheck.oracles.conform.member.member_memory import Does, Input, Memory,
 from groupcheck.oracles.conform.member.moves import Seen, Standing, setup
 from groupcheck.oracles.conform.member.promises import broken
 from groupcheck.oracles.conform.member.rows import Rows
-from groupcheck.oracles.conform.member.tour import NO_ROW, Row, Tour, different
+from groupcheck.oracles.conform.member.tour import NO_ROW, MemberRow, Tour, different
 from groupcheck.oracles.kafka.client import Look
 from groupcheck.oracles.kafka.client_commands import Poll
 from groupcheck.oracles.kafka.driver import Driver
@@ -102,7 +102,7 @@ def healthy() -> Rows:
 
 
 @cache
-def rows_in_order() -> list[tuple[Row, tuple[Outcome, ...]]]:
+def rows_in_order() -> list[tuple[MemberRow, tuple[Outcome, ...]]]:
     """Every row of the healthy model, breadth first, with its outcomes; none is executed."""
     rows = healthy()
     standings = {rows.start(): Standing(setup(rows.scope.partition_count, rows.scope.autocommit))}
@@ -111,7 +111,7 @@ def rows_in_order() -> list[tuple[Row, tuple[Outcome, ...]]]:
         for given in rows.inputs(memory):
             told = rows.outcomes(memory, given)
             for outcome in told:
-                row = Row(memory, given, outcome, standings[memory])
+                row = MemberRow(memory, given, outcome, standings[memory])
                 found.append((row, told))
                 if outcome.after is not None and outcome.after not in standings:
                     standings[outcome.after] = row.standing.then(row.probe.row)
@@ -119,7 +119,7 @@ def rows_in_order() -> list[tuple[Row, tuple[Outcome, ...]]]:
     return found
 
 
-def executed(rows: Rows, row: Row, driver: Driver) -> list[str]:
+def executed(rows: Rows, row: MemberRow, driver: Driver) -> list[str]:
     (seen,) = driver.run_all([row.probe])
     return different(rows, row, seen)
 
@@ -140,13 +140,13 @@ def noticed(wrong: Rows, driver: Driver, among: int | None = None) -> list[str]:
     return []
 
 
-def following(wrong: Rows, row: Row, driver: Driver, polls: int = 1) -> list[str]:
+def following(wrong: Rows, row: MemberRow, driver: Driver, polls: int = 1) -> list[str]:
     """What is different about a row that follows this one, or this one and another poll."""
     assert row.outcome is not None and row.outcome.after is not None
     memory, standing = row.outcome.after, row.standing.then(row.probe.row)
     for given in wrong.inputs(memory):
         for outcome in wrong.outcomes(memory, given) or (None,):
-            then = Row(memory, given, outcome, standing)
+            then = MemberRow(memory, given, outcome, standing)
             if what := executed(wrong, then, driver):
                 return what
             again = given.does == Does.POLL and polls

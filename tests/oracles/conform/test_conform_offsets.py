@@ -22,7 +22,7 @@ from groupcheck.model.variants import load
 from groupcheck.oracles.conform.conformance import conform, rows_at
 from groupcheck.oracles.conform.jobs import Row
 from groupcheck.oracles.conform.row import STRANGER, Asks, Fires, Memory
-from groupcheck.oracles.conform.row_results import Ledger
+from groupcheck.oracles.conform.row_results import RowResults
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.tour import Tour
 from groupcheck.oracles.kafka.driver import Driver
@@ -107,7 +107,7 @@ def test_a_fail_over_finds_what_an_administrator_was_told(
         spec = VARIANT.spec(rows.scope)
         spec = rebuilt(spec, [wrong(own(spec, changed))])
         rows = Rows(rows.scope, spec, VARIANT.coordinator)
-    ledger = Ledger(max_differences=1, max_rows=1500)
+    ledger = RowResults(max_differences=1, max_rows=1500)
     Tour(rows, coordinator, ledger).run()
     assert bool(ledger.differing) == (wrong is not None)
     assert ledger.counts.executed > 50
@@ -185,7 +185,7 @@ def test_two_members_have_transactions_that_are_open(
         spec = VARIANT.spec(rows.scope)
         spec = rebuilt(spec, [wrong(own(spec, changed))])
         rows = Rows(rows.scope, spec, VARIANT.coordinator)
-    ledger = Ledger(max_differences=1, lists=True)
+    ledger = RowResults(max_differences=1, lists=True)
     OfTransactions(rows, coordinator, ledger).run()
     assert bool(ledger.differing) == (wrong is not None)
     if wrong is None:

@@ -10,7 +10,7 @@ import pytest
 from groupcheck.oracles.conform.conformance import conform
 from groupcheck.oracles.conform.situations.groups import stable
 from groupcheck.oracles.conform.situations.running import SITUATIONS, execute
-from groupcheck.oracles.conform.situations.situation import Does, Situation, does, told
+from groupcheck.oracles.conform.situations.situation import Does, Situation, answer_of, does
 from groupcheck.oracles.kafka.commands import Advance, Heartbeat, JoinGroup, Request, SyncGroup
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import VERSIONS
@@ -62,7 +62,7 @@ WRONG = {
         Advance(ms=0), log=(("offset", "t", 0, 1),)
     ),
     "request 2 gets no answer, expected 27": does(
-        SyncGroup(member="m1", generation=1), 0, releases={"join of m1": told(27)}
+        SyncGroup(member="m1", generation=1), 0, releases={"join of m1": answer_of(27)}
     ),
     "members is ('m1',), expected ()": does(Advance(ms=0), group={"members": ()}),
 }

@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 import attrs
 import pytest
 
-from groupcheck.model.engine.step import State
+from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.tabled.steps import Steps
 from groupcheck.model.engine.tabled.tabled import Numbers
-from groupcheck.model.protocol.driven import Driven
 from groupcheck.model.variants import load
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.whole import command, conformance
@@ -467,28 +466,28 @@ def test_a_plan_has_common_beginnings_once_and_keeps_the_order_of_its_sequences(
 
 def test_steps_give_what_the_rules_give():
     spec = load("classic").spec(scope_of(2, 2, True))
-    driven = Driven(spec, {rule.name for rule in spec.rules}, member="")
+    see = Semantics(spec)
     steps = Steps(spec)
 
     def valued(state: Numbers) -> State:
         return tuple(steps.value(k, number) for k, number in enumerate(state))
 
     reached = [steps.start()]
-    assert valued(reached[0]) == driven.start()
+    assert valued(reached[0]) == see.starts()[0][-1]
     for _ in range(4):
         following = []
         for state in reached:
             for i in steps.tabled.see.ordinary:
-                rule, me = i.rule, i.me or 0
-                begun = steps.fired(rule.name, me).after(state)
-                assert [((name,), valued(after)) for name, after in begun] == [
-                    *driven.fired(valued(state), rule.name, me)
+                begun = steps.fired(i.rule.name, i.me or 0).after(state)
+                assert [(name, valued(after)) for name, after in begun] == [
+                    (firing.name, after) for firing, after, _ in see.firings(i, valued(state))
                 ]
                 for _, after in begun:
                     settled = steps.settled(after)
                     following += [end for _, end in settled]
                     assert [(chain, valued(end)) for chain, end in settled] == [
-                        *driven.settle(valued(after))
+                        (tuple(f.name for f in chain), end)
+                        for chain, end, _ in see.settle(valued(after))
                     ]
         reached = sorted(set(following))[:60]
     assert len(reached) == 60

@@ -18,10 +18,10 @@ from groupcheck.model.protocol.codes import NONE, UNSTABLE_OFFSET_COMMIT
 from groupcheck.model.protocol.transform import own, rebuilt, rewritten
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.conform.member.every_row import rows_of
-from groupcheck.oracles.conform.member.keeping_rows import KeepingRows, KeepingSteps
+from groupcheck.oracles.conform.member.keeping_rows import FullOffsetRows, FullOffsetSteps
 from groupcheck.oracles.conform.member.member_memory import Does, Input, Memory
 from groupcheck.oracles.conform.member.moves import Standing, setup_of
-from groupcheck.oracles.conform.member.tour import Row, different
+from groupcheck.oracles.conform.member.tour import MemberRow, different
 from groupcheck.oracles.kafka.driver import Driver
 
 # It joins and installs its share; nothing was fetched yet.
@@ -40,23 +40,23 @@ NOTHING = Input(Does.FETCH, offset=NO_OFFSET, end=1)
 EMPTY = Input(Does.FETCH, offset=NO_OFFSET, end=0)
 
 
-def rows_with(reset: str) -> KeepingRows:
+def rows_with(reset: str) -> FullOffsetRows:
     (rows,) = rows_of("offsets", 1, None, {"autocommit": "no", "reset": reset})
-    assert isinstance(rows, KeepingRows)
+    assert isinstance(rows, FullOffsetRows)
     return rows
 
 
-def fetches(rows: KeepingRows, given: Input) -> Iterator[Row]:
+def fetches(rows: FullOffsetRows, given: Input) -> Iterator[MemberRow]:
     """The rows of an OffsetFetch of a member that has joined."""
     memory, standing = rows.start(), Standing(setup_of(rows.scope))
     for one in JOINS:
         (outcome,) = rows.outcomes(memory, one)
-        row = Row(memory, one, outcome, standing)
+        row = MemberRow(memory, one, outcome, standing)
         assert outcome.after is not None
         memory, standing = outcome.after, standing.then(row.probe.row)
     assert given in rows.inputs(memory)
     for outcome in rows.outcomes(memory, given):
-        yield Row(memory, given, outcome, standing)
+        yield MemberRow(memory, given, outcome, standing)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +84,10 @@ def test_the_client_goes_on_where_the_model_does(
     assert different(rows_with(reset), row, seen) == []
 
 
-def told(change: Callable[[str, Any], Any]) -> Callable[[KeepingRows], KeepingRows]:
+def told(change: Callable[[str, Any], Any]) -> Callable[[FullOffsetRows], FullOffsetRows]:
     """The rows of a model whose `fetch_answer` is wrong."""
 
-    def wrong(rows: KeepingRows) -> KeepingRows:
+    def wrong(rows: FullOffsetRows) -> FullOffsetRows:
         right = own(rows.spec, fetch_answer)
 
         def call(
@@ -97,7 +97,7 @@ def told(change: Callable[[str, Any], Any]) -> Callable[[KeepingRows], KeepingRo
                 yield label, change(label, after), *others
 
         changed = rewritten(right, call)
-        return KeepingRows(rows.spec.scope, rebuilt(rows.spec, [changed]))
+        return FullOffsetRows(rows.spec.scope, rebuilt(rows.spec, [changed]))
 
     return wrong
 
@@ -137,17 +137,17 @@ def test_a_wrong_start_differs(
 
 @pytest.mark.parametrize("reset", ["earliest", "latest", "none"])
 def test_the_steps_of_the_group_s_model_are_those_of_the_rows(reset: str) -> None:
-    steps = KeepingSteps(rows_with(reset))
+    steps = FullOffsetSteps(rows_with(reset))
     assert steps.run(3) == []
     assert steps.states > 100
 
 
 def test_a_step_that_leads_elsewhere_is_a_misfit() -> None:
     rows = rows_with("earliest")
-    found = KeepingSteps(rows, None).run(0)
+    found = FullOffsetSteps(rows, None).run(0)
     assert found == []
-    wrong = KeepingSteps(told(takes_unstable)(rows))
-    wrong._told = KeepingSteps(rows)._told
+    wrong = FullOffsetSteps(told(takes_unstable)(rows))
+    wrong._counterparts = FullOffsetSteps(rows)._counterparts
     assert any("position: 0" in one.what for one in wrong.run(1))
 
 

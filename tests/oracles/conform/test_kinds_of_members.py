@@ -11,7 +11,7 @@ from groupcheck.oracles.conform.member.group_steps import GroupSteps
 from groupcheck.oracles.conform.member.member_memory import Does, Input
 from groupcheck.oracles.conform.member.moves import Standing, setup_of
 from groupcheck.oracles.conform.member.rows import Rows
-from groupcheck.oracles.conform.member.tour import Row, Tour, different
+from groupcheck.oracles.conform.member.tour import MemberRow, Tour, different
 from groupcheck.oracles.kafka.client_commands import Reset
 from groupcheck.oracles.kafka.driver import Driver
 
@@ -84,13 +84,13 @@ AGAIN = (*JOINS, Input(Does.BEAT), Input(code=27), Input(Does.POLL))
 TOO_LATE = (*JOINS, Input(Does.NO_POLL))
 
 
-def last_row(rows: Rows, client: Reset, inputs: tuple[Input, ...]) -> Row:
+def last_row(rows: Rows, client: Reset, inputs: tuple[Input, ...]) -> MemberRow:
     """The row of the last input, of a client that is configured so."""
     memory, standing = rows.start(), Standing(client)
     for given in inputs:
         assert memory is not None
         (outcome,) = rows.outcomes(memory, given)
-        row = Row(memory, given, outcome, standing)
+        row = MemberRow(memory, given, outcome, standing)
         memory, standing = outcome.after, standing.then(row.probe.row)
     return row
 

@@ -21,7 +21,7 @@ from groupcheck.model.variants import load
 from groupcheck.oracles.conform import full_offsets, other_broker
 from groupcheck.oracles.conform.conformance import rows_at
 from groupcheck.oracles.conform.row import Memory
-from groupcheck.oracles.conform.row_results import Ledger
+from groupcheck.oracles.conform.row_results import RowResults
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.conform.tour import Tour
 from groupcheck.oracles.kafka.driver import Driver
@@ -37,14 +37,14 @@ def executed(
     wrong: Sequence[Rule] = (),
     faults: tuple[str, ...] = FAULTS,
     **settings: str,
-) -> Ledger:
+) -> RowResults:
     """`wrong`: rules of a wrong model."""
     settings = {"phases": "yes", "commits": "consumer", **settings}
     made = rows_at("offsets", 1, 1, faults, None, settings)[1]
     if wrong:
         spec = rebuilt(VARIANT.spec(made.scope), wrong)
         made = Rows(made.scope, spec, VARIANT.coordinator)
-    ledger = Ledger(max_differences=1, max_rows=rows)
+    ledger = RowResults(max_differences=1, max_rows=rows)
     Tour(made, coordinator, ledger).run()
     return ledger
 

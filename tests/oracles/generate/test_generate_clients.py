@@ -16,7 +16,7 @@ import pytest
 from attrs import evolve
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.generate.clock import START, Clock
+from groupcheck.oracles.generate.clock import FIRST_TIME, Clock
 from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.files import Order, generate
 from groupcheck.oracles.generate.run import Owned, Process, Run
@@ -99,7 +99,7 @@ def test_what_is_read_from_a_log_is_what_happened(number: int) -> None:
     """Spans of ownership to the millisecond, and missed polls, of every process of a run."""
     run = printed(number)
     assert run.members is not None
-    begin = round((START - datetime(1970, 1, 1)).total_seconds() * 1000)
+    begin = round((FIRST_TIME - datetime(1970, 1, 1)).total_seconds() * 1000)
     for process, lines in logs(run):
         statements = said(lines)
         holdings = Holdings()

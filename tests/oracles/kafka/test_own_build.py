@@ -128,7 +128,7 @@ def test_a_source_may_stand_ready_for_a_release_that_is_to_come(
     monkeypatch.setattr(own_build_module, "DRIVER", attrs.evolve(DRIVER, sources=sources))
     with own_build(release(tmp_path / "libs", "4.10.0-SNAPSHOT"), say=lambda _: None) as build:
         assert (build.shim, build.release) == ("4.10.0", "4.4.0")
-        assert "the driver's source for Kafka 4.10.0 and later compiles" in build.told()
+        assert "the driver's source for Kafka 4.10.0 and later compiles" in build.summary()
     assert (served(OF_4_4), releases_of("4.10.0")) == ("Kafka 4.4.0 to 4.4.0", ())
 
 

@@ -24,7 +24,7 @@ from groupcheck.oracles.museum.exhibits import EXHIBITS, Exhibit, exhibits
 from groupcheck.oracles.museum.members import MEMBERS
 from groupcheck.oracles.museum.network import record
 from groupcheck.oracles.museum.performing import Found, Performance, find
-from groupcheck.oracles.museum.seen import App, Cut, Fact, Seen, Sent, State, Told
+from groupcheck.oracles.museum.seen import AnswerSent, App, Cut, Fact, Seen, Sent, State
 from groupcheck.oracles.museum.showing import said, view
 from groupcheck.oracles.show.text import as_plain
 
@@ -107,9 +107,9 @@ def test_broken_connections_and_what_the_application_does_are_moves_too(
 LOST = (
     App(6, "A", "assigned", T0),
     Sent(10, "A", "JoinGroup", "1-A-0", T0),
-    Told(10, "A", "JoinGroup", 25),
+    AnswerSent(10, "A", "JoinGroup", 25),
 )
-LATE = (App(6, "A", "assigned", T0), Told(13, "A", "SyncGroup", 27))
+LATE = (App(6, "A", "assigned", T0), AnswerSent(13, "A", "SyncGroup", 27))
 PROCESSED = App(12, "A", "processed", ("t-0@1",))
 CASES: tuple[tuple[symptoms.Symptom, tuple[Fact, ...], tuple[Fact, ...]], ...] = (
     (
@@ -139,8 +139,8 @@ CASES: tuple[tuple[symptoms.Symptom, tuple[Fact, ...], tuple[Fact, ...]], ...] =
     ),
     (
         symptoms.forgets_the_change,
-        (Told(7, "A", "SyncGroup"),),
-        (Told(7, "A", "SyncGroup"), Sent(0, "A", "JoinGroup")),
+        (AnswerSent(7, "A", "SyncGroup"),),
+        (AnswerSent(7, "A", "SyncGroup"), Sent(0, "A", "JoinGroup")),
     ),
     (
         symptoms.completes_what_it_left,
@@ -150,7 +150,7 @@ CASES: tuple[tuple[symptoms.Symptom, tuple[Fact, ...], tuple[Fact, ...]], ...] =
     (
         symptoms.goes_on_after_commit,
         (Sent(11, "A", "OffsetCommit"), PROCESSED),
-        (Sent(11, "A", "OffsetCommit"), Told(11, "A", "OffsetCommit"), PROCESSED),
+        (Sent(11, "A", "OffsetCommit"), AnswerSent(11, "A", "OffsetCommit"), PROCESSED),
     ),
     (
         symptoms.is_kept_for_ever,
@@ -169,13 +169,13 @@ CASES: tuple[tuple[symptoms.Symptom, tuple[Fact, ...], tuple[Fact, ...]], ...] =
     ),
     (
         symptoms.comes_back_too_early,
-        (Cut(2, "A"), Told(4, "A", "JoinGroup", 0, 1)),
-        (Cut(2, "A"), Told(4, "A", "JoinGroup", 0, 2)),
+        (Cut(2, "A"), AnswerSent(4, "A", "JoinGroup", 0, 1)),
+        (Cut(2, "A"), AnswerSent(4, "A", "JoinGroup", 0, 2)),
     ),
     (
         symptoms.is_forgotten,
-        (Told(0, "A", "Heartbeat", 82),),
-        (Told(0, "A", "Heartbeat", 0),),
+        (AnswerSent(0, "A", "Heartbeat", 82),),
+        (AnswerSent(0, "A", "Heartbeat", 0),),
     ),
 )
 

@@ -180,7 +180,7 @@ def test_a_stage_waits_until_members_share_all_partitions_and_lets_them_leave(pl
         ("b", "command stop"),
         ("b", "ended"),
     ]
-    assert play.runs["a"].told("closed") and play.actions[3]["rc"] == 0
+    assert play.runs["a"].of_kind("closed") and play.actions[3]["rc"] == 0
 
 
 def owning(play: Stage, name: str) -> None:

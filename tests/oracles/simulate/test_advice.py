@@ -316,8 +316,8 @@ def test_a_threshold_next_to_the_given_frequency_says_that_the_answer_is_not_sta
 
 
 def test_one_of_something_is_no_plural(usual: Advice) -> None:
-    assert "1 bounce," in advice_document.told(usual)
-    assert "0.2 crashes," in advice_document.told(usual)
+    assert "1 bounce," in advice_document.description(usual)
+    assert "0.2 crashes," in advice_document.description(usual)
 
 
 # -- the page
@@ -328,8 +328,8 @@ def test_the_page_says_all_that_the_terminal_says(usual: Advice, tmp_path: Path)
     advice_page.write_html(usual, page)
     written = page.read_text("utf-8")
     texts = [
-        advice_document.told(usual),
-        advice_document.cost_told(usual),
+        advice_document.description(usual),
+        advice_document.cost_words(usual),
         advice_document.assumed(usual),
         *advice_document.sentences(usual),
         *(cell for row in advice_document.alternatives_table(usual)[1] for cell in row),

@@ -15,7 +15,7 @@ from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.processes import parallel
 from groupcheck.oracles.simulate import Setup, compare, distribution, simulate, with_settings
 from groupcheck.oracles.simulate import replications as replicated
-from groupcheck.oracles.simulate.progress import told
+from groupcheck.oracles.simulate.progress import progress_line
 from groupcheck.oracles.simulate.replications import Progress
 from groupcheck.oracles.simulate.simulation import LEAST_S, lasting
 
@@ -126,8 +126,8 @@ def test_a_first_figure_comes_early() -> None:
     compare(SMALL, 3, report=heard.append)
     known = [(one.done, len(one.results[0])) for one in heard if one.done == int(one.done)]
     assert known == [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2), (5, 2), (6, 3)]
-    assert told(3, 6, 10.0, "pause 3 s") == "run 4 of 6, about 10 s left; pause 3 s"
-    assert told(0, 6, 0.0) == "run 1 of 6"
+    assert progress_line(3, 6, 10.0, "pause 3 s") == "run 4 of 6, about 10 s left; pause 3 s"
+    assert progress_line(0, 6, 0.0) == "run 1 of 6"
 
 
 # -- how long a run lasts, and what it says then

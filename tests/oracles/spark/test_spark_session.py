@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.spark.session import OnDemand, checked_master, needed, session, told_by
-from groupcheck.oracles.spark.shipping import packed_code
+from groupcheck.oracles.spark.session import (
+    OnDemand,
+    checked_master,
+    error_text,
+    needed,
+    packed_code,
+    session,
+)
 
 
 @pytest.mark.parametrize(
@@ -77,4 +83,4 @@ def test_tasks_run_in_a_daemon_that_knows_the_engine_and_their_errors_are_told_i
             assert was_there and frozen > 10_000
         with pytest.raises(Exception) as failed:
             numbers.map(lambda n: [][n]).collect()
-    assert told_by(failed.value) == "IndexError: list index out of range"
+    assert error_text(failed.value) == "IndexError: list index out of range"

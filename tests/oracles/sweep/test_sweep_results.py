@@ -21,7 +21,7 @@ from pyarrow import parquet
 from groupcheck.model.engine import Limits
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.show.parquet import schema
-from groupcheck.oracles.sweep import here, rows
+from groupcheck.oracles.sweep import rows, running
 from groupcheck.oracles.sweep.cells import Question
 from groupcheck.oracles.sweep.outcome import Outcome
 from groupcheck.oracles.sweep.running import checked
@@ -66,7 +66,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Question]:
         seen.append(question)
         return checked(question, slots, workers)
 
-    monkeypatch.setattr(here, "checked", watched)
+    monkeypatch.setattr(running, "checked", watched)
     return seen
 
 
@@ -187,7 +187,7 @@ def test_a_cell_that_fails_is_tried_three_times_and_takes_no_other_with_it(
         return checked(question, slots, workers)
 
     with monkeypatch.context() as patched:
-        patched.setattr(here, "checked", failing)
+        patched.setattr(running, "checked", failing)
         code, table = sweeping(HEALTHY + BUG + 'expect = "violated"')
     assert (code, len(tried)) == (3, 3)
     assert [row["verdict"] for row in table] == ["holds", "unknown", "violated"]
@@ -201,7 +201,7 @@ def test_a_failure_that_was_expected_to_be_unknown_is_still_a_failure(sweeping, 
     def failing(*_: Any, **__: Any) -> tuple[Outcome, str]:
         raise OSError("gone")
 
-    monkeypatch.setattr(here, "checked", failing)
+    monkeypatch.setattr(running, "checked", failing)
     assert sweeping(HEALTHY + 'expect = "unknown"')[0] == 3
 
 
@@ -212,7 +212,7 @@ def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(sweeping, monkeypatch, cap
         return checked(question, slots, workers)
 
     with monkeypatch.context() as patched:
-        patched.setattr(here, "checked", interrupted)
+        patched.setattr(running, "checked", interrupted)
         code, table = sweeping(
             BUG.replace('"a bug"', '"x"') + HEALTHY.replace("members = 1", "members = 3")
         )

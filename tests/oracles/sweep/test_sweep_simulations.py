@@ -14,7 +14,7 @@ from pyarrow import parquet
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.simulate import Setup, simulate
-from groupcheck.oracles.sweep import here, simulation_rows
+from groupcheck.oracles.sweep import running, simulation_rows
 from groupcheck.oracles.sweep.growing import Sweep, grown
 from groupcheck.oracles.sweep.simulations import Simulation
 
@@ -157,7 +157,7 @@ def test_what_is_done_is_not_simulated_again(
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("it was simulated again")
 
-    monkeypatch.setattr(here, "checked", never)
+    monkeypatch.setattr(running, "checked", never)
     code, _ = swept(tmp_path, FILE, "--resume")
     assert code == 1 and "rounds is 6" in capsys.readouterr().out
 

@@ -20,8 +20,8 @@ from groupcheck.oracles.replay.what_if.answer import Stood
 from groupcheck.oracles.replay.what_if.change import EFFECTIVE, changes
 from groupcheck.oracles.replay.what_if.document import generations, sentences
 from groupcheck.oracles.replay.what_if.merged_rounds import effects
+from groupcheck.oracles.replay.what_if.runs import running, stopped_ms
 from groupcheck.oracles.replay.what_if.schedule import Instant, Scheduled
-from groupcheck.oracles.replay.what_if.stopped import running, stopped_ms
 from groupcheck.oracles.replay.what_if.view import by_client, stood_cells
 from groupcheck.oracles.simulate import Course, documented, with_settings
 from groupcheck.traces.findings.report import GroupReport

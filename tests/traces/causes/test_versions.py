@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.replay.claims import told
+from groupcheck.oracles.replay.claims import in_words
 from groupcheck.oracles.replay.report import Replayed
 from groupcheck.traces.causes.evidence import Evidence
-from groupcheck.traces.causes.knowledge import read_causes, shipped_knowledge
-from groupcheck.traces.causes.version_ranges import in_ranges
+from groupcheck.traces.causes.knowledge import in_ranges, read_causes, shipped_knowledge
 from groupcheck.traces.clients.client_log import ClientLog
 
 BROKER = (
@@ -27,7 +26,7 @@ def tickets(*lines: str) -> list[str]:
     evidence = Evidence()
     evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
     (answer,) = Replayed([], heard=evidence, knowledge=shipped_knowledge()).answers
-    words = told(answer, [])
+    words = in_words(answer, [])
     return [t for claim in (*words.causes, *words.candidates) for t in claim.tickets]
 
 

@@ -124,9 +124,7 @@ def _dependencies() -> bytes:
 
 
 def _file(unit: Unit) -> Path | None:
-    """Where the unit's object code is kept; None if there is no folder that is safe to
-    load from.
-    """
+    """The file of the unit's object code; None if there is no folder that is safe to load from."""
     digest = hashlib.blake2b(unit.name.encode() + _dependencies(), digest_size=12).hexdigest()
     try:
         return cache_directory() / f"{unit.name}-{digest}.o"
@@ -159,7 +157,7 @@ def _write(file: Path, objects: Objects) -> None:
 
 @contextlib.contextmanager
 def _alone(file: Path | None) -> Iterator[None]:
-    """Of the processes that compile the same unit one does, and the others wait."""
+    """Lets one of the processes that need a unit compile it; the others wait."""
     if file is None or not _takes_files(file.parent):
         yield
         return

@@ -18,7 +18,7 @@ def name() -> str:
 
 
 def features() -> str:
-    """What kernels may use of it, as numba reads it: `+bmi2,-avx512f`."""
+    """Its features that kernels may use, as numba reads them: `+bmi2,-avx512f`."""
     told = os.environ.get("NUMBA_CPU_FEATURES")
     if told is not None or name() == ANY:
         return told or ""

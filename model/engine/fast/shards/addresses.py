@@ -41,7 +41,7 @@ def again(place: str) -> str:
     return f"--resume with the whole URI of {shown(place)}"
 
 
-def told(text: str, place: str) -> str:
+def without_secrets(text: str, place: str) -> str:
     """The text of a library about a place, without what may be secret in its URI."""
     for secret in sorted(_secrets(place), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)

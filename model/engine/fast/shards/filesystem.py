@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.model.engine.fast.shards.addresses import is_uri, told
+from groupcheck.model.engine.fast.shards.addresses import is_uri, without_secrets
 
 
 def filesystem_of(uri: str) -> tuple[Any, str]:
@@ -36,4 +36,4 @@ def plainly(error: Exception, uri: str = "") -> str:
     secret in the URI.
     """
     text = " ".join(str(error).split()).rpartition("Detail: ")[2]
-    return told(text, uri)[:300] or type(error).__name__
+    return without_secrets(text, uri)[:300] or type(error).__name__

@@ -104,7 +104,7 @@ class Sent:
         return found
 
     def directed(self, number: int, first: int) -> Sequence[int]:
-        """None: shards store every state, so no walk is looked at."""
+        """Nothing: shards store every state, so no walk is looked at."""
         return []
 
     def learn(self, update: Update) -> None:

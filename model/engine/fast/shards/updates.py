@@ -54,9 +54,9 @@ class Telling:
         )
         name = f"{self.run}/updates/{len(self.names):05}-{uuid.uuid4().hex[:12]}"
         update.write(self.store, name)
-        self.told(name)
+        self.note(name)
 
-    def told(self, name: str) -> None:
+    def note(self, name: str) -> None:
         """Everything so far is in this block and those before it."""
         self.names.append(name)
         self.search.kept = Kept()
@@ -93,7 +93,7 @@ def relearned(search: Search, store: Store, run: str, names: list[str]) -> Telli
     telling = Telling(search, store, run)
     telling._opened()
     for name in names:
-        telling.told(name)
+        telling.note(name)
     return telling
 
 

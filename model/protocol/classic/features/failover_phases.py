@@ -62,7 +62,7 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client_faults, dead_values, failover
 from groupcheck.model.protocol.classic.features.find_coordinator import find_coordinator_first
 from groupcheck.model.protocol.classic.features.full_offsets import admin, transactions
-from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept
+from groupcheck.model.protocol.classic.features.full_offsets.kept import OffsetStore
 from groupcheck.model.protocol.classic.features.twins import meet_twin, tell_twin
 from groupcheck.model.protocol.classic.features.zombie_coordinator import (
     BEFORE,
@@ -157,7 +157,7 @@ def unload(
 
 
 def sent_away(link: Link) -> Link:
-    """What waits is answered 16."""
+    """Answers 16 to a request that waits."""
     if link.parked is None or link.orphaned:
         return link
     return but(link, parked=None, answer=Answer(link.parked, NOT_COORDINATOR))
@@ -195,7 +195,7 @@ def in_phases(usual: Rule, *ways: Way) -> Rule:
         core: Core = before["core"]
         if core.loading or given[len(usual.slots)] is not None:
             return
-        zombie: list[Core | Kept] = [remembered_group(core)]
+        zombie: list[Core | OffsetStore] = [remembered_group(core)]
         if "offsets" in before:
             zombie.append(remembered_offsets(before["offsets"]))
         for outcome in usual.call(*values, *((scope,) if usual.takes_scope else ())):
@@ -217,7 +217,7 @@ def former_learns(core: Core, former: Core | None) -> Iterator[tuple[Core, Core 
 
 @cache
 def with_offsets(learns: Rule) -> Rule:
-    """What it remembers of offsets is gone, too."""
+    """Its memory of offsets is gone, too."""
     return extended(
         learns,
         lambda before, label, after, scope: {**after, "former_offsets": None},

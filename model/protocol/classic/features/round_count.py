@@ -62,7 +62,7 @@ class RoundsScope(CooperativeScope):
 
 @frozen
 class Rounds:
-    """What has happened since the last change."""
+    """The rounds since the last change."""
 
     # There was a change, and no round has completed since.
     changed: bool = False

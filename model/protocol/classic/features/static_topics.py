@@ -59,7 +59,7 @@ ONE_LIST = "Static members that list different assignors are left out."
 
 @frozen(slots=False)
 class StaticTopicsScope(Scope):
-    """What the scope of a group of static members whose topics change lacks."""
+    """The scope of a group of static members whose topics change; `LACKS` says what it has not."""
 
     LACKS: ClassVar[Mapping[str, str]] = {"change_assignors": ONE_LIST}
 

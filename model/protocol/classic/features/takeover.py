@@ -75,14 +75,14 @@ def leaving(usual: Rule) -> Rule:
             return
         ((id, seat),) = seats.ids
         core, seats = remove(core, seats, id, scope)
-        link = reply(told(link, id, UNKNOWN_MEMBER_ID, seat), Answer(request))
+        link = reply(answer_removed(link, id, UNKNOWN_MEMBER_ID, seat), Answer(request))
         yield "removed", after_removal(core, scope), seats, link
 
     leave_group.__doc__ = usual.doc
     return rewritten(usual, leave_group, labels=(*usual.labels, "removed"))
 
 
-def told(link: Link, id: int, code: int, seat: Seat) -> Link:
+def answer_removed(link: Link, id: int, code: int, seat: Seat) -> Link:
     """A removed member's parked JoinGroup is answered; its parked SyncGroup never is."""
     link = deliver(link, JoinGroup, id, code)
     return orphan(link, SyncGroup, id) if seat.sync else link

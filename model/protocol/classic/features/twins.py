@@ -127,7 +127,7 @@ def look_away(seats: Seats, link: Link) -> Iterator[tuple[Seats, Link]]:
 
 
 def moved(source: Seats, to: Seats) -> tuple[Seats, Seats]:
-    """What is known of the instance, at the other twin."""
+    """The memory of the instance, at the other twin."""
     to = but(to, ids=_renumbered(source.ids), leader=flipped(source.leader))
     source = but(source, ids=(), leader=None)
     if source.durable:  # a record has one id of an instance
@@ -137,7 +137,7 @@ def moved(source: Seats, to: Seats) -> tuple[Seats, Seats]:
 
 
 def _renumbered(ids: Record) -> Record:
-    """What is known of an id, and the other ids in it, in the numbers of the other twin."""
+    """The memory of an id, and the other ids in it, in the numbers of the other twin."""
     found = []
     for id, seat in ids:
         takes = seat.takes and (_flipped(seat.takes[0]), seat.takes[1])

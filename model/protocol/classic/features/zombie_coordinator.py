@@ -1,4 +1,4 @@
-"""What a broker answers that is no longer the coordinator (see `failover_phases`).
+"""The answers of a broker that is no longer the coordinator (see `failover_phases`).
 
 If it knows that, it answers 16. If not, it answers from its memory, as far as that changes neither
 the memory nor the log. So each rule of a request has a copy, which reads the slots in `MEMORY`
@@ -23,7 +23,7 @@ from groupcheck.model.protocol.classic.features.full_offsets.commits import (
     offset_fetch,
     txn_offset_commit,
 )
-from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept
+from groupcheck.model.protocol.classic.features.full_offsets.kept import OffsetStore
 from groupcheck.model.protocol.classic.features.twins import look_away, meet_twin, return_to_twin
 from groupcheck.model.protocol.classic.group import Core, Seats
 from groupcheck.model.protocol.codes import NOT_COORDINATOR
@@ -72,13 +72,13 @@ def former_slots(spec: Spec) -> dict[str, Slot]:
     return {
         "former": single(None, of=Core | None),
         "former_seats": array(spec.scope.members, NOBODY),
-        **({"former_offsets": single(None, of=Kept | None)} if kept else {}),
+        **({"former_offsets": single(None, of=OffsetStore | None)} if kept else {}),
     }
 
 
 def keeps_offsets(spec: Spec) -> bool:
     """Are offsets in the coordinator's memory (see `full_offsets`)?"""
-    return isinstance(spec.slots["offsets"].initial, Kept)
+    return isinstance(spec.slots["offsets"].initial, OffsetStore)
 
 
 # -- What a former coordinator remembers, as far as answers depend on it
@@ -104,10 +104,12 @@ def remembered(seats: Seats) -> Seats:
     return but(seats, ids=tuple(kept), durable=(), durable_leader=None)
 
 
-def remembered_offsets(kept: Kept) -> Kept:
+def remembered_offsets(kept: OffsetStore) -> OffsetStore:
     """Of offsets."""
     pending = min(kept.pending, 1)
-    return Kept(committed=kept.committed, logged=kept.committed, there=kept.there, pending=pending)
+    return OffsetStore(
+        committed=kept.committed, logged=kept.committed, there=kept.there, pending=pending
+    )
 
 
 # -- Requests

@@ -103,7 +103,7 @@ class _Assignor:
             members[m.id] = self.sent(assignor, sorted(m.topics))
         return listed(self.own().assign(Cluster(dict(group.topics)), members))
 
-    def told(self, owned: Partitions, generation: int) -> Claim:
+    def claim_of(self, owned: Partitions, generation: int) -> Claim:
         assignor = self.was_assigned(self.own(), owned, generation)
         return read(self.assignor, self.sent(assignor, sorted({topic for topic, _ in owned})))
 
@@ -122,7 +122,7 @@ class _Assignor:
             lines.append(f"    {m.id!r}: sent(consumer({claim}), {sorted(m.topics)!r}),\n")
         return f"{{\n{''.join(lines)}}}"
 
-    def told_code(self, owned: Partitions, generation: int) -> str:
+    def claim_code(self, owned: Partitions, generation: int) -> str:
         member = f"consumer({by_topic(owned)!r}, {generation})"
         sent = f"sent({member}, {sorted({topic for topic, _ in owned})!r})"
         return f"{self.start}print(Assignor.parse_member_metadata({sent}))\n"

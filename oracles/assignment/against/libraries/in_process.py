@@ -53,7 +53,7 @@ class Cluster:
         return set(self.sizes)
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
-        """None if the topic does not exist."""
+        """The partitions of a topic; None if it does not exist."""
         return set(range(self.sizes[topic])) if topic in self.sizes else None
 
 
@@ -82,7 +82,7 @@ def offered_by(asked: Any, name: str, like: str | None) -> Offered:
     """A class as an assignor. `asked` has it as `assignor`, and the functions of `Offered` and
     `Claims` as methods.
     """
-    claims = Claims(asked.told, asked.of_a_newcomer, asked.told_code, asked.newcomer_code)
+    claims = Claims(asked.claim_of, asked.of_a_newcomer, asked.claim_code, asked.newcomer_code)
     has_claims = hasattr(asked.assignor, "parse_member_metadata")
     return Offered(name, like, asked.solve, asked.code, claims if has_claims else None)
 

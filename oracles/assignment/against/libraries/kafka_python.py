@@ -90,7 +90,7 @@ class _Assignor:
         ]
         return listed(self.assignor().assign(Cluster(dict(group.topics)), joined))
 
-    def told(self, owned: Partitions, generation: int) -> Claim:
+    def claim_of(self, owned: Partitions, generation: int) -> Claim:
         topics = sorted({topic for topic, _ in owned})
         return read(self.assignor, self.sent(topics, owned, generation))
 
@@ -110,7 +110,7 @@ class _Assignor:
             )
         return f"[\n{''.join(lines)}]"
 
-    def told_code(self, owned: Partitions, generation: int) -> str:
+    def claim_code(self, owned: Partitions, generation: int) -> str:
         topics = sorted({topic for topic, _ in owned})
         sent = f"sent({topics!r}, {by_topic(owned)!r}, {generation})"
         return f"{self.start}print(Assignor.parse_member_metadata({sent}))\n"

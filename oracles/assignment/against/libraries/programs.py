@@ -49,7 +49,7 @@ ENDED = "it ended"
 GRACE_S = 0.5  # until a program whose input was closed is killed
 GLANCE_S = 0.1  # between two looks at whether it has ended
 LONGEST = 1 << 20  # bytes of an answer
-LAST = 2_000  # bytes of standard error that are kept
+ERROR_BYTES_KEPT = 2_000  # bytes of standard error that are kept
 
 
 def question(group: Group) -> Question:
@@ -149,7 +149,7 @@ class Program:
         """Reads its standard error to the end, and keeps the last of it."""
         with stderr:
             while part := os.read(stderr.fileno(), 1 << 12):
-                self.errors = (self.errors + part)[-LAST:]
+                self.errors = (self.errors + part)[-ERROR_BYTES_KEPT:]
 
     def said(self) -> str:
         """The end of what it wrote to its standard error."""

@@ -1,4 +1,4 @@
-"""What comes from outside the group: an administrator's requests, and the sweep that looks for
+"""Requests from outside the group: those of an administrator, and the sweep that looks for
 offsets that have expired (protocol.md 1.15; KIP-211, KIP-229, KIP-496).
 
 Whether a request fails is decided for each group by itself: of two groups in one DeleteGroups, one
@@ -20,7 +20,7 @@ from groupcheck.model.engine import but, rule, urgent
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.features.full_offsets.kept import (
     VOID,
-    Kept,
+    OffsetStore,
     Txn,
     emptied,
     written,
@@ -30,7 +30,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.transform import extended, rewritten
 
-Outcome = tuple[str, Core, Kept, Budget]
+Outcome = tuple[str, Core, OffsetStore, Budget]
 
 
 def subscribed(core: Core) -> bool:
@@ -42,7 +42,7 @@ def subscribed(core: Core) -> bool:
 
 
 @rule("accepted", "refused", when=lambda budget: budget.allows("reset_offsets"))
-def reset_offsets(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcome]:
+def reset_offsets(core: Core, offsets: OffsetStore, budget: Budget) -> Iterator[Outcome]:
     """An administrator sets the committed offset back to the beginning (kafka-consumer-groups.sh
     --reset-offsets --to-earliest): an OffsetCommit without a member. It makes a group that is not
     there.
@@ -67,7 +67,7 @@ class Erase(Errand):
 
 
 @rule("deleted", "subscribed", "no_group", when=lambda budget: budget.allows("delete_offsets"))
-def delete_offsets(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcome]:
+def delete_offsets(core: Core, offsets: OffsetStore, budget: Budget) -> Iterator[Outcome]:
     """An administrator deletes the offset (OffsetDelete). It is refused while members subscribe to
     the topic.
     """
@@ -81,7 +81,7 @@ def delete_offsets(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcom
 
 
 @rule("deleted", "non_empty", "no_group", when=lambda budget: budget.allows("delete_groups"))
-def delete_groups(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcome]:
+def delete_groups(core: Core, offsets: OffsetStore, budget: Budget) -> Iterator[Outcome]:
     """An administrator deletes the group and another one, which is Empty (DeleteGroups). The other
     one goes in any case; this one only if it is Empty. The request is handled once what was
     appended before is replicated (GroupCoordinatorService.deleteGroups asks for share groups
@@ -99,7 +99,7 @@ def delete_groups(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcome
 
 
 @rule("deleted", "spared", when=lambda budget: budget.allows("expire_offsets"))
-def expire_offsets(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcome]:
+def expire_offsets(core: Core, offsets: OffsetStore, budget: Budget) -> Iterator[Outcome]:
     """The retention has passed since the group became Empty, and the coordinator sweeps: the offset
     goes, and the group with it; so does the other group. While members subscribe to the topic, a
     round runs, or a transaction is open that has an offset of the partition, it stays.
@@ -114,7 +114,7 @@ def expire_offsets(core: Core, offsets: Kept, budget: Budget) -> Iterator[Outcom
 
 
 @rule(when=lambda offsets: offsets.there)
-def sweep(core: Core, offsets: Kept) -> Iterator[tuple[Core, Kept]]:
+def sweep(core: Core, offsets: OffsetStore) -> Iterator[tuple[Core, OffsetStore]]:
     """The same sweep where it is no fault: with --progress nobody counts how often it happens, and
     the retention of a group that stays Empty passes in the end. It is longer than the session of
     somebody who is about to join. A coordinator that has not loaded the group sweeps nothing.
@@ -124,7 +124,7 @@ def sweep(core: Core, offsets: Kept) -> Iterator[tuple[Core, Kept]]:
         yield _gone(core, but(offsets, other=False))
 
 
-def _gone(core: Core, offsets: Kept) -> tuple[Core, Kept]:
+def _gone(core: Core, offsets: OffsetStore) -> tuple[Core, OffsetStore]:
     """Begin: the group gets a tombstone. It starts with generation 0 when it is there again."""
     nobody = (0,) * len(core.support)
     fresh = Core(
@@ -140,7 +140,7 @@ def _gone(core: Core, offsets: Kept) -> tuple[Core, Kept]:
 def erase(
     walk: Walk[Erase], seats: Seats, txn: Txn, scope: Scope
 ) -> Iterator[tuple[Walk[Erase], Seats, Txn]]:
-    """What one process's transaction has appended is void, and its ids are forgotten."""
+    """Voids what one process's transaction has appended, and forgets its ids."""
     if walk.errand.group:
         seats = but(seats.unrecorded(), ids=(), leader=None)
     txn = but(txn, offset=VOID, place=0) if txn.pends else txn

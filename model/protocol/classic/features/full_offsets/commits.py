@@ -16,7 +16,7 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic.features.full_offsets.kept import (
     NO_OFFSET,
     Fetched,
-    Kept,
+    OffsetStore,
     Txn,
     written,
 )
@@ -39,7 +39,7 @@ from groupcheck.model.protocol.messages import (
 )
 from groupcheck.model.protocol.transform import extended, rewritten
 
-TxnOutcome = tuple[str, Core, Seats, Link, Kept, Txn]
+TxnOutcome = tuple[str, Core, Seats, Link, OffsetStore, Txn]
 
 
 def creating(join_group: Rule) -> Rule:
@@ -77,7 +77,7 @@ def storing(store_offset: Rule) -> Rule:
     overtaken: it will not replace this one.
     """
 
-    def call(link: Link, offsets: Kept) -> Iterator[tuple[str, Link, Kept]]:
+    def call(link: Link, offsets: OffsetStore) -> Iterator[tuple[str, Link, OffsetStore]]:
         request = handled(link, Store)
         offset = request.commit.offset
         label = (
@@ -92,7 +92,9 @@ def storing(store_offset: Rule) -> Rule:
     return rewritten(store_offset, call)
 
 
-def _refused(core: Core, seats: Seats, kept: Kept, request: TxnOffsetCommit) -> tuple[str, int]:
+def _refused(
+    core: Core, seats: Seats, kept: OffsetStore, request: TxnOffsetCommit
+) -> tuple[str, int]:
     """Why a transactional commit is refused, as label and code; ("", 0) if it is not."""
     if not kept.there:
         return ("no_group", ILLEGAL_GENERATION) if request.generation >= 0 else ("", 0)
@@ -116,7 +118,7 @@ def _refused(core: Core, seats: Seats, kept: Kept, request: TxnOffsetCommit) -> 
     when=lambda link: isinstance(link.request, TxnOffsetCommit),
 )
 def txn_offset_commit(
-    core: Core, seats: Seats, link: Link, offsets: Kept, txn: Txn
+    core: Core, seats: Seats, link: Link, offsets: OffsetStore, txn: Txn
 ) -> Iterator[TxnOutcome]:
     """A producer commits for a member. The id and the generation must be right, if the request has
     any; without them it is accepted from anybody, in every state. Unlike a commit of the member's
@@ -137,7 +139,7 @@ def txn_offset_commit(
 
 
 @urgent("committed", "nothing", "unstable", when=lambda link: isinstance(link.request, OffsetFetch))
-def offset_fetch(link: Link, offsets: Kept) -> Iterator[tuple[str, Link, Kept]]:
+def offset_fetch(link: Link, offsets: OffsetStore) -> Iterator[tuple[str, Link, OffsetStore]]:
     """Whoever asks is told the committed offset; ids and generations do not count. A stable fetch
     is answered 88 while a transaction is open that has an offset of the partition.
     """

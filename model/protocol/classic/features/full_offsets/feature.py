@@ -17,8 +17,12 @@ from groupcheck.model.protocol.classic.features.full_offsets import (
     members,
     transactions,
 )
-from groupcheck.model.protocol.classic.features.full_offsets.kept import Kept, Txn
-from groupcheck.model.protocol.classic.features.full_offsets.scope import MORE, RESETS, KeepingScope
+from groupcheck.model.protocol.classic.features.full_offsets.kept import OffsetStore, Txn
+from groupcheck.model.protocol.classic.features.full_offsets.scope import (
+    MORE,
+    RESETS,
+    FullOffsetsScope,
+)
 from groupcheck.model.protocol.classic.features.full_offsets.words import WORDS
 from groupcheck.model.protocol.classic.plain_group import ROWS_IN_PHASES
 from groupcheck.model.protocol.family import Family
@@ -51,7 +55,7 @@ def progress(spec: Spec) -> Spec:
 def full_offsets(spec: Spec) -> Spec:
     """The feature: offsets in full."""
     scope = spec.scope
-    kept = Kept(other=scope.has("delete_groups"))
+    kept = OffsetStore(other=scope.has("delete_groups"))
     spec = rebuilt(spec, offsets=single(kept), txn=array(scope.members, Txn()))
     initial = [
         {**given, "offsets": attrs.evolve(kept, watched=given["offsets"].watched)}
@@ -112,7 +116,7 @@ FEATURE = Feature(
     ),
     change=full_offsets,
     after=("static", "mixed", "twins", "triggers"),
-    scope_type=KeepingScope,
+    scope_type=FullOffsetsScope,
     families=(FAMILY,),
     words=WORDS,
     coordinator=COORDINATOR_RULES,

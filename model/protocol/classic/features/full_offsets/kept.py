@@ -1,4 +1,4 @@
-"""What the coordinator keeps of the watched partition, and of each producer's transaction."""
+"""The coordinator's memory of the watched partition, and of each producer's transaction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VOID = -2  # `Txn.offset`: it was deleted while its transaction was open
 
 
 @frozen(kw_only=True)
-class Kept(Offsets):
+class OffsetStore(Offsets):
     """The offsets of the watched partition, and whether the group is there."""
 
     committed: int = NO_OFFSET
@@ -68,7 +68,7 @@ class Fetched(Answer):
     offset: int = NO_OFFSET
 
 
-def written(kept: Kept, offset: int) -> Kept:
+def written(kept: OffsetStore, offset: int) -> OffsetStore:
     """A record of the partition is appended outside of transactions: a commit, or with NO_OFFSET a
     tombstone. It is newer than what open transactions have appended before.
     """
@@ -76,7 +76,7 @@ def written(kept: Kept, offset: int) -> Kept:
     return but(kept, committed=offset, logged=offset, top=top, place=top, there=True)
 
 
-def emptied(kept: Kept) -> Kept:
+def emptied(kept: OffsetStore) -> OffsetStore:
     """The offsets of the partition are deleted, also those of open transactions."""
     disturbed = kept.disturbed or kept.committed >= 0 or kept.pending > 0
     return but(
@@ -90,7 +90,7 @@ def emptied(kept: Kept) -> Kept:
     )
 
 
-def ranked(kept: Kept, txns: tuple[Txn, ...]) -> tuple[Kept, tuple[Txn, ...]]:
+def ranked(kept: OffsetStore, txns: tuple[Txn, ...]) -> tuple[OffsetStore, tuple[Txn, ...]]:
     """The same with the least numbers for the places that are in the same order: where transactions
     overlap for ever, there are no more than one for each and one for the committed offset.
     """

@@ -18,10 +18,10 @@ from groupcheck.model.protocol.classic.client import Client
 from groupcheck.model.protocol.classic.features.full_offsets.kept import (
     NO_OFFSET,
     Fetched,
-    Kept,
+    OffsetStore,
     Txn,
 )
-from groupcheck.model.protocol.classic.features.full_offsets.scope import KeepingScope
+from groupcheck.model.protocol.classic.features.full_offsets.scope import FullOffsetsScope
 from groupcheck.model.protocol.classic.offsets import paused
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.link import Link, send
@@ -44,8 +44,8 @@ def asking(fetch_offset: Rule) -> Rule:
     """
 
     def call(
-        client: Client, link: Link, offsets: Kept, scope: KeepingScope
-    ) -> Iterator[tuple[Client, Link, Kept]]:
+        client: Client, link: Link, offsets: OffsetStore, scope: FullOffsetsScope
+    ) -> Iterator[tuple[Client, Link, OffsetStore]]:
         owns = client.owned >> offsets.watched & 1
         if owns and link.idle and not client.failed and not paused(client, scope):
             yield client, send(link, OffsetFetch()), offsets
@@ -61,8 +61,8 @@ def asking(fetch_offset: Rule) -> Rule:
     when=lambda link: link.answer is not None and isinstance(link.answer.request, OffsetFetch),
 )
 def fetch_answer(
-    client: Client, link: Link, offsets: Kept, txn: Txn, scope: KeepingScope
-) -> Iterator[tuple[str, Client, Link, Kept, Txn]]:
+    client: Client, link: Link, offsets: OffsetStore, txn: Txn, scope: FullOffsetsScope
+) -> Iterator[tuple[str, Client, Link, OffsetStore, Txn]]:
     """OffsetFetchResponseHandler: the member starts where the group has stopped. If nothing is
     committed, auto.offset.reset says where; the latest record may be any that was not processed
     yet. After 88 it asks again.
@@ -90,8 +90,8 @@ def processing(process_record: Rule) -> Rule:
     """
 
     def call(
-        client: Client, offsets: Kept, txn: Txn, scope: KeepingScope
-    ) -> Iterator[tuple[Client, Kept, Txn]]:
+        client: Client, offsets: OffsetStore, txn: Txn, scope: FullOffsetsScope
+    ) -> Iterator[tuple[Client, OffsetStore, Txn]]:
         if not scope.transactional:
             for after, kept in process_record.call(client, offsets, scope):
                 yield after, kept, txn
@@ -105,7 +105,7 @@ def processing(process_record: Rule) -> Rule:
 
 @rule(when=lambda txn: txn.since != NO_OFFSET)
 def send_txn_commit(
-    client: Client, link: Link, txn: Txn, scope: KeepingScope
+    client: Client, link: Link, txn: Txn, scope: FullOffsetsScope
 ) -> Iterator[tuple[Client, Link, Txn]]:
     """The application sends what it has processed with its transaction
     (KafkaProducer.sendOffsetsToTransaction). With the id and generation of a member that has lost

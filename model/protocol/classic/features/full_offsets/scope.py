@@ -29,8 +29,8 @@ COMMITS = ("consumer", "transactions", "anonymous")
 
 
 @frozen(slots=False)
-class KeepingScope(Scope):
-    """What bounds a run, with what clients do about offsets."""
+class FullOffsetsScope(Scope):
+    """The bounds of a run, with what clients do about offsets."""
 
     NO_STYLES: ClassVar[str] = "`commits` says here who commits"
 

@@ -10,13 +10,18 @@ from collections.abc import Iterator
 
 from groupcheck.model.engine import but, rule
 from groupcheck.model.protocol.classic.client import Client
-from groupcheck.model.protocol.classic.features.full_offsets.kept import NO_OFFSET, VOID, Kept, Txn
+from groupcheck.model.protocol.classic.features.full_offsets.kept import (
+    NO_OFFSET,
+    VOID,
+    OffsetStore,
+    Txn,
+)
 
 
 @rule("commit", "abort", when=lambda txn: txn.offset != NO_OFFSET and txn.decided is None)
 def end_transaction(
-    client: Client, txn: Txn, offsets: Kept
-) -> Iterator[tuple[str, Client, Txn, Kept]]:
+    client: Client, txn: Txn, offsets: OffsetStore
+) -> Iterator[tuple[str, Client, Txn, OffsetStore]]:
     """The transaction is committed, and with it what was produced from its records; or it is
     aborted, and the application reads on from the committed offset.
     """
@@ -32,7 +37,7 @@ def end_transaction(
 
 
 @rule("committed", "superseded", "aborted", "void", when=lambda txn: txn.decided is not None)
-def write_marker(offsets: Kept, txn: Txn) -> Iterator[tuple[str, Kept, Txn]]:
+def write_marker(offsets: OffsetStore, txn: Txn) -> Iterator[tuple[str, OffsetStore, Txn]]:
     """The marker arrives (WriteTxnMarkers). The offset of a committed transaction replaces the
     committed one if it stands behind it in the log.
     """

@@ -1,4 +1,4 @@
-"""What `--progress` changes in a group of the classic family, put together, and which rules are
+"""All changes that `--progress` makes in a group of the classic family, and the rules that are
 fair.
 """
 

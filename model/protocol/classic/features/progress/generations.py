@@ -146,7 +146,7 @@ def numbered(
 
 
 def _claims(number: Callable[[int], int], seats: Record) -> Record:
-    """What the coordinator knows of the ids of one process, with their claims changed."""
+    """The coordinator's memory of the ids of one process, with their claims changed."""
     return tuple(
         [
             (id, but(seat, claimed=number(seat.claimed), assigned=number(seat.assigned)))

@@ -109,9 +109,9 @@ class _ByTopic:
     __slots__ = ()
 
     def shares(self: Any, claim: Any, scope: Any) -> list[int]:
-        """What the next member may get (bit masks). Under `range` its interval of each topic; under
-        `any` every subset of the free partitions of its topics, and all that nobody after it may
-        get.
+        """The shares that the next member may get (bit masks). Under `range` its interval of each
+        topic; under `any` every subset of the free partitions of its topics, and all that nobody
+        after it may get.
         """
         rank = self.members - self.left
         mine = scope.partitions_of(self.topics[rank])

@@ -76,7 +76,7 @@ def _laid_out(topics: str) -> tuple[Topic, ...]:
 
 @frozen(slots=False)
 class TriggersScope(Scope):
-    """What bounds a run, with topics and subscriptions."""
+    """The bounds of a run, with topics and subscriptions."""
 
     MORE: ClassVar[Mapping[str, str]] = MORE
 

@@ -31,8 +31,8 @@ MISMATCHED = "mismatched"
 
 @frozen
 class Subscription:
-    """What one member subscribes to, and what it knows of the topics. Masks of topics and of
-    partitions are those of the scope.
+    """The topics to which one member subscribes, and its knowledge of the topics. Masks of topics
+    and of partitions are those of the scope.
     """
 
     # The topics of the subscription. With a pattern: those that match, as far as it has seen.

@@ -1,0 +1,1 @@
+"""The door `groupcheck judge`: other people's brokers and clients, over the wire."""

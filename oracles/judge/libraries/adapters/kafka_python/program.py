@@ -1,0 +1,87 @@
+"""A consumer of kafka-python. It polls, the library commits by itself."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import contract
+import kafka
+from contract import chosen, delivered, names, stopped, tell
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+
+ASSIGNORS = {
+    "range": RangePartitionAssignor,
+    "roundrobin": RoundRobinPartitionAssignor,
+    "sticky": StickyPartitionAssignor,
+    "cooperative": CooperativeStickyAssignor,
+}
+
+
+class Listener(kafka.ConsumerRebalanceListener):
+    def on_partitions_assigned(self, assigned: Any) -> None:
+        tell("assigned", partitions=names(assigned))
+
+    def on_partitions_revoked(self, revoked: Any) -> None:
+        tell("revoked", partitions=names(revoked))
+
+    def on_partitions_lost(self, lost: Any) -> None:
+        tell("lost", partitions=names(lost))
+
+
+def committed(offsets: Any, answer: Any) -> None:
+    told = {f"{p.topic}-{p.partition}": o.offset for p, o in offsets.items()}
+    if isinstance(answer, Exception):
+        tell("commit_failed", error=type(answer).__name__, offsets=told)
+    else:
+        tell("commit", offsets=told)
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.INFO)
+    consumer = kafka.KafkaConsumer(
+        bootstrap_servers=contract.BOOTSTRAP,
+        group_id=contract.GROUP,
+        group_instance_id=contract.INSTANCE,
+        partition_assignment_strategy=(chosen(ASSIGNORS),),
+        session_timeout_ms=contract.SESSION_MS,
+        heartbeat_interval_ms=contract.HEARTBEAT_MS,
+        max_poll_interval_ms=contract.REBALANCE_MS,
+        auto_commit_interval_ms=contract.COMMIT_MS,
+        default_offset_commit_callback=committed,
+        auto_offset_reset="earliest",
+        fetch_max_wait_ms=50,
+        retry_backoff_ms=50,
+        reconnect_backoff_ms=50,
+        reconnect_backoff_max_ms=200,
+        metadata_max_age_ms=500,
+        # Longer than a JoinGroup may wait.
+        request_timeout_ms=contract.REBALANCE_MS + 5000,
+    )
+    tell("started", library="kafka-python", version=kafka.__version__)
+    consumer.subscribe([contract.TOPIC], listener=Listener())
+    while not stopped.is_set():
+        try:
+            found = consumer.poll(timeout_ms=50)
+        except kafka.errors.CommitFailedError as error:
+            tell("commit_failed", error=type(error).__name__)
+        except Exception as error:
+            if not getattr(error, "retriable", False):
+                tell("fatal", error=type(error).__name__, reason=str(error)[:300])
+                break
+            tell("error", error=type(error).__name__, reason=str(error)[:300])
+        else:
+            for partition, records in found.items():
+                name = f"{partition.topic}-{partition.partition}"
+                delivered((name, record.offset) for record in records)
+    try:
+        consumer.close()
+    except Exception as error:
+        tell("error", error=type(error).__name__, reason=str(error)[:300])
+    tell("closed")
+
+
+main()
