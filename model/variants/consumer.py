@@ -5,7 +5,7 @@ from __future__ import annotations
 from groupcheck.model.protocol.consumer.covers import BOOKKEEPING, SHOWS, SPENT_BY, UNREACHED
 from groupcheck.model.protocol.consumer.rules import COORDINATOR, spec
 from groupcheck.model.protocol.consumer.scope import ASSIGNORS, FAULTS, ConsumerScope
-from groupcheck.model.protocol.consumer.words import tell, told
+from groupcheck.model.protocol.consumer.words import story_of, tell
 from groupcheck.model.protocol.covers import covers_of
 from groupcheck.model.protocol.family import CONSUMER
 from groupcheck.model.protocol.variant import Variant
@@ -26,7 +26,7 @@ VARIANT = Variant(
     assignors=ASSIGNORS,
     coordinator=COORDINATOR,
     tell=tell,
-    story=told,
+    story=story_of,
     spent_by=SPENT_BY,
     shows=SHOWS,
     covers=covers_of("consumer"),

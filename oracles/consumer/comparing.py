@@ -17,7 +17,7 @@ from groupcheck.model.variants import load
 from groupcheck.oracles.consumer import conform_consumer_types
 from groupcheck.oracles.consumer.exploring import Compared, explore
 from groupcheck.oracles.consumer.families import Family
-from groupcheck.oracles.consumer.rows import Rows
+from groupcheck.oracles.consumer.rows import ConsumerRows
 from groupcheck.oracles.kafka.commands import encoded
 from groupcheck.oracles.kafka.comparison import block
 from groupcheck.oracles.kafka.driver import Driver
@@ -174,7 +174,7 @@ def compare(
             began = time.perf_counter()
             left = None if max_rows is None else max_rows - sum(t.inputs for t in tallies)
             most = min((n for n in (left, family.most) if n is not None), default=None)
-            for row in explore(Rows(spec, seed), driver, most):
+            for row in explore(ConsumerRows(spec, seed), driver, most):
                 tally.count(row)
                 if progress is not None and tally.inputs % EVERY == 0:
                     progress(tally.title, tally.inputs, tally.differing)

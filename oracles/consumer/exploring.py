@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from groupcheck.model.protocol.consumer.plans import id_of
 from groupcheck.oracles.consumer.facts import Facts, Known, answer_of_kafka, of_kafka
-from groupcheck.oracles.consumer.rows import Outcome, Row, Rows, State, sender
+from groupcheck.oracles.consumer.rows import ConsumerRow, ConsumerRows, Outcome, State, sender
 from groupcheck.oracles.kafka.answers import ConsumerAnswer
 from groupcheck.oracles.kafka.commands import Command
 from groupcheck.oracles.kafka.driver import Driver
@@ -33,7 +33,7 @@ class Compared:
     """A row that was executed."""
 
     place: Place
-    row: Row
+    row: ConsumerRow
     commands: tuple[Command, ...]
     # What Kafka did.
     facts: Facts
@@ -56,7 +56,7 @@ class Compared:
         return min(unlike, key=len) if self.same is None else {}
 
 
-def explore(rows: Rows, driver: Driver, most: int | None = None) -> Iterator[Compared]:
+def explore(rows: ConsumerRows, driver: Driver, most: int | None = None) -> Iterator[Compared]:
     """Executes rows until there are no more, or so many were. Memories behind a row that differs
     are not looked at.
     """
@@ -77,7 +77,9 @@ def explore(rows: Rows, driver: Driver, most: int | None = None) -> Iterator[Com
                 level.append(Place(same.state, compared.known, compared.commands))
 
 
-def _executed(rows: Rows, driver: Driver, asked: list[tuple[Place, Row]]) -> Iterator[Compared]:
+def _executed(
+    rows: ConsumerRows, driver: Driver, asked: list[tuple[Place, ConsumerRow]]
+) -> Iterator[Compared]:
     schedules = [
         Schedule((*place.commands, *rows.commands(row, [*place.known])), rows.setup)
         for place, row in asked
@@ -87,7 +89,11 @@ def _executed(rows: Rows, driver: Driver, asked: list[tuple[Place, Row]]) -> Ite
 
 
 def _compared(
-    rows: Rows, place: Place, row: Row, commands: tuple[Command, ...], result: Transcript | Lost
+    rows: ConsumerRows,
+    place: Place,
+    row: ConsumerRow,
+    commands: tuple[Command, ...],
+    result: Transcript | Lost,
 ) -> Compared:
     if isinstance(result, Lost):
         facts: Facts = {"driver": result.reason.partition("\n")[0]}

@@ -58,7 +58,7 @@ class Outcome:
 
 
 @frozen
-class Row:
+class ConsumerRow:
     """An input in a memory."""
 
     before: State
@@ -77,7 +77,7 @@ class Row:
         return LEAVING.get(self.request.kind, 0) if self.request else 0
 
 
-class Rows:
+class ConsumerRows:
     """The rows of a spec of consumer groups in which anybody sends heartbeats."""
 
     def __init__(self, spec: Spec, seed: int = 0) -> None:
@@ -102,7 +102,7 @@ class Rows:
         """What it knows of its members."""
         return [state[at] for at in self._seats]
 
-    def of(self, state: State) -> Iterator[Row]:
+    def of(self, state: State) -> Iterator[ConsumerRow]:
         """All rows of a memory. An append that fails is an input only where there is one."""
         for instance in self._see.ordinary:
             for firing, after, _ in self._see.firings(instance, state):
@@ -117,7 +117,9 @@ class Rows:
                 wrote = any(n.endswith(":failed") for o in outcomes for n in o.fired)
                 if fails and not wrote:
                     continue
-                yield Row(state, me, instance.rule.name, link.request, fails, tuple(outcomes))
+                yield ConsumerRow(
+                    state, me, instance.rule.name, link.request, fails, tuple(outcomes)
+                )
 
     def _outcome(
         self, before: State, fired: tuple[str, ...], rest: State, me: int | None, leaves: int
@@ -167,7 +169,7 @@ class Rows:
         sizes = {name(t): (there & scope.topic(t)).bit_count() for t in range(scope.topics)}
         return {topic: size for topic, size in sizes.items() if size}
 
-    def commands(self, row: Row, known: list[Known]) -> tuple[Command, ...]:
+    def commands(self, row: ConsumerRow, known: list[Known]) -> tuple[Command, ...]:
         """What the real coordinator is told."""
         failing = (FailAppends(),) if row.fails else ()
         if row.request is not None and row.me is not None:

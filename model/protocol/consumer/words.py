@@ -146,7 +146,7 @@ def _follows(firing: Firing, after: State) -> Iterator[tuple[str, str]]:
     )
 
 
-def told(path: Path) -> Story:
+def story_of(path: Path) -> Story:
     """The story of a path: the coordinator, and a lane for each process."""
     states = [_named(path, state) for state in path.states]
     members = range(len(states[0]["client"]))

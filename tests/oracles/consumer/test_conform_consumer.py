@@ -79,9 +79,9 @@ def test_a_known_bug_is_told_with_its_shortest_schedule(
     document = json.loads(capsys.readouterr().out)
     assert misfits(document) == []
     assert document["mutation"] == "rejoin_is_refused"
-    (told,) = document["families"][0]["differences"]
-    assert told["Kafka 4.3.1"]["error"] == 0 and told["groupcheck"]["error"] == 110
-    assert '"epoch":0' in told["input"][-1]
+    first = min(document["families"][0]["differences"], key=lambda one: len(one["input"]))
+    assert first["Kafka 4.3.1"]["error"] == 0 and first["groupcheck"]["error"] == 110
+    assert '"epoch":0' in first["input"][-1]
 
 
 def test_the_bug_of_a_member_and_what_is_not_compared_are_refused(

@@ -85,7 +85,7 @@ def noticed(mistake: Mapping[str, str]) -> bool:
         rows = importlib.import_module("groupcheck.oracles.consumer.rows")
         there = {family.name: family for family in found.EVERY}
         for name, most in ASKED.items():
-            asked = rows.Rows(found.spec_of(there[name], KAFKA))
+            asked = rows.ConsumerRows(found.spec_of(there[name], KAFKA))
             if any(row.same is None for row in exploring.explore(asked, driver, most)):
                 return True
     return False
