@@ -4,7 +4,9 @@ is executed on a fresh coordinator, behind the commands that led to its memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import attrs
 from attrs import field, frozen
@@ -64,28 +66,31 @@ def explore(rows: ConsumerRows, driver: Driver, most: int | None = None) -> Iter
     seen, level = {rows.start}, [first]
     left = most
     while level and left != 0:
-        asked = [(place, row) for place in level for row in rows.of(place.state)]
-        if left is not None:
-            asked = asked[:left]
-            left -= len(asked)
-        level = []
+        asked = islice(((place, row) for place in level for row in rows.of(place.state)), left)
+        after: list[Place] = []
         for compared in _executed(rows, driver, asked):
             yield compared
+            left = None if left is None else left - 1
             same = compared.same
             if same is not None and same.state not in seen:
                 seen.add(same.state)
-                level.append(Place(same.state, compared.known, compared.commands))
+                after.append(Place(same.state, compared.known, compared.commands))
+        level = after
 
 
 def _executed(
-    rows: ConsumerRows, driver: Driver, asked: list[tuple[Place, ConsumerRow]]
+    rows: ConsumerRows, driver: Driver, asked: Iterable[tuple[Place, ConsumerRow]]
 ) -> Iterator[Compared]:
-    schedules = [
-        Schedule((*place.commands, *rows.commands(row, [*place.known])), rows.setup)
-        for place, row in asked
-    ]
-    for (place, row), schedule, result in zip(asked, schedules, driver.run_all(schedules)):
-        yield _compared(rows, place, row, schedule.commands, result)
+    waiting = deque[tuple[Place, ConsumerRow, tuple[Command, ...]]]()
+
+    def schedules() -> Iterator[Schedule]:
+        for place, row in asked:
+            commands = (*place.commands, *rows.commands(row, [*place.known]))
+            waiting.append((place, row, commands))
+            yield Schedule(commands, rows.setup)
+
+    for result in driver.run_all(schedules()):
+        yield _compared(rows, *waiting.popleft(), result)
 
 
 def _compared(
