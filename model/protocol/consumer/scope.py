@@ -23,10 +23,10 @@ from groupcheck.model.protocol.bounds import (
     within,
 )
 from groupcheck.model.protocol.consumer.releases import RELEASES, Release
-from groupcheck.model.protocol.faults import Budget
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS, Budget
 
 FAULTS: Mapping[str, str] = {
-    "crash": "A member's process dies without a word; a new process starts in its place.",
+    "crash": CLASSIC_FAULTS["crash"],
     "close": "A member closes: it gives up its partitions, and its last heartbeat leaves.",
     "poll_timeout": (
         "max.poll.interval.ms passes while the application is busy: the member leaves, and holds"
