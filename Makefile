@@ -7,7 +7,7 @@ SLIM := .venv/.slim
 REPOSITORY ?=
 
 .PHONY: help setup demo test browser browser-docs lint format bench bench-assignors \
-	bench-first-minute bench-replay bench-spark nightly pythons release docs clean \
+	bench-first-minute bench-kernels bench-replay bench-spark nightly pythons release docs clean \
 	mutants-engine mutants-protocol
 
 help:
@@ -53,6 +53,9 @@ bench-replay: $(READY) ## `replay` of logs of 20 MB beside a loop over their lin
 
 bench-first-minute: $(READY) ## the first minute of a new user, fresh caches; 3 minutes (BENCH=--clone: more)
 	@$(RUN)/python tests/bench/bench_first_minute.py $(BENCH)
+
+bench-kernels: $(READY) ## object code of a wheel beside that for this processor; two minutes
+	@$(RUN)/python tests/bench/bench_kernels.py
 
 bench-spark: $(READY) ## one search in one process and over Spark, side by side; 5 minutes
 	@$(RUN)/python tests/bench/bench_spark.py $(BENCH)

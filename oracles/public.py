@@ -11,6 +11,7 @@ HOMES = {
     "UserError": "groupcheck.model.engine.errors",
     "assignor_contract": "groupcheck.oracles.assignment.against.contract",
     "check": "groupcheck.oracles.check.run",
+    "coordinator": "groupcheck.oracles.coordinator.served",
     "follow": "groupcheck.oracles.check.run",
     "replay": "groupcheck.oracles.replay.report",
 }

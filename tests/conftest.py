@@ -1,6 +1,7 @@
 """What all tests need."""
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -70,6 +71,15 @@ def pytest_configure() -> None:
         and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     ):
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests and all modules stay to the end: the collector need not look at them again
+    and again, which took a sixth of the time. New cycles are looked for less often.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.hookimpl(tryfirst=True)

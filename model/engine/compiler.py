@@ -28,8 +28,10 @@ def not_installed(package: str, where: str = "") -> UserError:
     return UserError(f"{package} is not installed", where=where, do=INSTALL)
 
 
-def notes() -> tuple[str, ...]:
-    """The remark on a search in plain Python; none where nothing is missing."""
+def notes(workers: int = 1) -> tuple[str, ...]:
+    """The remark on a search in plain Python; none where nothing is missing. `workers`: those that
+    were asked for.
+    """
     package = missing()
-    why = f"{package} is not installed ({INSTALL})"
-    return (f"plain Python searched: {why}",) if package else ()
+    how = "plain Python searched" if workers == 1 else "plain Python searched, with one worker"
+    return (f"{how}: {package} is not installed ({INSTALL})",) if package else ()

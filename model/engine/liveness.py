@@ -14,12 +14,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+from attrs import evolve
 
 from groupcheck.model.engine.lasso import Action, Answers, Binding, actions_of
 from groupcheck.model.engine.progress import Liveness
-from groupcheck.model.engine.step import Semantics, State
-from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind, Path, Step
+from groupcheck.model.engine.promises import Predicate
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Firing, Kind, Path, Step
 
+State = Any  # a tuple of values, or what stands for it in `plain/plain_graph.py`
 Came = dict[State, tuple[State, Step] | None]  # how each state was reached
 
 
@@ -29,29 +34,60 @@ class Graph:
     """
 
     def __init__(self, see: Semantics, most: int, levels: int) -> None:
-        self.see = see
+        self.see, self.most, self.levels = see, most, levels
         # In order of discovery, each with the step that found it.
-        self.came: Came = {rest: None for _, _, rest in see.starts()}
+        self.came: Came = dict.fromkeys(self._starts())
         self.depth = dict.fromkeys(self.came, 0)
         self.steps: dict[State, list[Step]] = {}
         # Are there states that are not expanded; and such as are border states?
         self.is_cut, self.has_border = False, False
         todo = deque(self.came)
         while todo:
-            self._expand(todo.popleft(), todo, most, levels)
+            self._expand(todo.popleft(), todo)
         self.actions = actions_of(see)
+        self._begun: dict[Firing, set[Action]] = {}
         self.enabled: dict[State, set[Action]] = {}
         for state, steps in self.steps.items():
-            moves = [x.firing for x in steps if x.state != state]
-            self.enabled[state] = {a for a in self.actions if any(map(a.has, moves))}
+            moves = {x.firing for x in steps if x.state != state}
+            self.enabled[state] = set().union(*map(self._actions_of, moves))
 
-    def _expand(self, state: State, todo: deque[State], most: int, levels: int) -> None:
-        if not self.see.within(state):
+    def _actions_of(self, firing: Firing) -> set[Action]:
+        """The fair actions that steps with this outcome first are of."""
+        if firing not in self._begun:
+            self._begun[firing] = {a for a in self.actions if a.has(firing)}
+        return self._begun[firing]
+
+    # -- what a state is
+
+    def _starts(self) -> Iterable[State]:
+        return [rest for _, _, rest in self.see.starts()]
+
+    def _is_border(self, state: State) -> bool:
+        return not self.see.within(state)
+
+    def _is_expanded(self, state: State) -> bool:
+        return len(self.came) <= self.most and self.depth[state] < self.levels
+
+    def _steps_from(self, state: State) -> list[Step]:
+        return [step for step, _ in self.see.steps(state)]
+
+    def _holds(self, p: Predicate, binding: Binding, state: State) -> bool:
+        return bool(self.see.evaluate(p, binding, state))
+
+    def _told(self, path: Path) -> Path:
+        """The path as the user reads it."""
+        chain = next(c for c, _, rest in self.see.starts() if rest == path.initial)
+        return evolve(path, settled=chain)
+
+    # -- the graph
+
+    def _expand(self, state: State, todo: deque[State]) -> None:
+        if self._is_border(state):
             self.has_border = True
-        elif len(self.came) > most or self.depth[state] >= levels:
+        elif not self._is_expanded(state):
             self.is_cut = True
         else:
-            self.steps[state] = [step for step, _ in self.see.steps(state)]
+            self.steps[state] = self._steps_from(state)
             for step in self.steps[state]:
                 if step.state not in self.came:
                     self.came[step.state] = (state, step)
@@ -66,22 +102,22 @@ class Graph:
             path = min(filter(None, paths), key=lambda p: len(p.steps), default=None)
             is_open = self.is_cut or (self.has_border and promise.kind == "always_possible")
             kept: Kind = UNKNOWN if is_open else HOLDS
-            found[promise.name] = (VIOLATED if path else kept, path)
+            found[promise.name] = (VIOLATED if path else kept, path and self._told(path))
         return Answers(found)
 
     def _counterexample(self, promise: Liveness, binding: Binding) -> Path | None:
-        see, there = self.see, list(self.steps)
-        good = {s for s in there if see.evaluate(promise.goal, binding, s)}
+        there = list(self.steps)
+        good = {s for s in there if self._holds(promise.goal, binding, s)}
         if promise.kind == "always_possible":
             lost = self._out_of_reach(good)
             return self._path_to(lost[0]) if lost else None
         region = there if promise.kind == "settles" else [s for s in there if s not in good]
         seeds = region
         if promise.kind == "eventually":
-            starts = {rest for _, _, rest in see.starts()}
+            starts = {*self._starts()}
             seeds = [s for s in region if s in starts]
         elif promise.when is not None:
-            seeds = [s for s in region if see.evaluate(promise.when, binding, s)]
+            seeds = [s for s in region if self._holds(promise.when, binding, s)]
         avoided = good if promise.kind == "settles" else set()
         came = self._spread(seeds, set(region))
         fair = {s: c for c in self._components(came) if self._is_fair(c) for s in c}
@@ -154,10 +190,11 @@ class Graph:
                     if path:
                         low[path[-1][0]] = min(low[path[-1][0]], low[state])
                     if low[state] == number[state]:
-                        at = stack.index(state)
-                        yield set(stack[at:])
-                        on_stack.difference_update(stack[at:])
-                        del stack[at:]
+                        component = {stack.pop()}
+                        while state not in component:
+                            component.add(stack.pop())
+                        on_stack -= component
+                        yield component
 
     def _within(self, state: State, region: Collection[State]) -> list[State]:
         return [x.state for x in self.steps[state] if x.state in region]
@@ -166,7 +203,7 @@ class Graph:
         left = set(self.actions)
         for state in component:
             left &= self.enabled[state]
-            left -= {a for x in self._moves(state, component) for a in left if a.has(x.firing)}
+            left -= {a for x in self._moves(state, component) for a in self._actions_of(x.firing)}
         return not left
 
     def _moves(self, state: State, component: Collection[State]) -> list[Step]:
@@ -221,8 +258,7 @@ class Graph:
         while (link := self.came[state]) is not None:
             state, step = link
             steps.append(step)
-        chain = next(c for c, _, rest in self.see.starts() if rest == state)
-        return Path(self.see.places, state, chain, tuple(reversed(steps)))
+        return Path(self.see.places, state, (), tuple(reversed(steps)))
 
     def _lasso(self, came: Came, state: State, loop: Sequence[Step]) -> Path:
         steps: list[Step] = []

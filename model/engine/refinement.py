@@ -82,7 +82,8 @@ class Refined:
         self.parts: list[tuple[str, Predicate, list[dict[str, int]] | None]] = []
         for slot, p in of.mapping.items():
             sizes, wanted = see.indexing(p).sizes, of.spec.slots[slot].size
-            size = next(iter(sizes.values()), None)
+            # Of an array with one element, x[i-1] and x[i] are the same: there is no instance.
+            size = len(see.instances(p)) if sizes else None
             if size is not None and size != wanted:
                 has = "no elements" if wanted is None else f"{wanted} elements"
                 raise SpecError(

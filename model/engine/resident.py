@@ -8,7 +8,10 @@ from functools import cache
 
 import psutil
 
+from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.verdict import Limits
+
+MIB = 1 << 20
 
 
 @cache
@@ -31,6 +34,15 @@ def reached(limits: Limits, level: int) -> str:
     """Why a search ended: its limit of memory."""
     whose = f" ({limits.memory_of})" if limits.memory_of else ""
     return f"stopped at the limit of {limits.memory:,} bytes of memory{whose} in level {level}"
+
+
+def too_little(limit: int, least: int, hint: str = "") -> UserError:
+    """The error about a limit of memory that is less than the start of a search takes. Bytes."""
+    return UserError(
+        f"{limit:,} bytes are less than the start of this run takes",
+        where="--max-memory",
+        do=f"give {-(-least // MIB) + 1}M or more{hint}",
+    )
 
 
 def ran_out(error: BaseException) -> bool:

@@ -9,31 +9,27 @@ depend on the machine whether symmetry was used, and which of several shortest p
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path as FilePath
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from groupcheck.model.engine import compiler
-from groupcheck.model.engine.errors import AsymmetryError
+from groupcheck.model.engine.errors import AsymmetryError, CheckpointError
+from groupcheck.model.engine.options import Options
 from groupcheck.model.engine.plain import plain_explore
-from groupcheck.model.engine.plain.plain_explore import PlainRun, explore_all, explore_until
+from groupcheck.model.engine.plain.plain_explore import PlainRun
 from groupcheck.model.engine.plain.plain_search import PlainSearch
+from groupcheck.model.engine.resident import resident_bytes, too_little
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.symmetry import (
-    NO_SYMMETRY,
-    Symmetry,
-    must_be_usable,
-    symmetry_to_use,
-)
+from groupcheck.model.engine.symmetry import Symmetry, must_be_usable, symmetry_to_use
 from groupcheck.model.engine.verdict import Limits, Progress, Reduction, Verdict
 
 if TYPE_CHECKING:
     from groupcheck.model.engine.fast.kernels.background import Background
     from groupcheck.model.engine.fast.kernels.compiled import Unit
-    from groupcheck.model.engine.fast.search import Search
 
 ENOUGH = 50_000  # transitions after which plain Python is too slow: about a second
 MOST_STATES = 3_000_000  # that plain Python holds while kernels are compiled: a gigabyte
@@ -43,28 +39,39 @@ BETWEEN = 0.2  # seconds between two looks at the process that compiles
 class Stages:
     """When a search in plain Python is to be left to the compiled one."""
 
-    def __init__(self, symmetry: Symmetry) -> None:
-        self.symmetry = symmetry
+    def __init__(
+        self, symmetry: Symmetry, limits: Limits = Limits(), options: Options | None = None
+    ) -> None:
+        """`symmetry`: that of the compiled search."""
+        self.limits, self.options = limits, options or Options()
+        # With a symmetry or a checkpoint it is left between two levels alone.
+        self.is_of_levels = bool(symmetry.groups) or self.options.checkpoint is not None
         self._background: Background | None = None
         self._looked = 0.0
 
     def leaves(self, search: PlainSearch, is_between: bool) -> bool:
-        """Is it time? With a symmetry only between two levels."""
-        if search.transitions < ENOUGH or (self.symmetry.groups and not is_between):
+        """Is it time?"""
+        if search.transitions < ENOUGH or (self.is_of_levels and not is_between):
             return False
         if len(search.states) > MOST_STATES:
             return True
         if not is_between and time.perf_counter() - self._looked < BETWEEN:
             return False
         self._looked = time.perf_counter()
-        return self._is_compiled(search)
+        if self._is_compiled(search):
+            return True
+        memory = self.limits.memory
+        is_tight = memory is not None and resident_bytes() > memory // 2  # kernels take less
+        if is_tight and self._background is not None:
+            self._background.wait()  # to compile here would take memory
+        return is_tight
 
     def _is_compiled(self, search: PlainSearch) -> bool:
         """Are the kernels there; or must they be compiled in this process?"""
         from groupcheck.model.engine.fast.kernels.background import can_compile, in_background
         from groupcheck.model.engine.fast.kernels.compiled import is_ready
 
-        units = _units(search)
+        units = _units(search, self.options.liveness)
         if all(map(is_ready, units)) or not can_compile(units):
             return True
         if self._background is None or not {*units} <= {*self._background.units}:
@@ -75,98 +82,113 @@ class Stages:
         return self._background.has_ended
 
 
-def _units(search: PlainSearch) -> tuple[Unit, ...]:
-    """The kernels that states as they are now need."""
-    from groupcheck.model.engine.fast.kernels.compiled import PACKING, Unit
+def _units(search: PlainSearch, liveness: bool) -> tuple[Unit, ...]:
+    """The kernels that states as they are now need; `liveness`: and their graph."""
+    from groupcheck.model.engine.fast.kernels.compiled import GRAPH, PACKING, Unit
     from groupcheck.model.engine.fast.layout import arrange, width_of
 
     tabled = search.tabled
     words, _ = arrange([width_of(len(pool.values)) for pool in tabled.pools])
-    return Unit(words, bool(tabled.see.urgent)), PACKING
+    unit = Unit(words, bool(tabled.see.urgent))
+    return (unit, PACKING, GRAPH) if liveness else (unit, PACKING)
 
 
 def explore(
     spec: Spec,
     limits: Limits = Limits(),
     progress: Callable[[Progress], None] | None = None,
-    *,
-    workers: int = 1,
-    checkpoint: str | FilePath | None = None,
-    resume: str | FilePath | None = None,
-    look: Callable[[Search], None] | None = None,
-    liveness: bool = False,
-    symmetry: bool | None = False,
-    required: bool = False,
-    goals: Sequence[str] = (),
+    **options: Any,
 ) -> Verdict:
-    """Explores every state of a spec, as `fast.explore.explore` does; the arguments are those of
-    it. Where values hold indexes, and they are exchanged, plain Python goes on to the end. What it
-    has not (checkpoints, promises about progress, a symmetry or a limit of memory that is asked
-    for) is left to the compiled search at once. Raises `UserError` where that needs a compiler.
+    """Explores every state of a spec; `options`: fields of `Options`. See `searched`."""
+    return searched(spec, limits, progress, Options(**options))
+
+
+def searched(
+    spec: Spec, limits: Limits, progress: Callable[[Progress], None] | None, options: Options
+) -> Verdict:
+    """Explores every state of a spec, as `fast.explore.searched` does. Where values hold indexes,
+    and they are exchanged, plain Python goes on to the end. Raises `UserError` for what needs a
+    compiler where none is.
     """
-    begun: PlainRun | None = None
-    is_kept = checkpoint is not None or resume is not None
-    is_bounded = limits.memory is not None and not limits.memory_of
-    is_plain = not (is_kept or is_bounded or look is not None or liveness)
-    used = symmetry_to_use(spec, symmetry) if is_plain else NO_SYMMETRY
     if compiler.missing():
-        if is_kept or look is not None or (symmetry and not used.is_stored):
-            compiler.must_be_installed()
-        found = plain_explore.explore(
-            spec,
-            limits,
-            progress,
-            symmetry=symmetry,
-            required=required,
-            liveness=liveness,
-            goals=goals,
-        )
-        # Where there is little to do, a compiler would not have helped.
-        notes = compiler.notes() if found.transitions >= ENOUGH else ()
-        return attrs.evolve(found, notes=(*found.notes, *notes))
-    if used.is_stored:
-        return _exchanged(spec, limits, progress, used, required, workers, goals)
-    if is_plain and not symmetry:
-        told = plain_explore.STORES_EVERY_STATE if used.groups else used
-        leaves = Stages(used).leaves
-        left = explore_until(spec, limits, progress, symmetry=told, goals=goals, leaves=leaves)
+        return _without_compiler(spec, limits, progress, options)
+    used = symmetry_to_use(spec, options.symmetry)
+    begun = None
+    if options.resume is None and options.look is None:
+        if used.is_stored and options.checkpoint is None and not options.liveness:
+            return _exchanged(spec, limits, progress, options, used)
+        left = _begun(spec, limits, progress, options)
         if isinstance(left, Verdict):
             return left
         begun = left
-    from groupcheck.model.engine.fast.explore import explore as explore_fast
+    from groupcheck.model.engine.fast.explore import searched as searched_fast
 
-    return explore_fast(
+    return searched_fast(spec, limits, progress, options, begun)
+
+
+def _begun(
+    spec: Spec, limits: Limits, progress: Callable[[Progress], None] | None, options: Options
+) -> Verdict | PlainRun:
+    """Begins in plain Python. A checkpoint is written where the search ends there."""
+    from groupcheck.model.engine.fast import checkpoint
+    from groupcheck.model.engine.fast.identity import identity
+    from groupcheck.model.engine.fast.symmetry_choice import symmetry_here
+
+    used = symmetry_here(spec, options.symmetry, False, options.liveness, None)
+    must_be_usable(spec, used, options.required)
+    explored = functools.partial(
+        plain_explore.explore_until,
         spec,
         limits,
         progress,
-        workers=workers,
-        checkpoint=checkpoint,
-        resume=resume,
-        look=look,
-        liveness=liveness,
-        symmetry=symmetry,
-        required=required,
-        goals=goals,
-        begun=begun,
+        options,
+        symmetry=plain_explore.storing_every_state(used) if used.groups else used,
+        leaves=Stages(used, limits, options).leaves,
     )
+    if limits.memory is not None and not limits.memory_of and resident_bytes() > limits.memory:
+        raise too_little(limits.memory, resident_bytes())
+    with checkpoint.kept_in(options.checkpoint, None) as folder:
+        if folder is None:
+            return explored()
+        saver = checkpoint.PlainSaver(folder, identity(spec))
+        left = explored(complete=saver.note)
+        if isinstance(left, Verdict):
+            try:
+                saver.save()
+            except CheckpointError as error:
+                return attrs.evolve(left, unsaved=error)
+        return left
+
+
+def _without_compiler(
+    spec: Spec, limits: Limits, progress: Callable[[Progress], None] | None, options: Options
+) -> Verdict:
+    """Explores in plain Python, to the end."""
+    is_kept = options.checkpoint is not None or options.resume is not None
+    symmetric = options.symmetry and not symmetry_to_use(spec, True).is_stored
+    if is_kept or options.look is not None or symmetric:
+        compiler.must_be_installed()
+    found = plain_explore.searched(spec, limits, progress, options)
+    # Where there is little to do, a compiler would not have helped.
+    is_told = found.transitions >= ENOUGH or options.workers > 1
+    notes = compiler.notes(options.workers) if is_told else ()
+    return attrs.evolve(found, notes=(*found.notes, *notes))
 
 
 def _exchanged(
     spec: Spec,
     limits: Limits,
     progress: Callable[[Progress], None] | None,
+    options: Options,
     symmetry: Symmetry,
-    required: bool,
-    workers: int,
-    goals: Sequence[str],
 ) -> Verdict:
     """Explores with indexes that values hold exchanged; where that makes a difference, again
     without.
     """
     try:
-        return explore_all(spec, limits, progress, symmetry=symmetry, goals=goals)
+        return plain_explore.explore_all(spec, limits, progress, options, symmetry)
     except AsymmetryError as error:
         why = str(error)
-    must_be_usable(spec, Symmetry((), (why,)), required)
-    again = explore(spec, limits, progress, workers=workers, goals=goals)
+    must_be_usable(spec, Symmetry((), (why,)), options.required)
+    again = searched(spec, limits, progress, attrs.evolve(options, symmetry=False))
     return attrs.evolve(again, symmetry=Reduction(False, why))

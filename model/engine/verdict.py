@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from attrs import field, frozen
 
-from groupcheck.model.engine.errors import CheckpointError, shown
+from groupcheck.model.engine.errors import UserError, shown
 
 HOLDS: Literal["holds"] = "holds"
 VIOLATED: Literal["violated"] = "violated"
@@ -195,7 +195,7 @@ class Verdict:
     # How symmetry was used.
     symmetry: Reduction = Reduction(False, NOT_ASKED)
     # Why its checkpoints are not complete.
-    unsaved: CheckpointError | None = field(default=None, kw_only=True)
+    unsaved: UserError | None = field(default=None, kw_only=True)
 
     @property
     def complete(self) -> bool:

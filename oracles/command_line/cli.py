@@ -16,7 +16,14 @@ from typing import Any, NoReturn
 import click
 
 from groupcheck import __version__
-from groupcheck.oracles.command_line import cli_advise, cli_curve, cli_kafka, cli_logs, cli_simulate
+from groupcheck.oracles.command_line import (
+    cli_advise,
+    cli_coordinator,
+    cli_curve,
+    cli_kafka,
+    cli_logs,
+    cli_simulate,
+)
 from groupcheck.oracles.command_line.cli_scope import (
     bound_options,
     names_option,
@@ -350,6 +357,7 @@ for other in (
     cli_kafka.conform,
     cli_kafka.assign,
     cli_kafka.record,
+    cli_coordinator.coordinator,
     cli_simulate.simulate,
     cli_curve.curve,
     cli_advise.advise,

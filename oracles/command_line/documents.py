@@ -25,6 +25,7 @@ from groupcheck.oracles.conform.conform_types import ConformDocument
 from groupcheck.oracles.conform.live.conform_live_types import ConformLiveDocument
 from groupcheck.oracles.connect.conform_connect_types import ConformConnectDocument
 from groupcheck.oracles.consumer.conform_consumer_types import ConformConsumerDocument
+from groupcheck.oracles.coordinator.served_types import ServedLine
 from groupcheck.oracles.generate.generate_types import GenerateDocument
 from groupcheck.oracles.museum.bugs_real_types import BugsRealDocument
 from groupcheck.oracles.printable import as_text
@@ -95,6 +96,7 @@ DOCUMENTS: dict[str, Any] = {
     "groupcheck.prove/1": ProveDocument,
     "groupcheck.record/1": RecordDocument,
     "groupcheck.replay/2": ReplayDocument,
+    "groupcheck.served/1": ServedLine,
     "groupcheck.simulate/1": SimulateDocument,
     "groupcheck.sweep/1": SweepDocument,
     "groupcheck.verdict/2": VerdictDocument,

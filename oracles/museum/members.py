@@ -15,9 +15,10 @@ from groupcheck.model.engine import OutageError, UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.install import Program
 from groupcheck.oracles.museum.exhibits import EXHIBITS, releases
-from groupcheck.oracles.museum.network import CHUNK, HOST, Network
+from groupcheck.oracles.museum.network import HOST, Network
 from groupcheck.oracles.processes import process_groups
 from groupcheck.oracles.show import terminal
+from groupcheck.oracles.wire.loop import CHUNK
 
 MEMBERS = Program(
     "the consumers of an old client",

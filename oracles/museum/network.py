@@ -10,24 +10,21 @@ are answered or their connection is cut. Every API is offered in versions withou
 from __future__ import annotations
 
 import socket
-import struct
-import time
-import zlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
-from attrs import define, field
+from attrs import define
 
 from groupcheck.model.engine import OutageError
-from groupcheck.traces.messages.apis import Request, api, read_request, response_bytes
-from groupcheck.traces.messages.message_bytes import Reader
+from groupcheck.oracles.wire.records import Record, messages
+from groupcheck.oracles.wire.serving import LOOPBACK as HOST
+from groupcheck.oracles.wire.serving import Arrival, Connection, Server
+from groupcheck.traces.messages.apis import api
 
-HOST = "127.0.0.1"
+__all__ = ["HOST", "Arrived", "Network"]
+
 # The racks of two brokers, which are the same process. They have the partitions in turn.
 RACKS = ("near", "far")
-CHUNK = 1 << 16
 CONNECT_S = 10.0
 FETCH_S = 0.03  # how long a Fetch waits for records
 UNSUPPORTED_VERSION = 35
@@ -48,20 +45,7 @@ OFFERED = {
     "SyncGroup": (0, 3),
     "ApiVersions": (0, 0),
 }
-_VERSIONS = api("ApiVersions")
-
-
-@define(eq=False)
-class Connection:
-    member: str
-    socket: socket.socket
-    read: bytearray = field(factory=bytearray)
-    # Requests in the order in which they came, each in a list with its answer as soon as there is
-    # one.
-    waiting: list[list[bytes]] = field(factory=list)
-    # It has carried requests of the group.
-    serves_group: bool = False
-    gone: bool = False
+OF_THE_GROUP = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit"}
 
 
 @define(eq=False)
@@ -69,9 +53,7 @@ class Arrived:
     """A request of the group that waits."""
 
     member: str
-    _request: Request
-    _connection: Connection
-    _place: list[bytes]
+    _request: Arrival
     # Whoever takes it has written it down.
     noted: bool = False
 
@@ -92,11 +74,11 @@ class Arrived:
     @property
     def lost(self) -> bool:
         """Its connection is gone."""
-        return self._connection.gone
+        return self._request.lost
 
 
 class Network:
-    """The loop and its sockets. A context manager."""
+    """The server and what it knows. A context manager."""
 
     def __init__(self, members: Sequence[str], topics: Mapping[str, int]) -> None:
         # Topic -> number of partitions; may be changed.
@@ -107,17 +89,12 @@ class Network:
         self.records: dict[tuple[str, int], int] = {}
         # Member -> how often it has asked for the topics.
         self.looked: dict[str, int] = dict.fromkeys(members, 0)
-        self._ready = DefaultSelector()
-        self._due: list[tuple[float, Callable[[], None]]] = []
-        self._connections: list[Connection] = []
-        self.ports: dict[str, int] = {}
-        self._listening: list[socket.socket] = []
-        for member in members:
-            listener = socket.create_server((HOST, 0))
-            listener.setblocking(False)
-            self._listening.append(listener)
-            self.ports[member] = listener.getsockname()[1]
-            self._ready.register(listener, EVENT_READ, self._accepting(listener, member))
+        self._members = list(members)
+        # The connections that have carried requests of the group, each with its member.
+        self._of_group: dict[Connection, str] = {}
+        offered = {api(name).key: versions for name, versions in OFFERED.items()}
+        self._server = Server(_Handler(self), offered, nodes=len(members))
+        self.ports = dict(zip(members, self._server.ports.values(), strict=True))
 
     def __enter__(self) -> Network:
         """Raises `OutageError` where nobody can connect to it."""
@@ -131,114 +108,48 @@ class Network:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for connection in list(self._connections):
-            self._close(connection)
-        for listener in self._listening:
-            listener.close()
-        self._ready.close()
+        self._server.close()
 
     def watch(self, descriptor: int, heard: Callable[[], None]) -> None:
         """`heard` is called when there is something to read."""
-        self._ready.register(descriptor, EVENT_READ, heard)
+        self._server.watch(descriptor, heard)
 
     def pump(self, seconds: float) -> None:
         """Does what there is to do, and waits for it at most so long."""
-        wait = min([seconds, *(at - time.monotonic() for at, _ in self._due)])
-        for key, _ in self._ready.select(max(0.0, wait)):
-            key.data()
-        now = time.monotonic()
-        due, self._due = [d for d in self._due if d[0] <= now], [d for d in self._due if d[0] > now]
-        for _, act in due:
-            act()
+        self._server.turn(seconds)
 
     def answer(self, request: Arrived, values: Mapping[str, Any]) -> None:
         """Answers a request of the group; fields have Kafka's names."""
-        request._place.append(_answer(request._request, values))
-        self._flush(request._connection)
+        request._request.answer(values)
 
     def cut(self, member: str) -> None:
         """Breaks the connections over which the member speaks of its group."""
-        for connection in [c for c in self._connections if c.member == member and c.serves_group]:
-            self._close(connection)
+        for connection in [c for c, whose in self._of_group.items() if whose == member]:
+            del self._of_group[connection]
+            self._server.cut(connection)
 
-    def _accepting(self, listener: socket.socket, member: str) -> Callable[[], None]:
-        def accept() -> None:
-            accepted, _ = listener.accept()
-            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = Connection(member, accepted)
-            self._connections.append(connection)
-            self._ready.register(accepted, EVENT_READ, lambda: self._read(connection))
+    def member_of(self, request: Arrival) -> str:
+        """The member to whose port it came."""
+        return self._members[request.node - 1]
 
-        return accept
+    def takes(self, request: Arrival) -> None:
+        """A request of the group has arrived."""
+        member = self.member_of(request)
+        self._of_group[request.connection] = member
+        self.arrived.append(Arrived(member, request))
 
-    def _close(self, connection: Connection) -> None:
-        if connection.gone:
-            return
-        connection.gone = True
-        self._connections.remove(connection)
-        self._ready.unregister(connection.socket)
-        connection.socket.close()
+    def fetch(self, request: Arrival) -> None:
+        """Answers a Fetch, at once if there is something to read."""
+        asked = request.values["topics"]
+        reads = any(self._unread(t["topic"], p) for t in asked for p in t["partitions"])
+        self._server.later(
+            0.0 if reads else FETCH_S, lambda: request.answer(self._fetched(request.values))
+        )
 
-    def _read(self, connection: Connection) -> None:
-        try:
-            chunk = connection.socket.recv(CHUNK)
-        except OSError:
-            chunk = b""
-        if not chunk:
-            self._close(connection)
-            return
-        connection.read += chunk
-        while len(connection.read) >= 4:
-            (size,) = struct.unpack_from(">i", connection.read)
-            if len(connection.read) < 4 + size:
-                return
-            whole = bytes(connection.read[4 : 4 + size])
-            del connection.read[: 4 + size]
-            self._handle(connection, whole)
-
-    def _handle(self, connection: Connection, whole: bytes) -> None:
-        place: list[bytes] = []
-        connection.waiting.append(place)
-        head = Reader(whole)
-        key, version, number = head.number("int16"), head.number("int16"), head.number("int32")
-        if key == _VERSIONS.key and version:  # newer versions are refused in the oldest one
-            offered = {"errorCode": UNSUPPORTED_VERSION, "apiKeys": _offered()}
-            place.append(response_bytes(_VERSIONS, 0, number, offered))
-        else:
-            self._serve(connection, place, read_request(whole))
-        self._flush(connection)
-
-    def _serve(self, connection: Connection, place: list[bytes], request: Request) -> None:
-        port = self.ports[connection.member]
-        asked = request.values
-        if request.api.name == "Metadata":
-            self.looked[connection.member] += 1
-            place.append(_answer(request, self._metadata(port)))
-        elif request.api.name == "FindCoordinator":
-            place.append(_answer(request, {"nodeId": 0, "host": HOST, "port": port}))
-        elif request.api is _VERSIONS:
-            place.append(_answer(request, {"apiKeys": _offered()}))
-        elif request.api.name == "OffsetFetch":
-            place.append(_answer(request, _offsets(asked)))
-        elif request.api.name != "Fetch":
-            connection.serves_group = True
-            self.arrived.append(Arrived(connection.member, request, connection, place))
-        elif any(self._unread(t["topic"], p) for t in asked["topics"] for p in t["partitions"]):
-            place.append(_answer(request, self._fetched(asked)))
-        else:
-            later = self._later(connection, place, request)
-            self._due.append((time.monotonic() + FETCH_S, later))
-
-    def _later(
-        self, connection: Connection, place: list[bytes], request: Request
-    ) -> Callable[[], None]:
-        def answer() -> None:
-            place.append(_answer(request, self._fetched(request.values)))
-            self._flush(connection)
-
-        return answer
-
-    def _metadata(self, port: int) -> dict[str, Any]:
+    def metadata(self, request: Arrival) -> dict[str, Any]:
+        """The topics, and two brokers at the port of the member that asks."""
+        self.looked[self.member_of(request)] += 1
+        port = self.ports[self.member_of(request)]
         return {
             "brokers": [
                 {"nodeId": id, "host": HOST, "port": port, "rack": rack}
@@ -282,17 +193,31 @@ class Network:
             ]
         }
 
-    def _flush(self, connection: Connection) -> None:
-        """Sends the answers that no earlier request holds up."""
-        while connection.waiting and connection.waiting[0]:
-            (raw,) = connection.waiting.pop(0)
-            if not connection.gone:
-                with suppress(OSError):
-                    connection.socket.sendall(raw)
 
+@define(eq=False)
+class _Handler:
+    """Answers what does not concern the group; requests of the group wait."""
 
-def _answer(request: Request, values: Mapping[str, Any]) -> bytes:
-    return response_bytes(request.api, request.version, request.number, values)
+    _network: Network
+
+    def arrived(self, request: Arrival) -> None:
+        if request.api.name in OF_THE_GROUP:
+            self._network.takes(request)
+
+    def handle(self, request: Arrival) -> None:
+        name = request.api.name
+        if name == "Metadata":
+            request.answer(self._network.metadata(request))
+        elif name == "FindCoordinator":
+            port = self._network.ports[self._network.member_of(request)]
+            request.answer({"nodeId": 0, "host": HOST, "port": port})
+        elif name == "ApiVersions":  # newer versions are refused in the oldest one
+            code = UNSUPPORTED_VERSION if request.unknown_version else 0
+            request.answer({"errorCode": code, "apiKeys": _offered()}, version=0)
+        elif name == "OffsetFetch":
+            request.answer(_offsets(request.values))
+        elif name == "Fetch":
+            self._network.fetch(request)
 
 
 def _offered() -> list[dict[str, int]]:
@@ -318,8 +243,5 @@ def _offsets(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def record(offset: int) -> bytes:
-    """A message set of format 1 with one record, whose value is its offset."""
-    value = str(offset).encode()
-    body = struct.pack(">bbqi", 1, 0, 0, -1) + struct.pack(">i", len(value)) + value
-    message = struct.pack(">I", zlib.crc32(body)) + body
-    return struct.pack(">qi", offset, len(message)) + message
+    """A message of version 1 with one record, whose value is its offset."""
+    return messages(offset, [Record(None, str(offset).encode())], 0)

@@ -10,6 +10,9 @@ verdict, and leaves nothing behind.
 - The front is the process that the user started. It passes signals on and waits. If it is killed,
   the keeper notices and ends everything; for that the keeper is in a process group of its own.
 
+One kind of process may go on after a report: one that compiles for the next run, bounded in time
+(`kernels/background.py`). The worker names it; after a signal to end it is ended like the others.
+
 A forked copy of a program that has imported little costs a few milliseconds. Nothing of this goes
 for the Python interface and the pytest plugin, whose process is not ours: `os._exit` in a rule ends
 pytest.
@@ -137,7 +140,8 @@ def _code_of(answer: dict[str, Any]) -> str:
 def tell(what: str, value: str | int) -> None:
     """Tells the keeper something; does nothing in a process that has none. `runs`: the name of
     code of users' that is imported. `holds`: a folder to remove if the worker cannot. `group`: a
-    process group to end, where the keeper does not inherit processes. `code`: the report.
+    process group to end, where the keeper does not inherit processes. `spares`: a process that may
+    go on after a report, unless somebody ends the program. `code`: the report.
     """
     if _worker == os.getpid():
         # Whoever has closed it gets no verdict.
@@ -164,7 +168,9 @@ def was_interrupted() -> bool:
     if _worker != os.getpid():
         return True
     with contextlib.suppress(BlockingIOError):
-        return any(number in PASSED_ON for number in os.read(_arriving, 1 << 16))
+        if any(number in PASSED_ON for number in os.read(_arriving, 1 << 16)):
+            tell("heard", True)
+            return True
     return False
 
 
@@ -294,6 +300,8 @@ class Keeper:
         self._told: dict[str, Any] = {"runs": [], "late": False}
         self._folders: list[str] = []
         self._groups: set[int] = set()
+        self._spared: set[int] = set()
+        self._is_to_end = False  # has a signal to end arrived?
 
     def keep(self, outcome: int) -> None:
         """Waits for the end of the worker or of the front, cleans up, and says how it went."""
@@ -306,6 +314,9 @@ class Keeper:
         if not has_front:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._worker, signal.SIGKILL)
+        self._hear()
+        if self._is_to_end or not has_front or "code" not in self._told:
+            self._spared.clear()
         self._end_all(PATIENCE_S if has_front else 0.0)
         self._hear()
         for name in filter(os.path.exists, self._folders):
@@ -336,6 +347,7 @@ class Keeper:
                 numbers = os.read(self._alive, 1 << 10)
                 if not numbers:
                     return False
+                self._is_to_end = True
                 for number in numbers:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(self._worker, number)
@@ -364,6 +376,10 @@ class Keeper:
                     self._groups.add(value)
                 elif what == "ended":
                     self._groups.discard(value)
+                elif what == "spares":
+                    self._spared.add(value)
+                elif what == "heard":
+                    self._is_to_end = True
                 elif what == "runs":
                     self._told["runs"].append(value)
                 else:
@@ -396,12 +412,20 @@ class Keeper:
             time.sleep(POLL_S)
 
     def _is_left(self) -> bool:
-        return self._reaped() or any(_group_lives(group) for group in self._groups)
+        is_left = self._reaped() and (not self._spared or bool(self._descendants()))
+        return is_left or any(_group_lives(group) for group in self._groups)
 
-    def _tell_all(self, number: signal.Signals) -> None:
+    def _descendants(self) -> list[Any]:
+        """The processes that descend from this one, but those that are spared."""
         import psutil  # late: mostly nobody is left
 
-        for process in psutil.Process().children(recursive=True):
+        every = psutil.Process().children(recursive=True)
+        return [process for process in every if process.pid not in self._spared]
+
+    def _tell_all(self, number: signal.Signals) -> None:
+        import psutil
+
+        for process in self._descendants():
             with contextlib.suppress(psutil.Error):
                 process.send_signal(number)
         for group in self._groups:

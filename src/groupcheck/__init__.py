@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from groupcheck.model.engine.errors import UserError
     from groupcheck.oracles.assignment.against.contract import assignor_contract
     from groupcheck.oracles.check.run import CheckResult, Followed, check, follow
+    from groupcheck.oracles.coordinator.served import coordinator
     from groupcheck.oracles.replay.report import replay
 
 __version__ = "0.1.0"
@@ -28,6 +29,7 @@ __all__ = [
     "__version__",
     "assignor_contract",
     "check",
+    "coordinator",
     "follow",
     "replay",
 ]

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from two_phase_commit import two_phase_commit
 
-from groupcheck.model.engine import Limits
+from groupcheck.model.engine import Limits, options
 from groupcheck.model.engine.fast import explore as exploring
 from groupcheck.model.engine.fast.kernels import compiled
 from groupcheck.oracles.check import compile_notice
@@ -48,12 +48,12 @@ def not_compiled(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         return there[unit]
 
     clock = SimpleNamespace(perf_counter=lambda: now.seconds)
-    for module in (exploring, compiled):
+    for module in (exploring, compiled, options):
         monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(compiled, "_loaded", {})
     monkeypatch.setattr(compiled, "_read", lambda file: None)
     monkeypatch.setattr(compiled, "_write", lambda file, objects: None)
-    monkeypatch.setattr(compiled, "_compile", compile_slowly)
+    monkeypatch.setattr(compiled, "compile_unit", compile_slowly)
     monkeypatch.setattr(compiled, "_link", lambda kernels: kernels)
     return now
 

@@ -24,10 +24,11 @@ from groupcheck.model.engine.fast import segments
 from groupcheck.model.engine.fast.exploration import Kept
 from groupcheck.model.engine.fast.identity import SYMMETRY, Identity
 from groupcheck.model.engine.fast.kernels import registers as r
-from groupcheck.model.engine.fast.layout import width_of
+from groupcheck.model.engine.fast.layout import arrange, packed, width_of
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.store import Words, joined
 from groupcheck.model.engine.functions import AnswerError
+from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Symmetry
 
@@ -118,6 +119,37 @@ class Saver:
         self.folder.keep(
             asdict(Manifest(self.identity, at, s.rows.calls, levels, self.folder.segments))
         )
+
+
+@define
+class PlainSaver:
+    """Saves a search that ends in plain Python, as far as its levels are complete."""
+
+    folder: segments.Folder
+    identity: Identity
+    search: PlainSearch | None = None
+    at: Numbers | None = None
+
+    def note(self, search: PlainSearch) -> None:
+        """A level is complete."""
+        met = dict(search.findings.goals)
+        done = len(search.states), search.transitions, search.fired
+        self.search, self.at = search, Numbers(search.findings.depth, *done, met)
+
+    def save(self) -> None:
+        """As `Run.save`: not after a violation. Raises `CheckpointError` where the folder cannot be
+        written.
+        """
+        s, at = self.search, self.at
+        if s is None or at is None or s.findings.wrong:
+            return
+        widths = [width_of(len(pool.values)) for pool in s.tabled.pools]
+        states = packed(s.states[: at.states], *arrange(widths))
+        origins = np.asarray(s.tabled.rows.origins, np.int64)
+        rows = np.array(s.lookups.tape, np.uint64)
+        self.folder.append([origins, rows, states.reshape(-1)], widths)
+        calls, levels = s.tabled.rows.calls, s.levels[: at.depth + 1]
+        self.folder.keep(asdict(Manifest(self.identity, at, calls, levels, self.folder.segments)))
 
 
 def kept_in(

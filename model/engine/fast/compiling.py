@@ -17,6 +17,8 @@ class Compiling:
     # Called once, before the first unit is compiled, with the folder in which object code will be
     # kept (None if there is no safe folder), and whether the search goes on meanwhile.
     listener: Callable[[Path | None, bool], None] | None = None
+    # Called with the number of a process that compiles, and may outlive this one.
+    started: Callable[[int], None] = lambda pid: None
 
     def announce(self, folder: Path | None, *, meanwhile: bool = False) -> None:
         """Tells the listener, once. `meanwhile`: the search goes on while kernels are compiled."""

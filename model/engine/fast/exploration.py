@@ -25,7 +25,6 @@ from groupcheck.model.engine.tabled.tabled import Numbers, Tabled
 from groupcheck.model.engine.verdict import DEADLOCK
 
 AT_ONCE = 1 << 20  # states that `seen` looks at together
-BETWEEN_PULSES = 64  # rows of rules, or whole states, between two looks at limits
 PULSE = 0.02  # seconds between two looks at limits while rules are called
 # For each table: its number, the rows that are asked for, and the places of the states that ask.
 Work = list[tuple[int, list[tuple[int, ...]], list[int]]]
@@ -106,7 +105,6 @@ class Exploration(Loop):
         self.peak = 0
         # Of each table the seconds that its rows took in this process.
         self.spent: dict[int, float] = {}
-        self._asked = 0  # rows of rules, over all batches: most tables have few in each
         self._pulsed = 0.0  # when limits were looked at last, by `time.perf_counter`
         self.kept: Kept | None = None
         self.key_to: Callable[[int], str] = lambda place: ""
@@ -341,6 +339,7 @@ class Exploration(Loop):
         number = place = 0
         try:
             for number, rows, places in work:
+                self._pulse_in_time()
                 began = time.perf_counter()
                 if number >= self.tables.urgent:
                     self.predicates.fill(number, rows, places, tape)
@@ -349,9 +348,7 @@ class Exploration(Loop):
                 self.rows.prepare(number)
                 row, most = self.rows.row, self.packed.most[number]
                 for ids, place in zip(rows, places):
-                    if not self._asked % BETWEEN_PULSES:
-                        self._pulse_in_time()
-                    self._asked += 1
+                    self._pulse_in_time()
                     most = max(most, row(number, ids, place, tape))
                 self.packed.most[number] = most
                 self._spent_on(number, began)
@@ -362,7 +359,7 @@ class Exploration(Loop):
             raise error.at(self.key_to(at)) from error
 
     def _pulse_in_time(self) -> None:
-        """Looks at limits no more often than they can pass: a look takes as long as a few rules."""
+        """Looks at limits, unless that was done a moment ago: it takes as long as a few rules."""
         if time.perf_counter() - self._pulsed > PULSE:
             self.pulse()
             self._pulsed = time.perf_counter()
@@ -391,8 +388,7 @@ class Exploration(Loop):
     def look_at_whole_states(self, first: int) -> None:
         """Predicates over the whole state, for the states from `first` on, in Python."""
         for place in range(first, self.log.states) if self.tables.constant else ():
-            if not place % BETWEEN_PULSES:
-                self.pulse()
+            self._pulse_in_time()
             self.predicates.arrive(self.state(place), place, self.tables.constant)
 
     def give_up(self) -> None:

@@ -12,8 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path as FilePath
 from types import FrameType
+from typing import Any
 
 from attrs import define, evolve, field
 
@@ -38,6 +38,7 @@ from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.segments import Folder
 from groupcheck.model.engine.fast.symmetry_choice import symmetry_here
 from groupcheck.model.engine.lasso import Answers
+from groupcheck.model.engine.options import Options
 from groupcheck.model.engine.paths import path_of
 from groupcheck.model.engine.plain import plain_explore
 from groupcheck.model.engine.plain.plain_explore import PlainRun
@@ -301,70 +302,63 @@ def explore(
     limits: Limits = Limits(),
     progress: Callable[[Progress], None] | None = None,
     *,
-    workers: int = 1,
-    checkpoint: str | FilePath | None = None,
-    resume: str | FilePath | None = None,
-    look: Callable[[Search], None] | None = None,
-    liveness: bool = False,
-    symmetry: bool | None = False,
-    required: bool = False,
-    goals: Sequence[str] = (),
+    begun: PlainRun | None = None,
+    **options: Any,
+) -> Verdict:
+    """Explores every state of a spec; `options`: fields of `Options`. See `searched`."""
+    return searched(spec, limits, progress, Options(**options), begun)
+
+
+def searched(
+    spec: Spec,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    options: Options,
     begun: PlainRun | None = None,
 ) -> Verdict:
     """Explores every state of a spec; first violations stop it at the end of their level, so that
     paths are shortest.
 
-    `limits`, or Ctrl-C, end it with `unknown`. `checkpoint`: a directory from which `resume`
-    continues to the same numbers; written at ends of levels, and when the search is stopped (the
-    last complete level). One that holds a checkpoint already is refused unless `resume` names it
-    too. `progress` hears of it a few times a second.
-    `workers`: threads that explore (no more than there are cores), and processes that call rules
-    where there is enough to call. Counts do not depend on it; which of several shortest paths is
-    told does. `look` is called with the search before its memory is given back.
-    `symmetry`: stores one state of each orbit where the spec allows it. The numbers stay those of
-    all states; limits are about those that are stored. Where the search finds that permutations do
-    make a difference, it begins again without symmetry. None: where it is worth while.
-    `liveness`: judges the progress promises, too, when the search has ended; among all states.
-    `goals`: those whose shortest paths are told, too, once the search has ended. `begun`: a search
-    in plain Python that is taken over; with a symmetry, between two levels. `required`: where there
-    is no symmetry after all, that is an error.
+    `limits`, or Ctrl-C, end it with `unknown`. `progress` hears of it a few times a second.
+    `begun`: a search in plain Python that is taken over; with a symmetry or a checkpoint, between
+    two levels. Where the search finds that permutations do make a difference, it begins again
+    without symmetry.
     Raises `RuleError` for a rule at fault, `CheckpointError` for a checkpoint that is torn or of
     another model, scope or version. A checkpoint that cannot be written does not end the search:
     `Verdict.unsaved` says why.
     """
-    explored = functools.partial(_explored, spec, limits, progress, workers, look, liveness, goals)
-    found = symmetry_here(spec, symmetry, look is not None, liveness, resume)
-    must_be_usable(spec, found, required)
-    ours = None if checkpoint is None and resume is None else identity(spec, found)
-    with checkpoints.kept_in(checkpoint, resume) as folder:
+    o = options
+    found = symmetry_here(spec, o.symmetry, o.look is not None, o.liveness, o.resume)
+    must_be_usable(spec, found, o.required)
+    ours = None if o.checkpoint is None and o.resume is None else identity(spec, found)
+    explored = functools.partial(_explored, spec, limits, progress, compiling.seconds)
+    with checkpoints.kept_in(o.checkpoint, o.resume) as folder:
         try:
-            return explored(folder, ours, resume, found, begun)
+            return explored(o, folder, ours, found, begun)
         except AsymmetryError as error:
             found = Symmetry((), (str(error),))
-        must_be_usable(spec, found, required)
+        must_be_usable(spec, found, o.required)
         if folder:
             folder.start_again()
-        return explored(folder, ours and identity(spec), None, found, None)
+        return explored(evolve(o, resume=None), folder, ours and identity(spec), found, None)
 
 
 def _explored(
     spec: Spec,
     limits: Limits,
     progress: Callable[[Progress], None] | None,
-    workers: int,
-    look: Callable[[Search], None] | None,
-    liveness: bool,
-    goals: Sequence[str],
+    compiled: float,
+    options: Options,
     folder: Folder | None,
     ours: Identity | None,
-    resume: str | FilePath | None,
     symmetry: Symmetry,
     begun: PlainRun | None,
 ) -> Verdict:
-    began = time.perf_counter() if begun is None else begun.began
-    compiled, peak, spare = compiling.seconds, peak_bytes(), Spare()
-    # What plain Python found, in case that this search does not come to begin.
-    before = None if begun is None else plain_explore.verdict_of(begun, symmetry, goals)
+    """`compiled`: seconds that this process had spent on compiling before."""
+    resume, liveness, look = options.resume, options.liveness, options.look
+    peak, spare = peak_bytes(), Spare()
+    # The numbers of plain Python, in case that this search does not come to begin.
+    before = None if begun is None else plain_explore.verdict_of(begun, symmetry, ())
     with without_collection(), spare, contextlib.ExitStack() as end:
         if begun is not None:
             search = taken_over(begun.search, symmetry)
@@ -374,10 +368,11 @@ def _explored(
             search = checkpoints.load(spec, ours, resume, folder, symmetry)
         end.callback(search.free)
         saver = checkpoints.Saver(search, folder, ours) if folder and ours else None
+        workers = options.workers
         search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
         numbers = checkpoints.numbers_of(search)
-        run = Run(search, limits, progress, saver, began, numbers, Watch(search, peak))
-        run.goals, run.compiled = goals, compiled
+        run = Run(search, limits, progress, saver, options.began, numbers, Watch(search, peak))
+        run.goals, run.compiled = options.goals, compiled
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
             run.report(0, is_compiling=True)
         has_parts = spec.constraints or spec.refinements or liveness or symmetry.groups
@@ -412,7 +407,7 @@ def _explored(
     reason = no_room("for the search")
     if before is not None:
         return evolve(before, verdict=UNKNOWN, reason=reason)
-    return nothing_found(spec, reason, time.perf_counter() - began)
+    return nothing_found(spec, reason, time.perf_counter() - options.began)
 
 
 def nothing_found(spec: Spec, reason: str, seconds: float) -> Verdict:

@@ -6,14 +6,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import numpy as np
-
 from groupcheck.model.engine.errors import AsymmetryError
 from groupcheck.model.engine.fast.checkpoint import rows_again
 from groupcheck.model.engine.fast.kernels import registers as r
-from groupcheck.model.engine.fast.packed import Packed
+from groupcheck.model.engine.fast.layout import packed
 from groupcheck.model.engine.fast.search import Search
-from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.symmetry import Symmetry
 from groupcheck.model.engine.tabled.tabled import Numbers
@@ -32,7 +29,7 @@ def taken_over(plain: PlainSearch, symmetry: Symmetry) -> Search:
         states, levels, search.parents = _stored(plain, search)
     assert len(search.parents) == len(states), "not every state has one that it was found from"
     assert all(p <= k for k, p in enumerate(search.parents)), "a state was found before its parent"
-    words = _packed(search.packed, states)
+    words = packed(states, search.packed.words, search.packed.state_fields)
     search.log.memory.ensure(words.size)
     search.log.memory.words[: words.size] = words.reshape(-1)
     search.registers[r.LOG] = search.log.memory.address
@@ -69,12 +66,3 @@ def _stored(plain: PlainSearch, search: Search) -> tuple[list[Numbers], list[int
     met = search.findings.first
     search.findings.first = {goal: places[stored[place]] for goal, place in met.items()}
     return list(places), levels, parents
-
-
-def _packed(packed: Packed, states: list[Numbers]) -> Words:
-    """States x words."""
-    columns = np.array(states, np.uint64)
-    words = np.zeros((len(states), packed.words), np.uint64)
-    for k, f in enumerate(packed.state_fields):
-        words[:, f.word] |= columns[:, k] << np.uint64(f.shift)
-    return words

@@ -113,6 +113,15 @@ def parts(fields: Sequence[Field], blocks: Sequence[Sequence[int]]) -> list[list
     return found
 
 
+def packed(states: Sequence[Sequence[int]], words: int, fields: Sequence[Field]) -> Words:
+    """States, each as the numbers of its values, as states x words."""
+    columns = np.array(states, np.uint64)
+    out = np.zeros((len(states), words), np.uint64)
+    for k, there in enumerate(fields):
+        out[:, there.word] |= columns[:, k] << np.uint64(there.shift)
+    return out
+
+
 def moved(states: Words, old: Sequence[Field], new: Sequence[Field], words: int) -> Words:
     """States x words from the old fields to the new ones."""
     out = np.zeros((len(states), words), np.uint64)

@@ -16,19 +16,19 @@ from collections.abc import Iterator
 import psutil
 from attrs import define
 
-from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.compiled import Unit, is_ready
 from groupcheck.model.engine.fast.packed import DENSE_BITS, LEAST_ROWS, SMALL_BITS, SPARSE, Packed
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.resident import (
+    MIB,
     has_limited_address_space,
     process,
     ran_out,
     resident_bytes,
+    too_little,
 )
 
-MIB = 1 << 20
 SPARE = 24 << 20  # bytes: paths and a verdict's document take less
 RESERVE = 6 * MIB  # kept for the end of a run: paths, the report and its text
 NUMBA, KERNEL = 100 * MIB, 44 * MIB  # what numba takes, and compiling one search kernel (measured)
@@ -90,11 +90,7 @@ class Watch:
         if limit is None or least <= limit or not is_asked:
             return
         again = ", or run it again: the kernels are compiled now" if "numba" in sys.modules else ""
-        raise UserError(
-            f"{limit:,} bytes are less than the start of this run takes",
-            where="--max-memory",
-            do=f"give {-(-least // MIB) + 1}M or more{again}",
-        )
+        raise too_little(limit, least, again)
 
     def of_children(self, now: int, children: int) -> int:
         """The bytes that forked children take at most: a copy of the values each, and as much

@@ -16,6 +16,7 @@ from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.fast.kernels.registers import INDEXED, LOCAL, PLAIN, VISIT
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.symmetry import NO_SYMMETRY, Orbits, Symmetry
+from groupcheck.model.engine.tabled.guards import Guards
 from groupcheck.model.engine.tabled.rows import GuardValues, Member
 from groupcheck.model.engine.tabled.tables import MOST_KINDS, Tables, group_of
 
@@ -160,38 +161,13 @@ def _kinds(t: Tables, alike: Alike) -> tuple[list[list[int]], list[int], list[in
     return bases, labels, needs, chains
 
 
-# A place, and the guards that read it with the bits of their tables.
-Column = tuple[int, list[tuple[int, GuardValues]]]
-
-
-@frozen
-class Guarded:
-    """Which guards decide about which tables: for each chunk of 64 ordinary tables, and last for
-    the urgent ones.
+def guarded_by(t: Tables, members: Sequence[Sequence[Member]]) -> tuple[Guards, ...]:
+    """The guards of each chunk of 64 ordinary tables, and last of the urgent ones. `members`: the
+    rules of each table.
     """
-
-    # The tables without a guard, as bits.
-    unguarded: tuple[int, ...]
-    # The guards of the others.
-    columns: tuple[tuple[Column, ...], ...]
-
-
-def guarded_by(t: Tables, members: Sequence[Sequence[Member]]) -> Guarded:
-    """Which guards decide about which tables. `members`: the rules of each table."""
-    chunks = (t.ordinary + 63) // 64
-    unguarded = [0] * (chunks + 1)
-    columns: list[dict[int, list[tuple[int, GuardValues]]]] = [{} for _ in range(chunks + 1)]
-    for k, there in enumerate(members):
-        is_urgent = k >= t.ordinary
-        chunk = chunks if is_urgent else k // 64
-        bit = group_of(k - t.ordinary, t.urgent - t.ordinary) if is_urgent else k % 64
-        if any(m.guard is None for m in there):
-            unguarded[chunk] |= 1 << bit
-            continue
-        for m in there:
-            assert m.guard is not None
-            columns[chunk].setdefault(m.where[m.guard_at], []).append((bit, m.guard))
-    return Guarded(tuple(unguarded), tuple(tuple(chunk.items()) for chunk in columns))
+    n, urgent = t.ordinary, t.urgent - t.ordinary
+    ordinary = [Guards(members[k : min(k + 64, n)]) for k in range(0, n, 64)]
+    return *ordinary, Guards(members[n : t.urgent], lambda k: 1 << group_of(k, urgent))
 
 
 def _ordered(t: Tables, symmetry: Symmetry, orbits: Orbits) -> Ordered:
@@ -225,7 +201,10 @@ def _ordered(t: Tables, symmetry: Symmetry, orbits: Orbits) -> Ordered:
 
 
 def shape_of(
-    t: Tables, guarded: Guarded, symmetry: Symmetry = NO_SYMMETRY, orbits: Orbits | None = None
+    t: Tables,
+    guarded: Sequence[Guards],
+    symmetry: Symmetry = NO_SYMMETRY,
+    orbits: Orbits | None = None,
 ) -> Shape:
     """The shape of a spec's tables."""
     blocks = orbits.blocks if orbits is not None else ()
@@ -254,8 +233,8 @@ def shape_of(
         len(t.labels),
         *_kinds(t, alike),
         view_needs,
-        guarded.unguarded,
-        tuple(tuple(place for place, _ in chunk) for chunk in guarded.columns),
+        tuple(guards.always for guards in guarded),
+        tuple(tuple(guards.read) for guards in guarded),
         tuple(ends),
         blocks,
         _ordered(t, symmetry, orbits) if orbits is not None else None,
@@ -269,7 +248,7 @@ class Known:
 
     def __init__(
         self,
-        guarded: Guarded,
+        guarded: Sequence[Guards],
         pools: Sequence[Pool],
         views: Sequence[Pool],
         extend: Callable[[], None],
@@ -278,17 +257,14 @@ class Known:
         self._asking = asking
         self.refresh = extend
         self._pools = [*pools, *views]
-        self._columns = [guards for chunk in guarded.columns for _, guards in chunk]
+        self._columns = [(guards, place) for guards in guarded for place in guards.read]
 
     def counts(self) -> list[int]:
         return [len(pool.values) for pool in self._pools]
 
     def open_tables(self, column: int, first: int) -> Sequence[int]:
-        out = [0] * (len(self._columns[column][0][1].open) - first)
-        for bit, guard in self._columns[column]:
-            for n, is_open in enumerate(guard.open[first:]):
-                out[n] |= is_open << bit
-        return out
+        guards, place = self._columns[column]
+        return guards.masks(place, first)
 
     def directed(self, number: int, first: int) -> Sequence[int]:
         by_rule = [list(zip(*(guard.open[first:] for guard in of))) for of in self._asking[number]]

@@ -12,7 +12,7 @@ IN_PLAIN_PYTHON = Symmetry(
     (),
     (
         "stored elements are exchanged by a search in plain Python alone (leave out what needs the"
-        " compiled one: checkpoints, a limit of memory)",
+        " compiled one: checkpoints)",
     ),
 )
 
@@ -28,8 +28,10 @@ def symmetry_here(
     found = symmetry_of(spec) if is_resumed else symmetry_to_use(spec, asked)
     if found.groups and is_resumed and resume is not None and not has_symmetry(resume):
         return Symmetry((), ("the checkpoint is of a search without it",))
+    if found.groups and liveness:
+        return ON_PROGRESS
     if found.is_stored:
         return IN_PLAIN_PYTHON
     if found.groups and each_state:
         return Symmetry((), ("each state is looked at by itself (leave out --conformed)",))
-    return ON_PROGRESS if found.groups and liveness else found
+    return found

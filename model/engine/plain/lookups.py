@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
+from groupcheck.model.engine.tabled.guards import Guards
 from groupcheck.model.engine.tabled.predicates import Predicates
-from groupcheck.model.engine.tabled.rows import GuardValues, Member
 from groupcheck.model.engine.tabled.tabled import Numbers, Tabled
 from groupcheck.model.engine.tabled.tables import Table
 
 # An outcome: its label, (place, number of the new value) of what it changes, the urgent tables that
-# it may make possible, and the tables of predicates that it concerns; both as bits.
-Outcome = tuple[int, tuple[tuple[int, int], ...], int, int]
+# it may make possible, the tables of predicates that it concerns, both as bits, and whether it
+# changes what guards of urgent rules read.
+Outcome = tuple[int, tuple[tuple[int, int], ...], int, int, bool]
 
 
 class Lookup:
@@ -34,32 +35,6 @@ class Lookup:
     def ids(self, key: Any) -> Numbers:
         """The numbers of the inputs that a key stands for."""
         return (key,) if len(self.inputs) == 1 else key
-
-
-class Guards:
-    """Which tables are open, by the value of each place that guards read."""
-
-    def __init__(self, members: Sequence[Sequence[Member]]) -> None:
-        # The tables of which some rule has no guard.
-        self.always = 0
-        # Place -> the guards that read it, with the bits of their tables.
-        self._guards: dict[int, list[tuple[int, GuardValues]]] = {}
-        for k, table in enumerate(members):
-            if any(m.guard is None for m in table):
-                self.always |= 1 << k
-                continue
-            for m in table:
-                assert m.guard is not None
-                self._guards.setdefault(m.where[m.guard_at], []).append((1 << k, m.guard))
-        # Each such place, with the open tables as bits by the number of its value.
-        self.open: list[tuple[int, list[int]]] = [(place, []) for place in self._guards]
-
-    def extend(self) -> None:
-        """Takes in values that guards were asked about since."""
-        for place, masks in self.open:
-            guards = self._guards[place]
-            for number in range(len(masks), len(guards[0][1].open)):
-                masks.append(sum({bit for bit, guard in guards if guard.open[number]}))
 
 
 class Lookups:
@@ -127,7 +102,8 @@ class Lookups:
             for k, _ in changes:
                 urgent |= self._urgent[k]
                 needs |= self._predicates[k]
-            found.append((tape[o], changes, urgent, needs))
+            moves = any(k in self.urgent_guards.read for k, _ in changes)
+            found.append((tape[o], changes, urgent, needs, moves))
         lookup.rows[key] = found
         self.refresh()
         return found

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from attrs import define
 
 from groupcheck.model.engine.errors import AsymmetryError, RuleError
-from groupcheck.model.engine.liveness import Graph
+from groupcheck.model.engine.lasso import Answers
+from groupcheck.model.engine.options import Options
+from groupcheck.model.engine.plain.plain_graph import PlainGraph
 from groupcheck.model.engine.plain.plain_search import PlainSearch
 from groupcheck.model.engine.reference import (
     conclude,
@@ -31,7 +33,7 @@ from groupcheck.model.engine.symmetry import (
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 
 RESERVE = 6 << 20  # bytes that are kept for the answer where memory runs out
-STORES_EVERY_STATE = Symmetry((), ("plain Python searched, and it stores every state",))
+STORES_EVERY_STATE = "plain Python searched, and it stores every state"
 BETWEEN = 0.2  # seconds between two reports of progress, and looks at the limit of memory
 
 
@@ -45,6 +47,8 @@ class PlainRun:
     # Whether the search is to be left to another one: asked now and then, with whether it stands
     # between two levels. Not asked where something is wrong: then the level is the last one.
     leaves: Callable[[PlainSearch, bool], bool]
+    # Hears of the initial states, and of each level that is complete.
+    complete: Callable[[PlainSearch], None]
     # When it began, by `time.perf_counter`.
     began: float
     # Why it ends early; empty: it does not.
@@ -68,6 +72,7 @@ class PlainRun:
         """
         s = self.search
         s.begin()
+        self.complete(s)
         more = len(s.states)
         seconds = math.inf if self.limits.seconds is None else self.limits.seconds
         while more and not s.findings.wrong and not self.is_stopped:
@@ -79,6 +84,7 @@ class PlainRun:
             if self.place < end:
                 return
             more = s.close_level()
+            self.complete(s)
             if more and not s.findings.wrong:
                 self.reason = self.reason or self.limits.reached_depth(s.findings.depth)
                 self.is_between_levels = not self.reason
@@ -115,22 +121,33 @@ def never(search: PlainSearch, is_between: bool) -> bool:
     return False
 
 
+def storing_every_state(found: Symmetry) -> Symmetry:
+    """Why a search that could use this symmetry does without, and what is against more of it."""
+    return Symmetry((), (STORES_EVERY_STATE, *found.reasons))
+
+
+def unheard(search: PlainSearch) -> None:
+    """Nobody hears of a level."""
+
+
 def explore_until(
     spec: Spec,
     limits: Limits = Limits(),
     progress: Callable[[Progress], None] | None = None,
+    options: Options | None = None,
     *,
-    liveness: bool = False,
     symmetry: Symmetry = NO_SYMMETRY,
-    goals: Sequence[str] = (),
     leaves: Callable[[PlainSearch, bool], bool] = never,
+    complete: Callable[[PlainSearch], None] = unheard,
 ) -> Verdict | PlainRun:
     """Explores every state of a spec, as `reference.explore` does, until it is left; a search that
-    is left is returned. `symmetry`: one whose indexes are stored, or why this search does without.
-    `leaves`: as in `PlainRun`. Raises `RuleError` for a rule at fault, and `AsymmetryError` where
-    permutations make a difference.
+    is left is returned. Of the options, `liveness`, `goals` and `began` count here. `symmetry`: one
+    whose indexes are stored, or why this search does without. `leaves`, `complete`: as in
+    `PlainRun`. Raises `RuleError` for a rule at fault, and `AsymmetryError` where permutations make
+    a difference.
     """
-    run = PlainRun(PlainSearch(spec, symmetry), limits, progress, leaves, time.perf_counter())
+    options = options or Options()
+    run = PlainRun(PlainSearch(spec, symmetry), limits, progress, leaves, complete, options.began)
     reserve = bytearray(RESERVE)
     try:
         run.levels()
@@ -143,10 +160,13 @@ def explore_until(
         run.reason = no_room(f"in level {run.search.findings.depth + 1}")
     if run.is_left and not run.reason:
         return run
-    verdict = verdict_of(run, symmetry, goals)
-    if liveness:
-        graph = Graph(run.search.see, verdict.states + verdict.border, verdict.depth)
-        verdict = with_progress(run.search.see, verdict, graph.answers())
+    verdict = verdict_of(run, symmetry, options.goals)
+    if options.liveness:
+        try:
+            answers = PlainGraph(run.search, run.place).answers()
+        except KeyboardInterrupt:
+            answers = Answers.unknown(spec, "interrupted")
+        verdict = with_progress(run.search.see, verdict, answers)
     return verdict
 
 
@@ -155,42 +175,45 @@ def explore(
     limits: Limits = Limits(),
     progress: Callable[[Progress], None] | None = None,
     *,
-    liveness: bool = False,
-    goals: Sequence[str] = (),
     symmetry: bool | None = None,
-    required: bool = False,
+    **options: Any,
 ) -> Verdict:
-    """Explores every state, to the end. `symmetry` and `required`: as for the compiled search; here
-    one is used only where values hold indexes. Raises `RuleError` for a rule at fault.
+    """Explores every state of a spec; `options`: fields of `Options`. See `searched`."""
+    return searched(spec, limits, progress, Options(symmetry=symmetry, **options))
+
+
+def searched(
+    spec: Spec,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    options: Options,
+) -> Verdict:
+    """Explores every state, to the end. A symmetry is used only where values hold indexes. Raises
+    `RuleError` for a rule at fault.
     """
-    found = symmetry_to_use(spec, symmetry)
-    if found.groups and liveness:
+    found = symmetry_to_use(spec, options.symmetry)
+    if found.groups and options.liveness:
         found = ON_PROGRESS
     elif found.groups and not found.is_stored:
-        found = STORES_EVERY_STATE
-    must_be_usable(spec, found, required)
-    explored = functools.partial(
-        explore_all, spec, limits, progress, liveness=liveness, goals=goals
-    )
+        found = storing_every_state(found)
+    must_be_usable(spec, found, options.required)
     try:
-        return explored(symmetry=found)
+        return explore_all(spec, limits, progress, options, found)
     except AsymmetryError as error:
         found = Symmetry((), (str(error),))
-    must_be_usable(spec, found, required)
-    return explored(symmetry=found)
+    must_be_usable(spec, found, options.required)
+    return explore_all(spec, limits, progress, options, found)
 
 
 def explore_all(
     spec: Spec,
     limits: Limits,
     progress: Callable[[Progress], None] | None,
-    *,
-    liveness: bool = False,
+    options: Options,
     symmetry: Symmetry,
-    goals: Sequence[str],
 ) -> Verdict:
     """The same with one symmetry; raises `AsymmetryError`, too."""
-    found = explore_until(spec, limits, progress, liveness=liveness, symmetry=symmetry, goals=goals)
+    found = explore_until(spec, limits, progress, options, symmetry=symmetry)
     assert isinstance(found, Verdict), "a search was left that nobody takes over"
     return found
 

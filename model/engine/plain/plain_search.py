@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from typing import NoReturn
 
 from groupcheck.model.engine.errors import RuleError
@@ -23,6 +24,9 @@ from groupcheck.model.engine.tabled.tabled import Numbers, Tabled
 from groupcheck.model.engine.verdict import DEADLOCK, Path
 
 AT_ONCE = 64  # states between two looks at limits
+# A state after a step, the tables of predicates that it concerns as bits, and the labels of the
+# outcomes that led there.
+Rest = tuple[Numbers, int, tuple[int, ...]]
 
 
 class PlainSearch:
@@ -46,6 +50,7 @@ class PlainSearch:
         self.lookups = Lookups(self.tabled, self.predicates)
         starts, self._begun = self.tabled.starts(self._stored)
         self.states: list[Numbers] = starts
+        self.starts = len(starts)
         # Of each state how many it stands for; empty: itself alone.
         self.weights: list[int] = []
         self._weight = 1  # of the state in hand
@@ -95,7 +100,7 @@ class PlainSearch:
         """How many of the states of the level that was found last are to be expanded. Raises
         `RuleError` for a constraint at fault.
         """
-        return sum(map(self._is_inside, range(self.levels[-1], len(self.states))))
+        return sum(map(self.is_inside, range(self.levels[-1], len(self.states))))
 
     def stretch(self, first: int, end: int, until: float) -> int:
         """Expands states from place `first` on, at most to `end`, some of them; returns the next
@@ -104,7 +109,7 @@ class PlainSearch:
         """
         end = min(end, first + AT_ONCE)
         for place in range(first, end):
-            if self._is_inside(place):
+            if self.is_inside(place):
                 try:
                     self._expand(place, self.states[place])
                 except RuleError as error:
@@ -114,23 +119,18 @@ class PlainSearch:
         return end
 
     def _expand(self, place: int, state: Numbers) -> None:
-        lookups = self.lookups
         self._weight = self.weights[place] if self.weights else 1
-        open_ = lookups.guards.always
-        for k, masks in lookups.guards.open:
-            open_ |= masks[state[k]]
-        ordinary = lookups.ordinary
         moved = False
-        while open_:
-            bit = open_ & -open_
-            open_ ^= bit
-            lookup = ordinary[bit.bit_length() - 1]
-            key = lookup.get(state)
-            row = lookup.rows.get(key)
-            if row is None:
-                row = lookups.fill(lookup, key, place)
+        for _, row in self.rows(place):
             for outcome in row:
-                moved = self._settle(place, state, outcome) or moved
+                for after, needs, labels in self._settled(place, state, outcome):
+                    self.transitions += self._weight
+                    self._chains[labels] += self._weight
+                    moved = moved or after != state
+                    if self.alike is None:
+                        self._arrive(after, place, needs)
+                    elif after not in self._places:
+                        self._arrive_for_orbit(self.alike, after, place)
         if not moved and self.spec.deadlock and not self._rests(state):
             self.findings.wrong.setdefault(DEADLOCK, (self.findings.depth - 1, place, "deadlock"))
 
@@ -139,22 +139,43 @@ class PlainSearch:
         images = [state] if self.alike is None else self.alike.exchange.images(state)
         return all(map(self._ends.any, images))
 
-    def _settle(self, place: int, state: Numbers, outcome: Outcome) -> bool:
-        """Takes an outcome and all urgent ones after it. Returns whether another state follows."""
+    def after(self, place: int, outcome: Outcome) -> list[int]:
+        """The places of the states that follow the one at a place, which was expanded."""
+        settled = self._settled(place, self.states[place], outcome)
+        return [self._places[after] for after, _, _ in settled]
+
+    def rows(self, place: int) -> Iterator[tuple[int, list[Outcome]]]:
+        """The rows of the ordinary tables that are open in a state, with their numbers. Raises
+        `RuleError` for a rule at fault.
+        """
+        lookups, state = self.lookups, self.states[place]
+        open_ = lookups.guards.mask(state)
+        while open_:
+            bit = open_ & -open_
+            open_ ^= bit
+            lookup = lookups.ordinary[bit.bit_length() - 1]
+            key = lookup.get(state)
+            row = lookup.rows.get(key)
+            yield lookup.number, lookups.fill(lookup, key, place) if row is None else row
+
+    def _settled(self, place: int, state: Numbers, outcome: Outcome) -> list[Rest]:
+        """Takes an outcome and all urgent ones after it."""
         lookups = self.lookups
         guards, urgent = lookups.urgent_guards, lookups.urgent
-        label, changes, pending, needs = outcome
+        label, changes, pending, needs, moves = outcome
         now = list(state)
         for k, n in changes:
             now[k] = n
-        moved = False
+        if not pending:
+            return [(tuple(now), needs, (label,))]
+        found: list[Rest] = []
         stack = [(now, pending, needs, [label])]
         while stack:
             now, pending, needs, labels = stack.pop()
+            moves = True
             while pending:
-                open_ = guards.always
-                for k, masks in guards.open:
-                    open_ |= masks[now[k]]
+                if moves:
+                    open_ = guards.mask(now)
                 pending &= open_
                 bit = pending & -pending
                 if not bit:
@@ -166,13 +187,14 @@ class PlainSearch:
                     row = lookups.fill(lookup, key, place)
                 if not row:
                     pending ^= bit
+                    moves = False
                     continue
-                for label, changes, more, concerned in row[:0:-1]:
+                for label, changes, more, concerned, _ in row[:0:-1]:
                     other = now.copy()
                     for k, n in changes:
                         other[k] = n
                     stack.append((other, pending | more, needs | concerned, [*labels, label]))
-                label, changes, more, concerned = row[0]
+                label, changes, more, concerned, moves = row[0]
                 for k, n in changes:
                     now[k] = n
                 pending |= more
@@ -180,15 +202,8 @@ class PlainSearch:
                 labels.append(label)
                 if len(labels) > LONGEST_CHAIN:
                     self._never_rests(place)
-            self.transitions += self._weight
-            self._chains[tuple(labels)] += self._weight
-            after = tuple(now)
-            moved = moved or after != state
-            if self.alike is None:
-                self._arrive(after, place, needs)
-            elif after not in self._places:
-                self._arrive_for_orbit(self.alike, after, place)
-        return moved
+            found.append((tuple(now), needs, tuple(labels)))
+        return found
 
     def _arrive(self, state: Numbers, before: int, needs: int) -> None:
         """Takes in a state that follows the one at a place."""
@@ -232,7 +247,7 @@ class PlainSearch:
         self.findings.news = False
         self._live = self.lookups.live()
 
-    def _is_inside(self, place: int) -> bool:
+    def is_inside(self, place: int) -> bool:
         """Is it no border state?"""
         if not self.spec.constraints:
             return True
@@ -265,7 +280,7 @@ class PlainSearch:
         """How many border states there are."""
         if not self.spec.constraints:
             return 0
-        return sum(not self._is_inside(place) for place in range(len(self.states)))
+        return sum(not self.is_inside(place) for place in range(len(self.states)))
 
     @property
     def bytes(self) -> int:

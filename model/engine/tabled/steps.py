@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.tabled.guards import Guards
 from groupcheck.model.engine.tabled.rows import Member
 from groupcheck.model.engine.tabled.tabled import Numbers, Tabled
 
@@ -22,7 +23,7 @@ class Fired:
     """One rule at one index."""
 
     def __init__(self, tabled: Tabled, member: Member) -> None:
-        self._tabled, self._member, self.where = tabled, member, member.where
+        self._tabled, self.member, self.where = tabled, member, member.where
         self._get = itemgetter(*member.where)
         self._rows: dict[Any, Row] = {}
         # The place that the guard reads; None without one.
@@ -34,7 +35,7 @@ class Fired:
 
     def allows(self, number: int) -> bool:
         """Is the guard open for the value with this number at the place that it reads?"""
-        guard = self._member.guard
+        guard = self.member.guard
         if guard is None:
             return True
         if number >= len(guard.open):
@@ -58,7 +59,7 @@ class Fired:
         return found
 
     def _row(self, key: Any) -> Row:
-        member, rows, labels = self._member, self._tabled.rows, self._tabled.tables.labels
+        member, rows, labels = self.member, self._tabled.rows, self._tabled.tables.labels
         ids = key if len(member.where) > 1 else (key,)
         rows.prepare_member(member)
         if not self.allows(ids[member.guard_at]):
@@ -95,13 +96,14 @@ class Steps:
         every = [member for table in members for member in table]
         self._fired = {(m.rule.name, m.instance.me or 0): Fired(self.tabled, m) for m in every}
         self._urgent = [self.fired(m.rule.name, m.instance.me or 0) for m in every if m.rule.urgent]
-        # For each place that guards of urgent rules read: the numbers of those rules, the same as a
-        # bit mask, and number of a value -> the rules that are open, as a bit mask.
-        self._guards: dict[int, tuple[list[int], int, dict[int, int]]] = {}
-        for k, fired in enumerate(self._urgent):
-            assert fired.guarded is not None, "an urgent rule has no guard"
-            rules, bits, masks = self._guards.get(fired.guarded, ([], 0, {}))
-            self._guards[fired.guarded] = ([*rules, k], bits | 1 << k, masks)
+        self._guards = Guards([[fired.member] for fired in self._urgent])
+        assert not self._guards.always, "an urgent rule has no guard"
+        # For each place that guards of urgent rules read: those rules as a bit mask, and by the
+        # number of a value those that are open.
+        self._masks = {
+            place: (sum(bit for bit, _ in self._guards.read[place]), masks)
+            for place, masks in self._guards.open
+        }
 
     def start(self) -> Numbers:
         """The first initial state, at rest."""
@@ -132,7 +134,7 @@ class Steps:
         """All ways in which urgent rules bring a state to rest, as `Semantics.settle` has them."""
         found: list[Begun] = []
         stack: list[tuple[tuple[str, ...], Numbers, int]]
-        stack = [((), state, self._opened(0, self._guards, state))]
+        stack = [((), state, self._opened(0, self._masks, state))]
         while stack:
             chain, now, left = stack.pop()
             may = left
@@ -156,12 +158,10 @@ class Steps:
         `mask`: those that were open before.
         """
         for place in places:
-            if place in self._guards:
-                rules, bits, masks = self._guards[place]
-                number = state[place]
-                opened = masks.get(number)
-                if opened is None:
-                    opened = sum(1 << k for k in rules if self._urgent[k].allows(number))
-                    masks[number] = opened
-                mask = mask & ~bits | opened
+            if place in self._masks:
+                bits, masks = self._masks[place]
+                if state[place] >= len(masks):
+                    self.tabled.rows.extend_guards()
+                    self._guards.extend()
+                mask = mask & ~bits | masks[state[place]]
         return mask

@@ -20,6 +20,8 @@ from groupcheck.model.engine.fast import explore, threads
 from groupcheck.model.engine.fast.factoring import Factoring
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.segments import FILE
+from groupcheck.model.engine.options import Options
+from groupcheck.model.engine.plain import plain_explore
 
 
 def by_threads(spec: Spec, resume: str | None = None) -> Verdict:
@@ -49,10 +51,25 @@ def without_tables(spec: Spec) -> Verdict:
         return explore.explore(spec, liveness=True)
 
 
+def taken_over(spec: Spec, limits: Limits = Limits(), liveness: bool = False) -> Verdict:
+    """By a search in plain Python that is taken over early."""
+    left = plain_explore.explore_until(
+        spec,
+        limits,
+        options=Options(liveness=liveness),
+        leaves=lambda search, _: search.transitions >= 10,
+    )
+    if isinstance(left, plain_explore.PlainRun):
+        return explore.explore(spec, limits, begun=left, liveness=liveness)
+    return left
+
+
 def engines(states: int) -> dict[str, Callable[[Spec], Verdict]]:
     """The ways to search a spec of so many states."""
     return {
         "reference": lambda spec: reference.explore(spec, liveness=True),
+        "plain": lambda spec: plain_explore.explore(spec, liveness=True),
+        "plain, taken over": lambda spec: taken_over(spec, liveness=True),
         "fast": lambda spec: explore.explore(spec, liveness=True),
         "symmetry": lambda spec: explore.explore(spec, symmetry=True, liveness=True),
         "threads": by_threads,
@@ -80,7 +97,7 @@ def disagreements(first: int, number: int) -> Iterator[str]:
             if (found.progress, found.states) != (said, whole.states):
                 yield f"seed {seed}, {name}: {found.progress}, judged {said}"
         for limits in (Limits(depth=1), Limits(depth=2), Limits(states=max(1, whole.states // 2))):
-            for explored in (reference.explore, explore.explore):
+            for explored in (reference.explore, plain_explore.explore, explore.explore):
                 for name, kind in explored(spec, limits, liveness=True).progress.items():
                     if kind not in ("unknown", said[name]):
                         yield f"seed {seed} within {limits}: {name} {kind}, judged {said[name]}"

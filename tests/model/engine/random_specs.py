@@ -149,6 +149,8 @@ class Writer(RuleWriter):
         rng, seed = self.rng, self.seed
         every = [*self.slots, *(v.name for v in views)]
         shown = self.view_of("shown", every, views, lambda die, _: die % 8 // 7)
+        if self.size_of(shown) == 1 and len({index for _, index in shown.places}) > 1:
+            return self.refinement(views)  # neighbours, where there are none: no instance
         size, is_free, takes = self.size_of(shown), rng.random() < 0.6, rng.random() < 0.3
         index = ":" if size is not None and rng.random() < 0.5 else None
 

@@ -43,7 +43,7 @@ def test_a_directory_that_cannot_be_made_costs_the_cache_not_the_run(tmp_path, m
     assert explore.explore(small_group(1, 1, 1, 0, 0)).states > 1
 
 
-@pytest.mark.parametrize("changed", ["_SOURCES_AT_START", "llvmlite"])
+@pytest.mark.parametrize("changed", ["SOURCES_AT_START", "llvmlite"])
 def test_code_of_another_source_or_compiler_has_another_name(monkeypatch, changed):
     before = compiled._file(compiled.PACKING)
     monkeypatch.setattr(compiled, "_dependencies", compiled._dependencies.__wrapped__)

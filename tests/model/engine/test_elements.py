@@ -2,6 +2,7 @@
 with one state for each orbit answers what a search of all states answers.
 """
 
+import time
 from functools import partial
 from itertools import count, islice
 
@@ -278,6 +279,21 @@ def test_a_rule_that_tells_elements_apart_is_found_out(explore, odd):
     assert numbers(verdict) == numbers(explore(spec, symmetry=False))
     with pytest.raises(UserError, match="cannot be used for elements"):
         explore(spec, symmetry=True, required=True)
+
+
+@pytest.mark.parametrize("explore", [plain_explore.explore, staged.explore])
+def test_a_search_that_begins_again_keeps_its_clock(explore):
+    pauses = [0.1]
+
+    @rule
+    def slow_at_first(me: Element, item, core):
+        if pauses:
+            time.sleep(pauses.pop())
+        if item.phase == 0 and repr(me) != "Element(2)":
+            yield Item(1, me), core
+
+    verdict = explore(spec_of(join, slow_at_first, n=3), symmetry=True)
+    assert not verdict.symmetry.used and verdict.seconds > 0.1
 
 
 @pytest.mark.parametrize("explore", [plain_explore.explore, staged.explore])

@@ -21,6 +21,7 @@ from groupcheck.model.engine import (
     rule,
     single,
     urgent,
+    view,
 )
 from groupcheck.model.engine.fast import explore, threads
 from groupcheck.model.engine.fast import loop as loops
@@ -248,6 +249,20 @@ def test_a_mapping_that_does_not_fit_is_refused(mapping, problem, explored):
     with pytest.raises(SpecError, match=problem):
         claimed = refines(transaction_commit(2), mapping)
         explored(attrs.evolve(two_phase_commit(2), refinements=[claimed]))
+
+
+def test_neighbours_of_a_single_element_are_no_values_of_an_array(explored):
+    @rule
+    def stay(cell):
+        yield cell
+
+    @view
+    def pair(a: "cell[i-1]", b: "cell[i]"):
+        return 0
+
+    claimed = refines(Spec("smaller", {"m": array(1, 0)}, []), {"m": pair})
+    with pytest.raises(SpecError, match="gives 0 values, but 'm' has 1 elements"):
+        explored(Spec("one", {"cell": array(1, 0)}, [stay], refinements=[claimed]))
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,13 @@ where it stood.
 from __future__ import annotations
 
 import itertools
+import os
 import signal
 import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 from small_group import small_group
 from two_phase_commit import two_phase_commit
@@ -22,13 +24,17 @@ from groupcheck.model.engine import (
     compiler,
     constraint,
     end,
+    infinitely_often,
     rule,
     single,
     staged,
+    weak,
 )
 from groupcheck.model.engine.fast import explore as fast
+from groupcheck.model.engine.fast import segments
 from groupcheck.model.engine.fast.kernels import background, compiled
 from groupcheck.model.engine.plain import plain_explore
+from groupcheck.model.engine.resident import resident_bytes
 from groupcheck.model.engine.symmetry import NO_SYMMETRY
 from groupcheck.model.engine.verdict import Verdict
 from groupcheck.model.protocol.classic.scope import Scope
@@ -50,12 +56,73 @@ def nothing_compiled(monkeypatch):
 
     monkeypatch.setattr(compiled, "_loaded", {})
     monkeypatch.setattr(compiled, "_read", lambda file: None)
-    monkeypatch.setattr(compiled, "_compile", refuse)
+    monkeypatch.setattr(compiled, "compile_unit", refuse)
+
+
+@rule
+def turn(colour):
+    yield {"green": "yellow", "yellow": "red", "red": "green"}[colour]
+
+
+@infinitely_often
+def is_red(colour):
+    return colour == "red"
 
 
 def test_what_is_small_is_answered_without_a_kernel(nothing_compiled):
     spec = two_phase_commit(3)
     assert numbers(staged.explore(spec)) == numbers(plain_explore.explore(spec))
+
+
+def test_what_is_small_needs_none_for_progress_or_symmetry_or_memory_either(nothing_compiled):
+    light = Spec("light", {"colour": single("green")}, [turn], progress=[is_red], fair=[weak(turn)])
+    assert staged.explore(light, liveness=True).progress == {"is_red": "holds"}
+    spec = load("classic").spec(Scope(members=3, generations=1))
+    verdict = staged.explore(spec, Limits(memory=1 << 40), symmetry=True, required=True)
+    assert numbers(verdict) == numbers(plain_explore.explore(spec))
+    assert verdict.symmetry.reason.startswith(plain_explore.STORES_EVERY_STATE)
+
+
+def test_a_checkpoint_of_what_is_small_is_written_without_one(nothing_compiled, tmp_path):
+    verdict = staged.explore(two_phase_commit(3), checkpoint=tmp_path / "kept")
+    assert numbers(verdict) == numbers(plain_explore.explore(two_phase_commit(3)))
+
+
+@pytest.mark.parametrize("states", [1, 100, 1_000])
+def test_a_search_that_a_limit_ends_in_plain_python_goes_on_from_its_checkpoint(tmp_path, states):
+    spec = small_group(3, 2, 2, 1, 1)
+    stopped = staged.explore(spec, Limits(states=states), checkpoint=tmp_path / "kept")
+    assert stopped.reason.startswith("stopped at the limit") and not stopped.unsaved
+    found = staged.explore(spec, checkpoint=tmp_path / "kept", resume=tmp_path / "kept")
+    assert numbers(found) == numbers(fast.explore(spec))
+
+
+def test_a_search_with_a_checkpoint_is_taken_over_between_two_levels(monkeypatch, tmp_path):
+    monkeypatch.setattr(staged, "ENOUGH", 1_000)
+    spec = small_group(3, 2, 2, 1, 1)
+    stopped = staged.explore(spec, Limits(states=3_000), checkpoint=tmp_path / "kept")
+    assert stopped.verdict == "unknown"
+    found = staged.explore(spec, resume=tmp_path / "kept")
+    assert numbers(found) == numbers(fast.explore(spec))
+
+
+def test_a_checkpoint_that_cannot_be_written_costs_no_answer_of_plain_python(monkeypatch, tmp_path):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(segments, "_to_disk", full)
+    verdict = staged.explore(two_phase_commit(3), checkpoint=tmp_path / "kept")
+    assert verdict.verdict == "holds" and "No space left" in str(verdict.unsaved)
+
+
+def test_where_plain_python_takes_half_of_the_memory_kernels_take_over(monkeypatch):
+    """They are compiled in another process; this one waits for them."""
+    monkeypatch.setattr(staged, "ENOUGH", 100)
+    spec = small_group(3, 1, 1, 1, 0)
+    leaves = staged.Stages(NO_SYMMETRY, Limits(memory=resident_bytes())).leaves
+    monkeypatch.setattr(staged.Stages, "_is_compiled", lambda self, search: False)
+    left = plain_explore.explore_until(spec, leaves=leaves)
+    assert isinstance(left, plain_explore.PlainRun)
 
 
 @pytest.mark.parametrize("enough", [0, 1_000, 5_000])
@@ -106,7 +173,7 @@ def test_what_another_process_has_compiled_is_loaded(monkeypatch, tmp_path):
     process = background.Background([compiled.GRAPH])
     assert process._process.wait(timeout=120) == 0 and process.has_ended
     assert heard == [(tmp_path / "cache", True)]
-    monkeypatch.setattr(compiled, "_compile", None)
+    monkeypatch.setattr(compiled, "compile_unit", None)
     assert compiled.load(compiled.GRAPH)
 
 
@@ -251,19 +318,62 @@ def test_a_process_that_the_system_refuses_counts_as_one_that_failed(monkeypatch
     assert background.Background([compiled.GRAPH]).has_ended
 
 
-def test_a_second_search_waits_for_the_process_of_the_first_which_may_outlive_both():
+@pytest.mark.parametrize(
+    ("chosen", "goes_on"),
+    [
+        ({}, True),
+        ({"CI": "false"}, True),
+        ({"CI": "true"}, False),
+        ({"PYTEST_CURRENT_TEST": "test_group.py"}, False),
+        ({"CI": "true", background.VARIABLE: "1"}, True),
+        ({background.VARIABLE: "0"}, False),
+    ],
+)
+def test_what_compiles_may_outlive_a_program_but_no_job_of_ci_and_no_test(
+    monkeypatch, chosen, goes_on
+):
+    for name in ("CI", "PYTEST_VERSION", "PYTEST_CURRENT_TEST", background.VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in chosen.items():
+        monkeypatch.setenv(name, value)
+    assert background.outlives() == goes_on
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_second_search_waits_for_the_process_of_the_first_which_may_outlive_both(goes_on):
     """Python warns, and fails under `-W error`, where a process is forgotten while it runs."""
     given = (
         "from groupcheck.model.engine.fast.kernels import background, compiled\n"
         "background.Background.__init__ = lambda self, units: setattr(self, '_process',"
-        " background.subprocess.Popen(['sleep', '1']))\n"
+        " background.subprocess.Popen(['sleep', '60'], stdin=-3, stdout=-3, stderr=-3))\n"
         "units = (compiled.GRAPH,)\n"
-        "assert background.in_background(units) is background.in_background(units)\n"
+        "started = background.in_background(units)\n"
+        "assert background.in_background(units) is started\n"
+        "print(started._process.pid)\n"
     )
+    environment = {**os.environ, background.VARIABLE: str(int(goes_on))}
     ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", given], capture_output=True, text=True
+        [sys.executable, "-W", "error", "-c", given],
+        capture_output=True,
+        text=True,
+        env=environment,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
+    pid = int(ended.stdout)
+    assert psutil.pid_exists(pid) == goes_on
+    if goes_on:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_what_compiles_ends_by_itself(monkeypatch):
+    monkeypatch.setattr(background, "load", lambda unit: time.sleep(60))
+    monkeypatch.setattr(background, "LONGEST_S", 1)
+    pid = os.fork()
+    if pid == 0:
+        background.main(["1:1:search"])
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGALRM
 
 
 def test_the_process_that_compiles_imports_nothing_of_the_users(monkeypatch, tmp_path):
@@ -280,11 +390,11 @@ def test_one_process_compiles_a_unit_and_the_others_take_it(monkeypatch, tmp_pat
     """The lock is held while a unit is compiled; who waited for it looks into the cache again."""
     monkeypatch.setenv("GROUPCHECK_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(compiled, "_loaded", {})
-    objects = compiled._compile(compiled.GRAPH)
+    objects = compiled.compile_unit(compiled.GRAPH)
     file = compiled._file(compiled.GRAPH)
     reads = iter([None, objects])
     monkeypatch.setattr(compiled, "_read", lambda _: next(reads))
-    monkeypatch.setattr(compiled, "_compile", None)
+    monkeypatch.setattr(compiled, "compile_unit", None)
     assert compiled.load(compiled.GRAPH)
     assert file.with_suffix(".lock").exists()
 

@@ -4,11 +4,12 @@ violated.
 
 import os
 import signal
+import time
 
 import pytest
 from small_group import small_group
 
-from groupcheck.model.engine import Limits, Spec, array, invariant, rule
+from groupcheck.model.engine import Limits, Spec, array, invariant, rule, single
 from groupcheck.model.engine.fast import explore
 
 SPEC = small_group(2, 2, 4, 2, 1)
@@ -31,6 +32,21 @@ def test_a_limit_makes_the_verdict_unknown(limits, expected):
     assert verdict.reason.startswith(expected)
     assert "states were not expanded yet" in verdict.reason
     assert verdict.states < 114_418
+
+
+def test_seconds_are_looked_at_before_each_call_of_a_rule(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    @rule
+    def slow(number):
+        now[0] += 1.0
+        yield from range(100) if number < 0 else ()
+
+    spec = Spec("slow", {"number": single(-1)}, [slow])
+    verdict = explore.explore(spec, Limits(seconds=10))
+    assert verdict.reason.startswith("stopped at the limit of 10 seconds")
+    assert now[0] < 20
 
 
 def test_a_limit_on_states_is_kept_closely():

@@ -2,6 +2,7 @@
 what a search of all states answers.
 """
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,20 @@ def test_two_urgent_indexes_at_once_are_refused(explore: Engine):
     assert numbers(reduced) == numbers(plain)
     assert not reduced.symmetry.used
     assert "first_come" in reduced.symmetry.reason
+
+
+def test_a_compiled_search_that_begins_again_keeps_its_clock():
+    pauses = [0.1]
+
+    @urgent(when=lambda client: client in (5, 6))
+    def slow_at_first(client: int, lock: int) -> Any:
+        if pauses:
+            time.sleep(pauses.pop())
+        if lock == 1:
+            yield client + 10, 2
+
+    verdict = fast.explore(spec_of(wait, open_up, slow_at_first), symmetry=True)
+    assert not verdict.symmetry.used and verdict.seconds > 0.1
 
 
 def walk_spec(visited: Callable[[int, int], int]) -> Spec:

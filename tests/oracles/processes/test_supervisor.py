@@ -190,6 +190,35 @@ def test_who_has_fled_ends_with_the_program():
     assert has_gone(int(ended.stdout))
 
 
+def spared_and_other(work: str, told: Path) -> tuple[int, int, int]:
+    """The exit code of a program, and two processes that it has started: the first is spared."""
+    start = "pid = fled(); tell('spares', pid); say(pid, fled());"
+    with told.open("w") as out:  # no pipe: its end would be that of all who hold it
+        ended = subprocess.run(command(start + work), stdout=out, stderr=out, timeout=60)
+    spared, other = told.read_text().split()[:2]
+    return ended.returncode, int(spared), int(other)
+
+
+def test_who_is_spared_goes_on_after_a_report_and_nobody_else(tmp_path: Path):
+    code, spared, other = spared_and_other("", tmp_path / "told")
+    assert (code, has_gone(spared), has_gone(other)) == (1, False, True)
+    os.kill(spared, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "os._exit(0)",
+        "signal.signal(2, lambda *_: None); os.kill(os.getpid(), 2); say(was_interrupted())",
+    ],
+)
+def test_who_is_spared_ends_with_a_program_that_is_interrupted_or_reports_nothing(
+    work: str, tmp_path: Path
+):
+    _, spared, other = spared_and_other(work, tmp_path / "told")
+    assert has_gone(spared) and has_gone(other)
+
+
 @pytest.mark.parametrize("whom", ["the program", "its group", "the worker"])
 def test_nothing_is_left_of_a_program_that_is_killed(tmp_path: Path, whom: str):
     work = """

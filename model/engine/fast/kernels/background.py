@@ -1,6 +1,9 @@
 """Compiles kernels in a process of its own, while a search in plain Python goes on. What it has
-compiled is kept for the next run. It goes on if the search ends before it; but the program
-`groupcheck` ends with all that it has started.
+compiled is kept for the next run, so it goes on if the search ends before it: otherwise a scope
+that plain Python answers in ten seconds would never get kernels.
+
+In CI and in pytest it ends with the program: nobody expects a process there that outlives its job
+or its test. `GROUPCHECK_COMPILE_LATER` decides otherwise: 1 for yes, 0 for no.
 """
 
 from __future__ import annotations
@@ -8,15 +11,19 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from groupcheck.model.engine.fast.cache import cache_directory
 from groupcheck.model.engine.fast.compiling import compiling
 from groupcheck.model.engine.fast.kernels.compiled import Unit, is_kept, load
 
+VARIABLE = "GROUPCHECK_COMPILE_LATER"
 NICER = 5  # than the search that goes on meanwhile
+LONGEST_S = 300  # that it runs, however slow the machine is
 _running: dict[tuple[Unit, ...], Background] = {}  # what this process has started
 
 
@@ -26,6 +33,15 @@ def in_background(units: Sequence[Unit]) -> Background:
     if known is None or known.has_ended:
         known = _running[tuple(units)] = Background(units)
     return known
+
+
+def outlives() -> bool:
+    """May the process outlive the program that has started it?"""
+    chosen = os.environ.get(VARIABLE)
+    if chosen in ("0", "1"):
+        return chosen == "1"
+    is_tested = not {"PYTEST_VERSION", "PYTEST_CURRENT_TEST"}.isdisjoint(os.environ)
+    return not is_tested and os.environ.get("CI", "").lower() in ("", "0", "false")
 
 
 class Background:
@@ -49,22 +65,34 @@ class Background:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
+            if outlives():
+                compiling.started(self._process.pid)
 
     @property
     def has_ended(self) -> bool:
         """Has it compiled all of them, or failed to?"""
         return self._process is None or self._process.poll() is not None
 
-    def forget(self) -> None:
-        """Lets it run on when this process ends: Python would warn of it."""
-        if self._process is not None and not self.has_ended:
+    def wait(self) -> None:
+        """Waits until it has ended."""
+        if self._process is not None:
+            self._process.wait()
+
+    def leave(self) -> None:
+        """Lets it run on when this process ends (Python would warn of it), or ends it."""
+        if self._process is None or self.has_ended:
+            return
+        if outlives():
             self._process.returncode = 0
+        else:
+            self._process.kill()
+            self._process.wait()
 
 
 @atexit.register
-def _forget_all() -> None:
+def _leave_all() -> None:
     for started in _running.values():
-        started.forget()
+        started.leave()
 
 
 def _text(unit: Unit) -> str:
@@ -78,8 +106,13 @@ def can_compile(units: Sequence[Unit]) -> bool:
 
 def main(given: Sequence[str]) -> None:
     """Compiles units, each given as words:urgent:what, and keeps them."""
+    if hasattr(signal, "alarm"):  # by default it ends the process even inside the compiler
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(LONGEST_S)
     if hasattr(os, "nice"):
         os.nice(NICER)
+    with contextlib.suppress(OSError):  # Linux: its session, too, gives way to others
+        Path("/proc/self/autogroup").write_text(str(NICER))
     for text in given:
         words, urgent, what = text.split(":")
         load(Unit.named(int(words), bool(int(urgent)), what))

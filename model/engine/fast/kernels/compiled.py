@@ -3,9 +3,9 @@
 numba compiles a kernel the first time (some seconds); its object code is stored under a digest of
 everything that it depends on: the source of the kernels, the versions of numba and llvmlite, the
 processor. Later runs load it with llvmlite alone in a few milliseconds: importing numba would take
-as long as exploring a million states. A file that is torn, foreign or stale is never loaded: its
-name or its checksum does not fit. Without a cache folder of the user's own (`engine/cache.py`) the
-kernels are compiled in every process.
+as long as exploring a million states. A wheel may bring some units (`shipped.py`). A file that is
+torn, foreign or stale is never loaded: its name or its checksum does not fit. Without a cache
+folder of the user's own (`engine/cache.py`) the kernels are compiled in every process.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import ctypes
 import functools
 import hashlib
 import importlib.util
+import io
 import os
 import pkgutil
 import sys
@@ -33,7 +34,7 @@ from attrs import frozen
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.fast.cache import cache_directory, refuse_exposed
 from groupcheck.model.engine.fast.compiling import compiling
-from groupcheck.model.engine.fast.kernels import processor
+from groupcheck.model.engine.fast.kernels import processor, shipped
 from groupcheck.model.engine.fast.store import expect_space
 
 # bytes of address space: LLVM aborts the process where it gets no memory (measured: 320 MiB, 8 MiB)
@@ -103,7 +104,7 @@ def _sources() -> bytes:
     return hashlib.blake2b(b"\0".join(read)).digest()
 
 
-_SOURCES_AT_START = _sources()
+SOURCES_AT_START = _sources()
 
 
 @functools.cache
@@ -119,7 +120,7 @@ def _dependencies() -> bytes:
         processor.features(),
         *sys.version_info[:2],
     )
-    parts = [_SOURCES_AT_START, version, repr(machine).encode()]
+    parts = [SOURCES_AT_START, version, repr(machine).encode()]
     return hashlib.blake2b(b"\0".join(parts), digest_size=16).digest()
 
 
@@ -136,10 +137,22 @@ def _read(file: Path) -> Objects | None:
     """The object code of a cached unit; None if it is not there, torn, or somebody else's."""
     try:
         refuse_exposed(file)
-        with np.load(file, allow_pickle=False) as kept:
-            return [(symbol, kept[symbol].tobytes()) for symbol in kept.files]
+        return _objects(file)
     except (OSError, UserError, ValueError, EOFError, zipfile.BadZipFile):
         return None
+
+
+def _objects(file: Path | io.BytesIO) -> Objects:
+    with np.load(file, allow_pickle=False) as kept:
+        return [(symbol, kept[symbol].tobytes()) for symbol in kept.files]
+
+
+def _there(unit: Unit, file: Path | None) -> Objects | None:
+    """The object code of a unit from the cache or the wheel; None if it must be compiled."""
+    kept = _read(file) if file else None
+    if kept is None and (brought := shipped.read(unit.name, SOURCES_AT_START)) is not None:
+        kept = _objects(io.BytesIO(brought))
+    return kept
 
 
 def _write(file: Path, objects: Objects) -> None:
@@ -170,7 +183,7 @@ def _alone(file: Path | None) -> Iterator[None]:
         yield
 
 
-def _compile(unit: Unit) -> Objects:
+def compile_unit(unit: Unit) -> Objects:
     """Object code of a unit, from numba."""
     expect_space(TO_COMPILE)
     from groupcheck.model.engine.fast.kernels import building
@@ -215,8 +228,7 @@ def is_ready(unit: Unit) -> bool:
     """Can it be loaded without compiling?"""
     if unit.name in _loaded:
         return True
-    file = _file(unit)
-    return file is not None and _read(file) is not None
+    return _there(unit, _file(unit)) is not None
 
 
 def _takes_files(folder: Path) -> bool:
@@ -226,8 +238,8 @@ def _takes_files(folder: Path) -> bool:
 
 def _made(unit: Unit, file: Path | None) -> Objects:
     """Compiles a unit, and keeps it in a file."""
-    objects = _compile(unit)
-    if file and _sources() == _SOURCES_AT_START:  # else this code is of neither version
+    objects = compile_unit(unit)
+    if file and _sources() == SOURCES_AT_START:  # else this code is of neither version
         _write(file, objects)
     return objects
 
@@ -242,7 +254,7 @@ def load(unit: Unit) -> dict[str, Kernel]:
     """The kernels of a unit by name, from this process, the cache, or the compiler."""
     if unit.name not in _loaded:
         file = _file(unit)
-        objects = _read(file) if file else None
+        objects = _there(unit, file)
         if objects is None:
             keeps = file is not None and _takes_files(file.parent)
             compiling.announce(file.parent if file and keeps else None)

@@ -28,7 +28,7 @@ from groupcheck.model.engine.fast.shards.lease import must_be_free
 from groupcheck.model.engine.fast.shards.owned import Piece
 from groupcheck.model.engine.fast.shards.replica import dealt, scratch_log
 from groupcheck.model.engine.fast.shards.spread import Cluster, Spread
-from groupcheck.model.engine.fast.shards.store import Store
+from groupcheck.model.engine.fast.shards.store import Store, UnwrittenError
 from groupcheck.model.engine.fast.shards.updates import Telling, relearned
 from groupcheck.model.engine.fast.shards.working import write_shape
 from groupcheck.model.engine.spec import Spec
@@ -36,6 +36,7 @@ from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 
 HANDED = 16_384  # states that a shard hands to the driver at once
 WIDEST = 100_000  # a level of so many states is handed over (docs/spark.md has what was measured)
+UNWRITTEN = "stopped: the store cannot be written"
 
 
 def distribute(
@@ -95,7 +96,12 @@ def distribute(
                 distribution={"shards": 0, "handed_over_at_level": None, "levels": []},
             )
         parts = shards or cluster.shards
-        return _finished(_handed_over(run, ours, where, cluster, parts, most))
+        try:
+            spread = _handed_over(run, ours, where, cluster, parts, most)
+        except UnwrittenError as error:
+            run.reason = UNWRITTEN
+            return evolve(verdict_of(run), unsaved=error)
+        return _finished(spread, is_new=True)
 
 
 def _must_be_spreadable(spec: Spec, limits: Limits) -> None:
@@ -122,12 +128,17 @@ def _must_be_spreadable(spec: Spec, limits: Limits) -> None:
         )
 
 
-def _finished(spread: Spread) -> Verdict:
+def _finished(spread: Spread, is_new: bool = False) -> Verdict:
+    """The answer of a search over shards; one whose store cannot be written says what it found."""
     spread.search.pulse = spread.pulse
     spread.search.key_to = spread.key_of
     reason = ""
     try:
+        if is_new:
+            spread.keep()
         spread.levels()
+    except UnwrittenError as error:
+        return evolve(spread.verdict(UNWRITTEN), unsaved=error)
     except StoppedError as stopped:
         reason = str(stopped)
     except KeyboardInterrupt:
@@ -164,12 +175,10 @@ def _handed_over(
                 pieces[shard].append(Piece(block, level, len(part)))
     states, level = s.log.states, len(s.log.levels) - 1
     s.log = scratch_log(s.packed)
-    spread = Spread(
+    return Spread(
         s, store, cluster, Telling(s, store, name), name, set(), ours, shards, most,
         run.limits, run.progress, run.began, level, states, pieces,
     )  # fmt: skip
-    spread.keep()
-    return spread
 
 
 def _resumed(

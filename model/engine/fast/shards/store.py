@@ -41,6 +41,10 @@ class StoreError(UserError):
     """
 
 
+class UnwrittenError(StoreError):
+    """The store cannot be written; what is in it may still be read."""
+
+
 @frozen(eq=False)
 class Block:
     """A block that was read."""
@@ -190,7 +194,7 @@ class Store:
         except (OSError, ValueError) as error:
             with contextlib.suppress(OSError):
                 self._files.delete_file(temporary)
-            raise StoreError(
+            raise UnwrittenError(
                 f"{name} cannot be written: {plainly(error, self.address)}",
                 where=self.uri,
                 do=what_helps(error, "--resume" if self.is_resumable else ""),

@@ -1,0 +1,65 @@
+"""`groupcheck coordinator` at the terminal."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+from node_asker import Asker
+
+from groupcheck.oracles.command_line import cli, documents
+from groupcheck.oracles.coordinator.model import every_served
+
+
+def test_it_prints_its_address_serves_and_ends_with_a_summary(tmp_path):
+    log = tmp_path / "log.ndjson"
+    command = [sys.executable, "-m", "groupcheck", "coordinator", "--topic", "t=2", "--log", log]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        ask = Asker(process.stdout.readline().strip())
+        asked = {"groupId": "g", "memberId": "nobody", "generationId": 1}
+        assert ask("Heartbeat", 4, **asked)["errorCode"] == 25
+        assert ask("Heartbeat", 77) == {}
+        process.send_signal(signal.SIGINT)
+        summary = process.stdout.read()
+        assert "the model's coordinator; topics: t (2)" in process.stderr.read()
+    assert process.returncode == 0
+    assert summary.splitlines() == [
+        "1 requests: Heartbeat 1",
+        "refused 1: version 77 of API 12 is not offered",
+    ]
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    (schema,) = (d.schema for d in documents.documents() if d.name == "served")
+    for line in lines:
+        jsonschema.validate(line, schema)
+    told = [(line["what"], line["api"], line["number"]) for line in lines if line["api"]]
+    assert told == [("request", "Heartbeat", 1), ("answer", "Heartbeat", 1)]
+
+
+def test_it_lists_the_bugs_that_it_can_be_served_with(capsys):
+    assert cli.run(["coordinator", "--list"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert len(listed) == len(every_served()) > 40
+    assert any(line.startswith("commit_ignores_generation  ") for line in listed)
+
+
+WRONG = {
+    "--mutation nothing": "nothing is no known bug",
+    "--mutation keeps_partitions_when_lost": "is no bug of the coordinator that is served",
+    "--move 1": "there is nowhere to move to",
+    "--nodes 12": "--nodes: 12 is not from 1 to 9",
+    "--topic t=0": "--topics t: 0 is not from 1 to 1000",
+    "--min-session 2h": "--min-session: 7200000 is not from 1 to 1800000",
+}
+
+
+@pytest.mark.parametrize(("options", "says"), WRONG.items())
+def test_options_that_do_not_fit_are_refused(options, says, capsys):
+    assert cli.run(["coordinator", *options.split()]) == 2
+    assert says in capsys.readouterr().err
