@@ -18,6 +18,8 @@ GROUP_MAX_SIZE_REACHED = 81
 FENCED_INSTANCE_ID = 82
 GROUP_SUBSCRIBED_TO_TOPIC = 86
 UNSTABLE_OFFSET_COMMIT = 88
+FENCED_MEMBER_EPOCH = 110
+UNRELEASED_INSTANCE_ID = 111
 
 NAMES = {
     code: name for name, code in list(globals().items()) if isinstance(code, int) and name.isupper()

@@ -39,3 +39,5 @@ CONNECT_ALIKE = Family("Connect workers of one protocol", base="connect")
 CONNECT_BACKOFF = Family("Connect workers that back off", base="connect_backoff")
 # Workers that rebalance eagerly beside others.
 CONNECT_VERSIONS = Family("Connect workers of several protocols", base="connect_versions")
+# KIP-848: the coordinator plans, and members report with heartbeats.
+CONSUMER = Family("consumer group", base="consumer")

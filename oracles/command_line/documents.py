@@ -23,6 +23,7 @@ from groupcheck.oracles.command_line.list_types import Entry
 from groupcheck.oracles.conform.conform_diff_types import ConformDiffDocument
 from groupcheck.oracles.conform.conform_types import ConformDocument
 from groupcheck.oracles.connect.conform_connect_types import ConformConnectDocument
+from groupcheck.oracles.consumer.conform_consumer_types import ConformConsumerDocument
 from groupcheck.oracles.coordinator.served_types import ServedLine
 from groupcheck.oracles.generate.generate_types import GenerateDocument
 from groupcheck.oracles.judge.live.conform_live_types import ConformLiveDocument
@@ -65,6 +66,7 @@ DOCUMENTS: dict[str, Any] = {
     ],
     "groupcheck.conform-assignors/1": ConformAssignorsDocument,
     "groupcheck.conform-connect/1": ConformConnectDocument,
+    "groupcheck.conform-consumer/1": ConformConsumerDocument,
     "groupcheck.conform-diff/1": ConformDiffDocument,
     "groupcheck.conform-live/1": ConformLiveDocument,
     "groupcheck.conform/1": Annotated[

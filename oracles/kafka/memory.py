@@ -114,6 +114,22 @@ class ConsumerMember:
     topics: tuple[str, ...]
     assigned: Partitions
     pending_revocation: Partitions
+    rack: str | None = field(default=None, kw_only=True)
+    regex: str | None = field(default=None, kw_only=True)
+    # The server's assignor that it asks for.
+    assignor: str | None = field(default=None, kw_only=True)
+    # (topic, partition, epoch at which it was given the partition), from 4.3 on.
+    assignment_epochs: Offsets = field(default=(), kw_only=True)
+
+
+@frozen
+class ResolvedRegex:
+    """A regular expression of a group, and the topics that it means."""
+
+    regex: str
+    version: int
+    timestamp_ms: int
+    topics: tuple[str, ...]
 
 
 @frozen
@@ -127,6 +143,16 @@ class ConsumerMemory(Memory):
     target: Assignments
     # Topic and the epoch of each partition's owner, -1 if it has none.
     partition_epochs: tuple[tuple[str, tuple[int, ...]], ...]
+    # HOMOGENEOUS or HETEROGENEOUS.
+    subscription_type: str = field(default="", kw_only=True)
+    # Of the topics that the group subscribes to, from 4.1 on.
+    metadata_hash: int | None = field(default=None, kw_only=True)
+    # When the target was computed, from 4.3 on.
+    assignment_timestamp_ms: int | None = field(default=None, kw_only=True)
+    # When the group looks at its topics again, and at which epoch that was decided.
+    metadata_deadline_ms: int = field(default=0, kw_only=True)
+    metadata_deadline_epoch: int = field(default=0, kw_only=True)
+    regexes: tuple[ResolvedRegex, ...] = field(default=(), kw_only=True)
 
 
 written_as(

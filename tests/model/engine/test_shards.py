@@ -241,10 +241,10 @@ def test_a_manifest_that_was_tampered_with_is_refused(tmp_path, stopped, change)
     assert sorted(path for path in tmp_path.rglob("*") if "store" not in path.parts) == before
 
 
-def test_a_full_store_is_a_clear_error(tmp_path):
+def test_a_store_that_cannot_be_made_costs_no_answer(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot be"):
-        distribute(faulty(), InProcess(2), str(tmp_path / "file" / "store"), widest=0)
+    found = distribute(faulty(), InProcess(2), str(tmp_path / "file" / "store"), widest=0)
+    assert found.verdict == "unknown" and "cannot be" in str(found.unsaved)
 
 
 class Meddled(InProcess):

@@ -43,6 +43,7 @@ REFUSED: Mapping[str, str | Mapping[str, str]] = {
     "sticky_partitioner": NO_CODE + "a partitioner is no coordinator",
     "cooperative_rounds": NO_CODE + "it is `cooperative` with a ghost",
     "connect": LEADER,
+    "consumer": "the comparison of consumer groups does not have this option",
     "connect_backoff": REPORTS,
     "connect_versions": REPORTS,
     "callbacks": {

@@ -1,0 +1,320 @@
+"""Kafka's weak points in consumer groups (KIP-848), each as a reading, and coordinators' mistakes.
+
+A reading is a value of a field of the scope (`--set k1=as_kafka`); the mutation of a reading reads
+that field otherwise in the rules that ask for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import attrs
+
+from groupcheck.model.engine import but
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.protocol.consumer import client, client_faults, heartbeats, targets, timers
+from groupcheck.model.protocol.consumer.memory import State, Timer
+from groupcheck.model.protocol.consumer.scope import AS_KAFKA
+from groupcheck.model.protocol.family import CONSUMER
+from groupcheck.model.protocol.mutation import SEEDED, Mutation
+from groupcheck.model.protocol.transform import rewritten
+
+Twists = Mapping[str, Callable[[Rule], Rule]]
+Values = dict[str, Any]
+
+
+def _reads(*rules: Rule, **reading: Any) -> Twists:
+    """These rules see a scope with another reading."""
+
+    @cache
+    def other(scope: Any) -> Any:
+        return attrs.evolve(scope, **reading)
+
+    def twist(rule: Rule) -> Rule:
+        def call(*given: Any) -> Any:
+            *slots, scope = given
+            return rule.call(*slots, other(scope))
+
+        return rewritten(rule, call)
+
+    return {rule.name: twist for rule in rules}
+
+
+def _after(rule: Rule, change: Callable[[Values, str, Values], Values]) -> Twists:
+    """The rule leaves other values: `change` takes those before, the label, those after."""
+
+    def twist(healthy: Rule) -> Rule:
+        def call(*given: Any) -> Iterator[Any]:
+            before = dict(zip(healthy.slots, given))
+            for yielded in healthy.call(*given):
+                label = yielded[:1] if healthy.labels else ()
+                values = dict(zip(healthy.slots, yielded[len(label) :]))
+                values.update(change(before, label[0] if label else "", values))
+                yield (*label, *values.values())
+
+        return rewritten(healthy, call)
+
+    return {rule.name: twist}
+
+
+def _frees_what_is_revoked(before: Values, label: str, after: Values) -> Values:
+    if label != "unrevoked":
+        return {}
+    return {"core": but(after["core"], held=after["core"].held & ~after["seat"].revoking)}
+
+
+def _calls_it_stable(before: Values, label: str, after: Values) -> Values:
+    seat = after["seat"]
+    if seat is None or seat.state != State.UNRELEASED:
+        return {}
+    return {"seat": but(seat, state=State.STABLE)}
+
+
+def _forgets_to_wait(before: Values, label: str, after: Values) -> Values:
+    if label != "unrevoked":
+        return {}
+    return {"seat": but(after["seat"], state=State.STABLE, rebalance=Timer.OFF)}
+
+
+def _sends_only_news(before: Values, label: str, after: Values) -> Values:
+    answer = after["link"].answer
+    news = after["seat"] is None or after["seat"].assigned != before["seat"].assigned
+    if answer is None or news or before["link"].request.kind.value == "join":
+        return {}
+    return {"link": but(after["link"], answer=but(answer, assigned=None))}
+
+
+def _rebalances_for_it(before: Values, label: str, after: Values) -> Values:
+    return {"core": but(after["core"], pending=True)} if label == "replaced" else {}
+
+
+def _gives_it_twice(before: Values, label: str, after: Values) -> Values:
+    if after["seat"] is None:
+        return {}
+    return {"seat": but(after["seat"], target=after["seat"].subscribed)}
+
+
+def _takes_what_others_hold(healthy: Rule) -> Rule:
+    """The member gets its target, whoever has it."""
+
+    def call(core: Any, seat: Any, *more: Any) -> Iterator[Any]:
+        others = core.held & ~seat.owned if seat is not None else 0
+        for label, after, *rest in healthy.call(but(core, held=core.held & ~others), seat, *more):
+            yield label, but(after, held=after.held | others), *rest
+
+    return rewritten(healthy, call)
+
+
+REPORTS = (
+    client.send_consumer_heartbeat,
+    client_faults.lose_answer,
+    client_faults.fail_append,
+    client_faults.delay_heartbeat,
+)
+READINGS = (
+    Mutation(
+        id="reports_less_than_it_holds",
+        ticket="K1",
+        title="A member reports what it had before the assignment that it is just taking.",
+        family=CONSUMER,
+        invariant="member_holds_what_it_was_given",
+        doc=(
+            "Java's member sends the assignment that it has taken last. While it takes a new one, a"
+            " heartbeat with all fields, as it follows a lost one, acknowledges a revocation that"
+            " did not happen. Reading: `k1=as_kafka`."
+        ),
+        scope={"members": 2, "callbacks": "phased", "faults": {"lose_response": 1}},
+        twists=_reads(*REPORTS, k1=AS_KAFKA),
+    ),
+    Mutation(
+        id="leave_takes_timers_along",
+        ticket="K14",
+        title="The append of a leave fails, and the member stays without a timer.",
+        family=CONSUMER,
+        invariant="session_is_watched",
+        doc=(
+            "The coordinator cancels the timers of a member that leaves when it handles the"
+            " request, and does not start them again when the append fails. Nobody sends the leave"
+            " again, so the member keeps its partitions for ever. Reading: `k14=as_kafka`."
+        ),
+        scope={"members": 1, "partitions": 1, "faults": {"close": 1, "append_failure": 1}},
+        twists=_reads(
+            heartbeats.leave_consumer_group,
+            timers.session_timeout,
+            timers.rebalance_timeout,
+            k14=AS_KAFKA,
+        ),
+    ),
+    Mutation(
+        id="late_join_acknowledges",
+        ticket="K17",
+        title="A join that comes late acknowledges a revocation that did not happen.",
+        family=CONSUMER,
+        invariant="member_holds_what_it_was_given",
+        doc=(
+            "A join owns nothing. One that was held up on a former connection is accepted from a"
+            " member that lives, and what it has to give up is free at once. Reading:"
+            " `k17=as_kafka`."
+        ),
+        scope={"members": 2, "partitions": 1, "faults": {"delay_request": 1}},
+        twists=_reads(client_faults.late_heartbeat, k17=AS_KAFKA),
+    ),
+    Mutation(
+        id="late_heartbeat_counts",
+        ticket="K18",
+        title="A heartbeat that comes late moves a member that does not hear of it.",
+        family=CONSUMER,
+        invariant="member_knows_its_assignment",
+        doc=(
+            "Heartbeats have no numbers. One that was held up on a former connection counts like"
+            " any other; its answer, perhaps with a revocation, is lost, and later heartbeats that"
+            " say nothing new are not told again. Reading: `k18=as_kafka`."
+        ),
+        scope={"members": 2, "partitions": 1, "faults": {"delay_request": 1}},
+        twists=_reads(client_faults.late_heartbeat, k18=AS_KAFKA),
+    ),
+    Mutation(
+        id="failed_acknowledgement_stops_timer",
+        ticket="K19",
+        title="The append of an acknowledgement fails, and nothing ends the wait for the member.",
+        family=CONSUMER,
+        invariant="revocation_is_watched",
+        doc=(
+            "The coordinator cancels the rebalance timer when it handles the acknowledgement; the"
+            " record goes back when the append fails, the timer does not. Reading: `k19=as_kafka`."
+        ),
+        scope={"members": 2, "faults": {"append_failure": 1}},
+        twists=_reads(heartbeats.reconcile_member, k19=AS_KAFKA),
+    ),
+    Mutation(
+        id="failed_revocation_starts_timer",
+        ticket="K20",
+        title="The append of a revocation fails, and the member is removed in the end.",
+        family=CONSUMER,
+        invariant="only_revocations_are_watched",
+        doc=(
+            "The coordinator starts the rebalance timer when it handles the heartbeat, and does not"
+            " stop it when the append fails. Reading: `k20=as_kafka`."
+        ),
+        scope={"members": 2, "faults": {"append_failure": 1}},
+        twists=_reads(heartbeats.reconcile_member, k20=AS_KAFKA),
+    ),
+)
+MUTATIONS = (
+    *READINGS,
+    Mutation(
+        id="rejoin_is_refused",
+        ticket="KAFKA-19233",
+        title="A member that joins again under an id that is still stored is refused.",
+        family=CONSUMER,
+        invariant="member_may_begin_anew",
+        doc=(
+            "Up to Kafka 4.1, epoch 0 counts as an old epoch of a member that has had more than"
+            " one. It gets 110 until its session ends."
+        ),
+        scope={"members": 2, "faults": {"lose_response": 2}},
+        twists=_reads(heartbeats.consumer_heartbeat, kafka="4.1.1", interval=False),
+    ),
+    Mutation(
+        id="empty_group_lags",
+        ticket="KAFKA-20442",
+        title="The last member leaves, and the group stays ahead of its target.",
+        family=CONSUMER,
+        invariant="empty_group_is_at_its_target",
+        doc="Up to Kafka 4.3, no target is written for a group without members.",
+        scope={"members": 1, "kafka": "4.4.0", "faults": {"close": 1}},
+        twists=_reads(heartbeats.leave_consumer_group, kafka="4.3.1"),
+    ),
+    Mutation(
+        id="revoked_is_free",
+        ticket="KAFKA-16147",
+        title="A partition that a member has yet to give up counts as free.",
+        family=CONSUMER,
+        invariant="owned_is_not_free",
+        doc="Up to Kafka 3.7, the epoch of a partition could be lost while it was to be revoked.",
+        scope={"members": 2},
+        twists=_after(heartbeats.reconcile_member, _frees_what_is_revoked),
+    ),
+    Mutation(
+        id="target_is_not_awaited",
+        ticket="robot-head/crabka #521",
+        title="A member gets its target while another one still has it.",
+        family=CONSUMER,
+        invariant="partition_has_one_owner",
+        doc="The coordinator gives each member its target at once, and waits for no release.",
+        scope={"members": 2, "partitions": 1},
+        twists={heartbeats.reconcile_member.name: _takes_what_others_hold},
+    ),
+    Mutation(
+        id="ghost_gives_way",
+        ticket=SEEDED,
+        title="A member gets what one had whose process is gone, before its session ends.",
+        family=CONSUMER,
+        invariant="partition_of_ghost_is_kept",
+        doc="Seeded: what nobody reports counts as free. The process may only be paused.",
+        scope={"members": 1, "partitions": 1, "faults": {"crash": 1}},
+        twists={heartbeats.reconcile_member.name: _takes_what_others_hold},
+    ),
+    Mutation(
+        id="target_is_dealt_twice",
+        ticket=SEEDED,
+        title="The plan gives a partition to each subscriber of its topic.",
+        family=CONSUMER,
+        invariant="targets_are_apart",
+        doc="Seeded: an assignor that looks at one member at a time.",
+        scope={"members": 2, "partitions": 1},
+        twists=_after(targets.give_target, _gives_it_twice),
+    ),
+    Mutation(
+        id="waiting_counts_as_stable",
+        ticket=SEEDED,
+        title="A member that waits for a partition counts as stable.",
+        family=CONSUMER,
+        invariant="stable_member_has_its_target",
+        doc="Seeded: such a member is not looked at again, and never gets the partition.",
+        scope={"members": 2, "partitions": 1},
+        twists=_after(heartbeats.reconcile_member, _calls_it_stable),
+    ),
+    Mutation(
+        id="revocation_is_not_noted",
+        ticket=SEEDED,
+        title="A member has to give up a partition, and its state does not say so.",
+        family=CONSUMER,
+        invariant="revocation_has_its_state",
+        doc="Seeded: the state is not written with the assignment.",
+        scope={"members": 2},
+        twists=_after(heartbeats.reconcile_member, _forgets_to_wait),
+    ),
+    Mutation(
+        id="full_request_gets_no_assignment",
+        ticket="kfake #1259",
+        title="The assignment is not sent again to a member that asks for all of it.",
+        family=CONSUMER,
+        invariant="member_knows_its_assignment",
+        doc="The answer has the assignment only when it changes, so one that is lost stays lost.",
+        scope={"members": 2, "partitions": 1, "faults": {"lose_response": 1}},
+        twists=_after(heartbeats.reconcile_member, _sends_only_news),
+    ),
+    Mutation(
+        id="group_takes_one_more",
+        ticket=SEEDED,
+        title="A group takes one member more than group.consumer.max.size.",
+        family=CONSUMER,
+        invariant="size_is_limited",
+        doc="Seeded: the size is compared with the limit before the member is counted.",
+        scope={"members": 2, "partitions": 1, "max_size": 1},
+        twists=_reads(heartbeats.consumer_heartbeat, max_size=2),
+    ),
+    Mutation(
+        id="return_rebalances",
+        ticket=SEEDED,
+        title="A static member that comes back rebalances the group.",
+        family=CONSUMER,
+        invariant="return_moves_nothing",
+        doc="Seeded: the successor counts as a new member.",
+        scope={"members": 1, "partitions": 1, "static_members": 1, "faults": {"close": 1}},
+        twists=_after(heartbeats.consumer_heartbeat, _rebalances_for_it),
+    ),
+)

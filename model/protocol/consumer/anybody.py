@@ -1,0 +1,59 @@
+"""Every heartbeat that any client could send, in place of members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.protocol.consumer.memory import Previous, Seat
+from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, Tag
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.model.protocol.faults import Budget
+
+Asked = tuple[str, Link, Seat | None, Budget]
+
+
+def heartbeats(seat: Seat | None, *, static: bool, scope: ConsumerScope) -> Iterator[Request]:
+    """All of them, from one member."""
+    others = (False, True) if static and seat is not None else (False,)
+    for other in others:
+        for topics in scope.subscriptions:
+            yield Request(Kind.JOIN, owned=0, full=True, subscribed=topics, other=other)
+        yield Request(Kind.LEAVE, other=other)
+        if static:
+            yield Request(Kind.PARK, other=other)
+    yield from _beats(seat, scope)
+    if len(others) > 1:
+        yield Request(Kind.BEAT, Tag.CURRENT, other=True)
+
+
+def _beats(seat: Seat | None, scope: ConsumerScope) -> Iterator[Request]:
+    if seat is None:
+        yield Request(Kind.BEAT)
+        return
+    known = seat.previous == Previous.OLDER and not seat.parked
+    for tag in (Tag.CURRENT, Tag.PREVIOUS) if known else (Tag.CURRENT,):
+        for owned in (None, *range(scope.everything + 1)):
+            for topics in (None, *scope.subscriptions):
+                yield Request(Kind.BEAT, tag, owned, subscribed=topics)
+                if owned is not None and topics is not None:
+                    yield Request(Kind.BEAT, tag, owned, full=True, subscribed=topics)
+    yield Request(Kind.BEAT, Tag.AHEAD)
+
+
+@rule("request", "failing", when=lambda link: link.answer is None)
+def anybody_sends(
+    link: Link, seat: Seat | None, budget: Budget, scope: ConsumerScope
+) -> Iterator[Asked]:
+    """A heartbeat arrives that some client could have sent; perhaps its append fails."""
+    for request in heartbeats(seat, static=link.static, scope=scope):
+        yield "request", but(link, request=request), seat, budget
+        if budget.allows("append_failure"):
+            failing = but(link, request=request, fails=True)
+            yield "failing", failing, seat, budget.spend("append_failure")
+
+
+@urgent(when=lambda link: link.answer is not None)
+def nobody_hears(link: Link) -> Iterator[Link]:
+    """Nobody waits for the answer."""
+    yield but(link, answer=None)

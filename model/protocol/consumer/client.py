@@ -1,0 +1,230 @@
+"""A simple member: one that follows the answers to its heartbeats. Its epoch stands on its link, so
+that no rule of the coordinator reads it.
+
+Left out: the threads of Java's member, commits, the coordinator's absence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+from attrs import frozen
+
+from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.protocol.codes import (
+    COORDINATOR_NOT_AVAILABLE,
+    FENCED_MEMBER_EPOCH,
+    NONE,
+    UNKNOWN_MEMBER_ID,
+)
+from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, Tag, idle
+from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
+
+
+class Member(Enum):
+    """The states of Java's member (MemberState), without those that last no step."""
+
+    UNSUBSCRIBED = "unsubscribed"
+    JOINING = "joining"
+    STABLE = "stable"
+    RECONCILING = "reconciling"
+    ACKNOWLEDGING = "acknowledging"
+    STALE = "stale"
+    FATAL = "fatal"
+
+
+BEATS = (Member.JOINING, Member.STABLE, Member.RECONCILING, Member.ACKNOWLEDGING)
+
+
+@frozen
+class Taking:
+    """An assignment that is being taken."""
+
+    share: int
+    # onPartitionsRevoked is done, or not needed.
+    assigns: bool
+    # No other assignment has come since.
+    newest: bool = True
+    aborted: bool = False
+
+
+@frozen
+class Client:
+    """A process."""
+
+    state: Member = Member.UNSUBSCRIBED
+    # It has taken an assignment since it joined, and that one.
+    took: bool = False
+    current: int = 0
+    # The assignment that it was given last, and whether it has taken it.
+    target: int = 0
+    done: bool = True
+    # The partitions that it consumes.
+    holds: int = 0
+    # The owned list and the subscription were sent since they changed.
+    said: bool = False
+    told: bool = False
+    # The next heartbeat carries everything.
+    full: bool = True
+    subscribed: int = 0
+    taking: Taking | None = None
+
+    @property
+    def beats(self) -> bool:
+        """Does it send heartbeats?"""
+        return self.state in BEATS
+
+
+def heartbeat_of(client: Client, tag: Tag, scope: ConsumerScope) -> Request:
+    """The heartbeat that it sends next."""
+    if client.state == Member.JOINING:
+        return Request(Kind.JOIN, Tag.OLD, 0, full=True, subscribed=client.subscribed)
+    owned = client.current if client.full or not client.said else None
+    if owned is not None and scope.k1 != AS_KAFKA:
+        owned |= client.holds | (0 if client.done else client.target)
+        if client.taking is not None and not client.taking.aborted:
+            owned |= client.taking.share
+    topics = client.subscribed if client.full or not client.told else None
+    return Request(Kind.BEAT, tag, owned, client.full, topics)
+
+
+def after_heartbeat(client: Client) -> Client:
+    """It has sent one."""
+    if client.state == Member.ACKNOWLEDGING:
+        state = Member.STABLE if client.done else Member.RECONCILING
+        client = but(client, state=state)
+    return but(client, said=True, full=False, told=True)
+
+
+def unanswered(client: Client) -> Client:
+    """What was sent is forgotten: the next heartbeat carries everything."""
+    return but(client, full=True, said=False, told=False)
+
+
+def without_assignment(client: Client, state: Member) -> Client:
+    """Its assignment is lost, and it goes on in another state."""
+    taking = but(client.taking, aborted=True, newest=False) if client.taking else None
+    return Client(state, subscribed=client.subscribed, taking=taking)
+
+
+def sent(link: Link, request: Request, scope: ConsumerScope) -> Link:
+    """A heartbeat on its way."""
+    if scope.wire == "explicit":
+        return but(link, out=request)
+    return but(link, request=request)
+
+
+@rule(when=lambda client: client.state == Member.UNSUBSCRIBED)
+def subscribe_all(client: Client, scope: ConsumerScope) -> Iterator[Client]:
+    """A process subscribes to all topics."""
+    yield but(client, state=Member.JOINING, subscribed=scope.everything)
+
+
+@rule(when=lambda client: client.beats)
+def send_consumer_heartbeat(
+    client: Client, link: Link, scope: ConsumerScope
+) -> Iterator[tuple[Client, Link]]:
+    """A member sends a heartbeat."""
+    if idle(link):
+        request = heartbeat_of(client, link.tag, scope)
+        yield after_heartbeat(client), sent(link, request, scope)
+
+
+@rule(when=lambda link: link.out is not None)
+def request_arrives(link: Link) -> Iterator[Link]:
+    """A heartbeat arrives (only with an explicit wire)."""
+    yield but(link, out=None, request=link.out)
+
+
+@rule(when=lambda link: link.back is not None)
+def answer_arrives(link: Link) -> Iterator[Link]:
+    """Its answer arrives (only with an explicit wire)."""
+    yield but(link, back=None, answer=link.back)
+
+
+def _given(client: Client, share: int) -> Client:
+    """The answer has an assignment (AbstractMembershipManager.processAssignmentReceived)."""
+    first = not client.took and client.done and client.state == Member.JOINING
+    if not first and share == client.target and not (not client.took and client.done):
+        if not client.done:
+            return but(client, state=Member.RECONCILING)
+        if client.state in (Member.RECONCILING, Member.JOINING):
+            return but(client, state=Member.STABLE)
+        return client
+    taking = but(client.taking, newest=False) if client.taking else None
+    return but(client, target=share, done=False, state=Member.RECONCILING, taking=taking)
+
+
+@urgent("well", "fenced", "fatal", "unavailable", when=lambda link: link.answer is not None)
+def hear_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
+    """A member follows the answer to its heartbeat."""
+    answer = link.answer
+    assert answer is not None
+    link = but(link, answer=None)
+    if answer.code in (UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH):
+        yield "fenced", without_assignment(client, Member.JOINING), but(link, tag=Tag.OLD)
+    elif answer.code == COORDINATOR_NOT_AVAILABLE:
+        yield "unavailable", unanswered(client), link
+    elif answer.code != NONE:
+        yield "fatal", without_assignment(client, Member.FATAL), but(link, tag=Tag.OLD)
+    else:
+        if answer.assigned is not None:
+            client = _given(client, answer.assigned)
+        yield "well", client, but(link, tag=answer.tag)
+
+
+@rule(
+    "taken",
+    "revoking",
+    "assigning",
+    when=lambda client: (
+        client.state == Member.RECONCILING and client.taking is None and not client.done
+    ),
+)
+def reconcile(client: Client, scope: ConsumerScope) -> Iterator[tuple[str, Client]]:
+    """A member begins to take its assignment, or takes it at once."""
+    share = client.target
+    if scope.callbacks == "instant":
+        yield "taken", _taken(client, share, newest=True)
+    elif client.holds & ~share:
+        yield "revoking", but(client, taking=Taking(share, assigns=False))
+    else:
+        yield "assigning", but(client, taking=Taking(share, assigns=True))
+
+
+def _taken(client: Client, share: int, *, newest: bool) -> Client:
+    return but(
+        client,
+        state=Member.ACKNOWLEDGING,
+        took=True,
+        current=share,
+        holds=share,
+        done=newest,
+        said=False,
+        taking=None,
+    )
+
+
+@rule("revoked", "assigned", "dropped", when=lambda client: client.taking is not None)
+def callback_returns(client: Client) -> Iterator[tuple[str, Client]]:
+    """onPartitionsRevoked or onPartitionsAssigned returns."""
+    taking = client.taking
+    assert taking is not None
+    if taking.aborted:
+        yield "dropped", but(client, taking=None)
+    elif taking.assigns:
+        yield "assigned", _taken(client, taking.share, newest=taking.newest)
+    else:
+        kept = client.holds & taking.share
+        yield "revoked", but(client, holds=kept, taking=but(taking, assigns=True))
+
+
+CLIENT_RULES = (
+    subscribe_all,
+    send_consumer_heartbeat,
+    request_arrives,
+    answer_arrives,
+    reconcile,
+    callback_returns,
+)

@@ -1,0 +1,157 @@
+"""What goes wrong for members and on the wire, each with a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.protocol.consumer.client import (
+    Client,
+    Member,
+    after_heartbeat,
+    heartbeat_of,
+    unanswered,
+    without_assignment,
+)
+from groupcheck.model.protocol.consumer.memory import Seat, order
+from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, idle
+from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
+from groupcheck.model.protocol.faults import Budget
+
+Happened = tuple[Client, Link, Budget]
+
+
+def _last(link: Link) -> Request:
+    return Request(Kind.PARK if link.static else Kind.LEAVE)
+
+
+@rule(when=lambda budget: budget.allows("crash"))
+def crash(client: Client, link: Link, budget: Budget) -> Iterator[Happened]:
+    """A process dies; another one takes its place. Of a static member it has the instance id."""
+    if client.state != Member.UNSUBSCRIBED:
+        successor = Link(static=link.static, dead=not link.static)
+        yield Client(), successor, budget.spend("crash")
+
+
+@urgent(when=lambda link: link.dead)
+def leave_ghost(
+    seat: Seat | None, link: Link, ghosts: tuple[Seat, ...]
+) -> Iterator[tuple[None, Link, tuple[Seat, ...]]]:
+    """The record of a dynamic process that has died stays, and no process has it."""
+    yield None, but(link, dead=False), ghosts if seat is None else order([*ghosts, seat])
+
+
+@rule("well", "failed", when=lambda budget: budget.allows("close"))
+def close_consumer(
+    client: Client, link: Link, budget: Budget
+) -> Iterator[tuple[str, Client, Link, Budget]]:
+    """A member closes. It does not wait for the answer to its last heartbeat, so nobody repeats one
+    whose append fails.
+    """
+    if client.beats and idle(link):
+        last = but(link, lost=True, request=_last(link))
+        left = budget.spend("close")
+        yield "well", Client(), last, left
+        if left.allows("append_failure"):
+            yield "failed", Client(), but(last, fails=True), left.spend("append_failure")
+
+
+@rule(when=lambda budget: budget.allows("poll_timeout"))
+def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Happened]:
+    """The application does not poll in time: the member leaves, and holds its partitions."""
+    if client.beats and idle(link):
+        stale = but(without_assignment(client, Member.STALE), holds=client.holds)
+        yield stale, but(link, lost=True, request=_last(link)), budget.spend("poll_timeout")
+
+
+@rule(when=lambda client: client.state == Member.STALE)
+def poll_again(client: Client) -> Iterator[Client]:
+    """The application polls again: its partitions are lost, and it joins."""
+    yield but(client, state=Member.JOINING, holds=0)
+
+
+@rule("answer", "connection", when=lambda budget: budget.allows("lose_response"))
+def lose_answer(
+    client: Client, link: Link, budget: Budget, scope: ConsumerScope
+) -> Iterator[tuple[str, Client, Link, Budget]]:
+    """The answer to a heartbeat is lost, or with an explicit wire all that is on its way."""
+    left = budget.spend("lose_response")
+    if not client.beats:
+        return
+    if scope.wire == "explicit":
+        if not idle(link):
+            yield "connection", unanswered(client), but(link, out=None, back=None), left
+    else:
+        request = heartbeat_of(client, link.tag, scope)
+        handled = but(link, request=request, lost=True)
+        yield "answer", unanswered(after_heartbeat(client)), handled, left
+
+
+@rule(when=lambda budget: budget.allows("lose_request"))
+def lose_heartbeat(client: Client, link: Link, budget: Budget) -> Iterator[Happened]:
+    """A heartbeat never arrives."""
+    if client.beats and idle(link):
+        yield unanswered(after_heartbeat(client)), link, budget.spend("lose_request")
+
+
+@rule(when=lambda budget: budget.allows("append_failure"))
+def fail_append(
+    client: Client, link: Link, budget: Budget, scope: ConsumerScope
+) -> Iterator[Happened]:
+    """The records of a heartbeat cannot be appended."""
+    if client.beats and idle(link):
+        request = heartbeat_of(client, link.tag, scope)
+        handled = but(link, request=request, fails=True)
+        yield after_heartbeat(client), handled, budget.spend("append_failure")
+
+
+@rule(when=lambda budget: budget.allows("delay_request"))
+def delay_heartbeat(
+    client: Client, link: Link, budget: Budget, scope: ConsumerScope
+) -> Iterator[Happened]:
+    """A heartbeat is held up on a connection that the member gives up."""
+    left = budget.spend("delay_request")
+    if not client.beats or link.late is not None:
+        return
+    if link.out is not None:
+        yield unanswered(client), but(link, out=None, late=link.out), left
+    elif scope.wire == "collapsed":
+        request = heartbeat_of(client, link.tag, scope)
+        yield unanswered(after_heartbeat(client)), but(link, late=request), left
+
+
+@rule("handled", "dropped", when=lambda link: link.late is not None)
+def late_heartbeat(link: Link, scope: ConsumerScope) -> Iterator[tuple[str, Link]]:
+    """A heartbeat arrives over a former connection. Nobody hears the answer."""
+    late = link.late
+    assert late is not None
+    reading = scope.k17 if late.kind == Kind.JOIN else scope.k18
+    if reading == AS_KAFKA:
+        yield "handled", but(link, late=None, request=late, lost=True)
+    else:
+        yield "dropped", but(link, late=None)
+
+
+@rule(when=lambda budget: budget.allows("subscription"))
+def change_subscription(
+    client: Client, budget: Budget, scope: ConsumerScope
+) -> Iterator[tuple[Client, Budget]]:
+    """The application subscribes to other topics."""
+    if client.beats:
+        for subscribed in scope.subscriptions:
+            if subscribed != client.subscribed:
+                yield but(client, subscribed=subscribed, told=False), budget.spend("subscription")
+
+
+FAULT_RULES = (
+    crash,
+    close_consumer,
+    poll_timeout,
+    poll_again,
+    lose_answer,
+    lose_heartbeat,
+    fail_append,
+    delay_heartbeat,
+    late_heartbeat,
+    change_subscription,
+)

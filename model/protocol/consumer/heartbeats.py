@@ -1,0 +1,234 @@
+"""How the coordinator handles a ConsumerGroupHeartbeat (GroupMetadataManager).
+
+The rules read the coordinator's memory and the link, never the client. One heartbeat takes several
+urgent steps: it is checked and the member's record follows it; if the group is ahead of its target,
+a walk over all members makes a new one (`targets`); then the member is reconciled and answered.
+
+Left out: regular expressions, racks, classic members, assignors that members name, requests that
+are malformed (42) or come to a coordinator that is loading (14) or is none (16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.engine import but, urgent
+from groupcheck.model.protocol.codes import (
+    COORDINATOR_NOT_AVAILABLE,
+    FENCED_INSTANCE_ID,
+    FENCED_MEMBER_EPOCH,
+    GROUP_ID_NOT_FOUND,
+    GROUP_MAX_SIZE_REACHED,
+    UNKNOWN_MEMBER_ID,
+    UNRELEASED_INSTANCE_ID,
+)
+from groupcheck.model.protocol.consumer.memory import (
+    REST,
+    Collect,
+    Core,
+    Previous,
+    Seat,
+    State,
+    Timer,
+    Walk,
+    without,
+)
+from groupcheck.model.protocol.consumer.messages import (
+    Answer,
+    Kind,
+    Link,
+    Request,
+    Tag,
+    Undo,
+    answered,
+    gone,
+    retagged,
+)
+from groupcheck.model.protocol.consumer.reconciliation import reconciled
+from groupcheck.model.protocol.consumer.scope import MENDED, ConsumerScope
+
+Handled = tuple[str, Core, Seat | None, Link]
+REFUSED = {
+    "absent": GROUP_ID_NOT_FOUND,
+    "full": GROUP_MAX_SIZE_REACHED,
+    "unknown": UNKNOWN_MEMBER_ID,
+    "fenced": FENCED_INSTANCE_ID,
+    "unreleased": UNRELEASED_INSTANCE_ID,
+    "stale": FENCED_MEMBER_EPOCH,
+}
+
+
+def _answered(link: Link, answer: Answer, scope: ConsumerScope) -> Link:
+    return answered(link, answer, explicit=scope.wire == "explicit")
+
+
+def refused(core: Core, seat: Seat | None, link: Link, scope: ConsumerScope) -> str:
+    """Why a heartbeat with epoch >= 0 is refused; empty: it is accepted."""
+    request = link.request
+    assert request is not None
+    joins = request.kind == Kind.JOIN
+    if not core.exists and not joins:
+        return "absent"
+    if scope.max_size is not None and core.members >= scope.max_size:
+        succeeds = seat is not None and link.static and scope.release.admits_successor
+        stored = seat is not None and not request.other
+        if not stored and not succeeds:
+            return "full"
+    if not joins and seat is None:
+        return "unknown"
+    if seat is None:
+        return ""
+    if not joins and request.other:
+        return "fenced"
+    if joins and link.static:
+        return "" if seat.parked else "unreleased"
+    return "stale" if _stale(seat, request, scope) else ""
+
+
+def _stale(seat: Seat, request: Request, scope: ConsumerScope) -> bool:
+    """Is the epoch neither that of the record, nor the one before with an owned list that fits
+    (throwIfConsumerGroupMemberEpochIsInvalid)?
+    """
+    if request.kind == Kind.JOIN:
+        return not scope.release.rejoins and seat.previous != Previous.ZERO
+    if seat.parked or request.tag in (Tag.OLD, Tag.AHEAD):
+        return True
+    fits = request.owned is not None and not request.owned & ~seat.assigned
+    return request.tag == Tag.PREVIOUS and not fits
+
+
+@urgent(
+    *REFUSED,
+    "added",
+    "replaced",
+    "rejoined",
+    "accepted",
+    when=lambda link: (
+        link.request is not None
+        and not link.accepted
+        and link.request.kind in (Kind.JOIN, Kind.BEAT)
+    ),
+)
+def consumer_heartbeat(
+    core: Core, seat: Seat | None, link: Link, scope: ConsumerScope
+) -> Iterator[Handled]:
+    """The checks, and the member's record."""
+    request = link.request
+    assert request is not None
+    if why := refused(core, seat, link, scope):
+        yield why, core, seat, _answered(link, Answer(REFUSED[why]), scope)
+        return
+    undo = Undo(core, seat) if link.fails else None
+    before, wrote = seat, False
+    if seat is None:
+        label, seat, wrote = "added", Seat(), True
+        core = but(core, exists=True, pending=True, members=core.members + 1)
+    elif request.kind == Kind.BEAT:
+        label = "accepted"
+    elif seat.parked:
+        label, wrote = "replaced", True
+        seat = but(seat, parked=False, previous=Previous.NEW, session=True, rebalance=Timer.OFF)
+    else:
+        label = "rejoined"
+    changed = request.subscribed is not None and request.subscribed != seat.subscribed
+    if changed:
+        seat = but(seat, subscribed=request.subscribed)
+        core, wrote = but(core, pending=True), True
+    if core.stale:
+        core, wrote = but(core, pending=True, stale=False), True
+    link = but(
+        link,
+        accepted=True,
+        changed=changed and before is not None and label != "replaced",
+        wrote=wrote,
+        undo=undo,
+    )
+    if core.pending and core.due:
+        core = but(core, errand=Collect(link.fails))
+        seat, link = but(seat, asks=link.fails), but(link, wrote=True)
+    yield label, core, seat, link
+
+
+@urgent("kept", "unrevoked", "advanced", "failed", when=lambda link: link.accepted)
+def reconcile_member(
+    core: Core, seat: Seat | None, link: Link, walk: Walk, scope: ConsumerScope
+) -> Iterator[tuple[str, Core, Seat | None, Link, Walk]]:
+    """The member on its way to its target, and the answer (maybeReconcile)."""
+    if core.errand is not None or walk != REST:
+        return
+    request = link.request
+    assert request is not None and seat is not None
+    seat = but(seat, asks=False)
+    new = reconciled(seat, request.owned, core.held, link.changed, scope.release)
+    wrote = new != seat
+    if link.undo is not None and (wrote or link.wrote):
+        core, stored = link.undo.core, link.undo.seat
+        if stored is not None and not request.other:
+            stored = _undone(stored, seat, new, scope)
+        seat = stored
+        answer = Answer(COORDINATOR_NOT_AVAILABLE)
+        yield "failed", core, seat, _answered(link, answer, scope), walk
+        return
+    label = "kept"
+    if wrote:
+        label = "unrevoked" if new.state == State.UNREVOKED else "advanced"
+        link = retagged(link, new.previous in (Previous.ZERO, Previous.OLDER))
+    armed = Timer.ON if new.state == State.UNREVOKED else Timer.OFF
+    told = request.kind == Kind.JOIN or request.full or new.assigned != seat.assigned
+    new = but(new, session=True, rebalance=armed if wrote else seat.rebalance)
+    core = but(core, held=core.held & ~seat.owned | new.owned)
+    answer = Answer(assigned=new.assigned if told else None)
+    yield label, core, new, _answered(link, answer, scope), walk
+
+
+def _undone(stored: Seat, seat: Seat, new: Seat, scope: ConsumerScope) -> Seat:
+    """The record as it was; its timers as the handler has left them. (Those of a member id that is
+    not stored find nothing to do.)
+    """
+    rebalance = stored.rebalance
+    if new != seat:
+        if new.state == State.UNREVOKED:
+            rebalance = rebalance if scope.k20 == MENDED else Timer.ON
+        else:
+            rebalance = rebalance if scope.k19 == MENDED else Timer.OFF
+    return but(stored, session=True, rebalance=rebalance)
+
+
+@urgent(
+    "absent",
+    "unknown",
+    "fenced",
+    "left",
+    "parked",
+    "failed",
+    when=lambda link: link.request is not None and link.request.kind in (Kind.LEAVE, Kind.PARK),
+)
+def leave_consumer_group(
+    core: Core, seat: Seat | None, link: Link, scope: ConsumerScope
+) -> Iterator[Handled]:
+    """A member leaves for good (epoch -1) or, with a group.instance.id, for a while (-2)."""
+    request = link.request
+    assert request is not None
+    why = "absent" if not core.exists else "unknown" if seat is None else ""
+    if seat is None or why:
+        answer = Answer(REFUSED[why])
+        yield why, core, seat, _answered(link, answer, scope)
+    elif request.other:
+        answer = Answer(FENCED_INSTANCE_ID)
+        yield "fenced", core, seat, _answered(link, answer, scope)
+    elif link.fails:
+        kept = request.kind == Kind.PARK or scope.k14 == MENDED
+        seat = seat if kept else but(seat, session=False, rebalance=Timer.OFF)
+        answer = Answer(COORDINATOR_NOT_AVAILABLE)
+        yield "failed", core, seat, _answered(link, answer, scope)
+    elif request.kind == Kind.LEAVE:
+        core = without(core, seat, settles=scope.release.settles_empty)
+        yield "left", core, None, _answered(gone(link), Answer(), scope)
+    else:
+        core = but(core, held=core.held & ~seat.revoking)
+        stale = Timer.OFF if seat.rebalance == Timer.OFF else Timer.STALE
+        parked = but(seat, parked=True, revoking=0, current=False, rebalance=stale)
+        yield "parked", core, parked, _answered(gone(link), Answer(), scope)
+
+
+REQUEST_RULES = (reconcile_member, consumer_heartbeat, leave_consumer_group)

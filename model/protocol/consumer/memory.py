@@ -1,0 +1,153 @@
+"""The coordinator's memory of a consumer group, and the walk over its members.
+
+Epochs are relative. Rules only ask whether two of them are equal, or which is older, so it is
+enough to know whether the group is ahead of its target (`Core.pending`), whether a member is at the
+target's epoch (`Seat.current`), and what its previous epoch is to its epoch (`Seat.previous`).
+Nothing grows, so the group may go on for ever.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from attrs import frozen
+
+from groupcheck.model.engine import but
+
+
+class State(IntEnum):
+    """Kafka's MemberState of a member's record."""
+
+    STABLE = 0
+    UNREVOKED = 1
+    UNRELEASED = 2
+
+
+class Previous(IntEnum):
+    """What a member's previous epoch is."""
+
+    # The member is new, and so is its epoch: both are 0. Only inside a step.
+    NEW = 0
+    ZERO = 1
+    # That of the record itself.
+    SAME = 2
+    OLDER = 3
+
+
+class Timer(IntEnum):
+    """The rebalance timer of a member."""
+
+    OFF = 0
+    # Armed for the epoch that the member has.
+    ON = 1
+    # Armed for another epoch, so that it finds nothing to do.
+    STALE = 2
+
+
+@frozen
+class Errand:
+    """What a walk over all members does."""
+
+
+@frozen
+class Collect(Errand):
+    """Reads what the assignor has to know."""
+
+    # The append of the target will fail.
+    fails: bool = False
+    # A member as the assignor sees it: its subscription, its last target, its number.
+    seen: tuple[tuple[int, int, int], ...] = ()
+
+
+@frozen
+class Deal(Errand):
+    """Gives each member its share of a plan. If the append fails, only the member that asked sees
+    its share, and only until its answer.
+    """
+
+    fails: bool
+    shares: tuple[tuple[tuple[int, int, int], int], ...]
+
+
+@frozen
+class Reload(Errand):
+    """A new coordinator starts the timers of all members."""
+
+
+@frozen
+class Walk:
+    """Where a walk is: at the seat of a process, at all ghosts, or at its end."""
+
+    at: int = -1
+    errand: Errand | None = None
+
+
+REST = Walk()
+GHOSTS, END = -3, -2
+
+
+@frozen
+class Core:
+    """What is true of the group as a whole."""
+
+    # Does the group exist? It stays when its last member has left.
+    exists: bool = False
+    # groupEpoch > assignmentEpoch: the next heartbeat computes a target.
+    pending: bool = False
+    # Partitions in the assignment, or still to be revoked, of any member.
+    held: int = 0
+    members: int = 0
+    # The partitions that exist, and whether the group does not know of the last one yet.
+    topics: int = 0
+    stale: bool = False
+    # May a target be computed, or does the assignment interval run?
+    due: bool = True
+    errand: Errand | None = None
+
+
+@frozen
+class Seat:
+    """The coordinator's record of one member, and its timers."""
+
+    # memberEpoch = assignmentEpoch.
+    current: bool = False
+    state: State = State.STABLE
+    previous: Previous = Previous.NEW
+    # Assigned, to be revoked, and its target.
+    assigned: int = 0
+    revoking: int = 0
+    target: int = 0
+    # The partitions that the topics of its subscription may have.
+    subscribed: int = 0
+    # A static member that has left with epoch -2, and may come back.
+    parked: bool = False
+    # Its session timer is armed.
+    session: bool = True
+    rebalance: Timer = Timer.OFF
+    # Inside a step: its request asks for a target, and its append will fail.
+    asks: bool = False
+
+    @property
+    def owned(self) -> int:
+        """What nobody else may get."""
+        return self.assigned | self.revoking
+
+
+def order(ghosts: list[Seat]) -> tuple[Seat, ...]:
+    """Records of processes that are gone. Which is which does not matter."""
+    return tuple(sorted(ghosts, key=repr))
+
+
+def without(core: Core, seat: Seat, *, settles: bool) -> Core:
+    """The group after a member was removed. `settles`: an empty group is at its target, which was
+    never computed, so the next one does not wait for the assignment interval.
+    """
+    left = core.members - 1
+    empties = settles and not left
+    return but(
+        core,
+        pending=not empties,
+        held=core.held & ~seat.owned,
+        members=left,
+        due=core.due or empties,
+    )

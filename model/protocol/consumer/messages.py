@@ -1,0 +1,147 @@
+"""Heartbeats, their answers, and the link of a process: all that is on its way to or from it, and
+which epoch it knows.
+
+An epoch on the wire is one of `Tag`, against the coordinator's record of the member. Each record
+that is written with another epoch makes the current one previous, and the previous one old.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import Any
+
+from attrs import evolve, frozen
+
+from groupcheck.model.engine import but
+from groupcheck.model.protocol.codes import NONE
+from groupcheck.model.protocol.consumer.memory import Core, Seat
+
+
+class Tag(IntEnum):
+    """An epoch, against the record of the member."""
+
+    CURRENT = 0
+    PREVIOUS = 1
+    # Neither, or that of a member that is gone.
+    OLD = 2
+    # None that the coordinator has ever given.
+    AHEAD = 3
+
+
+class Kind(Enum):
+    """What a heartbeat wants."""
+
+    JOIN = "join"  # epoch 0
+    BEAT = "beat"
+    LEAVE = "leave"  # epoch -1
+    PARK = "park"  # epoch -2
+
+
+@frozen
+class Request:
+    """A ConsumerGroupHeartbeat."""
+
+    kind: Kind
+    tag: Tag = Tag.OLD
+    # The partitions that the member says it owns; None: as before.
+    owned: int | None = None
+    # It carries all fields, so that the answer has the assignment.
+    full: bool = False
+    # The partitions that its topics may have; None: as before.
+    subscribed: int | None = None
+    # It comes from another member id with the same group.instance.id.
+    other: bool = False
+
+
+@frozen
+class Answer:
+    """The answer to one."""
+
+    code: int = NONE
+    tag: Tag = Tag.CURRENT
+    # None: as before.
+    assigned: int | None = None
+
+
+@frozen
+class Undo:
+    """What a request whose append fails goes back to."""
+
+    core: Core
+    seat: Seat | None
+
+
+@frozen
+class Link:
+    """A process as far as the wire knows it."""
+
+    # The epoch that the process knows.
+    tag: Tag = Tag.OLD
+    # On its way (only with an explicit wire).
+    out: Request | None = None
+    back: Answer | None = None
+    # Inside a step: the request that is handled, and what became of it.
+    request: Request | None = None
+    answer: Answer | None = None
+    # Inside a step: the request is accepted; the next record may follow.
+    accepted: bool = False
+    # Inside a step: it changed the subscription, or wrote some other record.
+    changed: bool = False
+    wrote: bool = False
+    # Inside a step: its append will fail.
+    undo: Undo | None = None
+    fails: bool = False
+    # Inside a step: its answer will be lost.
+    lost: bool = False
+    # A heartbeat on a former connection.
+    late: Request | None = None
+    # It has a group.instance.id. It never changes.
+    static: bool = False
+    # Inside a step: the process has just died.
+    dead: bool = False
+
+
+def retagged(link: Link, moved: bool) -> Link:
+    """A record was written; `moved`: with another epoch."""
+
+    def tag(known: Tag) -> Tag:
+        if known == Tag.AHEAD:
+            return known
+        if moved:
+            return Tag(min(known + 1, Tag.OLD))
+        return Tag.OLD if known == Tag.PREVIOUS else known
+
+    def sent(message: Any) -> Any:
+        return None if message is None else evolve(message, tag=tag(message.tag))
+
+    return but(
+        link, tag=tag(link.tag), out=sent(link.out), late=sent(link.late), back=sent(link.back)
+    )
+
+
+def gone(link: Link) -> Link:
+    """The record of the member is removed: no epoch that is on its way means anything."""
+    return but(retagged(retagged(link, True), True), tag=Tag.OLD)
+
+
+def answered(link: Link, answer: Answer, *, explicit: bool) -> Link:
+    """The request is handled."""
+    heard = not link.lost
+    done = but(
+        link,
+        request=None,
+        accepted=False,
+        changed=False,
+        wrote=False,
+        undo=None,
+        fails=False,
+        lost=False,
+    )
+    if not heard:
+        return done
+    return but(done, back=answer) if explicit else but(done, answer=answer)
+
+
+def idle(link: Link) -> bool:
+    """Is nothing on its way?"""
+    return link.out is None and link.back is None

@@ -1,0 +1,108 @@
+"""The assignors. A member as they see it is a key: its subscription, its last target, its number.
+Assignors that do not go by ids take the number -1 of all, so that members stay exchangeable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from groupcheck.model.assignors.group import Assignment, Group, Member
+from groupcheck.model.assignors.server_range import server_range
+from groupcheck.model.assignors.uniform import uniform
+from groupcheck.model.protocol.consumer.memory import Seat
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
+
+Key = tuple[int, int, int]
+Plan = tuple[tuple[Key, int], ...]
+BY_ID = ("uniform", "range")
+
+
+def key_of(seat: Seat, number: int, scope: ConsumerScope) -> Key:
+    """The member as the assignor sees it."""
+    by_id = scope.assignor in BY_ID
+    target = 0 if scope.assignor == "any" else seat.target
+    return seat.subscribed, target, number if by_id else -1
+
+
+def plans(seen: tuple[Key, ...], topics: int, scope: ConsumerScope) -> list[Plan]:
+    """Every plan that the assignor may make of the partitions `topics`."""
+    if not seen:
+        return [()]
+    if scope.assignor in BY_ID:
+        return [_by_id(seen, topics, scope)]
+    every = {tuple(sorted(zip(seen, shares))) for shares in _legal(seen, topics, scope)}
+    if scope.assignor == "sticky":
+        least = min(map(_cost, every))
+        every = {plan for plan in every if _cost(plan) == least}
+    return sorted(every)
+
+
+def _legal(seen: tuple[Key, ...], topics: int, scope: ConsumerScope) -> Iterator[list[int]]:
+    """Each partition to one subscriber, if it has any."""
+    bits = [1 << p for p in range(scope.topics * scope.partitions)]
+    subscribers = [
+        (bit, [k for k, (subscribed, *_) in enumerate(seen) if subscribed & topics & bit])
+        for bit in bits
+    ]
+    wanted = [(bit, those) for bit, those in subscribers if those]
+    for owners in product(*(those for _, those in wanted)):
+        shares = [0] * len(seen)
+        for (bit, _), owner in zip(wanted, owners):
+            shares[owner] |= bit
+        yield shares
+
+
+def _cost(plan: Plan) -> tuple[int, int]:
+    """How uneven it is, and how much it moves."""
+    sizes = [share.bit_count() for _, share in plan]
+    moves = sum((share & ~target).bit_count() for (_, target, _), share in plan)
+    return max(sizes) - min(sizes), moves
+
+
+def _by_id(seen: tuple[Key, ...], topics: int, scope: ConsumerScope) -> Plan:
+    """What Kafka's own assignor makes of it."""
+    sizes = {name(t): (topics & scope.topic(t)).bit_count() for t in range(scope.topics)}
+    members = tuple(
+        Member(
+            id_of(number),
+            [name(t) for t in range(scope.topics) if subscribed & scope.topic(t)],
+            [place(p, scope) for p in range(target.bit_length()) if target >> p & 1],
+            instance=instance_of(number) if number < scope.static_members else None,
+        )
+        for subscribed, target, number in seen
+    )
+    group = Group({topic: n for topic, n in sizes.items() if n}, members)
+    made = _assigned(group, scope)
+    return tuple((key, _mask(made[id_of(key[2])], scope)) for key in seen)
+
+
+def _assigned(group: Group, scope: ConsumerScope) -> Assignment:
+    if scope.assignor == "range":
+        return server_range(group)
+    return uniform(group, gives_up_the_extra=scope.kafka != "4.0.0")
+
+
+def _mask(share: frozenset[tuple[str, int]], scope: ConsumerScope) -> int:
+    return sum(1 << p for p in range(scope.topics * scope.partitions) if place(p, scope) in share)
+
+
+def name(topic: int) -> str:
+    """The topic's name."""
+    return f"t{topic}"
+
+
+def place(partition: int, scope: ConsumerScope) -> tuple[str, int]:
+    """The topic of a partition's bit, and its number there."""
+    topic, number = divmod(partition, scope.partitions)
+    return name(topic), number
+
+
+def id_of(number: int) -> str:
+    """The member id of a process."""
+    return f"a{number}"
+
+
+def instance_of(number: int) -> str:
+    """Its group.instance.id."""
+    return f"i{number}"

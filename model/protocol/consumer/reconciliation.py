@@ -1,0 +1,71 @@
+"""One member on the way to its target: CurrentAssignmentBuilder."""
+
+from __future__ import annotations
+
+from groupcheck.model.engine import but
+from groupcheck.model.protocol.consumer.memory import Previous, Seat, State
+from groupcheck.model.protocol.consumer.releases import Release
+
+
+def reconciled(seat: Seat, owned: int | None, held: int, changed: bool, release: Release) -> Seat:
+    """The member's record after a heartbeat (CurrentAssignmentBuilder.build). `owned`: what it says
+    that it owns; `held`: what any member has; `changed`: its subscription did.
+    """
+    if seat.state == State.STABLE and seat.current:
+        return _narrowed(seat, owned) if changed and release.drops_topics else seat
+    if seat.state == State.UNREVOKED and _owns(owned, seat.revoking):
+        return _narrowed(seat, None) if changed and release.drops_topics else seat
+    return _next(seat, owned, held, release)
+
+
+def _owns(owned: int | None, some: int) -> bool:
+    """May the member still have some of these?"""
+    return bool(some) and (owned is None or bool(owned & some))
+
+
+def _narrowed(seat: Seat, owned: int | None) -> Seat:
+    """Topics that the member does not subscribe to any more are taken from it
+    (updateCurrentAssignment).
+    """
+    dropped = seat.assigned & ~seat.subscribed
+    if not dropped:
+        return seat
+    kept = seat.assigned & ~dropped
+    if _owns(owned, dropped):
+        written = but(seat, state=State.UNREVOKED, assigned=kept, revoking=seat.revoking | dropped)
+    else:
+        written = but(seat, assigned=kept)
+    return _stamped(written, seat, moved=False)
+
+
+def _next(seat: Seat, owned: int | None, held: int, release: Release) -> Seat:
+    """What the member has to give up, or what it may take (computeNextAssignment)."""
+    target = seat.target & seat.subscribed if release.drops_topics else seat.target
+    kept = seat.assigned & target
+    gone = seat.assigned & ~kept
+    wanted = target & ~kept
+    taken = held & ~(seat.owned if release.keeps_own else seat.assigned)
+    left_behind = seat.state == State.UNREVOKED and not release.keeps_epoch
+    if _owns(owned, gone):
+        written = but(seat, state=State.UNREVOKED, assigned=kept, revoking=gone)
+        return _stamped(written, seat, moved=left_behind)
+    blocked = wanted & taken
+    written = but(
+        seat,
+        state=State.UNRELEASED if blocked else State.STABLE,
+        current=True,
+        assigned=kept | wanted & ~taken,
+        revoking=0,
+    )
+    return _stamped(written, seat, moved=not seat.current)
+
+
+def _stamped(written: Seat, before: Seat, *, moved: bool) -> Seat:
+    """The previous epoch of a record that is written (updateMemberEpoch)."""
+    if not moved:
+        previous = Previous.SAME
+    elif before.previous == Previous.NEW:
+        previous = Previous.ZERO
+    else:
+        previous = Previous.OLDER
+    return but(written, previous=previous)

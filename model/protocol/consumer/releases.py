@@ -1,0 +1,43 @@
+"""What differs between the coordinators of Kafka's versions, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve, frozen
+
+
+@frozen
+class Release:
+    """The rules of one version of Kafka."""
+
+    # Epoch 0 is accepted from every dynamic id that is stored. Before, only while its previous
+    # epoch is 0, too (KAFKA-19233).
+    rejoins: bool = True
+    # What a member has not yet given up counts as free for itself (KAFKA-19449).
+    keeps_own: bool = True
+    # Topics that a member subscribes to no longer leave its assignment at once (KAFKA-19431).
+    drops_topics: bool = True
+    # A member that has given up what it should goes on from its own epoch. Before, from the next
+    # one, which may be the epoch of another member's partitions (KAFKA-19974).
+    keeps_epoch: bool = True
+    # A target is not computed sooner than the assignment interval after the last one (KIP-1263).
+    interval: bool = True
+    # The successor of a static member comes in although the group is full (KAFKA-20601).
+    admits_successor: bool = True
+    # An empty group is at its target (KAFKA-20442).
+    settles_empty: bool = True
+
+
+_4_4_0 = Release()
+_4_3_1 = evolve(_4_4_0, admits_successor=False, settles_empty=False)
+_4_2_0 = evolve(_4_3_1, interval=False)
+_4_1_1 = evolve(_4_2_0, rejoins=False, keeps_own=False, drops_topics=False, keeps_epoch=False)
+RELEASES: Mapping[str, Release] = {
+    "4.4.0": _4_4_0,
+    "4.3.1": _4_3_1,
+    "4.3.0": _4_3_1,
+    "4.2.0": _4_2_0,
+    "4.1.1": _4_1_1,
+    "4.0.0": _4_1_1,
+}

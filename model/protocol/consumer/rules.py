@@ -1,0 +1,62 @@
+"""All rules of the protocol, and its spec at a scope."""
+
+from __future__ import annotations
+
+from groupcheck.model.engine import Spec, array, end, single
+from groupcheck.model.protocol.consumer.anybody import anybody_sends, nobody_hears
+from groupcheck.model.protocol.consumer.client import CLIENT_RULES, Client, Member, hear_answer
+from groupcheck.model.protocol.consumer.client_faults import FAULT_RULES, leave_ghost
+from groupcheck.model.protocol.consumer.heartbeats import REQUEST_RULES
+from groupcheck.model.protocol.consumer.memory import REST, Core, Seat, State
+from groupcheck.model.protocol.consumer.messages import Link
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.model.protocol.consumer.targets import WALK_RULES
+from groupcheck.model.protocol.consumer.timers import LOAD_RULES, OTHER_RULES, TIMER_RULES
+
+COORDINATOR_RULES = (*TIMER_RULES, *OTHER_RULES, *WALK_RULES, *LOAD_RULES, *REQUEST_RULES)
+COORDINATOR = frozenset(r.name for r in COORDINATOR_RULES)
+BY_THEMSELVES = (*TIMER_RULES, *OTHER_RULES)
+INSIDE = (*WALK_RULES, *LOAD_RULES, *REQUEST_RULES)
+MEMBERS = (*BY_THEMSELVES, *CLIENT_RULES, *FAULT_RULES, leave_ghost, hear_answer, *INSIDE)
+ANYBODY = (*BY_THEMSELVES, anybody_sends, nobody_hears, *INSIDE)
+
+
+@end
+def at_rest(core: Core, seat: Seat | None, client: Client) -> bool:
+    """The group is at its target, and so is each member; or a process has failed for good."""
+    if client.state == Member.FATAL:
+        return True
+    settled = seat is not None and seat.current and seat.state == State.STABLE
+    return not core.pending and settled and client.state == Member.STABLE
+
+
+@end("some i")
+def waits_for_its_session(seat: Seat | None, client: Client) -> bool:
+    """The record of a process that has failed for good is there until its session ends, but the
+    budget has no such fault left.
+    """
+    return client.state == Member.FATAL and seat is not None
+
+
+def spec(scope: ConsumerScope) -> Spec:
+    """The protocol at a scope, without invariants."""
+    slots = {
+        "core": single(Core(topics=scope.at_first), of=Core),
+        "budget": single(scope.budget),
+        "walk": single(REST),
+        "seat": array(scope.members, None, of=Seat | None),
+        "client": array(scope.members, Client()),
+        "link": array(scope.members, Link()),
+        "ghosts": single(()),
+    }
+    links = tuple(Link(static=i < scope.static_members) for i in range(scope.members))
+    anybody = scope.requests == "anybody"
+    return Spec(
+        "consumer",
+        slots,
+        ANYBODY if anybody else MEMBERS,
+        scope,
+        ends=() if anybody else (at_rest, waits_for_its_session),
+        deadlock=not anybody,
+        initial=[{"link": links}],
+    )

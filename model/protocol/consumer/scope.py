@@ -1,0 +1,201 @@
+"""The bounds of a run, and how Kafka's weak points are read.
+
+Kafka does not keep some of what the protocol promises. Each such point is a field, named after its
+ticket or finding: `mended` is the reading with which the promises hold, `as_kafka` what Kafka does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from attrs import field, frozen
+from attrs.validators import optional
+
+from groupcheck.model.engine import ScopeError
+from groupcheck.model.engine.step import MOST_OUTCOMES
+from groupcheck.model.protocol.bounds import (
+    TRUTH,
+    between,
+    bound,
+    fault_counts,
+    one_of,
+    within,
+)
+from groupcheck.model.protocol.consumer.releases import RELEASES, Release
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS, Budget
+
+FAULTS: Mapping[str, str] = {
+    "crash": CLASSIC_FAULTS["crash"],
+    "close": "A member closes: it gives up its partitions, and its last heartbeat leaves.",
+    "poll_timeout": (
+        "max.poll.interval.ms passes while the application is busy: the member leaves, and holds"
+        " its partitions until the next poll."
+    ),
+    "lose_request": "A heartbeat never reaches the coordinator; the next one carries everything.",
+    "lose_response": "The coordinator handles a heartbeat, but its answer is lost.",
+    "append_failure": (
+        "The records of a request or of a timer cannot be appended: all is as before, but for"
+        " what was done to timers meanwhile."
+    ),
+    "session_timeout": (
+        "The coordinator hears nothing from a member for its session timeout and removes it. A"
+        " process that was only paused wakes as a zombie."
+    ),
+    "rebalance_timeout": (
+        "The coordinator waits no longer for a member to give up partitions, and removes it."
+    ),
+    "fail_over": "The coordinator moves to another broker, which starts its timers anew.",
+    "subscription": "A member subscribes to other topics.",
+    "metadata": "A topic gets its last partition.",
+    "delay_request": (
+        "A heartbeat is held up on a connection that the member gives up; it arrives later."
+        " Kafka does not number heartbeats, so this breaks what it promises (K17, K18); it is not"
+        " among any faults."
+    ),
+}
+ASSIGNORS: Mapping[str, str] = {
+    "any": "Every assignment is a choice that gives each partition to one subscriber of its topic.",
+    "sticky": "Every choice among the even assignments that move the fewest partitions.",
+    "uniform": "Kafka's UniformAssignor, by the ids of members.",
+    "range": "Kafka's RangeAssignor, by the ids of members.",
+}
+MENDED, AS_KAFKA = "mended", "as_kafka"
+
+
+def _finding(told: str) -> Any:
+    """A field for a point at which Kafka is weak. `told`: what Kafka does."""
+    doc = f"`as_kafka`: {told} `mended`: it does not."
+    return bound(MENDED, doc, one_of((MENDED, AS_KAFKA)))
+
+
+@frozen
+class ConsumerScope:
+    """The bounds of a run, and the readings."""
+
+    LACKS: ClassVar[Mapping[str, str]] = {}
+    MORE: ClassVar[Mapping[str, str]] = {}
+    # Faults that `any_faults` does not spend, because no promise is made of what follows.
+    APART: ClassVar[tuple[str, ...]] = ("delay_request",)
+
+    members: int = bound(2, "Processes that may be members.", between(1, 8))
+    topics: int = bound(1, "Topics.", between(1, 4))
+    partitions: int = bound(2, "Partitions of each topic.", between(1, 8))
+    static_members: int = bound(
+        0, "How many processes, the first ones, have a group.instance.id.", between(0, 8)
+    )
+    max_size: int | None = bound(
+        None,
+        "group.consumer.max.size. If not given: nobody is turned away.",
+        optional(between(1, 8)),
+    )
+    kafka: str = bound("4.3.1", "Whose rules these are.", one_of((*RELEASES,)))
+    assignor: str = bound("any", "How targets are made.", one_of((*ASSIGNORS,)))
+    interval: bool = bound(
+        False, "Is there an assignment interval (Kafka 4.3 and newer)? Otherwise it is 0.", TRUTH
+    )
+    requests: str = bound(
+        "members",
+        "Who sends heartbeats. `members`: simple members; `anybody`: each heartbeat that any client"
+        " could send may come at any time.",
+        one_of(("members", "anybody")),
+    )
+    wire: str = bound(
+        "collapsed",
+        "`collapsed`: a heartbeat and its answer are one step; `explicit`: each is a step.",
+        one_of(("collapsed", "explicit")),
+    )
+    callbacks: str = bound(
+        "instant",
+        "`instant`: a member takes a new assignment in one step; `phased`: it revokes and assigns"
+        " in steps of their own.",
+        one_of(("instant", "phased")),
+    )
+    k1: str = _finding(
+        "a member reports what it had before an assignment that it is just taking, and a full"
+        " heartbeat acknowledges a revocation that did not happen."
+    )
+    k14: str = _finding("a leave whose append fails takes the timers of the member with it.")
+    k17: str = _finding(
+        "a join that comes late, over a former connection, acknowledges what was revoked since."
+    )
+    k18: str = _finding("any other heartbeat that comes late does.")
+    k19: str = _finding("an acknowledgement whose append fails stops the rebalance timer.")
+    k20: str = _finding("a revocation whose append fails starts the rebalance timer.")
+    faults: tuple[tuple[str, int], ...] = field(
+        default=(),
+        converter=fault_counts,
+        metadata={"doc": "Which faults may happen, and how often each."},
+    )
+    any_faults: int | None = bound(
+        None,
+        "Any N of all faults (but for delay_request) instead of named ones.",
+        optional(between(0, 100)),
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if self.any_faults is not None and self.faults:
+            raise ScopeError(
+                "faults and any_faults exclude each other",
+                where="scope",
+                do="give --fault for named ones or --any-faults N for any N",
+            )
+        for name, count in self.faults:
+            if name not in FAULTS:
+                raise ScopeError(
+                    f"unknown fault {name!r}", where="scope", do="one of " + ", ".join(FAULTS)
+                )
+            within(f"fault {name}", count, 0, 100)
+        if self.static_members > self.members:
+            raise ScopeError(
+                f"static_members is {self.static_members}, more than there are members",
+                where="scope",
+            )
+        if self.interval and not self.release.interval:
+            raise ScopeError(
+                f"Kafka {self.kafka} has no assignment interval",
+                where="scope",
+                do="take kafka=4.3.0 or newer, or leave out interval",
+            )
+        plans = self.members ** (self.topics * self.partitions)
+        if self.assignor in ("any", "sticky") and plans > MOST_OUTCOMES:
+            raise ScopeError(
+                f"assignor {self.assignor} looks at {plans:,} plans, more than {MOST_OUTCOMES:,}",
+                where="scope",
+                do="take fewer partitions, or assignor uniform",
+            )
+
+    @property
+    def release(self) -> Release:
+        """The rules of this Kafka."""
+        return RELEASES[self.kafka]
+
+    @property
+    def budget(self) -> Budget:
+        if self.any_faults is not None:
+            return Budget(any=self.any_faults, lacks=self.APART)
+        return Budget(tuple((name, n) for name, n in self.faults if n))
+
+    @property
+    def everything(self) -> int:
+        """All partitions, as a bit mask."""
+        return (1 << (self.topics * self.partitions)) - 1
+
+    def topic(self, number: int) -> int:
+        """The partitions of a topic."""
+        return ((1 << self.partitions) - 1) << (number * self.partitions)
+
+    @property
+    def at_first(self) -> int:
+        """The partitions that exist from the beginning."""
+        if self.budget.allows("metadata"):
+            return self.everything >> 1
+        return self.everything
+
+    @property
+    def subscriptions(self) -> tuple[int, ...]:
+        """Every choice of topics, as the partitions that they may have; at least one topic."""
+        return tuple(
+            sum(self.topic(t) for t in range(self.topics) if chosen >> t & 1)
+            for chosen in range(1, 1 << self.topics)
+        )

@@ -1,0 +1,228 @@
+"""Steps of the protocol in words, and a path as a `Story`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any, Literal
+
+from groupcheck.model.engine.verdict import Firing, Path, Step
+from groupcheck.model.protocol.classic.step_words import (
+    COORDINATOR,
+    THE_COORDINATOR,
+    member,
+    partitions,
+)
+from groupcheck.model.protocol.codes import name_of
+from groupcheck.model.protocol.consumer.heartbeats import REFUSED
+from groupcheck.model.protocol.consumer.messages import Tag
+from groupcheck.model.protocol.story import Lane, Line, Message, Note, Span, Story
+
+State = Mapping[str, Any]
+# Outcome -> what the member does, or the coordinator where {who} stands in the words.
+DOES: Mapping[str, str] = {
+    "subscribe_all": "subscribes to all topics",
+    "send_consumer_heartbeat": "sends a heartbeat",
+    "request_arrives": "is heard by the coordinator",
+    "answer_arrives": "gets its answer",
+    "reconcile:taken": "takes {share}",
+    "reconcile:revoking": "calls onPartitionsRevoked, on the way to {share}",
+    "reconcile:assigning": "calls onPartitionsAssigned for {share}",
+    "callback_returns:revoked": "has revoked what it should",
+    "callback_returns:assigned": "has taken its assignment",
+    "callback_returns:dropped": "ends a callback of an assignment that it has lost",
+    "crash": "crashes",
+    "close_consumer:well": "closes and leaves",
+    "close_consumer:failed": "closes and leaves, and the append of that fails",
+    "poll_timeout": "does not poll in time: it leaves, and still holds its partitions",
+    "poll_again": "polls again: it gives up its partitions and joins",
+    "lose_answer:answer": "sends a heartbeat whose answer is lost",
+    "lose_answer:connection": "loses its connection with all that is on its way",
+    "lose_heartbeat": "sends a heartbeat that never arrives",
+    "fail_append": "sends a heartbeat whose append fails",
+    "delay_heartbeat": "sends a heartbeat that is held up, and connects again",
+    "late_heartbeat:handled": "is heard over a former connection",
+    "late_heartbeat:dropped": "is heard over a former connection, to no effect",
+    "change_subscription": "subscribes to other topics",
+    "anybody_sends:request": "sends some heartbeat",
+    "anybody_sends:failing": "sends some heartbeat whose append fails",
+    "session_timeout:removed": "hears nothing from {who} and removes it",
+    "session_timeout:failed": "hears nothing from {who}, and the append of that fails",
+    "rebalance_timeout:removed": "waits no longer for {who} to revoke, and removes it",
+    "rebalance_timeout:failed": "waits no longer for {who}, and the append of that fails",
+    "ghost_expires": "removes a member whose process is gone",
+    "interval_passes": "may compute a target again",
+    "move_coordinator": "moves to another broker, which starts all timers anew",
+    "add_partition": "sees a new partition",
+}
+# Outcome of a request -> what the coordinator does with member {who}.
+HANDLES: Mapping[str, str] = {
+    "consumer_heartbeat:added": "adds {who}",
+    "consumer_heartbeat:replaced": "lets {who} take the place of its predecessor",
+    "consumer_heartbeat:rejoined": "lets {who} begin anew",
+    "reconcile_member:unrevoked": "waits for {who} to give up {revoking}",
+    "reconcile_member:advanced": "has {assigned} for {who}",
+    "reconcile_member:failed": "answers 15 COORDINATOR_NOT_AVAILABLE",
+    "leave_consumer_group:left": "removes {who}",
+    "leave_consumer_group:parked": "keeps the place of {who}",
+    "leave_consumer_group:failed": "answers 15 COORDINATOR_NOT_AVAILABLE",
+    "target_written": "has a new target",
+    **{
+        f"{rule}:{why}": f"answers {name_of(code)}"
+        for rule in ("consumer_heartbeat", "leave_consumer_group")
+        for why, code in REFUSED.items()
+    },
+}
+# What follows by itself, or is said by another outcome of the step.
+SILENT = frozenset(
+    """
+    begin_errand read_member read_ghosts compute_target give_target give_ghosts load_member
+    load_ghosts timers_restarted consumer_heartbeat:accepted reconcile_member:kept hear_answer:well
+    hear_answer:unavailable leave_ghost nobody_hears
+    """.split()
+)
+HEARS: Mapping[str, str] = {
+    "hear_answer:fenced": "gives up its partitions and joins again",
+    "hear_answer:fatal": "stops with an error",
+}
+TIMERS = ("session_timeout", "rebalance_timeout", "ghost_expires", "interval_passes")
+FAULTS = (
+    "crash",
+    "close_consumer",
+    "poll_timeout",
+    "lose_answer",
+    "fail_append",
+    "change_subscription",
+    "move_coordinator",
+    "add_partition",
+)
+LOST = ("lose_heartbeat",)
+HANDLERS = ("consumer_heartbeat", "leave_consumer_group")
+LAST_WORDS = ("consumer_heartbeat", "leave_consumer_group", "reconcile_member")
+
+
+def tell(step: Step, before: State, after: State) -> str:
+    """One sentence for a step; `before` and `after` map slots to values (arrays: tuples)."""
+    clauses = [(_subject(step.firing), _does(step.firing, after))]
+    clauses += [said for firing in step.urgent for said in _follows(firing, after)]
+    return "; ".join(
+        f"{who} {' and '.join(what for _, what in several)}"
+        for who, several in groupby(clauses, key=lambda clause: clause[0])
+    )
+
+
+def _subject(firing: Firing) -> str:
+    coordinator = firing.me is None or "{who}" in DOES[firing.name]
+    return THE_COORDINATOR if coordinator else member(firing.me)
+
+
+def _does(firing: Firing, after: State) -> str:
+    words = DOES[firing.name]
+    if firing.me is None:
+        return words
+    share = partitions(after["client"][firing.me].target)
+    return words.format(who=member(firing.me), share=share)
+
+
+def _follows(firing: Firing, after: State) -> Iterator[tuple[str, str]]:
+    """What an urgent outcome adds to the sentence."""
+    if firing.name in SILENT:
+        return
+    if firing.name in HEARS:
+        yield member(firing.me), HEARS[firing.name]
+        return
+    words = HANDLES[firing.name]
+    if firing.me is None:
+        yield THE_COORDINATOR, words
+        return
+    seat = after["seat"][firing.me]
+    yield (
+        THE_COORDINATOR,
+        words.format(
+            who=member(firing.me),
+            revoking=partitions(seat.revoking) if seat else "",
+            assigned=partitions(seat.assigned) if seat else "",
+        ),
+    )
+
+
+def story_of(path: Path) -> Story:
+    """The story of a path: the coordinator, and a lane for each process."""
+    states = [_named(path, state) for state in path.states]
+    members = range(len(states[0]["client"]))
+    lanes = (Lane(COORDINATOR, COORDINATOR), *(Lane(member(i), member(i), i) for i in members))
+    lines: list[Line] = []
+    events: list[Message | Note] = []
+    for number, step in enumerate(path.steps, 1):
+        before, after = states[number - 1], states[number]
+        who = _subject(step.firing)
+        lane = COORDINATOR if who == THE_COORDINATOR else who
+        changes = tuple(_changes(before, after))
+        dull = step.firing.name == "send_consumer_heartbeat" and not changes
+        lines.append(Line(number, lane, tell(step, before, after), changes, not dull))
+        events += _events(number, step, lane)
+    spans = [span for i in members for span in _held(states, i)]
+    return Story(lanes, lines, events, spans)
+
+
+def _named(path: Path, state: tuple[Any, ...]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for (name, index), value in zip(path.places, state, strict=True):
+        out[name] = value if index is None else (*out.get(name, ()), value)
+    return out
+
+
+def _changes(before: State, after: State) -> Iterator[str]:
+    for i, (a, b) in enumerate(zip(before["client"], after["client"], strict=True)):
+        if a.state != b.state:
+            yield f"{member(i)} {a.state.value} -> {b.state.value}"
+        if a.holds != b.holds:
+            yield f"{member(i)} holds {partitions(a.holds)} -> {partitions(b.holds)}"
+
+
+def _events(number: int, step: Step, lane: str) -> Iterator[Message | Note]:
+    rule = step.firing.name.partition(":")[0]
+    handled = [f for f in step.urgent if f.name.partition(":")[0] in HANDLERS]
+    if rule in LOST:
+        yield Message(number, lane, COORDINATOR, "heartbeat", lost=True)
+    elif rule == "delay_heartbeat":
+        yield Message(number, lane, COORDINATOR, "heartbeat, held up")
+    elif not handled or rule in (*TIMERS, *FAULTS):
+        yield Note(number, lane, rule.replace("_", " "), _kind(rule))
+    for firing in handled:
+        if rule not in ("late_heartbeat", "request_arrives"):
+            yield Message(number, member(firing.me), COORDINATOR, "heartbeat")
+    answers = [f for f in step.urgent if f.name.partition(":")[0] in LAST_WORDS]
+    heard = any(f.name.startswith("hear_answer") for f in step.urgent)
+    if answers and answers[-1].me is not None:
+        yield Message(
+            number, COORDINATOR, member(answers[-1].me), _code(answers[-1]), lost=not heard
+        )
+
+
+def _kind(rule: str) -> Literal["event", "timer", "fault"]:
+    return "timer" if rule in TIMERS else "fault" if rule in FAULTS else "event"
+
+
+def _code(firing: Firing) -> str:
+    label = firing.name.partition(":")[2]
+    return name_of(15 if label == "failed" else REFUSED.get(label, 0))
+
+
+def _held(states: list[dict[str, Any]], i: int) -> Iterator[Span]:
+    """The spans in which a process holds a partition, as a member or as a zombie."""
+    bits = max(s["client"][i].holds for s in states).bit_length()
+    for p in range(bits):
+        kinds = [_holding(s, i) if s["client"][i].holds >> p & 1 else None for s in states]
+        since = 0
+        for kind, run in groupby(kinds):
+            until = since + len(list(run))
+            if kind is not None:
+                end = until if until < len(states) else None
+                yield Span(member(i), since, end, f"p{p}", kind)
+            since = until
+
+
+def _holding(state: State, i: int) -> Literal["owns", "stale"]:
+    known = state["seat"][i] is not None and state["link"][i].tag != Tag.OLD
+    return "owns" if known and state["client"][i].beats else "stale"

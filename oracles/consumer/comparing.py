@@ -1,0 +1,202 @@
+"""Compares the model's coordinator of consumer groups with Kafka's own, row by row."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from attrs import define, evolve, field, frozen
+from rich.console import RenderableType
+from rich.text import Text
+
+from groupcheck.model.engine import Spec
+from groupcheck.model.protocol.consumer.rules import COORDINATOR
+from groupcheck.model.protocol.consumer.timers import interval_passes
+from groupcheck.model.variants import load
+from groupcheck.oracles.consumer import conform_consumer_types
+from groupcheck.oracles.consumer.exploring import Compared, explore
+from groupcheck.oracles.consumer.families import Family
+from groupcheck.oracles.consumer.rows import ConsumerRows
+from groupcheck.oracles.kafka.commands import encoded
+from groupcheck.oracles.kafka.comparison import block
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.tallied import Progress, Tallied, Tally, values
+from groupcheck.oracles.processes.supervisor import until_interrupted
+
+EVERY = 500  # rows between two reports of progress
+MAX_DIFFERENCES = 20
+LONGEST = 700  # characters of an example at the terminal
+
+
+@frozen
+class Example:
+    """The shortest schedule that shows a kind of difference."""
+
+    commands: tuple[str, ...]
+    differs: Mapping[str, tuple[object, object]]
+
+    @property
+    def size(self) -> int:
+        """How much a reader has to read."""
+        return sum(map(len, self.commands))
+
+    def input_shown(self) -> list[str]:
+        """The commands."""
+        return [*self.commands]
+
+    def answers_shown(self, sides: tuple[str, str]) -> dict[str, dict[str, Any]]:
+        """Side -> fact that differs -> its value. The model's comes first in `differs`."""
+        kafka, model = sides
+        return {
+            kafka: {name: real for name, (_, real) in self.differs.items()},
+            model: {name: mine for name, (mine, _) in self.differs.items()},
+        }
+
+
+@define
+class RowTally(Tally[tuple[str, ...], Example]):
+    """The results for the rows of a family, of which `name` has the bounds, too. The kind of a
+    difference are the facts that differ, without numbers of members.
+    """
+
+    unit = "rows"
+
+    memories: set[Any] = field(factory=set, kw_only=True)
+    fired: set[str] = field(factory=set, kw_only=True)
+
+    @property
+    def title(self) -> str:
+        """The family's name."""
+        return self.name.partition(":")[0]
+
+    def in_words(self, kind: tuple[str, ...]) -> str:
+        """The facts, in a row."""
+        return ", ".join(kind)
+
+    def count(self, row: Compared) -> None:
+        """Counts one row."""
+        self.inputs += 1
+        self.memories.add(row.place.state)
+        if row.same is not None:
+            self.fired |= {*row.same.fired}
+            return
+        differs = row.differs
+        kind = tuple(sorted({name.rstrip("0123456789 ") for name in differs}))
+        self.note(kind, Example(tuple(map(encoded, row.commands)), differs))
+
+    def shown(self, sides: tuple[str, str]) -> conform_consumer_types.Family:
+        """As the document has it."""
+        return conform_consumer_types.Family(
+            family=self.title,
+            bound=self.name.partition(": ")[2],
+            inputs=self.inputs,
+            memories=len(self.memories),
+            agreeing=self.inputs - self.differing,
+            differing=self.differing,
+            seconds=round(self.seconds, 3),
+            differences=[
+                conform_consumer_types.Difference(
+                    differs=list(kind),
+                    inputs=number,
+                    input=example.input_shown(),
+                    answers=example.answers_shown(sides),
+                )
+                for kind, (number, example) in sorted(self.differences.items())
+            ],
+        )
+
+
+@frozen
+class ConsumerConformance(Tallied[RowTally]):
+    """The result of a run."""
+
+    schema = "groupcheck.conform-consumer/1"
+    command = "consumer"
+    columns = ("rows", "compared", "agreeing", "differing", "rows/s")
+
+    mutation: str | None = field(default=None, kw_only=True)
+    # Outcomes of the model's coordinator that fired in no row that agrees.
+    never_executed: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def reason(self) -> str:
+        if self.stopped or self.differs or not self.never_executed:
+            return self.stopped
+        return f"no row executed {', '.join(self.never_executed)}"
+
+    def content(self) -> conform_consumer_types.ConformConsumerDocument:
+        return conform_consumer_types.ConformConsumerDocument(
+            compared=self.compared(),
+            mutation=self.mutation,
+            never_executed=list(self.never_executed),
+            families=[tally.shown(self.sides) for tally in self.tallies],
+        )
+
+    def title(self) -> str:
+        kafka, model = self.sides
+        bug = f" with {self.mutation}" if self.mutation else ""
+        return f"the coordinator of consumer groups, of {model}{bug} and of {kafka}"
+
+    def details(self) -> Iterator[RenderableType]:
+        """The bounds of the families, then the shortest schedule of each kind of difference."""
+        yield Text()
+        yield from (Text(f"  {t.name}", "dim") for t in self.tallies)
+        for t in self.tallies:
+            for kind, (number, example) in sorted(t.differences.items()):
+                differ = f"{t.in_words(kind)} differ {number:,} times"
+                yield block(f"{t.title}: {differ}; the shortest schedule:", *example.commands)
+                yield from values(example.answers_shown(self.sides), LONGEST)
+
+
+def compare(
+    driver: Driver,
+    asked: Iterable[tuple[Family, Spec]],
+    *,
+    seed: int = 0,
+    mutation: str | None = None,
+    max_rows: int | None = None,
+    max_differences: int | None = None,
+    progress: Progress | None = None,
+) -> ConsumerConformance:
+    """Executes the rows of each family. `max_differences`: a family ends once so many rows differ
+    (`MAX_DIFFERENCES`, if None; 0: never).
+    """
+    enough = MAX_DIFFERENCES if max_differences is None else max_differences
+    tallies: list[RowTally] = []
+    stopped: list[str] = []
+    outcomes: set[str] = set()
+    with until_interrupted(stopped.append):
+        for family, spec in asked:
+            tally = RowTally(family.bound)
+            tallies.append(tally)
+            outcomes |= _coordinators(spec)
+            began = time.perf_counter()
+            left = None if max_rows is None else max_rows - sum(t.inputs for t in tallies)
+            most = min((n for n in (left, family.most) if n is not None), default=None)
+            for row in explore(ConsumerRows(spec, seed), driver, most):
+                tally.count(row)
+                if progress is not None and tally.inputs % EVERY == 0:
+                    progress(tally.title, tally.inputs, tally.differing)
+                if enough and tally.differing >= enough:
+                    break
+            tally.seconds = time.perf_counter() - began
+            if max_rows is not None and sum(t.inputs for t in tallies) >= max_rows:
+                stopped.append(f"stopped after {max_rows:,} rows")
+                break
+    fired = {name for tally in tallies for name in tally.fired}
+    never = tuple(sorted(outcomes - fired - {*load("consumer").bookkeeping}))
+    result = ConsumerConformance(
+        (f"Kafka {driver.title}", "groupcheck"), seed, tuple(tallies), stopped="".join(stopped)
+    )
+    return evolve(result, mutation=mutation, never_executed=never)
+
+
+def _coordinators(spec: Spec) -> set[str]:
+    """The outcomes of its rules; of the assignment interval only where there is one."""
+    rules = [r for r in spec.rules if r.name in COORDINATOR]
+    return {name for r in rules for name in r.names} - _lacking(spec.scope)
+
+
+def _lacking(scope: Any) -> set[str]:
+    return set() if scope.release.interval else {interval_passes.name}

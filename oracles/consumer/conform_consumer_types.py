@@ -1,0 +1,60 @@
+"""The types of the document that `conform consumer --json` prints."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from attrs import field, frozen
+
+from groupcheck.oracles.kafka.tallied import Compared
+from groupcheck.oracles.show.json_schemas import BESIDE, Also, Amount, Count
+
+
+@frozen(kw_only=True)
+class Difference:
+    """A kind of difference."""
+
+    differs: Annotated[
+        list[str], "The facts that differ, in the answer, for some member or in the group."
+    ]
+    inputs: Annotated[Count, "How many rows show it."]
+    input: Annotated[
+        list[str], "The commands of the shortest schedule that shows it; the last one is the row's."
+    ]
+    answers: Annotated[
+        dict[str, Any], "Side, by its name in `compared` -> fact that differs -> its value."
+    ] = field(metadata=BESIDE)
+
+
+@frozen(kw_only=True)
+class Family:
+    """One family."""
+
+    family: Annotated[str, "Its name."]
+    bound: Annotated[str, "Its bounds, in words."]
+    inputs: Annotated[Count, "Rows: an input to the coordinator in one of its memories."]
+    memories: Annotated[Count, "The memories whose rows were executed."]
+    agreeing: Annotated[
+        Count, "Rows in which everything is equal: the answer, the memory, timers, what is written."
+    ]
+    differing: Annotated[Count, "Rows in which something differs."]
+    seconds: Annotated[Amount, "Seconds of wall clock."]
+    differences: Annotated[
+        list[Annotated[Difference, Also(minProperties=5, maxProperties=5)]],
+        "One object for each kind of difference. What each side makes of it has the names in"
+        " `compared`: fact -> value.",
+    ]
+
+
+@frozen(kw_only=True)
+class ConformConsumerDocument:
+    """What `groupcheck conform consumer --json` prints: the model's coordinator of consumer groups
+    (KIP-848) compared with Kafka's, row by row.
+    """
+
+    compared: Compared = field(metadata=BESIDE)
+    mutation: Annotated[str | None, "The known bug that was put into the model."]
+    never_executed: Annotated[
+        list[str], "Outcomes of the model's coordinator that fired in no row that agrees."
+    ]
+    families: Annotated[list[Family], "One object for each family of rows."]

@@ -1,0 +1,133 @@
+"""The search: every row of every memory that model and Kafka reach together, breadth first. A row
+is executed on a fresh coordinator, behind the commands that led to its memory.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import attrs
+from attrs import field, frozen
+
+from groupcheck.model.protocol.consumer.plans import id_of
+from groupcheck.oracles.consumer.facts import Facts, Known, answer_of_kafka, of_kafka
+from groupcheck.oracles.consumer.rows import ConsumerRow, ConsumerRows, Outcome, State, sender
+from groupcheck.oracles.kafka.answers import ConsumerAnswer
+from groupcheck.oracles.kafka.commands import Command
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.memory import ConsumerMemory
+from groupcheck.oracles.kafka.schedule import Lost, Schedule, Transcript
+
+
+@frozen
+class Place:
+    """A memory, and how the real coordinator gets there."""
+
+    state: State
+    known: tuple[Known, ...]
+    commands: tuple[Command, ...] = ()
+
+
+@frozen
+class Compared:
+    """A row that was executed."""
+
+    place: Place
+    row: ConsumerRow
+    commands: tuple[Command, ...]
+    # What Kafka did.
+    facts: Facts
+    # The model's outcome that is the same; None: it has none.
+    same: Outcome | None
+    # The processes as they are now.
+    known: tuple[Known, ...] = field(repr=False)
+
+    @property
+    def differs(self) -> dict[str, tuple[object, object]]:
+        """Fact -> its values in the model and in Kafka, of the outcome that is nearest."""
+        unlike = [
+            {
+                name: (outcome.facts.get(name), self.facts.get(name))
+                for name in {**outcome.facts, **self.facts}
+                if outcome.facts.get(name) != self.facts.get(name)
+            }
+            for outcome in self.row.outcomes
+        ]
+        return min(unlike, key=len) if self.same is None else {}
+
+
+def explore(rows: ConsumerRows, driver: Driver, most: int | None = None) -> Iterator[Compared]:
+    """Executes rows until there are no more, or so many were. Memories behind a row that differs
+    are not looked at.
+    """
+    first = Place(rows.start, tuple(Known(id_of(i)) for i in range(rows.scope.members)))
+    seen, level = {rows.start}, [first]
+    left = most
+    while level and left != 0:
+        asked = islice(((place, row) for place in level for row in rows.of(place.state)), left)
+        after: list[Place] = []
+        for compared in _executed(rows, driver, asked):
+            yield compared
+            left = None if left is None else left - 1
+            same = compared.same
+            if same is not None and same.state not in seen:
+                seen.add(same.state)
+                after.append(Place(same.state, compared.known, compared.commands))
+        level = after
+
+
+def _executed(
+    rows: ConsumerRows, driver: Driver, asked: Iterable[tuple[Place, ConsumerRow]]
+) -> Iterator[Compared]:
+    waiting = deque[tuple[Place, ConsumerRow, tuple[Command, ...]]]()
+
+    def schedules() -> Iterator[Schedule]:
+        for place, row in asked:
+            commands = (*place.commands, *rows.commands(row, [*place.known]))
+            waiting.append((place, row, commands))
+            yield Schedule(commands, rows.setup)
+
+    for result in driver.run_all(schedules()):
+        yield _compared(rows, *waiting.popleft(), result)
+
+
+def _compared(
+    rows: ConsumerRows,
+    place: Place,
+    row: ConsumerRow,
+    commands: tuple[Command, ...],
+    result: Transcript | Lost,
+) -> Compared:
+    if isinstance(result, Lost):
+        facts: Facts = {"driver": result.reason.partition("\n")[0]}
+        return Compared(place, row, commands, facts, None, place.known)
+    if result.refused:
+        return Compared(place, row, commands, {"driver": result.refused}, None, place.known)
+    last = result.steps[-1]
+    given = dict(last.answered).get(last.number)
+    answer = given if isinstance(given, ConsumerAnswer) else None
+    memory = last.memory
+    assert memory is not None
+    known = [*place.known]
+    if row.request is not None and row.me is not None and answer and not answer.error:
+        known[row.me] = _renamed(known[row.me], sender(row.request, row.me, known[row.me]))
+    if isinstance(memory, ConsumerMemory):
+        members = {m.member: m for m in memory.members}
+        for i, process in enumerate(known):
+            if (m := members.get(process.id)) is not None and m.epoch > 0:
+                known[i] = attrs.evolve(process, epoch=m.epoch, previous=m.previous_epoch)
+    own = known[row.me].epoch if row.me is not None else 0
+    facts = {
+        **answer_of_kafka(answer, row.leaves, own, rows.scope),
+        **of_kafka(memory, known, rows.scope),
+        "records written": bool(last.records),
+    }
+    same = next((outcome for outcome in row.outcomes if outcome.facts == facts), None)
+    return Compared(place, row, commands, facts, same, tuple(known))
+
+
+def _renamed(known: Known, id: str) -> Known:
+    """The process after a heartbeat of this member id was accepted."""
+    return known if known.id == id else Known(id, known.ids + 1)

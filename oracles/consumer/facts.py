@@ -1,0 +1,169 @@
+"""What the model's coordinator and Kafka's are compared by after a row: the answer, and the memory
+in the model's terms. Kafka's epochs are numbers; they become relative here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from groupcheck.model.protocol.consumer.memory import Core, Previous, Seat, State, Timer
+from groupcheck.model.protocol.consumer.messages import Answer
+from groupcheck.model.protocol.consumer.plans import name, place
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.oracles.kafka.answers import ConsumerAnswer
+from groupcheck.oracles.kafka.memory import ConsumerMember, ConsumerMemory, Memory
+
+Facts = Mapping[str, Any]
+STATES = {
+    "STABLE": State.STABLE,
+    "UNREVOKED_PARTITIONS": State.UNREVOKED,
+    "UNRELEASED_PARTITIONS": State.UNRELEASED,
+}
+PARKED = -2
+
+
+@frozen
+class Known:
+    """A process as the real coordinator knows it."""
+
+    # The member id that it has, or had last, and how many ids it has had.
+    id: str
+    ids: int = 1
+    # Its epoch, the last one above 0, and the one before.
+    epoch: int = 0
+    previous: int = 0
+
+
+def mask(partitions: Iterable[tuple[str, int]], scope: ConsumerScope) -> int:
+    """Partitions by name as the model's bits."""
+    bits = {place(p, scope): 1 << p for p in range(scope.topics * scope.partitions)}
+    return sum(bits[partition] for partition in partitions)
+
+
+def by_name(bits: int, scope: ConsumerScope) -> dict[str, list[int]]:
+    """The model's bits as partitions by topic."""
+    found: dict[str, list[int]] = {}
+    for p in range(bits.bit_length()):
+        if bits >> p & 1:
+            topic, number = place(p, scope)
+            found.setdefault(topic, []).append(number)
+    return found
+
+
+def topics_of(bits: int, scope: ConsumerScope) -> tuple[str, ...]:
+    """The topics whose partitions these are."""
+    return tuple(name(t) for t in range(scope.topics) if bits & scope.topic(t))
+
+
+def of_model(core: Core, seats: Iterable[Seat | None], scope: ConsumerScope) -> dict[str, Any]:
+    """The model's memory as facts."""
+    found: dict[str, Any] = {
+        "group exists": core.exists,
+        "group ahead of its target": core.exists and core.pending,
+        "partitions held": core.held,
+        "members": core.members,
+        "epochs of partitions": True,
+    }
+    for number, seat in enumerate(seats):
+        found |= {f"{what} {number}": value for what, value in _seat(seat, scope).items()}
+    return found
+
+
+def _seat(seat: Seat | None, scope: ConsumerScope) -> dict[str, Any]:
+    if seat is None:
+        return {"member": False}
+    # Where an acknowledgement adds one to the epoch, it may or may not be that of the target.
+    counts = seat.state != State.UNREVOKED or scope.release.keeps_epoch
+    return {
+        "member": True,
+        "at the epoch of the target": seat.current if counts else None,
+        "state": seat.state.name,
+        "previous epoch": seat.previous.name,
+        "assigned": seat.assigned,
+        "to revoke": seat.revoking,
+        "target": seat.target,
+        "topics": seat.subscribed,
+        "away": seat.parked,
+        "session timer": seat.session,
+        "rebalance timer": seat.rebalance != Timer.OFF,
+    }
+
+
+def of_kafka(memory: Memory, known: list[Known], scope: ConsumerScope) -> dict[str, Any]:
+    """Kafka's memory as facts. `known`: the processes as they are now."""
+    group = memory if isinstance(memory, ConsumerMemory) else None
+    members = {m.member: m for m in group.members} if group else {}
+    targets = dict(group.target) if group else {}
+    held = {
+        (topic, number): epoch
+        for topic, epochs in (group.partition_epochs if group else ())
+        for number, epoch in enumerate(epochs)
+        if epoch != -1
+    }
+    owners = {
+        partition: m.epoch
+        for m in members.values()
+        for partition in (*(m.assigned or ()), *(m.pending_revocation or ()))
+    }
+    found: dict[str, Any] = {
+        "group exists": group is not None,
+        "group ahead of its target": group is not None and group.epoch > group.assignment_epoch,
+        "partitions held": mask(held, scope),
+        "members": len(members),
+        "epochs of partitions": held == owners,
+    }
+    for number, process in enumerate(known):
+        facts: dict[str, Any] = {"member": False}
+        if (member := members.get(process.id)) is not None and group is not None:
+            facts = _member(member, process, group, scope)
+            facts["target"] = mask(targets.get(process.id, ()), scope)
+            facts["session timer"] = f"session-timeout-g-{process.id}" in memory.armed
+            facts["rebalance timer"] = f"rebalance-timeout-g-{process.id}" in memory.armed
+        found |= {f"{what} {number}": value for what, value in facts.items()}
+    return found
+
+
+def _member(
+    member: ConsumerMember, process: Known, group: ConsumerMemory, scope: ConsumerScope
+) -> dict[str, Any]:
+    state = STATES[member.state]
+    away = member.epoch == PARKED
+    epoch = process.epoch if away else member.epoch
+    previous = Previous.SAME if member.previous_epoch == epoch else Previous.OLDER
+    counts = state != State.UNREVOKED or scope.release.keeps_epoch
+    return {
+        "member": True,
+        "at the epoch of the target": member.epoch == group.assignment_epoch if counts else None,
+        "state": state.name,
+        "previous epoch": previous.name if member.previous_epoch else Previous.ZERO.name,
+        "assigned": mask(member.assigned or (), scope),
+        "to revoke": mask(member.pending_revocation or (), scope),
+        "topics": sum(scope.topic(int(topic[1:])) for topic in member.topics),
+        "away": away,
+    }
+
+
+def answer_of_model(answer: Answer | None, leaves: int) -> dict[str, Any]:
+    """The model's answer as facts. `leaves`: the epoch of a heartbeat that leaves, else 0."""
+    if answer is None:
+        return {}
+    if answer.code:
+        return {"error": answer.code}
+    return {"error": 0, "epoch": leaves or "own", "assignment": answer.assigned}
+
+
+def answer_of_kafka(
+    answer: ConsumerAnswer | None, leaves: int, own: int, scope: ConsumerScope
+) -> dict[str, Any]:
+    """Kafka's answer as facts. `own`: the epoch that the member has after it."""
+    if answer is None:
+        return {}
+    if answer.error:
+        return {"error": answer.error}
+    epoch = "own" if not leaves and answer.epoch == own else answer.epoch
+    given = answer.assigned
+    assigned = mask(given, scope) if isinstance(given, frozenset) else given
+    return {"error": 0, "epoch": epoch, "assignment": assigned}

@@ -1,0 +1,216 @@
+"""Rows: an input to the coordinator in one of its memories, and all that the model may make of it.
+
+They are made of the variant's own rules, so that a mistake in these shows. Members are not there:
+each heartbeat that any client could send is an input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.protocol.consumer import anybody, heartbeats, targets, timers
+from groupcheck.model.protocol.consumer.memory import Core, Seat, Timer
+from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, Tag
+from groupcheck.model.protocol.consumer.plans import instance_of, name
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
+from groupcheck.oracles.consumer.facts import (
+    PARKED,
+    Facts,
+    Known,
+    answer_of_model,
+    by_name,
+    of_model,
+    topics_of,
+)
+from groupcheck.oracles.kafka.commands import (
+    Advance,
+    Command,
+    ConsumerGroupHeartbeat,
+    FailAppends,
+    FailOver,
+    Fire,
+    Reset,
+    SetTopics,
+)
+
+INTERVAL_MS = 1_000
+REBALANCE_MS = 30_000
+AHEAD = 5  # epochs, of a request that comes from nowhere
+LEAVING = {Kind.LEAVE: -1, Kind.PARK: PARKED}
+State = tuple[Any, ...]
+
+
+@frozen
+class Outcome:
+    """One of the ways in which the model's coordinator may go on."""
+
+    # The rules that fired, with their outcomes.
+    fired: tuple[str, ...]
+    facts: Facts
+    # The memory after it.
+    state: State
+
+
+@frozen
+class ConsumerRow:
+    """An input in a memory."""
+
+    before: State
+    # The process that it concerns; None: all.
+    me: int | None
+    # What happens in words, and the request, if it is one.
+    title: str
+    request: Request | None
+    # The append of its records fails.
+    fails: bool
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def leaves(self) -> int:
+        """The epoch of a heartbeat that leaves, else 0."""
+        return LEAVING.get(self.request.kind, 0) if self.request else 0
+
+
+class ConsumerRows:
+    """The rows of a spec of consumer groups in which anybody sends heartbeats."""
+
+    def __init__(self, spec: Spec, seed: int = 0) -> None:
+        """`seed`: of the ids of topics, and so of hash orders."""
+        self.scope: ConsumerScope = spec.scope
+        self._seed = seed
+        rules = [r for r in spec.rules if r.name != anybody.nobody_hears.name]
+        self._see = Semantics(attrs.evolve(spec, rules=rules, invariants=(), ends=()))
+        self._budget = self._see.at["budget", None]
+        self._core = self._see.at["core", None]
+        self._links = [self._see.at["link", i] for i in range(self.scope.members)]
+        self._seats = [self._see.at["seat", i] for i in range(self.scope.members)]
+        ((_, _, self.start),) = self._see.starts()
+
+    def core(self, state: State) -> Core:
+        """What the model knows of the group."""
+        core = state[self._core]
+        assert isinstance(core, Core)
+        return core
+
+    def seats(self, state: State) -> list[Seat | None]:
+        """What it knows of its members."""
+        return [state[at] for at in self._seats]
+
+    def of(self, state: State) -> Iterator[ConsumerRow]:
+        """All rows of a memory. An append that fails is an input only where there is one."""
+        for instance in self._see.ordinary:
+            for firing, after, _ in self._see.firings(instance, state):
+                me = firing.me
+                link = after[self._links[me]] if me is not None else Link()
+                fails = link.fails or firing.name == f"{instance.rule.name}:failed"
+                leaves = LEAVING.get(link.request.kind, 0) if link.request else 0
+                outcomes = [
+                    self._outcome(state, (firing.name, *(f.name for f in chain)), rest, me, leaves)
+                    for chain, rest, _ in self._see.settle(after)
+                ]
+                wrote = any(n.endswith(":failed") for o in outcomes for n in o.fired)
+                if fails and not wrote:
+                    continue
+                yield ConsumerRow(
+                    state, me, instance.rule.name, link.request, fails, tuple(outcomes)
+                )
+
+    def _outcome(
+        self, before: State, fired: tuple[str, ...], rest: State, me: int | None, leaves: int
+    ) -> Outcome:
+        answer = rest[self._links[me]].answer if me is not None else None
+        after = [*rest]
+        after[self._budget] = self.start[self._budget]
+        for at in self._links:
+            after[at] = but(after[at], answer=None, tag=Tag.OLD)
+        state = tuple(after)
+        facts = {
+            **answer_of_model(answer, leaves),
+            **of_model(self.core(state), self.seats(state), self.scope),
+            "records written": self._wrote(before, state, fired),
+        }
+        return Outcome(fired, facts, state)
+
+    def _wrote(self, before: State, after: State, fired: tuple[str, ...]) -> bool:
+        """Did the coordinator write anything? Timers are not written."""
+        if any(name.endswith(":failed") for name in fired):
+            return False
+        always = {targets.target_written.name, f"{heartbeats.leave_consumer_group.name}:parked"}
+        return not always.isdisjoint(fired) or self._lasting(before) != self._lasting(after)
+
+    def _lasting(self, state: State) -> Any:
+        core = but(self.core(state), due=True, stale=False, topics=0)
+        return core, [
+            seat and but(seat, session=True, rebalance=Timer.OFF) for seat in self.seats(state)
+        ]
+
+    # -- the same for the real coordinator
+
+    @property
+    def setup(self) -> Reset:
+        """The real coordinator before anything has happened."""
+        scope = self.scope
+        config = {"group.consumer.assignors": "range" if scope.assignor == "range" else "uniform"}
+        if scope.release.interval:
+            interval = INTERVAL_MS if scope.interval else 0
+            config["group.consumer.assignment.interval.ms"] = str(interval)
+        if scope.max_size is not None:
+            config["group.consumer.max.size"] = str(scope.max_size)
+        return Reset(topics=self._topics(scope.at_first), config=config, seed=self._seed)
+
+    def _topics(self, there: int) -> dict[str, int]:
+        scope = self.scope
+        sizes = {name(t): (there & scope.topic(t)).bit_count() for t in range(scope.topics)}
+        return {topic: size for topic, size in sizes.items() if size}
+
+    def commands(self, row: ConsumerRow, known: list[Known]) -> tuple[Command, ...]:
+        """What the real coordinator is told."""
+        failing = (FailAppends(),) if row.fails else ()
+        if row.request is not None and row.me is not None:
+            return *failing, self._heartbeat(row.request, row.me, row.before, known[row.me])
+        if row.title == timers.session_timeout.name and row.me is not None:
+            return *failing, Fire(timer=f"session-timeout-g-{known[row.me].id}")
+        if row.title == timers.rebalance_timeout.name and row.me is not None:
+            return *failing, Fire(timer=f"rebalance-timeout-g-{known[row.me].id}")
+        if row.title == timers.interval_passes.name:
+            return (Advance(ms=INTERVAL_MS),)
+        if row.title == timers.move_coordinator.name:
+            return (FailOver(),)
+        assert row.title == timers.add_partition.name, row.title
+        return (SetTopics(topics=self._topics(self.scope.everything)),)
+
+    def _heartbeat(
+        self, request: Request, me: int, before: State, known: Known
+    ) -> ConsumerGroupHeartbeat:
+        joins = request.kind == Kind.JOIN
+        scope = self.scope
+        topics = None if request.subscribed is None else topics_of(request.subscribed, scope)
+        return ConsumerGroupHeartbeat(
+            member=sender(request, me, known),
+            epoch=_epoch(request, known),
+            instance=instance_of(me) if me < scope.static_members else None,
+            rebalance_timeout_ms=REBALANCE_MS if joins or request.full else -1,
+            topics=topics,
+            owned=None if request.owned is None else by_name(request.owned, scope),
+        )
+
+
+def sender(request: Request, me: int, known: Known) -> str:
+    """The member id that a heartbeat comes from."""
+    return f"a{me}-{known.ids}" if request.other else known.id
+
+
+def _epoch(request: Request, known: Known) -> int:
+    if request.kind == Kind.JOIN:
+        return 0
+    if request.kind in LEAVING:
+        return LEAVING[request.kind]
+    if request.tag == Tag.PREVIOUS:
+        return known.previous
+    return max(known.epoch, 1) + (AHEAD if request.tag == Tag.AHEAD else 0)

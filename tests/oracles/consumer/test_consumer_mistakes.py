@@ -1,0 +1,111 @@
+"""`conform consumer` notices every mistake of tests/mutants/mistakes_of_consumer_groups.toml in the
+rules of the model's coordinator. Each is put into fresh copies of the modules that have the rules.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from groupcheck.oracles.kafka.driver import shared
+
+ROOT = Path(__file__).parents[3]
+RULES = "groupcheck.model.protocol.consumer"
+PACKAGES = (RULES, "groupcheck.oracles.consumer")
+CATALOGUE = ROOT / "tests" / "mutants" / "mistakes_of_consumer_groups.toml"
+MISTAKES: list[dict[str, str]] = tomllib.loads(CATALOGUE.read_text("utf-8"))["mistake"]
+# Family -> how many of its rows are asked: the shortest schedules find nearly every mistake.
+ASKED = {
+    "full group": 218,
+    "static member": 1_200,
+    "new partition": 247,
+    "one member": 2_000,
+    "interval": 400,
+    "topics in an interval": 1_000,
+    "two members": 3_000,
+    "wide member": 2_000,
+    "range": 3_000,
+}
+KAFKA = "4.3.1"
+QUICK = 7  # every so many mistakes are tried by day
+
+
+@contextmanager
+def mistaken(mistake: Mapping[str, str]) -> Iterator[ModuleType]:
+    """The door's families, made of modules one of which has the mistake."""
+    path = ROOT / "model" / "protocol" / "consumer" / mistake["file"]
+    source = path.read_text("utf-8")
+    assert source.count(mistake["old"]) == 1, f"{mistake['about']}: write it anew"
+    wrong = source.replace(mistake["old"], mistake["new"])
+    healthy = {name: m for name, m in sys.modules.items() if name.startswith(PACKAGES)}
+    for name in healthy:
+        del sys.modules[name]
+    try:
+        sys.meta_path.insert(0, Wrong(f"{RULES}.{path.stem}", wrong))
+        yield importlib.import_module("groupcheck.oracles.consumer.families")
+    finally:
+        del sys.meta_path[0]
+        for name in [name for name in sys.modules if name.startswith(PACKAGES)]:
+            del sys.modules[name]
+        sys.modules.update(healthy)
+
+
+class Wrong:
+    """Finds one module, with this source."""
+
+    def __init__(self, name: str, source: str) -> None:
+        self.name, self.source = name, source
+
+    def find_spec(self, name: str, *_: object) -> Any:
+        if name != self.name:
+            return None
+        return importlib.util.spec_from_loader(name, self)
+
+    def create_module(self, spec: object) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(compile(self.source, self.name, "exec"), vars(module))
+
+
+def noticed(mistake: Mapping[str, str]) -> bool:
+    """Does some row differ?"""
+    driver = shared(KAFKA)
+    with mistaken(mistake) as found:
+        exploring = importlib.import_module("groupcheck.oracles.consumer.exploring")
+        rows = importlib.import_module("groupcheck.oracles.consumer.rows")
+        there = {family.name: family for family in found.EVERY}
+        for name, most in ASKED.items():
+            asked = rows.ConsumerRows(found.spec_of(there[name], KAFKA))
+            if any(row.same is None for row in exploring.explore(asked, driver, most)):
+                return True
+    return False
+
+
+def by_night(mistakes: list[dict[str, str]]) -> list[Any]:
+    return [
+        pytest.param(m, id=m["about"], marks=[pytest.mark.night] * bool(k % QUICK))
+        for k, m in enumerate(mistakes)
+    ]
+
+
+@pytest.mark.parametrize("mistake", by_night(MISTAKES))
+def test_conform_notices_a_mistake_in_a_rule(mistake: dict[str, str]) -> None:
+    assert noticed(mistake)
+
+
+def test_every_mistake_fits_its_rule() -> None:
+    for mistake in MISTAKES:
+        path = ROOT / "model" / "protocol" / "consumer" / mistake["file"]
+        source = path.read_text("utf-8")
+        assert source.count(mistake["old"]) == 1, mistake["about"]
+        compile(source.replace(mistake["old"], mistake["new"]), mistake["file"], "exec")
