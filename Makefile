@@ -6,6 +6,9 @@ SLIM := .venv/.slim
 # The address of the project: the pages of a registry lead there. Empty until there is one.
 REPOSITORY ?=
 
+# Tests start groupcheck hundreds of times, and each start would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup demo test browser browser-docs lint format bench bench-assignors \
 	bench-first-minute bench-kernels bench-replay bench-spark nightly pythons release docs clean \
 	mutants-engine mutants-protocol

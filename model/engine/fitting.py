@@ -5,9 +5,11 @@ for true, is a `SpecError`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Number
 from typing import Any
+from weakref import WeakValueDictionary
 
 from groupcheck.model.engine.binding import arrays_of, indexing, instances, looks
 from groupcheck.model.engine.errors import SpecError, shown
@@ -27,6 +29,10 @@ MOST_STARTS = 1_000_000  # initial states
 
 
 Parts = Any  # a `Spec`: its own file imports this one
+
+# Rules that are known to fit beside slots of these sizes and views of these names, by their `id`:
+# their functions need not be hashable. Features build a spec in many steps, and most rules stay.
+_FITTING: WeakValueDictionary[tuple[int, Any, Any], Rule] = WeakValueDictionary()
 
 
 def fit(spec: Parts) -> None:
@@ -63,8 +69,12 @@ def fit(spec: Parts) -> None:
                     where=f"predicate {p.name}",
                 )
     _views(spec)
+    sizes = tuple((name, slot.size) for name, slot in spec.slots.items())
+    views = tuple(v.name for v in spec.views)
     for r in spec.rules:
-        _rule(spec, r)
+        if (id(r), sizes, views) not in _FITTING:
+            _rule(spec, r)
+            _FITTING[id(r), sizes, views] = r
     for p in predicates:
         _predicate(spec, p)
     for promise in spec.progress:
@@ -388,9 +398,11 @@ def _fair(spec: Parts, f: Fairness) -> None:
 
 def _is_seen(spec: Parts, p: StepInvariant, r: Rule) -> bool:
     """Does a rule touch the slots of a step invariant, those of arrays at one index?"""
+    if not p.concerns(r) or not r.written:
+        return p.concerns(r)
     at = {place: k for k, place in enumerate(spec.places)}
-    found = [*instances(spec, r, at)] if r.written else []
-    return p.concerns(r) and (not found or any(any(looks(spec, p, i, at)) for i in found))
+    found = [*instances(spec, r, at)]
+    return not found or any(any(looks(spec, p, i, at)) for i in found)
 
 
 def _views(spec: Parts) -> None:
@@ -453,8 +465,7 @@ def _names(spec: Parts) -> None:
         ("refinement", spec.refinements),
         (PROMISE, spec.progress),
     ):
-        names = [p.name for p in given]
-        twice = {n for n in names if names.count(n) > 1}
+        twice = {name for name, n in Counter(p.name for p in given).items() if n > 1}
         if twice:
             raise SpecError(f"two {what}s are called {min(twice)!r}")
     refined = {p.name for p in spec.invariants} & {r.name for r in spec.refinements}

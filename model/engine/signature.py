@@ -9,6 +9,7 @@ import builtins
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from attrs import frozen
@@ -39,6 +40,7 @@ class Signature:
     elements: tuple[str, ...] = ()
 
 
+@lru_cache(1024)
 def parted(index: str) -> tuple[str, int]:
     """The variable of an index, and what is added to it: `me-1` is ("me", -1)."""
     variable, sign, number = re.fullmatch(r"(\w+?)(?:([+-])(\d+))?", index).groups()  # type: ignore[union-attr]

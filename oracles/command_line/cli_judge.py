@@ -18,6 +18,7 @@ from groupcheck.oracles.command_line.option_types import (
 )
 
 BROKERS = names_in("groupcheck.oracles.judge.brokers.kinds", "KINDS")
+LIBRARIES = names_in("groupcheck.oracles.judge.libraries.catalogue", "libraries")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
@@ -140,6 +141,94 @@ def broker(
     password = password if sasl else None
     security = secured(tls, ca, insecure, sasl, user, password)
     return broker(security=security, settings=dict(settings), **options)
+
+
+@judge.command(
+    short_help="Judge a client: what it does when its coordinator does its worst.",
+    epilog=examples(
+        "groupcheck judge client --library aiokafka",
+        "groupcheck judge client --library java==3.9.0 --full",
+        "groupcheck judge client --known deviations.toml -- python my_consumer.py",
+    ),
+)
+@click.argument("words", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--library",
+    metavar="NAME[==VERSION]",
+    shell_complete=LIBRARIES,
+    help="Judge this library by the program that groupcheck has for it.",
+)
+@click.option("--quick", "full", flag_value=False, default=False, help="Take 60 s. The default.")
+@click.option(
+    "--full", "full", flag_value=True, help="Take 5 minutes, with each state of a member."
+)
+@click.option("--seconds", type=SECONDS, metavar="S", help="Take S seconds instead.")
+@click.option(
+    "--hostile", is_flag=True, help="Also play what no Kafka coordinator plays: any code, any time."
+)
+@click.option(
+    "--without",
+    type=click.Choice(("static", "cooperative")),
+    multiple=True,
+    help="The program has no such members. Repeatable.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Run N programs side by side.",
+)
+@click.option(
+    "--control/--no-control",
+    default=True,
+    help="Ask Kafka's Java client the same, under the same load. The default.",
+)
+@click.option(
+    "--confirm/--no-confirm",
+    default=True,
+    help="Try the worst findings on a broker of Apache Kafka itself. The default.",
+)
+@click.option(
+    "--again",
+    type=INPUT,
+    metavar="FILE",
+    help="Play only the schedules in FILE, which `judge client --json` printed, three times each.",
+)
+@click.option(
+    "--known",
+    type=INPUT,
+    metavar="FILE",
+    help="Accept the deviations that FILE lists, each with a reason (docs/judge/your_client.md).",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.judge/1)."
+)
+@click.option(
+    "--junit",
+    type=OUTPUT,
+    metavar="FILE",
+    help="Write a JUnit XML file: a test case for each rule.",
+)
+@click.option(
+    "--html",
+    type=OUTPUT,
+    metavar="FILE",
+    help="Write a page, with each schedule as a picture.",
+)
+def client(words: tuple[str, ...], **options: Any) -> int:
+    """Start the program with a coordinator that is the model's, and let the group's surroundings do
+    their worst: sessions end, members come and go, the group moves, answers are lost. Each promise
+    of a client is judged by what it sends, and by the events that the program prints
+    (docs/judge/your_client.md).
+
+    What is broken is tried three times again, from its shortest schedule. Exits with 0 if every
+    rule is kept, 1 if one is broken, 3 if that is not clear.
+    """
+    from groupcheck.oracles.judge.client.command import client
+
+    return client(words, **options)
 
 
 @judge.command(

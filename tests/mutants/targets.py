@@ -61,6 +61,7 @@ TARGETS = {
             f"{ENGINE}/test_index.py",
         ),
         (
+            "--night",
             *JUDGED[2:],
             f"{ENGINE}/test_wide_and_large.py",
             f"{ENGINE}/test_bounds.py",

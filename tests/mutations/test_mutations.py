@@ -1,28 +1,35 @@
-"""Each known bug falls to the promise that it names, alone, and at a pinned depth; the healthy
-model keeps all promises in the same scopes.
+"""Each known bug falls to the promise that it names, alone, and at a pinned depth; it is told,
+drawn and exported. The healthy model keeps all promises in the same scopes.
 """
 
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ElementTree
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
+from printed_text import TRANSCRIPTS, timeless
 
+import groupcheck
+from groupcheck import CheckResult
 from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import Spec, SpecError, UserError, reference
-from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.staged import explore
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
 from groupcheck.model.mutations import Mutation, all_mutations, mutation
 from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.mutation import seeded
+from groupcheck.model.protocol.story import Message
 from groupcheck.model.protocol.transform import rebuilt, rewritten
 from groupcheck.model.variants import load, names
 
 # How deep each bug is found: `pytest tests/mutations --rewrite` writes it.
 PINNED = Path(__file__).with_name("depths.json")
+TOLD = TRANSCRIPTS / "mutations"
 DEPTHS: dict[str, int] = json.loads(PINNED.read_text("utf-8"))
 EVERY = all_mutations()
 
@@ -48,11 +55,54 @@ def named(found: Mutation) -> str:
     return found.id
 
 
+@cache
+def checked(id: str) -> CheckResult:
+    """The bug as the command checks it, in its own scope: one search for all that is asked."""
+    return groupcheck.check(mutation(id).family.base, mutation=id)
+
+
 @pytest.mark.parametrize("bug", EVERY, ids=named)
 def test_a_mutation_falls_to_the_invariant_that_it_names_and_to_no_other(bug: Mutation) -> None:
-    verdict = explore(bug.apply(promised(bug, dict(bug.scope))))
+    verdict = checked(bug.id).verdict
     assert verdict.verdict == VIOLATED
     assert [(v.invariant, v.depth) for v in verdict.violations] == [(bug.invariant, DEPTHS[bug.id])]
+
+
+@pytest.mark.parametrize("bug", EVERY, ids=named)
+def test_a_mutation_is_told_drawn_and_exported(bug: Mutation) -> None:
+    result = checked(bug.id)
+    [told] = [e for e in result.explanations if e.invariant == result.subject.mutation.invariant]
+    assert [line.step for line in told.story.lines] == list(range(1, told.depth + 1))
+    assert told.evidence
+    assert told.trouble == ""
+    lanes = {lane.name for lane in told.story.lanes}
+    assert {
+        x for e in told.story.events if isinstance(e, Message) for x in (e.source, e.target)
+    } <= lanes
+    assert told.story.marks[-1].step == told.depth
+    picture = ElementTree.fromstring(result.svg())
+    assert len(list(picture.iter("{http://www.w3.org/2000/svg}line"))) > len(lanes)
+    assert "#unserializable" not in json.dumps(result.itf())
+    names: dict[str, Any] = {}
+    exec(compile(result.pytest(), "exported", "exec"), names)
+    names[f"test_{result.explanations[0].invariant}_breaks"]()
+
+
+@pytest.mark.parametrize("bug", EVERY, ids=named)
+def test_a_mutation_prints_what_its_transcript_says(
+    bug: Mutation, request: pytest.FixtureRequest
+) -> None:
+    """As `test_transcripts.py` compares other commands, and without a search of its own."""
+    result, path = checked(bug.id), TOLD / f"{bug.id}.txt"
+    command = f"$ groupcheck check {bug.family.base} --mutation {bug.id}"
+    printed = f"{command}\n{timeless(str(result))}[exit {result.exit_code}]\n"
+    if request.config.getoption("--rewrite"):
+        path.write_text(printed, "utf-8")
+    assert printed == path.read_text("utf-8") and result.exit_code == 1
+
+
+def test_every_transcript_is_of_a_mutation() -> None:
+    assert {path.stem for path in TOLD.iterdir()} == {bug.id for bug in EVERY}
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,10 @@ def check(mebibytes: int, *more: str) -> tuple[int, dict[str, object], str]:
     return done.returncode, json.loads(done.stdout), done.stderr
 
 
-@pytest.mark.parametrize("mebibytes", [26, 36, 48])
-@pytest.mark.parametrize("more", [(), ("--workers", "2"), ("--max-memory", "1G")])
+@pytest.mark.parametrize(
+    ("mebibytes", "more"),
+    [(26, ()), (36, ()), (48, ()), (36, ("--workers", "2")), (36, ("--max-memory", "1G"))],
+)
 def test_too_little_address_space_is_unknown_with_a_document_and_no_traceback(mebibytes, more):
     code, document, errors = check(mebibytes, "--any-faults", "2", *more)
     assert (code, document["verdict"], errors) == (3, "unknown", "")

@@ -35,6 +35,7 @@ from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.wire.connections import host_and_port
 from groupcheck.oracles.wire.security import PLAINTEXT, Security
 
+AGAIN_SCHEMA = "groupcheck.again/1"
 QUICK_S, FULL_S = 20.0, 300.0
 EXPLORING = 0.6  # of the time; the rest is for repetitions
 # How much longer the repetitions of one difference of each root may take, if there are some.
@@ -161,7 +162,7 @@ def again(
         judging = Judging(aim, security)
         parts = [_part(judging, row, profiles[name], acts) for row, name, acts in some]
     told = AgainDocument(subject=title, verdict=_verdict(parts), schedules=parts)
-    answer(lambda: document("groupcheck.again/1", told), lambda: _shown(told), as_json)
+    answer(lambda: document(AGAIN_SCHEMA, told), lambda: _shown(told), as_json)
     return EXIT_CODES[told.verdict]
 
 

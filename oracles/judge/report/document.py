@@ -12,7 +12,8 @@ from groupcheck.oracles.judge.report.verdicts import Judgement, Remark, by_root
 from groupcheck.oracles.show.json_schemas import document
 
 SCHEMA = "groupcheck.judge/1"
-KINDS = ("ask", "wait", "look")
+Kind = Literal["ask", "wait", "look", "move"]
+KINDS: tuple[Kind, ...] = ("ask", "wait", "look", "move")
 MOST_STEPS = 1000
 
 
@@ -70,9 +71,7 @@ def schedule_part(one: Remark) -> judge_types.SchedulePart:
 
 
 def _step(act: Act) -> judge_types.StepPart:
-    kind: Literal["ask", "wait", "look"] = "ask"
-    if act.kind in ("wait", "look"):
-        kind = "wait" if act.kind == "wait" else "look"
+    kind = next((kind for kind in KINDS if kind == act.kind), KINDS[0])
     return judge_types.StepPart(
         kind=kind, name=act.name, member=act.member, version=act.version, fields=dict(act.fields)
     )

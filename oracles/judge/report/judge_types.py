@@ -18,10 +18,16 @@ class StepPart:
     """One step of a schedule."""
 
     kind: Annotated[
-        Literal["ask", "wait", "look"],
-        "A request of a member, a time that passes, or a question about the group.",
+        Literal["ask", "wait", "look", "move"],
+        "A request of a member, a time that passes, a question about the group, or a move against"
+        " a client.",
     ]
-    name: Annotated[str, "API of the request or question, or the timer that runs out."]
+    name: Annotated[
+        str,
+        "API of the request or question, or the timer that runs out. Of a move: the steps that"
+        " bring its request about, the request, the steps before it is handled, the code of its"
+        " answer.",
+    ]
     member: Annotated[int, "Number of the member that sends it; -1 for nobody's."]
     version: Annotated[Count, "Version of the request."]
     fields: Annotated[

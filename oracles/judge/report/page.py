@@ -21,7 +21,7 @@ def page(side: str, told: Judgement) -> str:
     """The whole page."""
     roots = []
     for k, (root, some) in enumerate(by_root(told.remarks).items()):
-        story = story_of(some[0].lines, side)
+        story = story_of(some[0].lines, "coordinator" if side == "client" else side)
         pictures = {"wide": draw(story), "narrow": draw(story, NARROW)}
         # The schedules of clients are carried out in another way.
         again = as_text(printed(schedule_part(some[0]))) if side == "broker" else ""

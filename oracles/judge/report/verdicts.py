@@ -52,13 +52,18 @@ class Remark:
     again: int
     # Why the user accepts it; empty: it is not known.
     known: str = ""
+    # Kafka's own side did so, too, under the same load.
+    excused: bool = False
+    # It was shown on Apache Kafka itself.
+    confirmed: bool = False
 
     @property
     def became(self) -> Became:
         """Its verdict."""
         if self.known:
             return "known"
-        return "breaks" if self.repeated and self.again == self.repeated else "unsteady"
+        sure = self.repeated and self.again == self.repeated and not self.excused
+        return "breaks" if sure or self.confirmed else "unsteady"
 
     @property
     def asks(self) -> int:

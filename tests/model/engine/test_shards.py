@@ -68,6 +68,24 @@ def alone():
     return counted(explore(faulty()))
 
 
+@pytest.fixture(scope="module")
+def stopped_once(tmp_path_factory):
+    """The store of a search that a limit has ended; `stopped` copies it."""
+    folder = tmp_path_factory.mktemp("stopped")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_LOCAL_DIRS", str(tmp_path_factory.mktemp("local")))
+        found = distribute(faulty(), InProcess(2), str(folder), Limits(states=1000), widest=0)
+    assert found.verdict == "unknown"
+    working._replicas.clear()
+    return folder
+
+
+@pytest.fixture
+def stopped(stopped_once, tmp_path):
+    """Another process finds it: nothing of the search is left but the store."""
+    return shutil.copytree(stopped_once, tmp_path / "store")
+
+
 @pytest.mark.parametrize("shards", [1, 2, 4, 16])
 def test_counts_are_those_of_one_process_for_any_number_of_shards(tmp_path, shards):
     spec = faulty()
@@ -155,30 +173,28 @@ def test_a_limit_ends_it_with_unknown_and_the_store_goes_on(tmp_path):
     assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == alone()
 
 
-def test_a_store_of_another_scope_or_with_a_search_in_it_is_refused(tmp_path):
-    distribute(faulty(), InProcess(2), str(tmp_path), Limits(states=1000), widest=0)
+def test_a_store_of_another_scope_or_with_a_search_in_it_is_refused(stopped):
     with pytest.raises(CheckpointError, match="belongs to another"):
-        distribute(faulty(generations=2), InProcess(2), str(tmp_path), resume=True)
+        distribute(faulty(generations=2), InProcess(2), str(stopped), resume=True)
     with pytest.raises(UserError, match="holds a search already"):
-        distribute(faulty(), InProcess(2), str(tmp_path), widest=0)
+        distribute(faulty(), InProcess(2), str(stopped), widest=0)
 
 
-def damaged(tmp_path, kind):
-    """A stopped search of which a block of this kind is cut or taken away."""
-    distribute(faulty(), InProcess(2), str(tmp_path), Limits(states=1000), widest=0)
-    manifest = manifest_in(tmp_path)[1]
+def block_of(store, kind):
+    """The last block of this kind in a store."""
+    manifest = manifest_in(store)[1]
     names = {
         "states": [p["name"] for p in manifest["pieces"][0]],
         "dealt": manifest["incoming"],
         "update": manifest["updates"],
     }
-    return tmp_path / names[kind][-1]
+    return store / names[kind][-1]
 
 
 @pytest.mark.parametrize("kind", ["states", "dealt", "update"])
 @pytest.mark.parametrize("how", ["torn", "changed", "missing"])
-def test_a_damaged_block_is_a_clear_error_and_never_another_verdict(tmp_path, kind, how):
-    block = damaged(tmp_path, kind)
+def test_a_damaged_block_is_a_clear_error_and_never_another_verdict(stopped, kind, how):
+    block = block_of(stopped, kind)
     data = block.read_bytes()
     if how == "missing":
         block.unlink()
@@ -186,18 +202,14 @@ def test_a_damaged_block_is_a_clear_error_and_never_another_verdict(tmp_path, ki
         block.write_bytes(
             data[:-9] if how == "torn" else data[:-9] + bytes([data[-9] ^ 1]) + data[-8:]
         )
-    spec = faulty()
-    working._replicas.clear()
-    shutil.rmtree(local_folder())
     with pytest.raises(StoreError, match=r"is torn, or not a block|is missing"):
-        distribute(spec, InProcess(2), str(tmp_path), resume=True)
+        distribute(faulty(), InProcess(2), str(stopped), resume=True)
 
 
-def test_a_hostile_manifest_runs_nothing(tmp_path):
-    distribute(faulty(), InProcess(2), str(tmp_path), Limits(states=1000), widest=0)
-    (tmp_path / manifest_in(tmp_path)[0]).write_text('{"digest": "0"}\n' + "[" * 100_000)
+def test_a_hostile_manifest_runs_nothing(stopped):
+    (stopped / manifest_in(stopped)[0]).write_text('{"digest": "0"}\n' + "[" * 100_000)
     with pytest.raises(StoreError, match="is torn"):
-        distribute(faulty(), InProcess(2), str(tmp_path), resume=True)
+        distribute(faulty(), InProcess(2), str(stopped), resume=True)
 
 
 @pytest.mark.parametrize(
@@ -217,10 +229,9 @@ def test_a_hostile_manifest_runs_nothing(tmp_path):
         {"updates": ["0" * 5000]},
     ],
 )
-def test_a_manifest_that_was_tampered_with_is_refused(tmp_path, change):
-    distribute(faulty(), InProcess(2), str(tmp_path / "store"), Limits(states=1000), widest=0)
-    store = Store(str(tmp_path / "store"))
-    name, document = manifest_in(tmp_path / "store")
+def test_a_manifest_that_was_tampered_with_is_refused(tmp_path, stopped, change):
+    store = Store(str(stopped))
+    name, document = manifest_in(stopped)
     store.write_document(name, {**document, **change})
     before = sorted(path for path in tmp_path.rglob("*") if "store" not in path.parts)
     with pytest.raises(

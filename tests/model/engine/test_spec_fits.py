@@ -382,3 +382,21 @@ def test_an_array_smaller_than_the_indexes_of_a_promise_is_a_small_scope():
     assert spec(slots={"n": single(0), "c": array(1, 0)}, invariants=[different]).invariants == (
         different,
     )
+
+
+def test_a_rule_that_fits_one_spec_is_looked_at_again_in_another():
+    @rule
+    def push(a: "node[j]", b: "node[j+2]"):
+        yield a, b
+
+    for slots in ({"node": array(3, 0)}, {"node": array(3, 0), "m": single(0)}):
+        Spec("ring", slots, [push])
+    with pytest.raises(SpecError, match=r"the same element of an array of 2"):
+        Spec("ring", {"node": array(2, 0)}, [push])
+
+    @view
+    def j(m):
+        return m
+
+    with pytest.raises(SpecError, match="'j' is an index here, and a slot or view"):
+        Spec("ring", {"node": array(3, 0), "m": single(0)}, [push], views=[j])

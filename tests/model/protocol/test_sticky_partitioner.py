@@ -9,7 +9,7 @@ import pytest
 
 from groupcheck import check
 from groupcheck.model.engine import ScopeError, reference
-from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.staged import explore
 from groupcheck.model.engine.verdict import HOLDS
 from groupcheck.model.protocol.sticky_partitioner.rules import Part, Producer, append_record, spec
 from groupcheck.model.protocol.sticky_partitioner.scope import PartitionerScope

@@ -10,7 +10,7 @@ import attrs
 from contract import never_fires, promised
 
 from groupcheck.model.engine import Limits, ScopeError, UserError
-from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.staged import explore
 from groupcheck.model.protocol.classic.composition import every_feature
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load

@@ -11,7 +11,7 @@ from all_states import explore_all
 from views import beliefs
 
 from groupcheck.model.engine import reference
-from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.staged import explore
 from groupcheck.model.protocol.classic.rules import spec
 from groupcheck.model.protocol.classic.scope import Scope
 

@@ -12,7 +12,7 @@ import pytest
 
 from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import Spec
-from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.staged import explore
 from groupcheck.model.engine.verdict import Verdict
 from groupcheck.model.protocol.classic.client import Client, sync_answer
 from groupcheck.model.protocol.classic.features.progress.timers import nobody_will_join

@@ -80,6 +80,7 @@ def failed_tasks(spark: OnDemand) -> int:
     return sum(info.numFailedTasks for stage in stages if (info := tracker.getStageInfo(stage)))
 
 
+@pytest.mark.night
 def test_killed_workers_cost_nothing_but_time(
     spark: OnDemand, archive: Path, generated: Path, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ import pytest
 from groupcheck.model.engine.fast import segments
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.command_line.option_types import Output
+from groupcheck.oracles.judge.client.session import Command
 from groupcheck.oracles.judge.report.verdicts import Judgement
 
 DATA = Path(__file__).parents[2] / "data"
@@ -68,6 +69,11 @@ RECIPES: dict[str, tuple[str, list[str], list[str]]] = {
         "judge broker localhost:9092",
         ["html", "junit"],
         ["judge.broker.command:judged"],
+    ),
+    "judge client": (
+        "judge client --no-control --library kafka-python",
+        ["html", "junit"],
+        ["judge.client.command:judged", "judge.client.command:program"],
     ),
     "simulate": (
         "simulate --members 2",
@@ -120,9 +126,12 @@ def run(
     if "sweep" not in DONE:
         DONE["sweep"] = tmp_path_factory.mktemp("sweep")
         (DONE["sweep"] / "sweep.toml").write_text(SWEEP)
-        DONE["judge broker", "judge.broker.command:judged"] = Judgement(
-            subject="the broker", rules=(), remarks=(), not_reached=(), facts=()
-        )
+        for side in ("broker", "client"):
+            DONE[f"judge {side}", f"judge.{side}.command:judged"] = Judgement(
+                subject=f"the {side}", rules=(), remarks=(), not_reached=(), facts=()
+            )
+        started = (Command(("true",), {}), "kafka-python", frozenset[str]())
+        DONE["judge client", "judge.client.command:program"] = started
     words = {"SWEEP": f"{DONE['sweep']}/sweep.toml", "OUT": f"{DONE['sweep']}/out"}
 
     def run(recipe: str, files: dict[str, Path]) -> tuple[int, str]:

@@ -80,6 +80,7 @@ def test_every_row_of_a_small_scope_agrees(
     assert result.exit_code == 3  # without commits in poll
 
 
+@pytest.mark.night  # rows of a member that commits by itself: `test_conform_commit_styles.py`, too
 def test_every_row_of_the_groups_model_agrees_and_every_outcome_is_executed(
     coordinator: Driver,
 ) -> None:

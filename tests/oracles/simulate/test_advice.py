@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli, cli_advise
-from groupcheck.oracles.simulate import with_settings
+from groupcheck.oracles.simulate import replications, with_settings
+from groupcheck.oracles.simulate.setup import Result, Setup
 from groupcheck.oracles.simulate.simulation import simulate
 from groupcheck.oracles.simulate.uses import advice_document, advice_page, advice_week
 from groupcheck.oracles.simulate.uses.advice import COSTS, Advice, advised, expected_seconds
@@ -48,8 +50,23 @@ def at(found: Advice, **happens: float) -> Advice:
     )
 
 
+@pytest.fixture(scope="module", autouse=True)
+def each_once() -> Iterator[None]:
+    """Most groups here differ in their week alone: of each simulation the result is kept."""
+    known: dict[Setup, Result] = {}
+
+    def once(setup: Setup, **more: Any) -> Result:
+        if setup not in known:
+            known[setup] = simulate(setup, **more)
+        return known[setup]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(replications, "simulate", once)
+        yield
+
+
 @pytest.fixture(scope="module")
-def usual() -> Advice:
+def usual(each_once: None) -> Advice:
     return advice()
 
 

@@ -132,6 +132,7 @@ def test_the_table_is_that_of_one_process_and_spark_reads_it(
     )
 
 
+@pytest.mark.night  # a cell whose process dies is tried in every run, just below
 def test_a_worker_that_is_killed_in_the_middle_costs_no_row(
     lent: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,7 +183,7 @@ def by_value() -> Iterator[None]:
     ("tasks", "words"),
     [
         (deadly, "the process that ran it died or was lost 3 times"),
-        (always_deadly, "Spark gave up the cell: "),
+        pytest.param(always_deadly, "Spark gave up the cell: ", marks=pytest.mark.night),
     ],
 )
 def test_a_cell_that_kills_its_process_is_unknown_and_alone(

@@ -1,0 +1,107 @@
+"""A judgement of a client, for the report that both sides share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from groupcheck.oracles.judge.client.harm import Confirmed
+from groupcheck.oracles.judge.client.judging import TIMES, Outcome, Shortest, Trials
+from groupcheck.oracles.judge.client.rules import RULES
+from groupcheck.oracles.judge.client.targets import Target
+from groupcheck.oracles.judge.client.transcript import transcript
+from groupcheck.oracles.judge.client.ways import shortest_way
+from groupcheck.oracles.judge.report.schedules import Act
+from groupcheck.oracles.judge.report.verdicts import (
+    Judgement,
+    NotReached,
+    Remark,
+    Rule,
+    judged,
+)
+
+MOVE = "move"  # the kind of an act
+NO_TIME = "there was no time for it"
+
+
+def judgement(
+    found: Trials,
+    subject: str,
+    facts: Iterable[tuple[str, str]] = (),
+    harms: Sequence[Confirmed] = (),
+    accepted: Mapping[str, str] = {},
+) -> Judgement:
+    """All that was found out. `accepted`: rule, row or root -> why the user accepts it."""
+    rules = [Rule(rule.name, rule.words, rule.source) for rule in RULES]
+    remarks = [_remark(one, harms, accepted) for one in found.outcomes()]
+    made = [played for run in found.runs for played in run.played]
+    came = sum(played.hit for played in made)
+    numbers = (
+        ("moves", f"{len(made)} tried, {came} came about, in {len(found.runs)} runs"),
+        ("control", _control(found)),
+    )
+    told = judged(rules, found.occasions, remarks)
+    return Judgement(
+        subject=subject,
+        rules=tuple(told),
+        remarks=tuple(remarks),
+        not_reached=tuple(_not_reached(found)),
+        facts=(*facts, *numbers),
+        reason=found.reason,
+        seconds=found.seconds,
+    )
+
+
+def _control(found: Trials) -> str:
+    if not found.controls:
+        return "Kafka's Java client was not asked"
+    return f"Kafka's Java client played {len(found.controls)} of the schedules beside it"
+
+
+def _remark(one: Outcome, harms: Sequence[Confirmed], accepted: Mapping[str, str]) -> Remark:
+    rule, case = one.finding.rule, one.case
+    played = one.run.before(case.at)
+    detail = case.broken
+    if one.control:
+        detail += f". Kafka's Java client did so, too: {one.control}"
+    done = [h for h in harms if h.happened and rule.name in h.rules]
+    for harm in done:
+        detail += f". On Apache Kafka {harm.kafka}: {harm.words}"
+    row = str(one.shortest)
+    known = next((accepted[k] for k in (rule.name, rule.words, row) if k in accepted), "")
+    return Remark(
+        row=row,
+        root=rule.words,
+        rules=(rule.name,),
+        allowed=(rule.words,),
+        got=case.broken,
+        detail=detail,
+        profile=one.shortest.setting.name,
+        acts=acts_of(one.shortest),
+        lines=transcript(one.run.record, 0.0 if played is None else played.began, case.at + 0.01),
+        times=one.finding.times,
+        # Fewer tries than are wanted say nothing.
+        repeated=one.tried if one.tried >= TIMES else 0,
+        again=one.again if one.tried >= TIMES else 0,
+        known=known,
+        excused=bool(one.control),
+        confirmed=bool(done),
+    )
+
+
+def acts_of(shortest: Shortest) -> tuple[Act, ...]:
+    """The schedule as acts, which `--again` reads."""
+    return () if shortest.move is None else (Act(MOVE, shortest.move.text),)
+
+
+def _not_reached(found: Trials) -> Iterable[NotReached]:
+    """Targets that did not come about, with the model's shortest way where it has one."""
+    for target in found.missed:
+        yield NotReached(target.setting.name, str(target), shortest_way(target) or _way(target))
+    for target in found.no_time:
+        yield NotReached(target.setting.name, f"{target}: {NO_TIME}", _way(target))
+
+
+def _way(target: Target) -> tuple[str, ...]:
+    """What was done to bring it about."""
+    steps = dict.fromkeys(step.value for step in target.move.first)
+    return (*steps, f"{target.move.at} comes")

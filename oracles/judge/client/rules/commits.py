@@ -1,0 +1,80 @@
+"""Rules about committed offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.assignors import Partitions
+from groupcheck.oracles.judge.client.knowledge import GRACE_S
+from groupcheck.oracles.judge.client.record import NO_GENERATION, NOTHING, Asked, Told
+from groupcheck.oracles.judge.client.rules.rule import Case, Seen, named
+
+
+def commits_its_share(run: Seen) -> Iterator[Case]:
+    """A commit that carries a generation proves that the client knows it, so there is no grace. A
+    cooperative member may still commit what it gives up in this generation, because nobody else
+    gets it before the next one.
+    """
+    shares = _shares(run)
+    for event, now in run.events:
+        if not isinstance(event, Asked) or event.api != "OffsetCommit":
+            continue
+        share = shares.get(event.generation)
+        if share is None or not event.member:
+            continue
+        # A share of an earlier one, which it has until it learns of the next one.
+        allowed = share | (now.share_before | (now.share or NOTHING) if now.cooperative else set())
+        extra = event.offsets.keys() - allowed
+        yield Case(
+            event.at,
+            f"it commits {named(extra)} in generation {event.generation}, in which it was given"
+            f" {named(share)}"
+            if extra
+            else "",
+        )
+
+
+def _shares(run: Seen) -> dict[int, Partitions]:
+    """Generation -> the share that the client was told in it."""
+    requests: dict[int, int] = {}
+    shares: dict[int, Partitions] = {}
+    for event, _ in run.events:
+        if isinstance(event, Asked) and event.api == "SyncGroup":
+            requests[event.number] = event.generation
+        elif isinstance(event, Told) and event.number in requests and not event.error:
+            shares[requests[event.number]] = event.share
+    return shares
+
+
+def commits_with_its_generation(run: Seen) -> Iterator[Case]:
+    for event, now in run.events:
+        if not isinstance(event, Asked) or event.api != "OffsetCommit" or event.generation < 0:
+            continue
+        broken = ""
+        late = event.at - now.generation_at
+        if event.generation < now.generation and late > GRACE_S:
+            broken = (
+                f"it commits in generation {event.generation}, {late:.1f} s after it was told"
+                f" generation {now.generation}"
+            )
+        elif now.lost is not None and event.generation == now.generation:
+            late = event.at - now.lost.at
+            if late > GRACE_S:
+                broken = (
+                    f"it commits in generation {event.generation}, {late:.1f} s after it was"
+                    f" answered {now.lost.words}"
+                )
+        yield Case(event.at, broken)
+
+
+def never_commits_from_outside(run: Seen) -> Iterator[Case]:
+    for event, now in run.events:
+        if isinstance(event, Asked) and event.api == "OffsetCommit" and now.has_joined:
+            outside = event.generation == NO_GENERATION or not event.member
+            yield Case(
+                event.at,
+                f"it commits {named({*event.offsets})} with generation {event.generation} and"
+                f" member id {event.member!r}, as one that is in no group"
+                if outside
+                else "",
+            )

@@ -1,0 +1,125 @@
+"""All rules, in the order in which they are shown."""
+
+from __future__ import annotations
+
+from groupcheck.oracles.judge.client.rules import commits, membership, plans, shares
+from groupcheck.oracles.judge.client.rules.rule import Rule
+
+RULES = (
+    Rule(
+        "commits-its-share",
+        "It commits only partitions that it was given, in the generation in which it was.",
+        "ConsumerCoordinator.sendOffsetCommitRequest; the broker does not check whose they are"
+        " (OffsetMetadataManager.validateOffsetCommit)",
+        commits.commits_its_share,
+    ),
+    Rule(
+        "commits-with-its-generation",
+        "It commits with the generation that it was told last, and not once it is no member.",
+        "ConsumerCoordinator.sendOffsetCommitRequest, AbstractCoordinator.generationIfStable",
+        commits.commits_with_its_generation,
+    ),
+    Rule(
+        "never-commits-from-outside",
+        "A member never commits with generation -1 or without an id; an empty group accepts that.",
+        "ConsumerCoordinator.sendOffsetCommitRequest; OffsetMetadataManager: generation -1 is a"
+        " consumer outside of groups",
+        commits.never_commits_from_outside,
+    ),
+    Rule(
+        "fetches-its-share",
+        "It fetches only what it was given; nothing once it is no member, and nothing between an"
+        " eager JoinGroup and its SyncGroup.",
+        "ConsumerCoordinator.onJoinPrepare, onPartitionsLost; KIP-429",
+        shares.fetches_its_share,
+    ),
+    Rule(
+        "delivers-its-share",
+        "The application gets no records of what was revoked or lost.",
+        "ConsumerRebalanceListener; KIP-429",
+        shares.delivers_its_share,
+        needs_events=True,
+    ),
+    Rule(
+        "delivers-between-callbacks",
+        "The application gets records only of partitions that its callbacks have assigned.",
+        "ConsumerRebalanceListener",
+        shares.delivers_between_callbacks,
+        needs_events=True,
+    ),
+    Rule(
+        "uses-the-id-it-is-given",
+        "After MEMBER_ID_REQUIRED it joins with the id in that answer.",
+        "KIP-394",
+        membership.uses_the_id_it_is_given,
+    ),
+    Rule(
+        "forgets-a-refused-id",
+        "After UNKNOWN_MEMBER_ID it joins without the id that was refused.",
+        "AbstractCoordinator.resetStateOnResponseError",
+        membership.forgets_a_refused_id,
+    ),
+    Rule(
+        "keeps-its-id",
+        "It joins with its id as long as that is not refused and it has not left.",
+        "AbstractCoordinator.resetStateOnResponseError; otherwise the group waits for the old id"
+        " until its session is over",
+        membership.keeps_its_id,
+    ),
+    Rule(
+        "joins-again",
+        "It joins within its rebalance timeout once it was told to.",
+        "AbstractCoordinator.HeartbeatResponseHandler; JoinGroupRequest.json: rebalanceTimeoutMs",
+        membership.joins_again,
+    ),
+    Rule(
+        "backs-off",
+        "It waits before it repeats what was refused.",
+        "KIP-580; retry.backoff.ms",
+        membership.backs_off,
+    ),
+    Rule(
+        "keeps-its-session",
+        "While the application polls, it sends heartbeats within its session timeout.",
+        "KIP-62; session.timeout.ms",
+        membership.keeps_its_session,
+    ),
+    Rule(
+        "gives-up-a-silent-coordinator",
+        "It does not fetch on for longer than its session while its coordinator is silent.",
+        "AbstractCoordinator.HeartbeatThread: sessionTimeoutExpired",
+        membership.gives_up_a_silent_coordinator,
+    ),
+    Rule(
+        "tells-what-is-fatal",
+        "Errors that no repetition mends reach the application.",
+        "AbstractCoordinator.JoinGroupResponseHandler; KIP-345",
+        membership.tells_what_is_fatal,
+        needs_events=True,
+    ),
+    Rule(
+        "stops-when-fenced",
+        "After FENCED_INSTANCE_ID it neither joins, commits nor fetches.",
+        "KIP-345",
+        membership.stops_when_fenced,
+    ),
+    Rule(
+        "leaves-on-close",
+        "A dynamic member that is closed leaves the group; a static one does not.",
+        "AbstractCoordinator.maybeLeaveGroup; KIP-345",
+        membership.leaves_on_close,
+    ),
+    Rule(
+        "plans-for-all",
+        "As leader it gives every partition to exactly one member that subscribes to it.",
+        "ConsumerPartitionAssignor; KIP-429",
+        plans.plans_for_all,
+    ),
+    Rule(
+        "subscribes-readably",
+        "Its subscription has all the fields of the version that it names.",
+        "ConsumerProtocolSubscription.json; ConsumerProtocol.deserializeSubscription: a leader that"
+        " is a Java client cannot read others",
+        plans.subscribes_readably,
+    ),
+)

@@ -1,0 +1,69 @@
+"""Rules about the plan of a client that leads its group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.assignors.group import Group, Member
+from groupcheck.oracles.assignment.validity import complete, valid
+from groupcheck.oracles.judge.client.record import Asked, Record, Seated, Told
+from groupcheck.oracles.judge.client.rules.rule import Case, Seen
+
+MENDED_S = 2.0
+COMPLETE = ", and it leaves it at that"
+
+
+def plans_for_all(run: Seen) -> Iterator[Case]:
+    """The plan is valid and complete for the members that the answer to its JoinGroup lists. In the
+    cooperative protocol a partition that moves may be given to nobody for a round. A leader that
+    does not know a topic yet may leave it out, if it joins again as soon as it does.
+    """
+    left_out: tuple[float, str] | None = None
+    joins: set[int] = set()
+    group: dict[int, tuple[Seated, ...]] = {}
+    for event, now in run.events:
+        if left_out is not None:
+            joins_again = isinstance(event, Asked) and event.api == "JoinGroup"
+            if joins_again or event.at - left_out[0] > MENDED_S:
+                yield Case(left_out[0], "" if joins_again else left_out[1])
+                left_out = None
+        if isinstance(event, Asked) and event.api == "JoinGroup":
+            joins.add(event.number)
+        elif isinstance(event, Told) and event.number in joins and event.seats:
+            group[event.generation] = event.seats
+        elif isinstance(event, Asked) and event.api == "SyncGroup" and event.plan:
+            seats = group.get(event.generation)
+            if seats is None:
+                continue
+            mistake = _mistake(run.record, seats, event, now.cooperative)
+            if mistake.endswith(COMPLETE):
+                left_out = (event.at, mistake)
+            else:
+                yield Case(event.at, mistake)
+    if left_out is not None:
+        yield Case(*left_out)
+
+
+def _mistake(record: Record, seats: tuple[Seated, ...], request: Asked, cooperative: bool) -> str:
+    """What is wrong with a plan; empty: nothing."""
+    unread = [member for member, share in request.plan.items() if share is None]
+    if unread:
+        return f"the share of {unread[0]} in its plan cannot be read"
+    members = [Member(s.id, s.topics, s.owned, instance=s.instance) for s in seats]
+    group = Group(dict(record.topics), members)
+    shares = {member: share for member, share in request.plan.items() if share is not None}
+    for wrong in valid(group, shares):
+        return f"in its plan {wrong.words}"
+    for wrong in complete(group, shares, may_wait=cooperative):
+        return f"in its plan {wrong.words}{COMPLETE}"
+    return ""
+
+
+def subscribes_readably(run: Seen) -> Iterator[Case]:
+    for event, _ in run.events:
+        if isinstance(event, Asked) and event.api == "JoinGroup":
+            wrong = next((p for p in event.protocols if p.wrong), None)
+            yield Case(
+                event.at,
+                "" if wrong is None else f"its subscription for {wrong.name}: {wrong.wrong}",
+            )

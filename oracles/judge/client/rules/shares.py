@@ -1,0 +1,69 @@
+"""Rules about whose records a client fetches and hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.assignors import Partition
+from groupcheck.oracles.judge.client.events import Assigned, Delivered, Lost, Revoked
+from groupcheck.oracles.judge.client.knowledge import GRACE_S, Knowledge
+from groupcheck.oracles.judge.client.record import App, Asked
+from groupcheck.oracles.judge.client.rules.rule import Case, Seen, named
+
+# The application's events go through its own buffers and a pipe.
+EVENTS_GRACE_S = 1.0
+
+
+def _wrong(now: Knowledge, partitions: frozenset[Partition], at: float, grace: float) -> str:
+    """Why a client may have nothing to do with these partitions; empty if it may."""
+    if now.lost is not None:
+        late = at - now.lost.at
+        return f"{late:.1f} s after it was answered {now.lost.words}" if late > grace else ""
+    if now.joining is not None and not now.cooperative and now.share is not None:
+        late = at - now.joining
+        return f"{late:.1f} s after its JoinGroup, before its SyncGroup" if late > grace else ""
+    if now.share is None:
+        return "before it was given any"
+    extra = partitions - now.share
+    if extra and at - now.share_at > grace:
+        return f"when its share is {named(now.share)}"
+    return ""
+
+
+def fetches_its_share(run: Seen) -> Iterator[Case]:
+    for event, now in run.events:
+        if isinstance(event, Asked) and event.api == "Fetch" and event.offsets:
+            parts = frozenset(event.offsets)
+            why = _wrong(now, parts, event.at, GRACE_S)
+            yield Case(event.at, f"it fetches {named(parts)} {why}" if why else "")
+
+
+def delivers_its_share(run: Seen) -> Iterator[Case]:
+    for event, now in run.events:
+        if isinstance(event, App) and isinstance(event.said, Delivered):
+            partition = event.said.partition
+            why = _wrong(now, frozenset({partition}), event.at, EVENTS_GRACE_S)
+            text = f"the application gets records of {named({partition})} {why}" if why else ""
+            yield Case(event.at, text)
+
+
+def delivers_between_callbacks(run: Seen) -> Iterator[Case]:
+    """The order of the application's own events decides, not their times."""
+    own: set[Partition] | None = None
+    gone: dict[Partition, str] = {}
+    for event, _ in run.events:
+        said = event.said if isinstance(event, App) else None
+        if isinstance(said, Assigned):
+            own = set(said.partitions) if said.whole or own is None else own | said.partitions
+        elif isinstance(said, Revoked | Lost) and own is not None:
+            own = set() if isinstance(said, Revoked) and said.whole else own - said.partitions
+            gone |= dict.fromkeys(said.partitions, type(said).__name__.lower())
+        elif isinstance(said, Delivered) and own is not None:
+            partition = said.partition
+            told = f" after its {gone[partition]} callback" if partition in gone else ""
+            yield Case(
+                event.at,
+                f"the application gets records of {named({partition})}, which is not assigned{told}"
+                if partition not in own
+                else "",
+            )

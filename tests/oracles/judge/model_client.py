@@ -1,0 +1,275 @@
+"""The model's own member as a program under test, perhaps with a known bug: `judge client` has to
+find nothing in the healthy one. Arguments: the variant, and the id of a mutation or nothing.
+
+Each row of the member says what it sends and does next; this program gives it polls, heartbeats,
+commits, records, answers and broken connections as they come over the wire.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import struct
+import sys
+import time
+from collections import deque
+from typing import Any
+
+import attrs
+
+from groupcheck.model.engine import UserError
+from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.client import NOTHING
+from groupcheck.oracles.conform.member.every_row import rows_of
+from groupcheck.oracles.conform.member.member_memory import Does, Input, Memory, Outcome, callbacks
+from groupcheck.oracles.judge.client.beside import share_bytes, subscription_bytes
+from groupcheck.oracles.wire.connections import CONNECT_S, Closed, Connections
+from groupcheck.traces.messages.apis import api
+from groupcheck.traces.messages.consumer_protocol import assignment
+
+VERSIONS = {"FindCoordinator": 2, "JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3}
+VERSIONS |= {"OffsetCommit": 7, "Fetch": 11}
+PARTITIONS, GENERATIONS = 4, 900
+POLL_S, BEAT_S, COMMIT_S, BACK_OFF_S = 0.04, 0.2, 0.25, 0.05
+BOOTSTRAP, GROUP, TOPIC = (os.environ[f"KAFKA_{n}"] for n in ("BOOTSTRAP", "GROUP", "TOPIC"))
+INSTANCE = os.environ.get("KAFKA_INSTANCE_ID")
+SESSION_MS = int(os.environ["GROUPCHECK_SESSION_MS"])
+REBALANCE_MS = int(os.environ["GROUPCHECK_REBALANCE_MS"])
+
+
+def tell(event: str, **fields: Any) -> None:
+    print(json.dumps({"schema": "groupcheck.event/1", "event": event, **fields}), flush=True)
+
+
+def parts(mask: int) -> list[tuple[str, int]]:
+    return [(TOPIC, n) for n in range(PARTITIONS) if mask >> n & 1]
+
+
+class Member:
+    def __init__(self, variant: str, mutation: str | None) -> None:
+        settings = {"partitions": str(PARTITIONS), "autocommit": "yes"}
+        self.rows: Any = rows_of(variant, GENERATIONS, mutation, settings)[0]
+        self.cooperative = variant == "cooperative"
+        self.assignor = "cooperative-sticky" if self.cooperative else "range"
+        self.m: Memory = self.rows.start()
+        self.first = Connections(BOOTSTRAP)
+        self.coordinator: Connections | None = None
+        # Requests in flight on the wire, in the order of `m.flight`.
+        self.flight: deque[int] = deque()
+        self.early: dict[int, Any] = {}
+        self.ids: dict[int, str] = {}
+        self.position = [0] * PARTITIONS
+        self.members: list[str] = []
+        self.heard = self.polled = self.beaten = self.committed = time.monotonic()
+        self.closing = False
+        self.fetching: int | None = None
+
+    # -- the model's member
+
+    def do(self, given: Input) -> bool:
+        """Something happens to the member. False if it cannot happen."""
+        outcomes = self.rows.outcomes(self.m, given)
+        if not outcomes:
+            return False
+        done: Outcome = outcomes[0]
+        before, self.m = self.m, done.after or self.m
+        for kind, mask in callbacks(before, done):
+            if mask or kind == "assigned":
+                tell(kind, partitions=[f"{t}-{n}" for t, n in parts(mask)])
+        for request in done.sent:
+            self.send(request, before)
+        if done.after is not None and not self.m.known and before.known:
+            self.cut()
+        if done.thrown:
+            tell("fatal", error=str(done.thrown))
+            self.closing = True
+        return True
+
+    def cut(self) -> None:
+        if self.coordinator is not None:
+            self.coordinator.close()
+            self.coordinator = None
+        self.flight.clear()
+        self.early.clear()
+
+    def number(self, name: str) -> int:
+        """The model's number of an id."""
+        known = next((k for k, one in self.ids.items() if one == name), None)
+        if known is None:
+            known = max(self.ids, default=-1) + 1
+            self.ids[known] = name
+        return known
+
+    # -- the wire
+
+    def send(self, request: Any, before: Memory) -> None:
+        if self.coordinator is None:
+            return
+        name = type(request).__name__
+        id = self.ids.get(request.id, "") if request.id >= 0 else ""
+        values: dict[str, Any] = {"groupId": GROUP, "memberId": id, "groupInstanceId": INSTANCE}
+        if hasattr(request, "generation"):
+            values["generationId"] = values["generationIdOrMemberEpoch"] = request.generation
+        if isinstance(request, messages.JoinGroup):
+            owned = frozenset(parts(max(0, request.owned))) if self.cooperative else frozenset()
+            listed = {"name": self.assignor, "metadata": subscription_bytes(TOPIC, owned)}
+            values |= {"sessionTimeoutMs": SESSION_MS, "rebalanceTimeoutMs": REBALANCE_MS}
+            values |= {"protocolType": "consumer", "protocols": [listed]}
+        elif isinstance(request, messages.SyncGroup):
+            values["assignments"] = self.plan()
+        elif isinstance(request, messages.OffsetCommit):
+            rows = [
+                {"partitionIndex": n, "committedOffset": self.position[n]}
+                for _, n in parts(before.client.owned or self.m.client.owned)
+            ]
+            values["topics"] = [{"name": TOPIC, "partitions": rows}]
+        elif isinstance(request, messages.LeaveGroup):
+            values["members"] = [{"memberId": id, "groupInstanceId": INSTANCE}]
+        sent = self.coordinator.send(api(name), VERSIONS[name], values, whose=1)
+        self.flight.append(sent)
+
+    def plan(self) -> list[dict[str, Any]]:
+        every = [(TOPIC, n) for n in range(PARTITIONS)]
+        return [
+            {"memberId": m, "assignment": share_bytes(frozenset(every[k :: len(self.members)]))}
+            for k, m in enumerate(sorted(self.members))
+        ]
+
+    def find(self) -> bool:
+        number = self.first.send(
+            api("FindCoordinator"), VERSIONS["FindCoordinator"], {"key": GROUP, "keyType": 0}
+        )
+        told: Any = self.first.gather(CONNECT_S, number).get(number)
+        if told is None or isinstance(told, Closed) or told["errorCode"]:
+            if isinstance(told, dict) and told["errorCode"] == 30:
+                tell("fatal", error="30")
+                self.closing = True
+            time.sleep(BACK_OFF_S)
+            return False
+        self.coordinator = Connections(f"{told['host']}:{told['port']}")
+        self.heard = time.monotonic()
+        return True
+
+    def hear(self) -> None:
+        """Answers, in the order of their requests."""
+        if self.coordinator is None or not self.flight:
+            return
+        self.early |= self.coordinator.gather(0.0)
+        while self.flight and self.flight[0] in self.early and self.coordinator is not None:
+            told = self.early.pop(self.flight.popleft())
+            if isinstance(told, Closed):
+                if not self.do(Input(Does.BREAK)):
+                    self.m = attrs.evolve(self.m, known=False)
+                self.cut()
+                time.sleep(BACK_OFF_S)
+                return
+            self.heard = time.monotonic()
+            self.answered(self.m.flight[0].request, told)
+
+    def answered(self, request: Any, told: dict[str, Any]) -> None:
+        code = told.get("errorCode", 0)
+        for topic in told.get("topics", ()):
+            code = max([code, *(p["errorCode"] for p in topic["partitions"])])
+        given = Input(code=code)
+        if isinstance(request, messages.JoinGroup) and code in (0, 79):
+            given = attrs.evolve(given, id=self.number(told["memberId"]))
+            if not code:
+                self.members = [m["memberId"] for m in told["members"]]
+                leads = told["leader"] == told["memberId"]
+                given = attrs.evolve(given, generation=told["generationId"], leads=leads)
+        elif isinstance(request, messages.SyncGroup) and not code:
+            share = sum(1 << n for _, n in assignment(told["assignment"]))
+            given = attrs.evolve(given, share=share)
+        self.do(given)
+        if code in (14, 27) and not isinstance(request, messages.Heartbeat):
+            time.sleep(BACK_OFF_S)
+
+    def fetch(self) -> None:
+        """Records of what it owns, unless it may not read now."""
+        if self.fetching is not None:
+            told: Any = self.first.gather(0.0).get(self.fetching)
+            if told is None:
+                return
+            self.fetching = None
+            if self.owned() and isinstance(told, dict):
+                self.read(told)
+        owned = self.owned()
+        if owned:
+            asked = [
+                {"partition": n, "fetchOffset": self.position[n], "partitionMaxBytes": 4096}
+                for _, n in owned
+            ]
+            values = {"replicaId": -1, "maxWaitMs": 0, "minBytes": 0, "maxBytes": 1 << 16}
+            topics = [{"topic": TOPIC, "partitions": asked}]
+            self.fetching = self.first.send(
+                api("Fetch"), VERSIONS["Fetch"], {**values, "topics": topics}
+            )
+
+    def owned(self) -> list[tuple[str, int]]:
+        c = self.m.client
+        return [] if self.m.paused or not c.owned or c.granted != NOTHING else parts(c.owned)
+
+    def read(self, told: dict[str, Any]) -> None:
+        now = {n for _, n in self.owned()}
+        for topic in told.get("responses", ()):
+            for part in topic["partitions"]:
+                number, records, at = part["partitionIndex"], part["records"] or b"", 0
+                while number in now and at + 27 <= len(records):
+                    first, length = struct.unpack_from(">qi", records, at)
+                    (delta,) = struct.unpack_from(">i", records, at + 23)
+                    tell(
+                        "delivered", partition=f"{TOPIC}-{number}", offset=first, last=first + delta
+                    )
+                    self.position[number] = first + delta + 1
+                    at += 12 + length
+
+    # -- its life
+
+    def stopped(self) -> bool:
+        if select.select([sys.stdin], [], [], 0.005)[0]:
+            sys.stdin.readline()
+            self.closing = True
+        return self.closing
+
+    def live(self) -> None:
+        while not self.stopped():
+            now = time.monotonic()
+            self.hear()
+            if self.coordinator is None and not self.find():
+                continue
+            if self.m.flight and now - self.heard > SESSION_MS / 1000:
+                waits = self.m.waits_for(messages.Heartbeat)
+                if waits and self.do(Input(Does.SILENCE)):
+                    self.cut()
+                self.heard = now
+            if now - self.polled > POLL_S:
+                self.polled = now
+                self.do(Input(Does.POLL))
+                if self.m.client.position < 0 and self.m.client.owned & 1:
+                    self.do(Input(Does.FETCH, offset=0))
+                self.do(Input(Does.PROCESS))
+                self.fetch()
+            if self.m.known and now - self.beaten > BEAT_S:
+                self.beaten = now
+                if not self.m.waits_for(messages.Heartbeat):
+                    self.do(Input(Does.BEAT))
+            if self.m.known and now - self.committed > COMMIT_S:
+                self.committed = now
+                if not self.m.waits_for(messages.OffsetCommit) and self.m.client.owned:
+                    self.do(Input(Does.COMMIT))
+
+    def close(self) -> None:
+        self.do(Input(Does.CLOSE))
+        if self.coordinator is not None:
+            self.coordinator.gather(0.3)
+        tell("closed")
+
+
+try:
+    member = Member(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None)
+except UserError as error:
+    sys.exit(str(error))
+tell("started", library="model")
+member.live()
+member.close()

@@ -1,0 +1,354 @@
+"""Each rule about clients on runs that are written by hand: what breaks it, and what only looks as
+if it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupcheck.oracles.judge.client import events as said
+from groupcheck.oracles.judge.client.record import (
+    App,
+    Asked,
+    Closed,
+    Ended,
+    Event,
+    Listed,
+    Moved,
+    Record,
+    Seated,
+    Stopping,
+    Told,
+)
+from groupcheck.oracles.judge.client.rules import RULES
+from groupcheck.oracles.judge.client.rules.rule import seen
+
+RULE = {rule.name: rule for rule in RULES}
+BOTH = frozenset({("t", 0), ("t", 1)})
+FIRST, SECOND = frozenset({("t", 0)}), frozenset({("t", 1)})
+
+
+class Run:
+    """A run that is written down event by event. `now` is the time in seconds."""
+
+    def __init__(self, assignor: str = "range", static: bool = False, wrong: str = "") -> None:
+        self.listed, self.static = Listed(assignor, wrong=wrong), static
+        self.events: list[Event] = []
+        self.now, self.number = 0.0, 0
+
+    def wait(self, seconds: float) -> Run:
+        self.now += seconds
+        return self
+
+    def ask(self, api: str, **fields: Any) -> int:
+        self.number += 1
+        node = 1 if api == "Fetch" else 2
+        self.events.append(Asked(self.now, self.number, node, node, api, **fields))
+        return self.number
+
+    def tell(self, number: int, error: int = 0, **fields: Any) -> Run:
+        self.events.append(Told(self.now, number, error, **fields))
+        return self
+
+    def join(self, id: str = "m", error: int = 0, generation: int = 1, **fields: Any) -> Run:
+        asks = self.ask("JoinGroup", member=id, protocols=(self.listed,))
+        return self.tell(asks, error, member=id, generation=generation, **fields)
+
+    def sync(self, share: frozenset[tuple[str, int]], generation: int = 1, **fields: Any) -> Run:
+        return self.tell(
+            self.ask("SyncGroup", member="m", generation=generation, **fields), share=share
+        )
+
+    def member(self, share: frozenset[tuple[str, int]] = BOTH, generation: int = 1) -> Run:
+        return self.join(generation=generation).sync(share, generation)
+
+    def beat(self, error: int = 0, generation: int = 1) -> Run:
+        return self.tell(self.ask("Heartbeat", member="m", generation=generation), error)
+
+    def commit(self, parts: frozenset[tuple[str, int]], generation: int = 1, id: str = "m") -> Run:
+        offsets = dict.fromkeys(parts, 5)
+        return self.tell(
+            self.ask("OffsetCommit", member=id, generation=generation, offsets=offsets)
+        )
+
+    def fetch(self, parts: frozenset[tuple[str, int]]) -> Run:
+        self.ask("Fetch", offsets=dict.fromkeys(parts, 5))
+        return self
+
+    def say(self, event: said.Event) -> Run:
+        self.events.append(App(self.now, event))
+        return self
+
+    def delivered(self, number: int) -> Run:
+        return self.say(said.Delivered(("t", number), 0, 4))
+
+    def event(self, event: Callable[..., Event], *fields: Any) -> Run:
+        self.events.append(event(self.now, *fields))
+        return self
+
+    def cases(self, rule: str) -> list[str]:
+        """For each occasion what was broken."""
+        record = Record(tuple(self.events), {"t": 2}, 3000, 2000, self.static)
+        return [case.broken for case in RULE[rule].cases(seen(record))]
+
+
+def shrunk() -> Run:
+    """A member of generation 2 that has kept t-0 of two partitions."""
+    return Run().member(BOTH).wait(1).beat(27).member(FIRST, generation=2)
+
+
+def looks() -> Run:
+    """A member that looks for its coordinator while that is silent."""
+    run = Run().member().event(Moved, "silence", "", 9.0).wait(3)
+    run.ask("FindCoordinator")
+    return run.wait(5)
+
+
+def fenced() -> Run:
+    return Run(static=True).member().wait(1).beat(82)
+
+
+SEATS = (Seated("a", None, frozenset({"t"})), Seated("m", None, frozenset({"t"})))
+
+
+def leader(**plan: frozenset[tuple[str, int]] | None) -> Run:
+    return Run().join(seats=SEATS).sync(FIRST, plan=plan)
+
+
+BREAKS: dict[str, list[tuple[str, Run]]] = {
+    "commits-its-share": [
+        ("it commits t-1 in generation 2, in which it was given t-0", shrunk().commit(BOTH, 2)),
+    ],
+    "commits-with-its-generation": [
+        ("0.9 s after it was told generation 2", shrunk().wait(0.9).commit(FIRST, 1)),
+        ("after it was answered 25 UNKNOWN", Run().member().beat(25).wait(0.9).commit(FIRST)),
+    ],
+    "never-commits-from-outside": [
+        ("with generation -1 and member id ''", Run().member().beat(25).commit(BOTH, -1, "")),
+    ],
+    "fetches-its-share": [
+        ("after it was answered 25 UNKNOWN", Run().member().beat(25).wait(0.9).fetch(FIRST)),
+        ("it fetches t-1 when its share is t-0", shrunk().wait(0.9).fetch(SECOND)),
+        ("after its JoinGroup, before its SyncGroup", Run().member().join().wait(1).fetch(FIRST)),
+    ],
+    "delivers-its-share": [
+        ("records of t-1 when its share is t-0", shrunk().wait(1.5).delivered(1)),
+    ],
+    "delivers-between-callbacks": [
+        (
+            "records of t-1, which is not assigned after its revoked callback",
+            Run().say(said.Assigned(BOTH)).say(said.Revoked(SECOND)).delivered(0).delivered(1),
+        ),
+    ],
+    "uses-the-id-it-is-given": [
+        ("it joins with the id 'x'", Run().join("m", 79).wait(0.3).join("x")),
+        ("it joins with the id ''", Run().join("m", 79).wait(1).join("")),
+    ],
+    "forgets-a-refused-id": [
+        ("that was answered 25", Run().member().beat(25).wait(0.4).join("m", 25)),
+    ],
+    "keeps-its-id": [
+        ("it joins without an id, and nobody has refused", Run().member().beat(27).join("")),
+    ],
+    "joins-again": [
+        ("no JoinGroup for 3.0 s after", Run().member().beat(27).wait(3).fetch(FIRST)),
+        ("no JoinGroup for 2.8 s after", Run().member().beat(27).wait(2.8).join()),
+    ],
+    "keeps-its-session": [
+        ("no Heartbeat for 4.0 s", Run().member().beat().wait(4).fetch(FIRST)),
+    ],
+    "gives-up-a-silent-coordinator": [
+        (
+            "the coordinator is silent for 8.0 s",
+            Run().member().event(Moved, "silence", "", 9.0).wait(7).fetch(BOTH).wait(1).fetch(BOTH),
+        ),
+    ],
+    "tells-what-is-fatal": [
+        (
+            "is told nothing of 24 to its JoinGroup",
+            Run().delivered(0).join("", 24).wait(4).delivered(0),
+        ),
+    ],
+    "stops-when-fenced": [
+        ("JoinGroup 1.5 s after 82 FENCED", fenced().wait(1.5).join("")),
+        ("Fetch 1.5 s after 82 FENCED", fenced().wait(1.5).fetch(BOTH)),
+    ],
+    "leaves-on-close": [
+        ("no LeaveGroup in the 1.0 s", Run().member().event(Stopping).wait(1).event(Ended, 0)),
+    ],
+    "subscribes-readably": [
+        (
+            "its subscription for range: 4 bytes are expected",
+            Run(wrong="4 bytes are expected and 0 are there").join(),
+        ),
+    ],
+    "plans-for-all": [
+        ("t-0 is given to both a and m", leader(a=FIRST, m=BOTH)),
+        ("t-1 is given to nobody", leader(a=FIRST, m=frozenset())),
+        ("the share of m in its plan cannot be read", leader(a=BOTH, m=None)),
+        ("x is no member of the group", leader(a=BOTH, m=frozenset(), x=FIRST)),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "words", "run"),
+    [(rule, *one) for rule, runs in BREAKS.items() for one in runs],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_breaks_a_rule(rule: str, words: str, run: Run) -> None:
+    broken = [case for case in run.cases(rule) if case]
+    assert broken and words in broken[0]
+
+
+def leave(run: Run) -> Run:
+    run.ask("LeaveGroup", members=("m",))
+    return run
+
+
+KEEPS: dict[str, list[Run]] = {
+    "commits-its-share": [
+        shrunk().commit(FIRST, 2),
+        # Under way while the group went on: the broker refuses it, and it proves nothing.
+        shrunk().commit(BOTH, 1),
+        # A cooperative member commits what it gives up.
+        Run("cooperative-sticky").member(BOTH).member(FIRST, 2).commit(BOTH, 2),
+    ],
+    "commits-with-its-generation": [
+        shrunk().wait(0.1).commit(BOTH, 1),
+        Run().member().beat(27).wait(1.5).commit(BOTH),
+        # The refusal of an old commit does not concern the new membership.
+        shrunk().commit(FIRST, 1).wait(1).commit(FIRST, 2),
+    ],
+    "never-commits-from-outside": [Run().member().commit(BOTH)],
+    "fetches-its-share": [
+        Run().member().beat(25).wait(0.1).fetch(FIRST),
+        Run().member().beat(27).wait(1.5).fetch(BOTH),
+        Run("cooperative-sticky").member().join().wait(1).fetch(BOTH),
+        shrunk().wait(0.9).fetch(FIRST),
+    ],
+    "delivers-its-share": [shrunk().wait(0.9).delivered(1), shrunk().wait(1.5).delivered(0)],
+    "delivers-between-callbacks": [
+        Run().say(said.Assigned(FIRST)).say(said.Assigned(SECOND)).delivered(0).delivered(1),
+    ],
+    "uses-the-id-it-is-given": [Run().join("m", 79).join("m")],
+    "forgets-a-refused-id": [
+        Run().member().beat(25).wait(0.3).join("").wait(1).join("n", 25),
+    ],
+    "keeps-its-id": [
+        Run().member().beat(27).join(),
+        Run().member().beat(27).join().sync(BOTH).beat(25).join(""),
+        leave(Run().member().beat(27).join()).join(""),
+    ],
+    "joins-again": [
+        Run().member().beat(27).wait(1.9).join(),
+        # What happens meanwhile may hold it up.
+        Run().member().beat(27).event(Moved, "fail-over").wait(3).join(),
+    ],
+    "keeps-its-session": [
+        Run().member().beat().wait(2.6).beat(),
+        Run().member().beat().beat(27).wait(4).fetch(FIRST),
+        Run().member().beat().beat().event(Moved, "silence", "", 9.0).wait(4).fetch(FIRST),
+    ],
+    "gives-up-a-silent-coordinator": [
+        looks().fetch(BOTH).wait(1).fetch(BOTH),
+        Run().member().event(Moved, "silence", "", 9.0).wait(8).beat(),
+    ],
+    "tells-what-is-fatal": [
+        Run().join("", 24).wait(1).say(said.Failed("INVALID_GROUP_ID")).wait(4).delivered(0),
+    ],
+    "stops-when-fenced": [
+        fenced().wait(0.5).commit(BOTH).wait(1).say(said.Failed("FENCED", True)),
+        leave(fenced().wait(2)),
+    ],
+    "leaves-on-close": [
+        leave(Run().member().event(Stopping)).event(Ended, 0),
+        Run(static=True).member().event(Stopping).wait(1).event(Ended, 0),
+    ],
+    "subscribes-readably": [Run().join()],
+    "plans-for-all": [
+        leader(a=SECOND, m=FIRST),
+        leader(a=BOTH),
+        # It did not know the topic yet, and joins again once it does.
+        leader(a=frozenset(), m=frozenset()).wait(0.2).join(generation=2),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "run"),
+    [(rule, run) for rule, runs in KEEPS.items() for run in runs],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_keeps_a_rule(rule: str, run: Run) -> None:
+    cases = run.cases(rule)
+    assert cases and not any(cases)
+
+
+def test_a_storm_is_a_refused_request_that_is_repeated_without_a_pause() -> None:
+    storm, calm = Run(), Run()
+    for _ in range(100):
+        storm.wait(0.01).join("", 14)
+        calm.wait(0.05).join("", 14)
+    assert "in one second, each after an error" in storm.cases("backs-off")[0]
+    assert calm.cases("backs-off") == [""]
+
+
+def test_every_rule_has_a_run_that_breaks_it_and_one_that_keeps_it() -> None:
+    by_hand = {*BREAKS, "backs-off"}
+    assert by_hand == {*KEEPS, "backs-off"} == set(RULE)
+
+
+def test_a_rule_that_needs_events_is_not_judged_without_them() -> None:
+    silent = Run().join("", 24).wait(5).fetch(FIRST)
+    assert silent.cases("tells-what-is-fatal") == []
+
+
+def test_a_static_member_that_leaves_breaks_its_rule() -> None:
+    run = leave(Run(static=True).member().event(Stopping)).event(Ended, 0)
+    assert "it has an instance id" in run.cases("leaves-on-close")[0]
+
+
+def test_rules_take_time_that_grows_with_the_run_and_not_with_its_square() -> None:
+    """Counts the looks at events."""
+    looks = []
+    for length in (200, 400):
+        run = Run().member()
+        for _ in range(length):
+            run.wait(0.01).beat().fetch(BOTH).commit(BOTH)
+        record = Record(tuple(run.events), {"t": 2}, 3000, 2000)
+        counting = Counting(seen(record).events)
+        for rule in RULES:
+            list(rule.judge(type(seen(record))(record, counting)))
+        looks.append(counting.looks)
+    assert looks[1] < 2.2 * looks[0]
+
+
+class Counting(tuple[Any, ...]):
+    """A sequence that counts how often it gives an element."""
+
+    looks = 0
+
+    def __iter__(self) -> Any:
+        for one in super().__iter__():
+            self.looks += 1
+            yield one
+
+    def __getitem__(self, at: Any) -> Any:
+        self.looks += 1
+        return super().__getitem__(at)
+
+
+def test_a_member_that_does_not_know_its_coordinator_need_not_leave() -> None:
+    moved = Run().member().beat(16).event(Stopping).wait(1).event(Ended, 0)
+    cut = Run().member().event(Closed, 2, 2, True).event(Stopping).wait(1).event(Ended, 0)
+    assert moved.cases("leaves-on-close") == cut.cases("leaves-on-close") == []
+
+
+def test_the_page_for_maintainers_names_every_rule() -> None:
+    page = (Path(__file__).parents[3] / "docs/judge/your_client.md").read_text("utf-8")
+    assert {name for name in RULE if f"`{name}`" not in page} == set()
