@@ -28,6 +28,7 @@ UNSEEN: Mapping[str, str] = {
     "newcomer_timer_kept": "it shows after five minutes",
     "record_ignored_on_load": MOVES,
     "shares_not_loaded": MOVES,
+    "stale_claims_assigned": "the plan is the leader's, and here the leader is the judge",
     "takeover_not_logged": MOVES,
     "told_before_logged": MOVES,
     "unloading_forgets_members": MOVES,
