@@ -6,9 +6,9 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 from uuid import UUID
 
 from groupcheck.model.engine import UserError
@@ -57,7 +57,7 @@ def run(
     with ExitStack() as stack:
         lines = None
         if log is not None:
-            lines = _Lines(stack.enter_context(log.open("w", encoding="utf-8")), most_lines)
+            lines = stack.enter_context(_Lines(log, most_lines))
         served = Coordinator(settings, lines)
         stack.enter_context(served.server)
         ports = served.server.ports.values()
@@ -104,23 +104,42 @@ def summary(served: Coordinator, lines: _Lines | None) -> Iterator[str]:
     for remark, count in Counter(served.remarks).most_common():
         yield f"{remark}" + (f" ({count:,} times)" if count > 1 else "")
     if lines is not None and lines.left_out:
-        yield f"{lines.left_out:,} lines were not written to the log, which has {lines.most:,}"
+        yield f"{lines.left_out:,} lines are not in the log: {lines.why}"
 
 
 class _Lines:
-    """Writes entries of the server's log as lines."""
+    """Writes entries of the server's log as lines, which can be read while it serves. A log that
+    cannot be written does not end the server. A context manager.
+    """
 
-    def __init__(self, file: TextIO, most: int) -> None:
-        self._file, self.most = file, most
-        self._written = 0
+    def __init__(self, path: Path, most: int) -> None:
+        """Raises `UserError` if the file cannot be opened."""
+        try:
+            self._file = path.open("w", encoding="utf-8", buffering=1)
+        except OSError as error:
+            raise UserError(f"cannot write {path}: {error.strerror}", where="--log") from None
+        self._left, self._most = most, most
         self.left_out = 0
+        self.why = ""
+
+    def __enter__(self) -> _Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            self._file.close()
 
     def __call__(self, noted: Noted) -> None:
-        if self._written >= self.most:
-            self.left_out += 1
-            return
-        self._written += 1
-        self._file.write(json.dumps(document(SCHEMA, line_of(noted))) + "\n")
+        if not self._left and not self.why:
+            self.why = f"it has {self._most:,} (--most-lines)"
+        if not self.why:
+            self._left -= 1
+            try:
+                self._file.write(json.dumps(document(SCHEMA, line_of(noted))) + "\n")
+            except OSError as error:
+                self.why = f"cannot write it: {error.strerror}"
+                say(f"the log ends here, {self.why}")
+        self.left_out += bool(self.why)
 
 
 def line_of(noted: Noted) -> ServedLine:

@@ -20,7 +20,7 @@ from groupcheck.oracles.wire.serving import Arrival, Noted, Server, Timer, in_ba
 from groupcheck.traces.messages.apis import api
 
 REMARKS_KEPT = 1_000
-_REQUESTS: Mapping[str, Callable[[Groups, Arrival], None]] = {
+REQUESTS: Mapping[str, Callable[[Groups, Arrival], None]] = {
     "JoinGroup": Groups.join_group,
     "SyncGroup": Groups.sync_group,
     "Heartbeat": Groups.heartbeat,
@@ -37,7 +37,7 @@ _OLDEST = {"OffsetCommit": 2, "OffsetFetch": 1}
 
 def offered() -> dict[int, tuple[int, int]]:
     """The APIs that are served, in the versions of Kafka 4.3: key -> oldest and newest."""
-    group = {api(name).key: (_OLDEST.get(name, 0), api(name).newest) for name in _REQUESTS}
+    group = {api(name).key: (_OLDEST.get(name, 0), api(name).newest) for name in REQUESTS}
     return {**OFFERED, **group}
 
 
@@ -88,7 +88,7 @@ class Coordinator:
         if request.node != self._node:
             request.answer(refusal(request, NOT_COORDINATOR))
         else:
-            _REQUESTS[request.api.name](self._groups, request)
+            REQUESTS[request.api.name](self._groups, request)
             self._wait()
 
     def _wait(self) -> None:

@@ -19,8 +19,7 @@ from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import NOT_COORDINATOR
 from groupcheck.oracles.coordinator.group import Group, Id, Waiting
 from groupcheck.oracles.coordinator.requests import Groups
-from groupcheck.oracles.coordinator.served import _REQUESTS as REQUESTS
-from groupcheck.oracles.coordinator.served import Coordinator, refusal
+from groupcheck.oracles.coordinator.served import REQUESTS, Coordinator, refusal
 from groupcheck.oracles.coordinator.settings import Settings
 from groupcheck.oracles.judge.client.beside import BESIDE, PROTOCOLS, subscription_bytes
 from groupcheck.oracles.judge.client.moves import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ import pytest
 from node_asker import Asker
 
 from groupcheck.oracles.command_line import cli, documents
+from groupcheck.oracles.coordinator import command
 from groupcheck.oracles.coordinator.model import every_served
 
 
@@ -40,6 +42,19 @@ def test_it_prints_its_address_serves_and_ends_with_a_summary(tmp_path):
         jsonschema.validate(line, schema)
     told = [(line["what"], line["api"], line["number"]) for line in lines if line["api"]]
     assert told == [("request", "Heartbeat", 1), ("answer", "Heartbeat", 1)]
+
+
+def test_a_log_that_cannot_be_written_ends_no_server(monkeypatch, capsys):
+    monkeypatch.setattr(command, "_serve", lambda served, move, seconds: asked(served))
+    assert cli.run(["coordinator", "--log", "/dev/full"]) == 0
+    printed = capsys.readouterr()
+    assert "lines are not in the log: cannot write it: No space left on device" in printed.out
+    assert "the log ends here" in printed.err
+
+
+def asked(served):
+    with socket.create_connection(("127.0.0.1", next(iter(served.server.ports.values())))):
+        served.server.turn(0.2)
 
 
 def test_it_lists_the_bugs_that_it_can_be_served_with(capsys):
