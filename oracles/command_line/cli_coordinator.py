@@ -68,6 +68,7 @@ from groupcheck.oracles.command_line.option_types import (
 )
 @click.option(
     "--min-session",
+    "min_session_ms",
     type=DURATION,
     metavar="TIME",
     show_default="1ms; Kafka: 6s",
@@ -75,6 +76,7 @@ from groupcheck.oracles.command_line.option_types import (
 )
 @click.option(
     "--max-session",
+    "max_session_ms",
     type=DURATION,
     metavar="TIME",
     show_default="30m, as Kafka",
@@ -82,6 +84,7 @@ from groupcheck.oracles.command_line.option_types import (
 )
 @click.option(
     "--initial-delay",
+    "delay_ms",
     type=DURATION,
     metavar="TIME",
     show_default="0ms; Kafka: 3s",
@@ -102,6 +105,7 @@ from groupcheck.oracles.command_line.option_types import (
 )
 @click.option(
     "--loading",
+    "load_ms",
     type=DURATION,
     metavar="TIME",
     show_default="0ms",

@@ -147,7 +147,7 @@ def broker(
     short_help="Judge a client: what it does when its coordinator does its worst.",
     epilog=examples(
         "groupcheck judge client --library aiokafka",
-        "groupcheck judge client --library java==3.9.0 --full",
+        "groupcheck judge client --library java==3.7.1 --full",
         "groupcheck judge client --known deviations.toml -- python my_consumer.py",
     ),
 )

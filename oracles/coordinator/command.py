@@ -44,12 +44,11 @@ def run(
         for mutation in every_served():
             print(f"{mutation.id}  {mutation.title}")
         return 0
-    times = {"min_session": "min_session_ms", "max_session": "max_session_ms"}
-    times |= {"initial_delay": "delay_ms", "loading": "load_ms"}
     chosen: dict[str, Any] = {
-        times.get(name, name): value for name, value in given.items() if value is not None
+        name: round(value) if name.endswith("_ms") else value
+        for name, value in given.items()
+        if value is not None
     }
-    chosen |= {name: round(chosen[name]) for name in times.values() if name in chosen}
     chosen |= {"topics": dict(topics)} if topics else {}
     settings = Settings(**chosen)
     if move is not None and settings.nodes == 1:

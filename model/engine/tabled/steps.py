@@ -93,9 +93,13 @@ class Steps:
         self.tabled = Tabled(first)
         self.places = self.tabled.see.at
         members = self.tabled.rows.members
-        every = [member for table in members for member in table]
-        self._fired = {(m.rule.name, m.instance.me or 0): Fired(self.tabled, m) for m in every}
-        self._urgent = [self.fired(m.rule.name, m.instance.me or 0) for m in every if m.rule.urgent]
+        every = [Fired(self.tabled, member) for table in members for member in table]
+        self._fired = {
+            (fired.member.rule.name, fired.member.instance.me or 0): fired
+            for fired in every
+            if len(fired.member.instance.index) < 2  # `fired` names one index
+        }
+        self._urgent = [fired for fired in every if fired.member.rule.urgent]
         self._guards = Guards([[fired.member] for fired in self._urgent])
         assert not self._guards.always, "an urgent rule has no guard"
         # For each place that guards of urgent rules read: those rules as a bit mask, and by the

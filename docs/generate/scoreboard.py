@@ -1,0 +1,147 @@
+"""Judges every broker and every client library that can be had here, and writes
+docs/judge/scoreboard.md from their documents: which rules each keeps and breaks.
+
+scoreboard.py [--only NAME] [--folder FOLDER] [--table]
+
+Each is judged with default options, one after the other. Documents stay in FOLDER
+(build/scoreboard), so that a stopped run goes on; --table writes the page from those that are
+there, without judging anybody.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "judge" / "scoreboard.md"
+BROKERS = ("kafka", "kfake", "tansu", "librdkafka-mock")
+LIBRARIES = (
+    "java",
+    "confluent-kafka",
+    "kafka-python",
+    "aiokafka",
+    "franz-go",
+    "sarama",
+    "kafka-go",
+    "kafkajs",
+    "@platformatic/kafka",
+    "krafka",
+)
+LIMIT_S = 1_800  # the first use installs what is judged
+WORDS = {
+    "keeps": "keeps",
+    "breaks": "breaks",
+    "unsteady": "unsteady",
+    "not_judged": "not judged",
+    "known": "known",
+}
+HEAD = """\
+# Scoreboard
+
+`make nightly NIGHTLY="--only scoreboard"` judges each broker and each client library that can be
+had as a package, with default options, and writes this page from what they print. Apache Kafka's
+broker and its Java client are the controls. A rule is *broken* if its shortest schedule shows it
+three times of three and Kafka's own does otherwise; *unsteady* is what showed less often. What a
+short run does not reach says nothing.
+
+[How brokers are judged](your_broker.md) and [how clients are judged](your_client.md) explain the
+rules; [Findings](../../FINDINGS.md) has each defect with its evidence.
+"""
+
+
+def command(side: str, name: str) -> list[str]:
+    """The command that judges it."""
+    groupcheck = str(Path(sys.executable).parent / "groupcheck")
+    which = ["--start", name] if side == "broker" else ["--library", name]
+    return [groupcheck, "judge", side, *which, "--json"]
+
+
+def place(folder: Path, side: str, name: str) -> Path:
+    """The file of its document."""
+    plain = name.strip("@").replace("/", "-")
+    return folder / f"{side}-{plain}.json"
+
+
+def judged(folder: Path, side: str, name: str) -> str:
+    """Judges it, keeps its document, and says what became of it."""
+    ended = subprocess.run(command(side, name), capture_output=True, text=True, timeout=LIMIT_S)
+    if not ended.stdout:
+        return f"no answer, exit code {ended.returncode}: {ended.stderr.strip()[-300:]}"
+    place(folder, side, name).write_text(ended.stdout)
+    return str(json.loads(ended.stdout)["verdict"])
+
+
+def table(side: str, found: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """One row for each subject."""
+    columns = ("keeps", "breaks", "unsteady", "not_judged")
+    yield f"| {side} | verdict | " + " | ".join(WORDS[one] for one in columns) + " | broken |"
+    yield "|---|---|" + "---:|" * len(columns) + "---|"
+    for one in found:
+        rules = one["rules"]
+        counts = [sum(rule["verdict"] == column for rule in rules) for column in columns]
+        broken = ", ".join(f"`{r['name']}`" for r in rules if r["verdict"] == "breaks") or "none"
+        numbers = " | ".join(map(str, counts))
+        yield f"| {one['subject']} | {one['verdict']} | {numbers} | {broken} |"
+
+
+def harm(found: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What was shown on Apache Kafka itself."""
+    for one in found:
+        for remark in one["differs"]:
+            before, mark, shown = remark["detail"].partition(". On Apache Kafka ")
+            if mark and remark["verdict"] == "breaks":
+                yield f"- {one['subject']}: {before}. On Apache Kafka {shown}."
+
+
+def page(folder: Path) -> str:
+    """The page, from the documents that are there."""
+    known = {
+        side: [
+            json.loads(file.read_text())
+            for file in (place(folder, side, name) for name in names)
+            if file.exists()
+        ]
+        for side, names in (("broker", BROKERS), ("client", LIBRARIES))
+    }
+    lines = [HEAD]
+    for side, title in (("broker", "Brokers"), ("client", "Clients")):
+        lines += [f"## {title}\n", *table(side, known[side]), ""]
+    lines += ["## Shown on Apache Kafka itself\n", *dict.fromkeys(harm(known["client"])), ""]
+    rules = {r["name"]: r for found in known.values() for one in found for r in one["rules"]}
+    lines += ["## Rules\n", "| rule | what must be true | source |", "|---|---|---|"]
+    lines += [f"| `{r['name']}` | {r['sentence']} | {r['source']} |" for r in rules.values()]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """The command. Exits with 1 if one could not be judged."""
+    parser = argparse.ArgumentParser(description="the scoreboard of brokers and clients")
+    parser.add_argument("--only", metavar="NAME", help="judge this one, again")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "scoreboard")
+    parser.add_argument("--table", action="store_true", help="judge nobody")
+    asked = parser.parse_args()
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    every = [("broker", name) for name in BROKERS] + [("client", name) for name in LIBRARIES]
+    chosen = [one for one in every if asked.only in (None, one[1])]
+    failed = 0
+    for side, name in [] if asked.table else chosen:
+        if asked.only is None and place(asked.folder, side, name).exists():
+            continue
+        try:
+            told = judged(asked.folder, side, name)
+        except subprocess.TimeoutExpired:
+            told = f"no answer within {LIMIT_S:,} s"
+        failed += told.startswith("no answer")
+        print(f"{side:8}{name:24}{told}", flush=True)
+    PAGE.write_text(page(asked.folder))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
