@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from attrs import evolve, frozen
 
 from groupcheck.oracles.judge.client.moves import Setting
-from groupcheck.oracles.judge.client.record import Record
+from groupcheck.oracles.judge.client.record import Asked, Record
 from groupcheck.oracles.judge.client.session import Command, Played, Session
 from groupcheck.oracles.judge.client.targets import Target
 
@@ -27,7 +27,7 @@ class Run:
     setting: Setting
     played: tuple[Played, ...]
     record: Record
-    # Was the client a member at all?
+    # Was the client a member at all? Where it cannot be one (the group is full), did it ask?
     began: bool
     # The last lines of the program's own log.
     log: tuple[str, ...] = ()
@@ -155,5 +155,8 @@ class Pool:
                 if not played.calm:
                     break
             record = session.close()
+            if alone:
+                asked = [e.api for e in record.events if isinstance(e, Asked)]
+                began = "JoinGroup" in asked
             run = Run(trial.setting, tuple(session.played), record, began, tuple(session.log))
         return run, tuple(todo) if began else ()

@@ -154,13 +154,17 @@ def run(
 
 @contextmanager
 def no_file_grows() -> Iterator[None]:
-    """Every write to an ordinary file fails, as on a full disk."""
-    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    """Every write to an ordinary file fails, as on a full disk. (Python writes no bytecode: it
+    would keep the beginning of a module that did not fit.)
+    """
+    usual, bytecode = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, usual[1]))
+    sys.dont_write_bytecode = True
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        sys.dont_write_bytecode = bytecode
 
 
 def files_in(folder: Path, recipe: str, name: str = "{}") -> dict[str, Path]:

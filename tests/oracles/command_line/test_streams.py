@@ -71,7 +71,8 @@ def test_a_full_disk_is_one_line_and_no_verdict():
 
 def limited(most: int, file: Path, *arguments: object, **environment: str) -> tuple[int, str]:
     """The exit code and stderr of a program whose output goes to a file that takes no more than
-    `most` bytes, as on a disk that is nearly full.
+    `most` bytes, as on a disk that is nearly full. No bytecode is written: Python would keep the
+    beginning of a module that did not fit, and every later start would fail at it.
     """
 
     def limit() -> None:
@@ -83,7 +84,7 @@ def limited(most: int, file: Path, *arguments: object, **environment: str) -> tu
             stdout=out,
             stderr=subprocess.PIPE,
             encoding="utf-8",
-            env={**os.environ, **environment},
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment},
             timeout=60,
             check=False,
             preexec_fn=limit,

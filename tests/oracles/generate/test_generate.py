@@ -255,8 +255,12 @@ def test_the_command_offers_every_dialect() -> None:
 
 @pytest.mark.parametrize("more", [(), ("--gzip",), ("--dialect", "requests", "--clients")])
 def test_logs_that_do_not_fit_leave_nothing_behind(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    more: tuple[str, ...],
 ) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would keep half a module
     words = ["generate", "--groups", "1", "--size", "40K", "--runs", "1", *more, "--out"]
     usual = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, usual[1]))  # as on a disk that gets full
