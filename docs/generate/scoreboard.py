@@ -44,6 +44,9 @@ WORDS = {
 HEAD = """\
 # Scoreboard
 
+For whoever chooses a client library or a test broker, or maintains one. At the end you know which
+promises of the group protocol each of them kept and broke when it was judged last.
+
 `make nightly NIGHTLY="--only scoreboard"` judges each broker and each client library that can be
 had as a package, with default options, and writes this page from what they print. Apache Kafka's
 broker and its Java client are the controls. A rule is *broken* if its shortest schedule shows it
@@ -77,17 +80,18 @@ def judged(folder: Path, side: str, name: str) -> str:
     return str(json.loads(ended.stdout)["verdict"])
 
 
-def table(side: str, found: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """One row for each subject."""
+def table(side: str, found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """One row for each. `found`: name -> its document."""
     columns = ("keeps", "breaks", "unsteady", "not_judged")
-    yield f"| {side} | verdict | " + " | ".join(WORDS[one] for one in columns) + " | broken |"
-    yield "|---|---|" + "---:|" * len(columns) + "---|"
-    for one in found:
+    titles = " | ".join(WORDS[one] for one in columns)
+    yield f"| {side} | version | verdict | {titles} | broken |"
+    yield "|---|---|---|" + "---:|" * len(columns) + "---|"
+    for name, one in found.items():
         rules = one["rules"]
         counts = [sum(rule["verdict"] == column for rule in rules) for column in columns]
         broken = ", ".join(f"`{r['name']}`" for r in rules if r["verdict"] == "breaks") or "none"
         numbers = " | ".join(map(str, counts))
-        yield f"| {one['subject']} | {one['verdict']} | {numbers} | {broken} |"
+        yield f"| {name} | {one['subject']} | {one['verdict']} | {numbers} | {broken} |"
 
 
 def harm(found: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -102,18 +106,23 @@ def harm(found: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def page(folder: Path) -> str:
     """The page, from the documents that are there."""
     known = {
-        side: [
-            json.loads(file.read_text())
-            for file in (place(folder, side, name) for name in names)
-            if file.exists()
-        ]
+        side: {
+            name: json.loads(place(folder, side, name).read_text())
+            for name in names
+            if place(folder, side, name).exists()
+        }
         for side, names in (("broker", BROKERS), ("client", LIBRARIES))
     }
     lines = [HEAD]
     for side, title in (("broker", "Brokers"), ("client", "Clients")):
         lines += [f"## {title}\n", *table(side, known[side]), ""]
-    lines += ["## Shown on Apache Kafka itself\n", *dict.fromkeys(harm(known["client"])), ""]
-    rules = {r["name"]: r for found in known.values() for one in found for r in one["rules"]}
+    lines += [
+        "## Shown on Apache Kafka itself\n",
+        *dict.fromkeys(harm(known["client"].values())),
+        "",
+    ]
+    every = [one for found in known.values() for one in found.values()]
+    rules = {rule["name"]: rule for one in every for rule in one["rules"]}
     lines += ["## Rules\n", "| rule | what must be true | source |", "|---|---|---|"]
     lines += [f"| `{r['name']}` | {r['sentence']} | {r['source']} |" for r in rules.values()]
     return "\n".join(lines) + "\n"

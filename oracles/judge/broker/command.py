@@ -138,7 +138,8 @@ def running(
 
     assert start is not None
     with started(start, settings) as on:
-        yield on.address, on.version
+        named = start.lower() in on.version.lower()
+        yield on.address, on.version if named else f"{start} {on.version}"
 
 
 def again(

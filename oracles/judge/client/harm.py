@@ -192,7 +192,7 @@ HARMS = (
     Harm(
         "overwrites-the-next-owner",
         "The next owner's committed offsets are overwritten.",
-        frozenset({"commits-its-share", "commits-with-its-generation"}),
+        frozenset({"commits_its_share", "commits_with_its_generation"}),
         overwrites,
     ),
     Harm(
@@ -200,9 +200,9 @@ HARMS = (
         "Committed offsets go back after the client was frozen and evicted.",
         frozenset(
             {
-                "commits-its-share",
-                "commits-with-its-generation",
-                "never-commits-from-outside",
+                "commits_its_share",
+                "commits_with_its_generation",
+                "never_commits_from_outside",
             }
         ),
         sets_back,

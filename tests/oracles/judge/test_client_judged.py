@@ -39,23 +39,23 @@ LOADS = Target(FOLLOWS, Move("OffsetCommit", first=(Step.MOVE,), code=14), ((),)
 FORBIDDEN = Target(FOLLOWS, Move("JoinGroup", first=(Step.ROUND,), code=30, put=True))
 # Mistake -> where it shows, and the rules that it breaks.
 QUICK = {
-    "commits-more": (ROUND, {"commits-its-share"}),
-    "commits-from-outside": (EVICTED, {"never-commits-from-outside"}),
-    "plans-twice": (LEADS_ROUND, {"plans-for-all"}),
-    "short-subscription": (ROUND, {"subscribes-readably"}),
+    "commits-more": (ROUND, {"commits_its_share"}),
+    "commits-from-outside": (EVICTED, {"never_commits_from_outside"}),
+    "plans-twice": (LEADS_ROUND, {"plans_for_all"}),
+    "short-subscription": (ROUND, {"subscribes_readably"}),
 }
 SLOW = {
-    "commits-late": (EVICTED, {"commits-with-its-generation"}),
-    "fetches-on": (EVICTED, {"fetches-its-share"}),
-    "delivers-on": (ROUND, {"delivers-between-callbacks"}),
-    "own-id": (ROUND, {"uses-the-id-it-is-given"}),
-    "keeps-a-dead-id": (EVICTED, {"forgets-a-refused-id"}),
-    "never-joins-again": (ROUND, {"joins-again"}),
-    "no-heartbeats": (ROUND, {"keeps-its-session"}),
-    "stays-silent": (SILENT, {"gives-up-a-silent-coordinator"}),
-    "tells-nothing": (FORBIDDEN, {"tells-what-is-fatal"}),
-    "goes-on-fenced": (FENCED, {"stops-when-fenced"}),
-    "never-leaves": (ROUND, {"leaves-on-close"}),
+    "commits-late": (EVICTED, {"commits_with_its_generation"}),
+    "fetches-on": (EVICTED, {"fetches_its_share"}),
+    "delivers-on": (ROUND, {"delivers_between_callbacks"}),
+    "own-id": (ROUND, {"uses_the_id_it_is_given"}),
+    "keeps-a-dead-id": (EVICTED, {"forgets_a_refused_id"}),
+    "never-joins-again": (ROUND, {"joins_again"}),
+    "no-heartbeats": (ROUND, {"keeps_its_session"}),
+    "stays-silent": (SILENT, {"gives_up_a_silent_coordinator"}),
+    "tells-nothing": (FORBIDDEN, {"tells_what_is_fatal"}),
+    "goes-on-fenced": (FENCED, {"stops_when_fenced"}),
+    "never-leaves": (ROUND, {"leaves_on_close"}),
 }
 
 
@@ -116,9 +116,9 @@ def test_kafkas_own_client_keeps_every_rule_in_a_round_and_an_eviction() -> None
 LIBRARIES = {
     "java": set[str](),
     "confluent-kafka": set[str](),
-    "aiokafka": {"never-commits-from-outside"},
-    "@platformatic/kafka": {"commits-its-share", "fetches-its-share", "tells-what-is-fatal"},
-    "kafka-go": {"commits-its-share", "subscribes-readably"},
+    "aiokafka": {"never_commits_from_outside"},
+    "@platformatic/kafka": {"commits_its_share", "fetches_its_share", "tells_what_is_fatal"},
+    "kafka-go": {"commits_its_share", "subscribes_readably"},
 }
 
 
@@ -144,10 +144,10 @@ def test_the_models_own_member_keeps_every_rule_and_its_bugs_do_not() -> None:
     away = frozenset({"static", "cooperative"})
     for mutation, rule in (
         ("", ""),
-        ("keeps_partitions_on_rejoin", "fetches-its-share"),
-        ("keeps_partitions_when_lost", "delivers-between-callbacks"),
-        ("id_forgotten_on_disconnect", "keeps-its-id"),
-        ("commits_instead_of_joining", "joins-again"),
+        ("keeps_partitions_on_rejoin", "fetches_its_share"),
+        ("keeps_partitions_when_lost", "delivers_between_callbacks"),
+        ("id_forgotten_on_disconnect", "keeps_its_id"),
+        ("commits_instead_of_joining", "joins_again"),
     ):
         found = judge(Plan(command=member(*filter(None, [mutation])), without=away))
         assert rule in found.findings if mutation else not found.findings, mutation

@@ -35,7 +35,7 @@ EVENTS = (
     App(1.26, said.Delivered(("t", 0), 7, 8)),
     Asked(1.3, 2, 2, 2, "OffsetCommit", offsets=OFFSETS),
 )
-RULE = next(rule for rule in RULES if rule.name == "never-commits-from-outside")
+RULE = next(rule for rule in RULES if rule.name == "never_commits_from_outside")
 
 
 def found(again: int, control: str | None = None) -> Trials:

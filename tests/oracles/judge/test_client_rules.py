@@ -120,73 +120,73 @@ def leader(**plan: frozenset[tuple[str, int]] | None) -> Run:
 
 
 BREAKS: dict[str, list[tuple[str, Run]]] = {
-    "commits-its-share": [
+    "commits_its_share": [
         ("it commits t-1 in generation 2, in which it was given t-0", shrunk().commit(BOTH, 2)),
     ],
-    "commits-with-its-generation": [
+    "commits_with_its_generation": [
         ("0.9 s after it was told generation 2", shrunk().wait(0.9).commit(FIRST, 1)),
         ("after it was answered 25 UNKNOWN", Run().member().beat(25).wait(0.9).commit(FIRST)),
     ],
-    "never-commits-from-outside": [
+    "never_commits_from_outside": [
         ("with generation -1 and member id ''", Run().member().beat(25).commit(BOTH, -1, "")),
     ],
-    "fetches-its-share": [
+    "fetches_its_share": [
         ("after it was answered 25 UNKNOWN", Run().member().beat(25).wait(0.9).fetch(FIRST)),
         ("it fetches t-1 when its share is t-0", shrunk().wait(0.9).fetch(SECOND)),
         ("after its JoinGroup, before its SyncGroup", Run().member().join().wait(1).fetch(FIRST)),
     ],
-    "delivers-its-share": [
+    "delivers_its_share": [
         ("records of t-1 when its share is t-0", shrunk().wait(1.5).delivered(1)),
     ],
-    "delivers-between-callbacks": [
+    "delivers_between_callbacks": [
         (
             "records of t-1, which is not assigned after its revoked callback",
             Run().say(said.Assigned(BOTH)).say(said.Revoked(SECOND)).delivered(0).delivered(1),
         ),
     ],
-    "uses-the-id-it-is-given": [
+    "uses_the_id_it_is_given": [
         ("it joins with the id 'x'", Run().join("m", 79).wait(0.3).join("x")),
         ("it joins with the id ''", Run().join("m", 79).wait(1).join("")),
     ],
-    "forgets-a-refused-id": [
+    "forgets_a_refused_id": [
         ("that was answered 25", Run().member().beat(25).wait(0.4).join("m", 25)),
     ],
-    "keeps-its-id": [
+    "keeps_its_id": [
         ("it joins without an id, and nobody has refused", Run().member().beat(27).join("")),
     ],
-    "joins-again": [
+    "joins_again": [
         ("no JoinGroup for 3.0 s after", Run().member().beat(27).wait(3).fetch(FIRST)),
         ("no JoinGroup for 2.8 s after", Run().member().beat(27).wait(2.8).join()),
     ],
-    "keeps-its-session": [
+    "keeps_its_session": [
         ("no Heartbeat for 4.0 s", Run().member().beat().wait(4).fetch(FIRST)),
     ],
-    "gives-up-a-silent-coordinator": [
+    "gives_up_a_silent_coordinator": [
         (
             "the coordinator is silent for 8.0 s",
             Run().member().event(Moved, "silence", "", 9.0).wait(7).fetch(BOTH).wait(1).fetch(BOTH),
         ),
     ],
-    "tells-what-is-fatal": [
+    "tells_what_is_fatal": [
         (
             "is told nothing of 24 to its JoinGroup",
             Run().delivered(0).join("", 24).wait(4).delivered(0),
         ),
     ],
-    "stops-when-fenced": [
+    "stops_when_fenced": [
         ("JoinGroup 1.5 s after 82 FENCED", fenced().wait(1.5).join("")),
         ("Fetch 1.5 s after 82 FENCED", fenced().wait(1.5).fetch(BOTH)),
     ],
-    "leaves-on-close": [
+    "leaves_on_close": [
         ("no LeaveGroup in the 1.0 s", Run().member().event(Stopping).wait(1).event(Ended, 0)),
     ],
-    "subscribes-readably": [
+    "subscribes_readably": [
         (
             "its subscription for range: 4 bytes are expected",
             Run(wrong="4 bytes are expected and 0 are there").join(),
         ),
     ],
-    "plans-for-all": [
+    "plans_for_all": [
         ("t-0 is given to both a and m", leader(a=FIRST, m=BOTH)),
         ("t-1 is given to nobody", leader(a=FIRST, m=frozenset())),
         ("the share of m in its plan cannot be read", leader(a=BOTH, m=None)),
@@ -211,66 +211,66 @@ def leave(run: Run) -> Run:
 
 
 KEEPS: dict[str, list[Run]] = {
-    "commits-its-share": [
+    "commits_its_share": [
         shrunk().commit(FIRST, 2),
         # Under way while the group went on: the broker refuses it, and it proves nothing.
         shrunk().commit(BOTH, 1),
         # A cooperative member commits what it gives up.
         Run("cooperative-sticky").member(BOTH).member(FIRST, 2).commit(BOTH, 2),
     ],
-    "commits-with-its-generation": [
+    "commits_with_its_generation": [
         shrunk().wait(0.1).commit(BOTH, 1),
         Run().member().beat(27).wait(1.5).commit(BOTH),
         # The refusal of an old commit does not concern the new membership.
         shrunk().commit(FIRST, 1).wait(1).commit(FIRST, 2),
     ],
-    "never-commits-from-outside": [Run().member().commit(BOTH)],
-    "fetches-its-share": [
+    "never_commits_from_outside": [Run().member().commit(BOTH)],
+    "fetches_its_share": [
         Run().member().beat(25).wait(0.1).fetch(FIRST),
         Run().member().beat(27).wait(1.5).fetch(BOTH),
         Run("cooperative-sticky").member().join().wait(1).fetch(BOTH),
         shrunk().wait(0.9).fetch(FIRST),
     ],
-    "delivers-its-share": [shrunk().wait(0.9).delivered(1), shrunk().wait(1.5).delivered(0)],
-    "delivers-between-callbacks": [
+    "delivers_its_share": [shrunk().wait(0.9).delivered(1), shrunk().wait(1.5).delivered(0)],
+    "delivers_between_callbacks": [
         Run().say(said.Assigned(FIRST)).say(said.Assigned(SECOND)).delivered(0).delivered(1),
     ],
-    "uses-the-id-it-is-given": [Run().join("m", 79).join("m")],
-    "forgets-a-refused-id": [
+    "uses_the_id_it_is_given": [Run().join("m", 79).join("m")],
+    "forgets_a_refused_id": [
         Run().member().beat(25).wait(0.3).join("").wait(1).join("n", 25),
     ],
-    "keeps-its-id": [
+    "keeps_its_id": [
         Run().member().beat(27).join(),
         Run().member().beat(27).join().sync(BOTH).beat(25).join(""),
         leave(Run().member().beat(27).join()).join(""),
     ],
-    "joins-again": [
+    "joins_again": [
         Run().member().beat(27).wait(1.9).join(),
         # What happens meanwhile may hold it up.
         Run().member().beat(27).event(Moved, "fail-over").wait(3).join(),
     ],
-    "keeps-its-session": [
+    "keeps_its_session": [
         Run().member().beat().wait(2.6).beat(),
         Run().member().beat().beat(27).wait(4).fetch(FIRST),
         Run().member().beat().beat().event(Moved, "silence", "", 9.0).wait(4).fetch(FIRST),
     ],
-    "gives-up-a-silent-coordinator": [
+    "gives_up_a_silent_coordinator": [
         looks().fetch(BOTH).wait(1).fetch(BOTH),
         Run().member().event(Moved, "silence", "", 9.0).wait(8).beat(),
     ],
-    "tells-what-is-fatal": [
+    "tells_what_is_fatal": [
         Run().join("", 24).wait(1).say(said.Failed("INVALID_GROUP_ID")).wait(4).delivered(0),
     ],
-    "stops-when-fenced": [
+    "stops_when_fenced": [
         fenced().wait(0.5).commit(BOTH).wait(1).say(said.Failed("FENCED", True)),
         leave(fenced().wait(2)),
     ],
-    "leaves-on-close": [
+    "leaves_on_close": [
         leave(Run().member().event(Stopping)).event(Ended, 0),
         Run(static=True).member().event(Stopping).wait(1).event(Ended, 0),
     ],
-    "subscribes-readably": [Run().join()],
-    "plans-for-all": [
+    "subscribes_readably": [Run().join()],
+    "plans_for_all": [
         leader(a=SECOND, m=FIRST),
         leader(a=BOTH),
         # It did not know the topic yet, and joins again once it does.
@@ -294,23 +294,23 @@ def test_a_storm_is_a_refused_request_that_is_repeated_without_a_pause() -> None
     for _ in range(100):
         storm.wait(0.01).join("", 14)
         calm.wait(0.05).join("", 14)
-    assert "in one second, each after an error" in storm.cases("backs-off")[0]
-    assert calm.cases("backs-off") == [""]
+    assert "in one second, each after an error" in storm.cases("backs_off")[0]
+    assert calm.cases("backs_off") == [""]
 
 
 def test_every_rule_has_a_run_that_breaks_it_and_one_that_keeps_it() -> None:
-    by_hand = {*BREAKS, "backs-off"}
-    assert by_hand == {*KEEPS, "backs-off"} == set(RULE)
+    by_hand = {*BREAKS, "backs_off"}
+    assert by_hand == {*KEEPS, "backs_off"} == set(RULE)
 
 
 def test_a_rule_that_needs_events_is_not_judged_without_them() -> None:
     silent = Run().join("", 24).wait(5).fetch(FIRST)
-    assert silent.cases("tells-what-is-fatal") == []
+    assert silent.cases("tells_what_is_fatal") == []
 
 
 def test_a_static_member_that_leaves_breaks_its_rule() -> None:
     run = leave(Run(static=True).member().event(Stopping)).event(Ended, 0)
-    assert "it has an instance id" in run.cases("leaves-on-close")[0]
+    assert "it has an instance id" in run.cases("leaves_on_close")[0]
 
 
 def test_rules_take_time_that_grows_with_the_run_and_not_with_its_square() -> None:
@@ -346,7 +346,7 @@ class Counting(tuple[Any, ...]):
 def test_a_member_that_does_not_know_its_coordinator_need_not_leave() -> None:
     moved = Run().member().beat(16).event(Stopping).wait(1).event(Ended, 0)
     cut = Run().member().event(Closed, 2, 2, True).event(Stopping).wait(1).event(Ended, 0)
-    assert moved.cases("leaves-on-close") == cut.cases("leaves-on-close") == []
+    assert moved.cases("leaves_on_close") == cut.cases("leaves_on_close") == []
 
 
 def test_the_page_for_maintainers_names_every_rule() -> None:
