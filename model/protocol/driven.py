@@ -118,7 +118,7 @@ class Driven:
             yield chain, self._values(rest)
 
     def _numbers(self, state: State) -> Numbers:
-        return self._steps.tabled.numbers(state)
+        return self._steps.numbers(state)
 
     def _values(self, numbers: Numbers) -> State:
         return self._steps.tabled.values(numbers)

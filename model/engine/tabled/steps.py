@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from operator import itemgetter
+from threading import RLock
 from typing import Any
 
 import attrs
 
 from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.step import State
 from groupcheck.model.engine.tabled.guards import Guards
 from groupcheck.model.engine.tabled.rows import Member
 from groupcheck.model.engine.tabled.tabled import Numbers, Tabled
@@ -22,8 +24,10 @@ Row = list[tuple[str, tuple[tuple[int, int], ...]]]  # outcomes: a name, what ch
 class Fired:
     """One rule at one index."""
 
-    def __init__(self, tabled: Tabled, member: Member) -> None:
+    def __init__(self, tabled: Tabled, member: Member, lock: RLock) -> None:
+        """`lock`: is held while tables grow."""
         self._tabled, self.member, self.where = tabled, member, member.where
+        self._lock = lock
         self._get = itemgetter(*member.where)
         self._rows: dict[Any, Row] = {}
         # The place that the guard reads; None without one.
@@ -39,7 +43,8 @@ class Fired:
         if guard is None:
             return True
         if number >= len(guard.open):
-            guard.extend()
+            with self._lock:
+                guard.extend()
         return guard.open[number]
 
     def after(self, state: Numbers) -> list[tuple[str, Numbers]]:
@@ -49,7 +54,8 @@ class Fired:
         key = self._get(state)
         row = self._rows.get(key)
         if row is None:
-            row = self._rows[key] = self._row(key)
+            with self._lock:
+                row = self._rows[key] = self._row(key)
         found = []
         for name, changes in row:
             now = list(state)
@@ -75,7 +81,7 @@ class Fired:
 
 
 class Steps:
-    """A spec whose rules fire one by one. States are numbers."""
+    """A spec whose rules fire one by one. States are numbers. Several threads may use it."""
 
     def __init__(self, spec: Spec) -> None:
         """Looks at no promise or constraint of the spec, and begins in its first initial state
@@ -91,9 +97,11 @@ class Steps:
             initial=spec.initial[:1],
         )
         self.tabled = Tabled(first)
+        # Tables only grow: who reads what is there needs no lock.
+        self._lock = RLock()
         self.places = self.tabled.see.at
         members = self.tabled.rows.members
-        every = [Fired(self.tabled, member) for table in members for member in table]
+        every = [Fired(self.tabled, member, self._lock) for table in members for member in table]
         self._fired = {
             (fired.member.rule.name, fired.member.instance.me or 0): fired
             for fired in every
@@ -120,7 +128,13 @@ class Steps:
 
     def number(self, place: int, value: Any) -> int:
         """The number of a value at a place."""
-        return self.tabled.pools[place].number(value)
+        with self._lock:
+            return self.tabled.pools[place].number(value)
+
+    def numbers(self, state: State) -> Numbers:
+        """A state of values as numbers."""
+        with self._lock:
+            return self.tabled.numbers(state)
 
     def changed(self, state: Numbers, values: Mapping[int, Any]) -> Numbers:
         """The state with other values at some places."""
@@ -165,7 +179,8 @@ class Steps:
             if place in self._masks:
                 bits, masks = self._masks[place]
                 if state[place] >= len(masks):
-                    self.tabled.rows.extend_guards()
-                    self._guards.extend()
+                    with self._lock:
+                        self.tabled.rows.extend_guards()
+                        self._guards.extend()
                 mask = mask & ~bits | masks[state[place]]
         return mask

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from groupcheck.oracles.conform.live.live import explore, rows_of
+from groupcheck.oracles.judge.live.live import explore, rows_of
 
 from groupcheck.oracles.coordinator.served import coordinator
 
