@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from groupcheck.oracles.judge.live.live import explore, rows_of
 
 from groupcheck.oracles.coordinator.served import coordinator
+from groupcheck.oracles.judge.live.live import explore, rows_of
 
 KAFKA = {"topics": {"t": 1}, "min_session_ms": 6_000, "new_partitions": 0}
 
