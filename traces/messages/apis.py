@@ -134,7 +134,7 @@ def structure(name: str) -> Structure:
     Raises `KeyError` if it is not known.
     """
     every = (*_definitions()["structures"], *_definitions()["records"])
-    return {one["name"]: _structure(one) for one in every}[name]
+    return _structure({one["name"]: one for one in every}[name])
 
 
 def request_bytes(

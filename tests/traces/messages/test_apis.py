@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 from uuid import UUID
 
+import jar_definitions
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +31,7 @@ from groupcheck.traces.messages.message_bytes import Field, Fields, Malformed, R
 
 with warnings.catch_warnings():  # it reads its schemas in a way that Python 3.11 calls old
     warnings.simplefilter("ignore", DeprecationWarning)
+    from kafka.protocol import admin as kafka_python_admin
     from kafka.protocol import consumer as kafka_python
 
 EVERY = [(one, version) for one in APIS.values() for version in range(one.newest + 1)]
@@ -123,26 +125,114 @@ def test_what_is_written_is_read(side: str) -> None:
             assert len(whole) == 4 + int.from_bytes(whole[:4], "big")
 
 
-def test_fields_that_kafka_4_dropped_are_written_as_an_older_library_writes_them() -> None:
-    topics = [
-        kafka_python.OffsetCommitRequest.OffsetCommitRequestTopic(
-            name="t",
-            partitions=[
-                kafka_python.OffsetCommitRequest.OffsetCommitRequestTopic.OffsetCommitRequestPartition(
-                    partition_index=1, committed_offset=2**40, committed_metadata=""
+def older_library(name: str) -> Any:
+    """A message of kafka-python with a value in each field that Kafka 4.0 dropped."""
+    commits, lists = kafka_python.OffsetCommitRequest, kafka_python.ListOffsetsRequest
+    listed, configs = kafka_python.ListOffsetsResponse, kafka_python_admin.DescribeConfigsResponse
+    part = commits.OffsetCommitRequestTopic.OffsetCommitRequestPartition
+    asked = lists.ListOffsetsTopic.ListOffsetsPartition
+    told = listed.ListOffsetsTopicResponse.ListOffsetsPartitionResponse
+    config = configs.DescribeConfigsResult.DescribeConfigsResourceResult
+    committed = part(
+        partition_index=1, committed_offset=2**40, commit_timestamp=9, committed_metadata=""
+    )
+    offsets = told(partition_index=1, error_code=0, old_style_offsets=[5, 6])
+    value = config(name="n", value="v", read_only=False, is_default=True, is_sensitive=False)
+    return {
+        "OffsetCommitRequest": lambda: commits(
+            group_id="g",
+            generation_id_or_member_epoch=5,
+            member_id="m",
+            topics=[commits.OffsetCommitRequestTopic(name="t", partitions=[committed])],
+        ),
+        "ListOffsetsRequest": lambda: lists(
+            replica_id=-1,
+            topics=[
+                lists.ListOffsetsTopic(
+                    name="t",
+                    partitions=[asked(partition_index=1, timestamp=-1, max_num_offsets=3)],
                 )
             ],
-        )
-    ]
-    for version in (0, 1):
-        made = kafka_python.OffsetCommitRequest(
-            group_id="g", generation_id_or_member_epoch=5, member_id="m", topics=topics
-        )
-        partition = {"partitionIndex": 1, "committedOffset": 2**40, "committedMetadata": ""}
-        given = {"groupId": "g", "generationIdOrMemberEpoch": 5, "memberId": "m"}
-        given |= {"topics": [{"name": "t", "partitions": [partition]}]}
-        ours = encode(api("OffsetCommit").request, version, given)
-        assert ours == made.encode(version=version, header=False, framed=False)
+        ),
+        "ListOffsetsResponse": lambda: listed(
+            topics=[listed.ListOffsetsTopicResponse(name="t", partitions=[offsets])]
+        ),
+        "DescribeConfigsResponse": lambda: configs(
+            results=[
+                configs.DescribeConfigsResult(
+                    error_code=0,
+                    error_message=None,
+                    resource_type=4,
+                    resource_name="1",
+                    configs=[value],
+                )
+            ]
+        ),
+    }[name]()
+
+
+DROPPED: Mapping[str, tuple[int, dict[str, Any]]] = {
+    "OffsetCommitRequest": (
+        1,
+        {"groupId": "g", "generationIdOrMemberEpoch": 5, "memberId": "m"}
+        | {
+            "topics": [
+                {
+                    "name": "t",
+                    "partitions": [
+                        {"partitionIndex": 1, "committedOffset": 2**40}
+                        | {"commitTimestamp": 9, "committedMetadata": ""}
+                    ],
+                }
+            ]
+        },
+    ),
+    "ListOffsetsRequest": (
+        0,
+        {"replicaId": -1}
+        | {
+            "topics": [
+                {
+                    "name": "t",
+                    "partitions": [{"partitionIndex": 1, "timestamp": -1} | {"maxNumOffsets": 3}],
+                }
+            ]
+        },
+    ),
+    "ListOffsetsResponse": (
+        0,
+        {
+            "topics": [
+                {"name": "t", "partitions": [{"partitionIndex": 1, "oldStyleOffsets": [5, 6]}]}
+            ]
+        },
+    ),
+    "DescribeConfigsResponse": (
+        0,
+        {
+            "results": [
+                {"errorMessage": None, "resourceType": 4, "resourceName": "1"}
+                | {"configs": [{"name": "n", "value": "v", "isDefault": True}]}
+            ]
+        },
+    ),
+}
+"""Message -> the version that had a field that Kafka 4.0 dropped, and values for it."""
+
+
+@pytest.mark.parametrize("message", DROPPED)
+def test_a_field_that_kafka_4_dropped_is_written_as_an_older_library_writes_it(
+    message: str,
+) -> None:
+    version, given = DROPPED[message]
+    of = api(message.removesuffix("Request").removesuffix("Response"))
+    fields = of.request if message.endswith("Request") else of.response
+    made = older_library(message).encode(version=version, header=False, framed=False)
+    assert encode(fields, version, given) == made
+
+
+def test_every_field_that_is_added_to_the_jars_definitions_is_compared() -> None:
+    assert {message for message, _ in jar_definitions.DROPPED} == DROPPED.keys()
 
 
 def test_an_unknown_tagged_field_is_passed_over_and_a_known_one_may_come_behind_it() -> None:
