@@ -14,8 +14,11 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.coordinator.served import coordinator
 from groupcheck.oracles.judge.broker import command, surroundings
+from groupcheck.oracles.judge.broker.differences import Difference
 from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots, judgement, not_reached
+from groupcheck.oracles.judge.broker.kinds import Kind
+from groupcheck.oracles.judge.broker.ledger import Found
 from groupcheck.oracles.judge.broker.profiles import (
     MIXED,
     ONE_STEP,
@@ -25,11 +28,15 @@ from groupcheck.oracles.judge.broker.profiles import (
     Profile,
 )
 from groupcheck.oracles.judge.broker.surroundings import target
+from groupcheck.oracles.judge.broker.target import Target
 from groupcheck.oracles.judge.report.cases import suite
 from groupcheck.oracles.judge.report.document import as_document, schedules_in
 from groupcheck.oracles.judge.report.page import page
+from groupcheck.oracles.judge.report.schedules import Act
+from groupcheck.oracles.judge.report.text import view
 from groupcheck.oracles.judge.report.verdicts import Judgement
 from groupcheck.oracles.show.suite import as_junit
+from groupcheck.oracles.show.text import show
 from groupcheck.oracles.wire.security import PLAINTEXT
 
 
@@ -132,6 +139,41 @@ def test_what_does_not_repeat_at_leisure_breaks_no_rule() -> None:
     for found in judging.ledger.found.values():
         found.again = 1
     assert told(judging, TWO_STEP).exit_code == 3
+
+
+def test_a_row_that_was_not_tried_again_says_which_one_of_its_root_was(
+    capsys: pytest.CaptureFixture[str], misfits
+) -> None:
+    judging = Judging(Target("h:1", {}))
+    for phase, steps in (("Stable", 1), ("Empty", 2)):
+        kind = Kind(phase, "Heartbeat", "a member")
+        difference = Difference(kind, ("NONE",), "UNKNOWN_MEMBER_ID", ("heartbeat_code",))
+        acts = (Act("ask", "Heartbeat"),) * steps
+        judging.ledger.found[difference] = Found(difference, TWO_STEP, acts, ())
+    tried, other = judging.ledger.found.values()
+    tried.repeated = tried.again = 3
+    found = told(judging)
+    assert found.exit_code == 1
+    first, second = as_document("broker", found)["differs"]
+    assert misfits(as_document("broker", found)) == []
+    assert (first["row"], first["repeated"], first["again"], first["stand_in"]) == (
+        "Stable: Heartbeat (a member)",
+        3,
+        3,
+        "",
+    )
+    assert (second["repeated"], second["again"], second["verdict"]) == (0, 0, "breaks")
+    assert second["stand_in"] == first["row"]
+    said = "Empty: Heartbeat (a member) (1 time; not tried again, but Stable: Heartbeat"
+    assert said in page("broker", found)
+    show(view(found))
+    assert said in " ".join(capsys.readouterr().out.split())
+    # Of two schedules of one length the one that was tried again is shown.
+    other.acts = tried.acts
+    assert as_document("broker", told(judging))["differs"][0]["row"] == first["row"]
+    tried.again = 0
+    assert told(judging).exit_code == 0
+    assert told(judging).passing[0].endswith("but Stable: Heartbeat (a member) was)")
 
 
 # -- at the terminal
