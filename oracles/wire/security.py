@@ -21,7 +21,6 @@ from groupcheck.model.engine import UserError
 from groupcheck.traces.messages.apis import Api, api, request_bytes, response_values
 from groupcheck.traces.messages.message_bytes import Malformed
 
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 LARGEST = 1 << 16  # of an answer while somebody logs in
 FEWEST, MOST = 1, 1 << 20  # iterations that a broker may ask for
 CLIENT = "groupcheck"
@@ -36,7 +35,7 @@ class Security:
     trusted: Path | None = None
     # Are certificate and name of the broker looked at?
     verified: bool = True
-    # One of `MECHANISMS`; empty: nobody logs in.
+    # PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512; empty: nobody logs in.
     mechanism: str = ""
     user: str = ""
     password: str = ""
