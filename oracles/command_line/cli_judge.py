@@ -105,9 +105,8 @@ def known_option(page: str) -> Options:
     help="Commit to this topic, which exists. Default: `groupcheck`, which is created.",
 )
 @settings_option(
-    "A setting of the broker: group.max.size, group.min.session.timeout.ms or"
-    " group.initial.rebalance.delay.ms, where the broker does not tell it. With --start it is"
-    " started so. Repeatable."
+    "A setting of the broker: group.max.size or group.min.session.timeout.ms, where the broker does"
+    " not tell it. With --start it is started so, and any other may be set. Repeatable."
 )
 @known_option("docs/judge/your_broker.md")
 @security_options

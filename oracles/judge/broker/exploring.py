@@ -51,11 +51,10 @@ class Judging:
     security: Security = PLAINTEXT
     seed: int = 0
     ledger: Ledger = field(factory=Ledger)
-    # Set by Ctrl-C, or when the time is over.
+    # Set by Ctrl-C, or by an error in one of the threads.
     stopped: threading.Event = field(factory=threading.Event)
     _rows: dict[str, KeptRows] = field(factory=dict)
     _groups: int = 0
-    _most: int | None = None
     _prefix: str = field(factory=lambda: f"groupcheck-{time.time_ns() // 1_000_000:x}")
 
     def rows(self, profile: Profile) -> KeptRows:
@@ -95,15 +94,14 @@ class Judging:
         tell: Callable[[], None],
         most: int | None = None,
     ) -> None:
-        """Runs schedules for so many seconds, and no more than `most`."""
-        self._most = most
+        """Runs schedules for so many seconds. After `most` schedules no more are begun."""
         until = time.monotonic() + seconds
         plain = [profile for profile in profiles if not profile.waits]
         waiting = [profile for profile in profiles if profile.waits]
         kinds = [plain] * threads if plain else []
         kinds += [waiting] * threads if waiting else []
         jobs = [
-            partial(self._some, some, until, random.Random(f"{self.seed}-{k}"))
+            partial(self._some, some, until, random.Random(f"{self.seed}-{k}"), most)
             for k, some in enumerate(kinds)
         ]
         self._all(jobs, len(jobs), tell)
@@ -124,9 +122,15 @@ class Judging:
                 self.stopped.set()
                 raise
 
-    def _some(self, profiles: Sequence[Profile], until: float, rng: random.Random) -> None:
+    def _some(
+        self,
+        profiles: Sequence[Profile],
+        until: float,
+        rng: random.Random,
+        most: int | None,
+    ) -> None:
         while time.monotonic() < until and not self.stopped.is_set():
-            if self._most is not None and self.ledger.schedules >= self._most:
+            if most is not None and self.ledger.schedules >= most:
                 return
             profile = self._next(profiles, rng)
             if profile is None:

@@ -27,8 +27,9 @@ from groupcheck.oracles.judge.broker.profiles import (
     TWO_STEP,
     Profile,
 )
-from groupcheck.oracles.judge.broker.surroundings import target
+from groupcheck.oracles.judge.broker.surroundings import FIND_COORDINATOR, target
 from groupcheck.oracles.judge.broker.target import Target
+from groupcheck.oracles.judge.following.requests import JOIN_GROUP
 from groupcheck.oracles.judge.report.cases import suite
 from groupcheck.oracles.judge.report.document import as_document, schedules_in
 from groupcheck.oracles.judge.report.page import page
@@ -38,6 +39,7 @@ from groupcheck.oracles.judge.report.verdicts import Judgement
 from groupcheck.oracles.show.suite import as_junit
 from groupcheck.oracles.show.text import show
 from groupcheck.oracles.wire.security import PLAINTEXT
+from groupcheck.oracles.wire.sockets import free_ports
 
 
 @pytest.fixture
@@ -202,6 +204,8 @@ def test_the_command_says_what_it_found_and_writes_what_is_wanted(
         (["localhost"], "'localhost' is not HOST:PORT"),
         (["localhost:1"], "does not answer ApiVersions"),
         (["localhost:1", "--ca", "x.pem"], "is only for --tls"),
+        (["localhost:1", "--set", "group.max.size=few"], "group.max.size is 'few'"),
+        (["localhost:1", "--set", "group.max.sizes=2"], "group.max.sizes changes nothing"),
         (["localhost:1", "--sasl", "PLAIN"], "a login needs a mechanism, a user and a password"),
     ],
 )
@@ -269,6 +273,24 @@ def test_groups_are_as_small_as_the_broker_wants_and_are_filled_then() -> None:
     assert names("2147483647") == ["two-step", "three"]
     assert (names("2"), names("1")) == (["two-step", "full"], ["full"])
     assert [p.name for p in command.fitting((TWO_STEP,), {})] == ["two-step"]
+
+
+def test_a_broker_of_many_nodes_that_dies_is_shown_by_the_schedule() -> None:
+    (port,) = free_ports(1)
+    gone = Target(
+        f"127.0.0.1:{port}", {FIND_COORDINATOR.key: range(5), JOIN_GROUP.key: range(4)}, 3
+    )
+    judging = Judging(gone)
+    judging.explore([ONE_STEP], PATIENCE_S, 1, lambda: None, 3)
+    assert {one.got for one in judging.ledger.found} == {"closed"}
+
+
+def test_a_broker_without_groups_is_not_judged(
+    monkeypatch: pytest.MonkeyPatch, healthy: str
+) -> None:
+    monkeypatch.setattr(surroundings, "announced", lambda *_: {3: range(5)})
+    with pytest.raises(UserError, match="does not announce JoinGroup"):
+        target(healthy, PLAINTEXT, None, {})
 
 
 def test_a_listener_that_wants_a_login_is_recognized(
