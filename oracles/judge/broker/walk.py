@@ -331,17 +331,16 @@ class Walk:
                 self.transcript.told(answers)
                 raise Differs(not_answered(kind, answers, number))
             wrong = look.wrong(answer, self._group, world)
-            self.transcript.lines.append(
-                Line("answers", "", "; ".join(wrong) or "as in the model", 0)
-            )
+            told = "; ".join(wrong) or "as in the model"
+            asked = self.transcript.lines[-1].number
+            self.transcript.lines.append(Line("answers", "", told, asked))
             if not wrong:
                 row = self.memory, look.api.name
                 self.met.agreed.append((kind, look.api.name, version, row, self.waited))
                 return
             if time.monotonic() > until:
                 got = re.sub(r"\{.*\}|\[.*\]", "...", self.transcript.shortened("; ".join(wrong)))
-                told = Difference(kind, ("as in the model",), got, (look.rule,))
-                self.note(told)
+                self.note(Difference(kind, ("as in the model",), got, (look.rule,)))
                 return
             del self.transcript.lines[-2:]
             time.sleep(pause_s)

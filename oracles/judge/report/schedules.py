@@ -30,7 +30,7 @@ class Act:
 class Line:
     """One line of what happened."""
 
-    # "asks", "answers", "waits" or "silence".
+    # "asks", "answers" or "waits".
     kind: str
     # The member's lane; empty: nobody's.
     who: str

@@ -76,6 +76,14 @@ def test_a_broker_that_answers_as_the_model_keeps_every_rule(healthy: str, misfi
     assert misfits(as_document("broker", found)) == []
 
 
+def test_an_answer_to_a_question_has_the_number_of_the_question(healthy: str) -> None:
+    aim, _ = target(healthy, PLAINTEXT, None, {})
+    walk = Judging(aim).again(TWO_STEP, [Act("look", "ListGroups", version=4)])
+    asks, answers = map(str, walk.transcript.lines[-2:])
+    assert asks.startswith("3. somebody sends ListGroups v4")
+    assert answers == "   3 <- as in the model"
+
+
 def test_a_silent_member_is_waited_for_until_its_session_is_over(healthy: str) -> None:
     aim, _ = target(healthy, PLAINTEXT, None, {})
     judging = Judging(aim, PLAINTEXT)
