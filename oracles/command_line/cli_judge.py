@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,14 @@ import click
 
 from groupcheck.oracles.command_line.help_page import Command, examples, names_in
 from groupcheck.oracles.command_line.option_types import (
-    COUNT,
     INPUT,
-    OUTPUT,
     SECONDS,
-    SETTING,
+    Options,
+    all_of,
+    json_option,
+    seed_option,
+    settings_option,
+    writes,
 )
 
 BROKERS = names_in("groupcheck.oracles.judge.brokers.kinds", "KINDS")
@@ -33,32 +35,51 @@ def judge() -> None:
     """
 
 
-def security_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """TLS and SASL."""
-    for option in reversed(
-        (
-            click.option("--tls", is_flag=True, help="Connect with TLS."),
-            click.option(
-                "--ca",
-                type=INPUT,
-                metavar="FILE",
-                help="With --tls: trust these certificates.",
-            ),
-            click.option(
-                "--insecure", is_flag=True, help="With --tls: do not check the certificate."
-            ),
-            click.option("--sasl", type=click.Choice(MECHANISMS), help="Log in with SASL."),
-            click.option("--user", metavar="NAME", help="With --sasl: the user."),
-            click.option(
-                "--password",
-                metavar="TEXT",
-                envvar="GROUPCHECK_PASSWORD",
-                help="With --sasl: the password. Better give it in GROUPCHECK_PASSWORD.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+security_options = all_of(
+    click.option("--tls", is_flag=True, help="Connect with TLS."),
+    click.option("--ca", type=INPUT, metavar="FILE", help="With --tls: trust these certificates."),
+    click.option("--insecure", is_flag=True, help="With --tls: do not check the certificate."),
+    click.option("--sasl", type=click.Choice(MECHANISMS), help="Log in with SASL."),
+    click.option("--user", metavar="NAME", help="With --sasl: the user."),
+    click.option(
+        "--password",
+        metavar="TEXT",
+        envvar="GROUPCHECK_PASSWORD",
+        help="With --sasl: the password. Better give it in GROUPCHECK_PASSWORD.",
+    ),
+)
+"""TLS and SASL."""
+report_options = all_of(
+    json_option("Print one JSON document (groupcheck.judge/1)."),
+    writes("--junit", "Write a JUnit XML file: a test case for each rule."),
+    writes("--html", "Write a page, with each schedule as a picture."),
+)
+"""What a judgement is written to."""
+
+
+def time_options(quick: str, more: str) -> Options:
+    """How long a judge takes. `quick`: by default; `more`: what --full adds."""
+    return all_of(
+        click.option(
+            "--quick",
+            "full",
+            flag_value=False,
+            default=False,
+            help=f"Take {quick}. The default.",
+        ),
+        click.option("--full", "full", flag_value=True, help=f"Take 5 minutes, with {more}."),
+        click.option("--seconds", type=SECONDS, metavar="S", help="Take S seconds instead."),
+    )
+
+
+def known_option(page: str) -> Options:
+    """`--known`. `page`: where the file is described."""
+    return click.option(
+        "--known",
+        type=INPUT,
+        metavar="FILE",
+        help=f"Accept the deviations that FILE lists, each with a reason ({page}).",
+    )
 
 
 @judge.command(
@@ -76,49 +97,20 @@ def security_options(command: Callable[..., Any]) -> Callable[..., Any]:
     shell_complete=BROKERS,
     help="Start this broker and judge it: kafka, kfake, librdkafka-mock or tansu.",
 )
-@click.option("--quick", "full", flag_value=False, default=False, help="Take 20 s. The default.")
-@click.option("--full", "full", flag_value=True, help="Take 5 minutes, with more kinds of groups.")
-@click.option("--seconds", type=SECONDS, metavar="S", help="Take S seconds instead.")
-@click.option(
-    "--seed", type=COUNT, default=0, show_default=True, metavar="N", help="Seed of the schedules."
-)
+@time_options("20 s", "more kinds of groups")
+@seed_option("Seed of the schedules.")
 @click.option(
     "--topic",
     metavar="NAME",
     help="Commit to this topic, which exists. Default: `groupcheck`, which is created.",
 )
-@click.option(
-    "--set",
-    "settings",
-    type=SETTING,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A setting of the broker: group.max.size, group.min.session.timeout.ms or"
-    " group.initial.rebalance.delay.ms, where the broker does not tell it. With --start it is"
-    " started so. Repeatable.",
+@settings_option(
+    "A setting of the broker: group.max.size or group.min.session.timeout.ms, where the broker does"
+    " not tell it. With --start it is started so, and any other may be set. Repeatable."
 )
-@click.option(
-    "--known",
-    type=INPUT,
-    metavar="FILE",
-    help="Accept the deviations that FILE lists, each with a reason (docs/judge/your_broker.md).",
-)
+@known_option("docs/judge/your_broker.md")
 @security_options
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.judge/1)."
-)
-@click.option(
-    "--junit",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write a JUnit XML file: a test case for each rule.",
-)
-@click.option(
-    "--html",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write a page, with each schedule as a picture.",
-)
+@report_options
 def broker(
     tls: bool,
     ca: Path | None,
@@ -158,11 +150,7 @@ def broker(
     shell_complete=LIBRARIES,
     help="Judge this library by the program that groupcheck has for it.",
 )
-@click.option("--quick", "full", flag_value=False, default=False, help="Take 60 s. The default.")
-@click.option(
-    "--full", "full", flag_value=True, help="Take 5 minutes, with each state of a member."
-)
-@click.option("--seconds", type=SECONDS, metavar="S", help="Take S seconds instead.")
+@time_options("60 s", "each state of a member")
 @click.option(
     "--hostile", is_flag=True, help="Also play what no Kafka coordinator plays: any code, any time."
 )
@@ -196,27 +184,8 @@ def broker(
     metavar="FILE",
     help="Play only the schedules in FILE, which `judge client --json` printed, three times each.",
 )
-@click.option(
-    "--known",
-    type=INPUT,
-    metavar="FILE",
-    help="Accept the deviations that FILE lists, each with a reason (docs/judge/your_client.md).",
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.judge/1)."
-)
-@click.option(
-    "--junit",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write a JUnit XML file: a test case for each rule.",
-)
-@click.option(
-    "--html",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write a page, with each schedule as a picture.",
-)
+@known_option("docs/judge/your_client.md")
+@report_options
 def client(words: tuple[str, ...], **options: Any) -> int:
     """Start the program with a coordinator that is the model's, and let the group's surroundings do
     their worst: sessions end, members come and go, the group moves, answers are lost. Each promise
@@ -242,9 +211,7 @@ def client(words: tuple[str, ...], **options: Any) -> int:
 @click.option("--on", metavar="HOST:PORT", help="The broker. Default: Apache Kafka is started.")
 @click.option("--start", metavar="NAME", shell_complete=BROKERS, help="Start this broker instead.")
 @security_options
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.again/1)."
-)
+@json_option("Print one JSON document (groupcheck.again/1).")
 def again(
     tls: bool,
     ca: Path | None,

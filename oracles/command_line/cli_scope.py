@@ -14,6 +14,7 @@ from groupcheck.oracles.command_line.option_types import (
     COUNT,
     POSITIVE,
     Options,
+    all_of,
     settings_option,
 )
 
@@ -105,9 +106,7 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
             " name.",
         ),
     ]
-    for option in reversed(options):
-        function = option(function)
-    return function
+    return all_of(*options)(function)
 
 
 def bound_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -147,9 +146,7 @@ def bound_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
     ]
     function = no_deadlock_option(function)
-    for option in reversed(options):
-        function = option(function)
-    return function
+    return all_of(*options)(function)
 
 
 def progress_option(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -160,6 +160,17 @@ OUTPUT = Output(dir_okay=False, writable=True)
 OUTPUT_OR_STDOUT = Output(dir_okay=False, writable=True, allow_dash=True)
 
 
+def all_of(*options: Options) -> Options:
+    """Several options as one decorator, in this order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
 def writes(*names: str) -> Options:
     """An option that names a file to write. `names`: of the option, and its help last."""
     return click.option(*names[:-1], type=OUTPUT, metavar="FILE", help=names[-1])

@@ -99,8 +99,7 @@ class Connections:
         self, connection: socket.socket, raw: bytes, api: Api, version: int, whose: int
     ) -> bool:
         try:
-            readable, _, _ = select.select([connection], [], [], 0)
-            if readable:  # nothing waits there, so it is the end, or bytes that nobody asked for
+            if not _is_quiet(connection):
                 raise OSError("closed")
             connection.settimeout(CONNECT_S)
             connection.sendall(raw)
@@ -174,6 +173,18 @@ class Connections:
             for connection in idle:
                 connection.close()
         self._idle.clear()
+
+
+def _is_quiet(connection: socket.socket) -> bool:
+    """Does nothing come where no request waits? Otherwise it is the end, or bytes that nobody asked
+    for. (What TLS itself sends, such as tickets of its version 1.3, is taken off and is nothing.)
+    """
+    connection.setblocking(False)
+    try:
+        connection.recv(1)
+    except (BlockingIOError, ssl.SSLWantReadError):
+        return True
+    return False
 
 
 def _answer(waiting: _Waiting) -> dict[str, Any] | None:

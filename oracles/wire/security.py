@@ -12,16 +12,16 @@ import socket
 import ssl
 import struct
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.traces.messages.apis import Api, api, request_bytes, response_values
 from groupcheck.traces.messages.message_bytes import Malformed
 
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 LARGEST = 1 << 16  # of an answer while somebody logs in
 FEWEST, MOST = 1, 1 << 20  # iterations that a broker may ask for
 CLIENT = "groupcheck"
@@ -36,10 +36,10 @@ class Security:
     trusted: Path | None = None
     # Are certificate and name of the broker looked at?
     verified: bool = True
-    # One of `MECHANISMS`; empty: nobody logs in.
+    # PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512; empty: nobody logs in.
     mechanism: str = ""
     user: str = ""
-    password: str = ""
+    password: str = field(default="", repr=False)
 
     def connection(self, host: str, port: int, patience_s: float) -> socket.socket:
         """A connection over which requests may be sent. Raises `OSError` if there is none, and
@@ -50,7 +50,7 @@ class Security:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection = plain
             if self.tls:
-                connection = self._context().wrap_socket(plain, server_hostname=host)
+                connection = _context(self).wrap_socket(plain, server_hostname=host)
             if self.mechanism:
                 _log_in(connection, self)
         except BaseException:
@@ -58,17 +58,20 @@ class Security:
             raise
         return connection
 
-    def _context(self) -> ssl.SSLContext:
-        try:
-            context = ssl.create_default_context(cafile=self.trusted and str(self.trusted))
-        except (OSError, ssl.SSLError) as error:
-            raise UserError(
-                f"{self.trusted} holds no certificates: {error}", where="--ca", do="give a PEM file"
-            ) from None
-        if not self.verified:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        return context
+
+@cache
+def _context(security: Security) -> ssl.SSLContext:
+    """Made once, because the certificates are read from files. Connections may share it."""
+    try:
+        context = ssl.create_default_context(cafile=security.trusted and str(security.trusted))
+    except (OSError, ssl.SSLError) as error:
+        raise UserError(
+            f"{security.trusted} holds no certificates: {error}", where="--ca", do="give a PEM file"
+        ) from None
+    if not security.verified:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
 
 
 PLAINTEXT = Security()

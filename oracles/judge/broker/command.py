@@ -18,7 +18,7 @@ from groupcheck.oracles.judge.broker.exploring import REPEATS, Judging
 from groupcheck.oracles.judge.broker.judging import by_roots, judgement
 from groupcheck.oracles.judge.broker.known import read as read_known
 from groupcheck.oracles.judge.broker.profiles import PROFILES, QUICK, Profile, limited
-from groupcheck.oracles.judge.broker.surroundings import target
+from groupcheck.oracles.judge.broker.surroundings import SIZE, stated, target
 from groupcheck.oracles.judge.report.cases import suite
 from groupcheck.oracles.judge.report.document import as_document, schedules_in
 from groupcheck.oracles.judge.report.judge_types import AgainDocument, AgainPart
@@ -73,6 +73,7 @@ def judged(
     for a broker that does not answer.
     """
     accepted = read_known(known)
+    stated(settings, is_started=start is not None)
     with running(address, start, settings) as (where, title):
         aim, told = target(where, security, topic, settings)
         judging = Judging(aim, security, seed)
@@ -90,7 +91,6 @@ def judged(
             ends = began + whole
             judging.confirmed(first, ends + LONGER_S, CONFIRMING, lambda: notify("repeating"))
             judging.confirmed(others, ends, CONFIRMING, lambda: notify("repeating"))
-        judging.stopped.set()
         seconds = time.monotonic() - began
         return judgement(judging, profiles, accepted, title, seconds, "".join(reason))
 
@@ -113,8 +113,7 @@ def fitting(some: Sequence[Profile], settings: Mapping[str, str]) -> list[Profil
     """The profiles whose members fit into a group of this broker; and a group that is filled, where
     the broker bounds groups to a few members.
     """
-    told = settings.get("group.max.size", "")
-    size = int(told) if told.isdigit() else 0
+    size = int(settings.get(SIZE, "0"))
     found = [profile for profile in some if not size or profile.members <= size]
     return [*found, *([limited(size)] if 0 < size <= LARGEST_GROUP else [])]
 

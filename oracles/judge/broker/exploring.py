@@ -8,7 +8,8 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from functools import partial
 
 from attrs import define, evolve, field
 
@@ -38,6 +39,7 @@ QUIET_S, PATIENCE_S = (0.01, 0.25), (1.5, 7.0)
 LEARNED, LONGER = 20, 8  # answers from which patience is learned, and how much longer it is
 CAREFUL, CAREFUL_WAITING = Pace(quiet_s=0.4), Pace(quiet_s=0.15)
 REPEATS = 3
+TOLD_S = 0.1  # between two reports of how far it is
 SHORTENINGS, SHORTENING_S, RENEWING_S = 40, 20.0, 10.0  # schedules that are tried to shorten one
 
 
@@ -49,11 +51,10 @@ class Judging:
     security: Security = PLAINTEXT
     seed: int = 0
     ledger: Ledger = field(factory=Ledger)
-    # Set by Ctrl-C, or when the time is over.
+    # Set by Ctrl-C, or by an error in one of the threads.
     stopped: threading.Event = field(factory=threading.Event)
     _rows: dict[str, KeptRows] = field(factory=dict)
     _groups: int = 0
-    _most: int | None = None
     _prefix: str = field(factory=lambda: f"groupcheck-{time.time_ns() // 1_000_000:x}")
 
     def rows(self, profile: Profile) -> KeptRows:
@@ -93,31 +94,43 @@ class Judging:
         tell: Callable[[], None],
         most: int | None = None,
     ) -> None:
-        """Runs schedules for so many seconds, and no more than `most`."""
-        self._most = most
+        """Runs schedules for so many seconds. After `most` schedules no more are begun."""
         until = time.monotonic() + seconds
         plain = [profile for profile in profiles if not profile.waits]
         waiting = [profile for profile in profiles if profile.waits]
         kinds = [plain] * threads if plain else []
         kinds += [waiting] * threads if waiting else []
-        with ThreadPoolExecutor(len(kinds) or 1) as pool:
-            jobs = [
-                pool.submit(self._some, some, until, random.Random(f"{self.seed}-{k}"))
-                for k, some in enumerate(kinds)
-            ]
+        jobs = [
+            partial(self._some, some, until, random.Random(f"{self.seed}-{k}"), most)
+            for k, some in enumerate(kinds)
+        ]
+        self._all(jobs, len(jobs), tell)
+
+    def _all(
+        self, jobs: Sequence[Callable[[], None]], threads: int, tell: Callable[[], None]
+    ) -> None:
+        """Does the jobs, several at a time. The first error, and Ctrl-C, end the others early."""
+        with ThreadPoolExecutor(threads or 1) as pool:
+            left = {pool.submit(job) for job in jobs}
             try:
-                while not all(job.done() for job in jobs):
+                while left:
                     tell()
-                    time.sleep(0.1)
-            except KeyboardInterrupt:
+                    done, left = wait(left, TOLD_S, FIRST_COMPLETED)
+                    for job in done:
+                        job.result()
+            except BaseException:
                 self.stopped.set()
                 raise
-            for job in jobs:
-                job.result()
 
-    def _some(self, profiles: Sequence[Profile], until: float, rng: random.Random) -> None:
+    def _some(
+        self,
+        profiles: Sequence[Profile],
+        until: float,
+        rng: random.Random,
+        most: int | None,
+    ) -> None:
         while time.monotonic() < until and not self.stopped.is_set():
-            if self._most is not None and self.ledger.schedules >= self._most:
+            if most is not None and self.ledger.schedules >= most:
                 return
             profile = self._next(profiles, rng)
             if profile is None:
@@ -239,20 +252,20 @@ class Judging:
         with ledger.lock:
             ledger.sought[walk.profile.name, Kind(phase, look.api.name)] += 1
         spoken = look.versions(self.target.announced[look.api.key])
-        walk.look(look, self._least(look.api.name, list(spoken), rng))
+        walk.look(look, self._untried(look.api.name, list(spoken), rng))
         return True
 
     def _version(self, walk: Walk, given: Asks, rng: random.Random) -> int:
         name = requests.API_OF[type(given.request)].name
-        return self._least(name, list(walk.versions(given)), rng)
+        return self._untried(name, list(walk.versions(given)), rng)
 
-    def _least(self, name: str, versions: list[int], rng: random.Random) -> int:
-        """A version that was spoken least, of those that have not closed connections."""
+    def _untried(self, name: str, versions: list[int], rng: random.Random) -> int:
+        """A version that nobody has spoken, or any one, of those that have not closed
+        connections.
+        """
         every = [v for v in versions if not self.ledger.broken(name, v)] or versions
-        fewest = min(self.ledger.versions[name, version] for version in every)
-        if fewest == 0:
-            every = [v for v in every if self.ledger.versions[name, v] == 0]
-        return rng.choice(every)
+        new = [v for v in every if not self.ledger.versions[name, v]]
+        return rng.choice(new or every)
 
     # -- again
 
@@ -363,17 +376,7 @@ class Judging:
             if time.monotonic() < until and not self.stopped.is_set():
                 self.confirm(found)
 
-        with ThreadPoolExecutor(threads) as pool:
-            jobs = [pool.submit(one, found) for found in some]
-            try:
-                while not all(job.done() for job in jobs):
-                    tell()
-                    time.sleep(0.1)
-            except KeyboardInterrupt:
-                self.stopped.set()
-                raise
-            for job in jobs:
-                job.result()
+        self._all([partial(one, found) for found in some], threads, tell)
 
 
 def _patience(waited_s: Sequence[float]) -> float:

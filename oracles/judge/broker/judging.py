@@ -11,7 +11,13 @@ from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
 from groupcheck.oracles.judge.broker.ledger import Found
 from groupcheck.oracles.judge.broker.profiles import Profile
 from groupcheck.oracles.judge.broker.rules import RULES
-from groupcheck.oracles.judge.report.verdicts import Judgement, NotReached, Remark, judged
+from groupcheck.oracles.judge.report.verdicts import (
+    Judgement,
+    NotReached,
+    Remark,
+    judged,
+    with_stand_ins,
+)
 
 SLOW_S = 0.5  # an answer that is due at once
 SLOW_TIMER_S = 1.0
@@ -71,15 +77,9 @@ def judgement(
 ) -> Judgement:
     """What is to be said about the broker."""
     ledger = judging.ledger
-    first, others = by_roots(ledger.found.values())
-    shown = {root_of(found): found for found in first}
-    for found in others:
-        if not found.repeated:  # one row of its root stands for it
-            alike = shown[root_of(found)]
-            found.repeated, found.again = alike.repeated, alike.again
-    every = [remark_of(found, known) for found in ledger.found.values()]
-    passing = [one for one in every if one.repeated and not one.again and not one.known]
-    remarks = [one for one in every if one not in passing]
+    every = with_stand_ins(remark_of(found, known) for found in ledger.found.values())
+    passing = [one for one in every if one.passes]
+    remarks = [one for one in every if not one.passes]
     lost = [] if reason else list(not_reached(judging, profiles))
     spoken = sorted({name for name, _ in ledger.versions})
     apis = ", ".join(
@@ -106,7 +106,7 @@ def judgement(
         slow=tuple(_slow(judging)),
         reason=reason,
         seconds=seconds,
-        passing=tuple(f"{one.row}: {one.got} ({one.times} times)" for one in passing),
+        passing=tuple(f"{one.row}: {one.got} ({one.met})" for one in passing),
     )
 
 

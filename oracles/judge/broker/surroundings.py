@@ -25,11 +25,8 @@ METADATA, CREATE_TOPICS = api("Metadata"), api("CreateTopics")
 DESCRIBE_CONFIGS, FIND_COORDINATOR = api("DescribeConfigs"), api("FindCoordinator")
 BROKER = 4  # the type of a resource (ConfigResource.Type)
 SESSIONS_MS = (2_000, 3_000, 6_000, 10_000)  # that are tried
-SETTINGS = (
-    "group.initial.rebalance.delay.ms",
-    "group.min.session.timeout.ms",
-    "group.max.size",
-)
+SESSION, SIZE = "group.min.session.timeout.ms", "group.max.size"
+SETTINGS = (SESSION, SIZE)  # of a broker, whole numbers both
 SLOW_S = 1.5
 GROUP = 0  # the type of a key of FindCoordinator (CoordinatorType)
 NOT_YET = (14, 15)  # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE
@@ -42,7 +39,11 @@ class Asking:
 
     def __init__(self, address: str, security: Security) -> None:
         self._connections = Connections(address, security)
-        self.announced = announced(self._connections, PATIENCE_S)
+        try:
+            self.announced = announced(self._connections, PATIENCE_S)
+        except UserError:
+            self.close()
+            raise
 
     def close(self) -> None:
         self._connections.close()
@@ -66,14 +67,38 @@ class Asking:
         return None
 
 
+def stated(given: Mapping[str, str], *, is_started: bool) -> Mapping[str, str]:
+    """The settings that a user states. Raises `UserError` for one that is no whole number, and for
+    one that nobody looks at, because the broker is not started with it.
+    """
+    foreign = min(given.keys() - set(SETTINGS), default="")
+    if foreign and not is_started:
+        raise UserError(
+            f"{foreign} changes nothing for a broker that runs already",
+            where="--set",
+            do=f"give {' or '.join(SETTINGS)}",
+        )
+    for name in SETTINGS:
+        if not given.get(name, "0").isdecimal():
+            raise UserError(
+                f"{name} is {given[name]!r}", where="--set", do="give a whole number, such as 2"
+            )
+    return given
+
+
 def target(
     address: str, security: Security, topic: str | None, given: Mapping[str, str]
 ) -> tuple[Target, dict[str, str]]:
     """The broker, and its settings: those `given`, and those that it tells. Raises `UserError` if
-    it does not answer or has no topic.
+    it does not answer, has no groups or no topic.
     """
     asking = Asking(address, security)
     try:
+        if JOIN_GROUP.key not in asking.announced:
+            raise UserError(
+                "the broker does not announce JoinGroup: it has no groups of members",
+                where="HOST:PORT",
+            )
         about = asking.ask(METADATA, {"topics": None})
         if about is None:
             raise UserError(
@@ -122,7 +147,7 @@ def _told(asking: Asking, about: Mapping[str, Any]) -> dict[str, str]:
     return {
         one["name"]: one["value"]
         for one in configs
-        if one["name"] in SETTINGS and one["value"] is not None
+        if one["name"] in SETTINGS and (one["value"] or "").isdecimal()
     }
 
 
@@ -174,12 +199,12 @@ def _round(asking: Asking, session_ms: int) -> float:
 def _session(asking: Asking, settings: Mapping[str, str]) -> int:
     """The shortest session that the broker takes, in ms. It is tried, because few brokers tell."""
     said = subscription(messages.JoinGroup(messages.NO_ID))
-    least = int(settings.get("group.min.session.timeout.ms", "0"))
+    least = int(settings.get(SESSION, "0"))
     for session_ms in SESSIONS_MS:
         if session_ms < least:
             continue
         values = joining(said, timeouts=Timeouts(session_ms, session_ms))
-        group = f"groupcheck-session-{session_ms}"
+        group = f"groupcheck-session-{time.time_ns()}"
         answer = asking.ask(JOIN_GROUP, {"groupId": group, **values})
         if answer is not None and answer["errorCode"] in (0, 79):
             gone = {"memberId": answer["memberId"], "groupInstanceId": None}
@@ -194,7 +219,10 @@ def coordinator_of(group: str, at: Target, security: Security) -> str:
     """
     if at.nodes <= 1 or FIND_COORDINATOR.key not in at.announced:
         return at.address
-    asking = Asking(at.address, security)
+    try:
+        asking = Asking(at.address, security)
+    except UserError:  # it may have died meanwhile: the schedule will show it
+        return at.address
     try:
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:

@@ -126,7 +126,8 @@ class Walk:
         gives back an id that is known to be gone.
         """
         spoken = self.target.announced[JOIN_GROUP.key]
-        if not self._rows.scope.two_step or spoken.stop <= requests.TWO_STEP:
+        leaves = self.target.announced.get(LEAVE_GROUP.key)
+        if not self._rows.scope.two_step or spoken.stop <= requests.TWO_STEP or leaves is None:
             return
         version = min(5, spoken.stop - 1)
         said = subscription(messages.JoinGroup(messages.NO_ID), self.target.topic)
@@ -138,7 +139,6 @@ class Walk:
             got = "silence" if answer is None else word_of(seen(answer)[0])
             raise Differs(Difference(NO_GROUP, ("MEMBER_ID_REQUIRED",), got, ("join_code",)))
         gone = answer["memberId"]
-        leaves = self.target.announced[LEAVE_GROUP.key]
         values = {"groupId": self._group, "memberId": gone, "members": [{"memberId": gone}]}
         number = self._send(Wire(LEAVE_GROUP, min(3, leaves.stop - 1), values))
         answers = self._gather(self._pace.patience_s, number)
@@ -331,17 +331,16 @@ class Walk:
                 self.transcript.told(answers)
                 raise Differs(not_answered(kind, answers, number))
             wrong = look.wrong(answer, self._group, world)
-            self.transcript.lines.append(
-                Line("answers", "", "; ".join(wrong) or "as in the model", 0)
-            )
+            told = "; ".join(wrong) or "as in the model"
+            asked = self.transcript.lines[-1].number
+            self.transcript.lines.append(Line("answers", "", told, asked))
             if not wrong:
                 row = self.memory, look.api.name
                 self.met.agreed.append((kind, look.api.name, version, row, self.waited))
                 return
             if time.monotonic() > until:
                 got = re.sub(r"\{.*\}|\[.*\]", "...", self.transcript.shortened("; ".join(wrong)))
-                told = Difference(kind, ("as in the model",), got, (look.rule,))
-                self.note(told)
+                self.note(Difference(kind, ("as in the model",), got, (look.rule,)))
                 return
             del self.transcript.lines[-2:]
             time.sleep(pause_s)

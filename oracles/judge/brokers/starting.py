@@ -42,13 +42,10 @@ QUICK = {
 
 @frozen
 class Broker:
-    name: str
     # Of the broker, as it says it itself.
     version: str
     # HOST:PORT.
     address: str
-    # What is known to take long; see `Kind.slow`.
-    slow: Mapping[str, str]
     # The error, if it has ended or was stopped; None as long as it runs.
     outage: Callable[[], OutageError | None]
 
@@ -88,7 +85,7 @@ def _kafka(
             on.broker.ask("topic", topic, partitions)
         on.broker.ask("group", "groupcheck")  # until its coordinator is there
         about = f"Apache Kafka {release}"
-        yield Broker(kind.name, about, on.broker.address, kind.slow, on.broker.outage)
+        yield Broker(about, on.broker.address, on.broker.outage)
 
 
 @contextmanager
@@ -118,10 +115,8 @@ def _program(
         said = _answer(process, kind, log)
         say(f"{kind.title} serves on {said['address']}")
         yield Broker(
-            kind.name,
             said["version"],
             said["address"],
-            kind.slow,
             lambda: process_groups.outage(process, kind.title),
         )
 

@@ -2,7 +2,7 @@
 
 `states` keeps, after each event, every state of the model that fits what was seen; where none fits,
 the row differs, and what was possible instead is known. `nearest` directs the search: the shortest
-way from the present states to a row that nobody has seen. `ledger` counts tries.
+way from the present states to a row that nobody has seen.
 
 Against a broker we choose requests and waits, and the broker chooses answers: `worlds` has its
 states, `requests` what is sent. Against a client the sides are swapped: we choose answers, cuts and

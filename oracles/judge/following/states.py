@@ -34,11 +34,6 @@ class Fitting(Generic[S, E]):
         return tuple(dict.fromkeys(state for _, state in self.reached))
 
 
-def possible(states: Iterable[S], ends: Callable[[S], Iterable[E]]) -> list[E]:
-    """Every way in which a step may go from any of the states, each once."""
-    return list(dict.fromkeys(end for state in states for end in ends(state)))
-
-
 def follow(ways: Iterable[E], seen: O, fits: Callable[[E, O], S | None]) -> Fitting[S, E]:
     """The ways that fit."""
     found = ((way, fits(way, seen)) for way in ways)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
 from attrs import define, field, frozen
@@ -26,6 +26,7 @@ from groupcheck.oracles.judge.following.requests import (
     wire,
 )
 from groupcheck.oracles.judge.following.said import instance
+from groupcheck.oracles.judge.following.states import Fitting, follow, in_all
 from groupcheck.oracles.judge.following.worlds import (
     Asked,
     End,
@@ -132,15 +133,13 @@ class Walk:
         """Requests that make a difference in every world. What a member would do next comes first
         and is listed more often.
         """
-        asked = [
-            [
-                given
-                for given in self._rows.inputs(world.memory)
-                if isinstance(given, Asks) and world.knows(given)
-            ]
-            for world in self.worlds
-        ]
-        every = [given for given in asked[0] if all(given in others for others in asked)]
+
+        def asks(world: World) -> Iterator[Asks]:
+            for given in self._rows.inputs(world.memory):
+                if isinstance(given, Asks) and world.knows(given):
+                    yield given
+
+        every = list(in_all(self.worlds, asks))
         usual = [given for given in every if natural(self.worlds[0].memory, given)]
         return [*usual, *usual, *every]
 
@@ -160,11 +159,11 @@ class Walk:
             given.member,
         )
         before = self.worlds[0].memory
-        reached = self._follow(ends(self._rows, self.worlds, given, Asked(number, version)), number)
-        if any(EMPTIES in end.rules for end, _ in reached):
+        fitting = self._follow(ends(self._rows, self.worlds, given, Asked(number, version)), number)
+        if any(EMPTIES in end.rules for end, _ in fitting.reached):
             self._emptied()
-        self.worlds = list(dict.fromkeys(world for _, world in reached))
-        self._total.rows.add(Row(before, given, reached[0][0].rules))
+        self.worlds = list(fitting.states)
+        self._total.rows.add(Row(before, given, fitting.reached[0][0].rules))
 
     def _refused(self) -> None:
         kinds = asking.kinds(self._rows.scope)
@@ -199,7 +198,7 @@ class Walk:
         self._told({number: answer})
         return answer
 
-    def _follow(self, possible: Sequence[End], number: int) -> list[tuple[End, World]]:
+    def _follow(self, possible: Sequence[End], number: int) -> Fitting[World, End]:
         """Gathers answers until they are exactly those of some end, and the broker has carried out
         everything that it was sent.
         """
@@ -209,12 +208,10 @@ class Walk:
         until = time.monotonic() + self._patience_s
         while True:
             answers |= self._barrier(number in answers)
-            reached = [
-                (end, world) for end in possible if (world := fits(end, answers)) is not None
-            ]
-            if reached:
+            fitting = follow(possible, answers, fits)
+            if fitting.reached:
                 self._told(answers)
-                return reached
+                return fitting
             more_may_come = any(could(end, answers) for end in possible)
             if time.monotonic() > until or not more_may_come:
                 self._told(answers)

@@ -59,6 +59,7 @@ def _remark(one: Remark) -> judge_types.RemarkPart:
         times=one.times,
         repeated=one.repeated,
         again=one.again,
+        stand_in=one.stand_in.row if one.stand_in else "",
         known=one.known,
         schedule=schedule_part(one),
         transcript=[str(line) for line in one.lines],

@@ -53,15 +53,26 @@ class RemarkPart:
     row: Annotated[str, "Phase of the group, request, who sends it."]
     root: Annotated[str, "What is the same in all rows that seem to have one cause."]
     rules: Annotated[list[str], "The rules that it breaks; empty if it only informs."]
-    verdict: Annotated[Became, "`breaks` if it showed each time that it was tried again."]
+    verdict: Annotated[
+        Became, "`breaks` if it, or its `stand_in`, showed each time that it was tried again."
+    ]
     allowed: Annotated[list[str], "What the model allows."]
     got: Annotated[str, "What came."]
     detail: Annotated[str, "How it differs from the most similar thing that is allowed."]
     times: Annotated[Count, "How often it was met."]
     repeated: Annotated[Count, "How often its schedule was tried again."]
     again: Annotated[Count, "How often it showed then."]
+    stand_in: Annotated[
+        str,
+        "If its schedule was not tried again: the row of its root that was, in its place; empty if"
+        " there is none.",
+    ]
     known: Annotated[str, "Why it is accepted (--known); otherwise empty."]
-    schedule: Annotated[SchedulePart, "The shortest schedule that shows it."]
+    schedule: Annotated[
+        SchedulePart,
+        "The shortest schedule that showed it. What was tried again was made shorter first, the"
+        " rest was not.",
+    ]
     transcript: Annotated[list[str], "What was sent and what came, as lines."]
 
 
@@ -97,11 +108,15 @@ class JudgeDocument:
     ]
     reason: Annotated[str, "Why the run ended early; otherwise empty."]
     rules: Annotated[list[RulePart], "The promises."]
-    differs: Annotated[list[RemarkPart], "Rows that differ, the shortest schedules first."]
+    differs: Annotated[
+        list[RemarkPart],
+        "Rows that differ, root by root, first what showed most often when it was tried again, then"
+        " the shortest schedules.",
+    ]
     passing: Annotated[
         list[str],
-        "What was met once and never when it was tried again at leisure: the machine may have been"
-        " too busy.",
+        "What was met and never when it, or a row of its root, was tried again at leisure: the"
+        " machine may have been too busy.",
     ]
     not_reached: Annotated[list[NotReachedPart], "Kinds of rows that no schedule came to."]
     slow: Annotated[list[str], "What was slow, in sentences."]

@@ -16,7 +16,7 @@ class Act:
     """
 
     # "ask": a request of the model; "wait": until a timer runs out; "look": a question about the
-    # group; "refused": a request that no group has to answer; "move": what is done to a client.
+    # group; "move": what is done to a client.
     kind: str
     # API of a request, name of a timer, name of a question, or a move (`client/moves.py`).
     name: str
@@ -30,7 +30,7 @@ class Act:
 class Line:
     """One line of what happened."""
 
-    # "asks", "answers", "waits" or "silence".
+    # "asks", "answers" or "waits".
     kind: str
     # The member's lane; empty: nobody's.
     who: str

@@ -56,7 +56,7 @@ def _parts(told: Judgement) -> Iterator[RenderableType]:
     if len(roots) > ROOTS:
         yield Text(f"\n{len(roots) - ROOTS} more roots: see --html or --json")
     for line in told.passing:
-        yield Text(f"\nmet once, and never at leisure: {printable(line)}", "dim")
+        yield Text(f"\nmet, and never at leisure: {printable(line)}", "dim")
     for line in told.slow:
         yield Text(f"\nslow: {printable(line)}")
     if told.not_reached:
@@ -76,9 +76,11 @@ def _root(k: int, root: str, some: list[Remark]) -> Iterator[RenderableType]:
         told = f"known: {first.known}"
     yield Text(f"   {printable(told)}")
     for one in some[:ROWS]:
-        yield Text(f"   in {printable(one.row)} ({one.times} times)")
-    if len(some) > ROWS:
-        yield Text(f"   and in {len(some) - ROWS} more rows")
+        yield Text(f"   in {printable(one.row)} ({printable(one.met)})")
+    if more := some[ROWS:]:
+        alike = sum(one.stand_in is not None for one in more)
+        alone = f", {alike} of them not tried again" if alike else ""
+        yield Text(f"   and in {len(more)} more rows{alone}")
     yield Text(f"   {printable(first.detail)}")
     for line in first.lines[-LINES:]:
         yield Text(f"      {printable(str(line))}", no_wrap=True, overflow="ellipsis")

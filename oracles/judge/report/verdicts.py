@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from groupcheck.oracles.judge.report.schedules import Act, Line
 
@@ -56,14 +56,29 @@ class Remark:
     excused: bool = False
     # It was shown on Apache Kafka itself.
     confirmed: bool = False
+    # If it was not tried again itself: the one of its root that was, in its place.
+    stand_in: Remark | None = None
 
     @property
     def became(self) -> Became:
         """Its verdict."""
         if self.known:
             return "known"
-        sure = self.repeated and self.again == self.repeated and not self.excused
+        tried = self.stand_in or self
+        sure = tried.repeated and tried.again == tried.repeated and not self.excused
         return "breaks" if sure or self.confirmed else "unsteady"
+
+    @property
+    def passes(self) -> bool:
+        """Was it tried again, or the one in its place, and did it never show?"""
+        tried = self.stand_in or self
+        return tried.repeated > 0 and not tried.again and not self.known
+
+    @property
+    def met(self) -> str:
+        """How often it was met, and what was tried again in its place, in words."""
+        instead = f"; not tried again, but {self.stand_in.row} was" if self.stand_in else ""
+        return f"{self.times} {'time' if self.times == 1 else 'times'}{instead}"
 
     @property
     def asks(self) -> int:
@@ -139,8 +154,19 @@ def judged(
 
 
 def by_root(remarks: Iterable[Remark]) -> dict[str, list[Remark]]:
-    """The remarks with each root, those with the shortest schedules first."""
+    """The remarks with each root: first those that showed most often when they were tried again,
+    and of these the ones with the shortest schedules.
+    """
     found: dict[str, list[Remark]] = {}
-    for one in sorted(remarks, key=lambda r: (r.asks, r.row)):
+    for one in sorted(remarks, key=lambda r: (-r.again, r.asks, r.row)):
         found.setdefault(one.root, []).append(one)
+    return found
+
+
+def with_stand_ins(remarks: Iterable[Remark]) -> list[Remark]:
+    """The remarks by root. One that was not tried again names the first of its root that was."""
+    found = []
+    for some in by_root(remarks).values():
+        tried = next((one for one in some if one.repeated), None)
+        found += [one if one.repeated else evolve(one, stand_in=tried) for one in some]
     return found

@@ -14,8 +14,11 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.coordinator.served import coordinator
 from groupcheck.oracles.judge.broker import command, surroundings
+from groupcheck.oracles.judge.broker.differences import Difference
 from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots, judgement, not_reached
+from groupcheck.oracles.judge.broker.kinds import Kind
+from groupcheck.oracles.judge.broker.ledger import Found
 from groupcheck.oracles.judge.broker.profiles import (
     MIXED,
     ONE_STEP,
@@ -24,13 +27,19 @@ from groupcheck.oracles.judge.broker.profiles import (
     TWO_STEP,
     Profile,
 )
-from groupcheck.oracles.judge.broker.surroundings import target
+from groupcheck.oracles.judge.broker.surroundings import FIND_COORDINATOR, target
+from groupcheck.oracles.judge.broker.target import Target
+from groupcheck.oracles.judge.following.requests import JOIN_GROUP
 from groupcheck.oracles.judge.report.cases import suite
 from groupcheck.oracles.judge.report.document import as_document, schedules_in
 from groupcheck.oracles.judge.report.page import page
+from groupcheck.oracles.judge.report.schedules import Act
+from groupcheck.oracles.judge.report.text import view
 from groupcheck.oracles.judge.report.verdicts import Judgement
 from groupcheck.oracles.show.suite import as_junit
+from groupcheck.oracles.show.text import show
 from groupcheck.oracles.wire.security import PLAINTEXT
+from groupcheck.oracles.wire.sockets import free_ports
 
 
 @pytest.fixture
@@ -65,6 +74,14 @@ def test_a_broker_that_answers_as_the_model_keeps_every_rule(healthy: str, misfi
     # What was not reached has a way that begins where every group does.
     assert all(one.way[0].startswith("Empty, new") for one in found.not_reached)
     assert misfits(as_document("broker", found)) == []
+
+
+def test_an_answer_to_a_question_has_the_number_of_the_question(healthy: str) -> None:
+    aim, _ = target(healthy, PLAINTEXT, None, {})
+    walk = Judging(aim).again(TWO_STEP, [Act("look", "ListGroups", version=4)])
+    asks, answers = map(str, walk.transcript.lines[-2:])
+    assert asks.startswith("3. somebody sends ListGroups v4")
+    assert answers == "   3 <- as in the model"
 
 
 def test_a_silent_member_is_waited_for_until_its_session_is_over(healthy: str) -> None:
@@ -134,6 +151,41 @@ def test_what_does_not_repeat_at_leisure_breaks_no_rule() -> None:
     assert told(judging, TWO_STEP).exit_code == 3
 
 
+def test_a_row_that_was_not_tried_again_says_which_one_of_its_root_was(
+    capsys: pytest.CaptureFixture[str], misfits
+) -> None:
+    judging = Judging(Target("h:1", {}))
+    for phase, steps in (("Stable", 1), ("Empty", 2)):
+        kind = Kind(phase, "Heartbeat", "a member")
+        difference = Difference(kind, ("NONE",), "UNKNOWN_MEMBER_ID", ("heartbeat_code",))
+        acts = (Act("ask", "Heartbeat"),) * steps
+        judging.ledger.found[difference] = Found(difference, TWO_STEP, acts, ())
+    tried, other = judging.ledger.found.values()
+    tried.repeated = tried.again = 3
+    found = told(judging)
+    assert found.exit_code == 1
+    first, second = as_document("broker", found)["differs"]
+    assert misfits(as_document("broker", found)) == []
+    assert (first["row"], first["repeated"], first["again"], first["stand_in"]) == (
+        "Stable: Heartbeat (a member)",
+        3,
+        3,
+        "",
+    )
+    assert (second["repeated"], second["again"], second["verdict"]) == (0, 0, "breaks")
+    assert second["stand_in"] == first["row"]
+    said = "Empty: Heartbeat (a member) (1 time; not tried again, but Stable: Heartbeat"
+    assert said in page("broker", found)
+    show(view(found))
+    assert said in " ".join(capsys.readouterr().out.split())
+    # Of two schedules of one length the one that was tried again is shown.
+    other.acts = tried.acts
+    assert as_document("broker", told(judging))["differs"][0]["row"] == first["row"]
+    tried.again = 0
+    assert told(judging).exit_code == 0
+    assert told(judging).passing[0].endswith("but Stable: Heartbeat (a member) was)")
+
+
 # -- at the terminal
 
 
@@ -160,6 +212,8 @@ def test_the_command_says_what_it_found_and_writes_what_is_wanted(
         (["localhost"], "'localhost' is not HOST:PORT"),
         (["localhost:1"], "does not answer ApiVersions"),
         (["localhost:1", "--ca", "x.pem"], "is only for --tls"),
+        (["localhost:1", "--set", "group.max.size=few"], "group.max.size is 'few'"),
+        (["localhost:1", "--set", "group.max.sizes=2"], "group.max.sizes changes nothing"),
         (["localhost:1", "--sasl", "PLAIN"], "a login needs a mechanism, a user and a password"),
     ],
 )
@@ -227,6 +281,24 @@ def test_groups_are_as_small_as_the_broker_wants_and_are_filled_then() -> None:
     assert names("2147483647") == ["two-step", "three"]
     assert (names("2"), names("1")) == (["two-step", "full"], ["full"])
     assert [p.name for p in command.fitting((TWO_STEP,), {})] == ["two-step"]
+
+
+def test_a_broker_of_many_nodes_that_dies_is_shown_by_the_schedule() -> None:
+    (port,) = free_ports(1)
+    gone = Target(
+        f"127.0.0.1:{port}", {FIND_COORDINATOR.key: range(5), JOIN_GROUP.key: range(4)}, 3
+    )
+    judging = Judging(gone)
+    judging.explore([ONE_STEP], PATIENCE_S, 1, lambda: None, 3)
+    assert {one.got for one in judging.ledger.found} == {"closed"}
+
+
+def test_a_broker_without_groups_is_not_judged(
+    monkeypatch: pytest.MonkeyPatch, healthy: str
+) -> None:
+    monkeypatch.setattr(surroundings, "announced", lambda *_: {3: range(5)})
+    with pytest.raises(UserError, match="does not announce JoinGroup"):
+        target(healthy, PLAINTEXT, None, {})
 
 
 def test_a_listener_that_wants_a_login_is_recognized(

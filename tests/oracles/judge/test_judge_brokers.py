@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
-import struct
 import time
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge import brokers
 from groupcheck.oracles.judge.brokers import KINDS, starting
 from groupcheck.oracles.judge.installing.toolchains import TOOLCHAINS
+from groupcheck.oracles.wire.connections import Connections, announced
 
 SERVES = """
 import json, os, sys
@@ -95,25 +94,13 @@ def test_a_broker_that_does_not_start_says_why(
         pass
 
 
-JOIN, HEARTBEAT, LEAVE, SYNC = 11, 12, 13, 14
+JOIN, HEARTBEAT, LEAVE, SYNC = 11, 12, 13, 14  # API -> the versions
 ANNOUNCED = {
-    "kafka": {JOIN: (0, 9), SYNC: (0, 5), HEARTBEAT: (0, 4), LEAVE: (0, 5)},
-    "kfake": {JOIN: (0, 9), SYNC: (0, 5), HEARTBEAT: (0, 4), LEAVE: (0, 5)},
-    "librdkafka-mock": {JOIN: (0, 6), SYNC: (0, 4), HEARTBEAT: (0, 5), LEAVE: (0, 4)},
-    "tansu": {JOIN: (0, 9), SYNC: (0, 5), HEARTBEAT: (0, 4), LEAVE: (0, 5)},
+    "kafka": {JOIN: range(10), SYNC: range(6), HEARTBEAT: range(5), LEAVE: range(6)},
+    "kfake": {JOIN: range(10), SYNC: range(6), HEARTBEAT: range(5), LEAVE: range(6)},
+    "librdkafka-mock": {JOIN: range(7), SYNC: range(5), HEARTBEAT: range(6), LEAVE: range(5)},
+    "tansu": {JOIN: range(10), SYNC: range(6), HEARTBEAT: range(5), LEAVE: range(6)},
 }
-
-
-def announced(address: str) -> dict[int, tuple[int, int]]:
-    """What a broker answers to ApiVersions v0: API -> oldest and newest version."""
-    host, _, port = address.rpartition(":")
-    with socket.create_connection((host, int(port)), 10) as connection:
-        connection.sendall(struct.pack(">ihhih", 10, 18, 0, 1, -1))
-        read = connection.makefile("rb")
-        answer = read.read(struct.unpack(">i", read.read(4))[0])
-    count = struct.unpack_from(">ihi", answer)[2]
-    rows = (struct.unpack_from(">hhh", answer, 10 + 6 * i) for i in range(count))
-    return {api: (oldest, newest) for api, oldest, newest in rows}
 
 
 @pytest.mark.night
@@ -122,5 +109,7 @@ def announced(address: str) -> dict[int, tuple[int, int]]:
 def test_each_broker_starts_and_announces_the_group_apis(name: str) -> None:
     with brokers.start(name, topics={"t": 2}, say=print) as broker:
         assert broker.version
-        assert announced(broker.address).items() >= ANNOUNCED[name].items()
+        connections = Connections(broker.address)
+        assert announced(connections, 10.0).items() >= ANNOUNCED[name].items()
+        connections.close()
         assert broker.outage() is None

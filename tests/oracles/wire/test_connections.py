@@ -4,11 +4,15 @@ no two members share a connection.
 
 from __future__ import annotations
 
+import select
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,11 +33,15 @@ HEARTBEAT = api("Heartbeat")
 Reply = Callable[[int, bytes], bytes | None]  # (number of the connection, request) -> bytes
 
 
+LOCALHOST = Path(__file__).with_name("localhost.pem")  # a certificate, and its key
+
+
 @contextmanager
-def peer(reply: Reply) -> Iterator[str]:
+def peer(reply: Reply, tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """A server that answers each request with these bytes; None closes the connection."""
 
-    def serve(number: int, connection: socket.socket) -> None:
+    def serve(number: int, plain: socket.socket) -> None:
+        connection = tls.wrap_socket(plain, server_side=True) if tls else plain
         with connection:
             while head := connection.recv(4):
                 (size,) = struct.unpack(">i", head)
@@ -143,6 +151,26 @@ def test_a_connection_that_the_broker_has_closed_meanwhile_is_made_anew():
             found.append(connections.gather(5.0, number)[number])
         connections.close()
     assert found == [{"errorCode": 0}, Closed(), {"errorCode": 0}]
+
+
+def test_what_tls_sends_by_itself_is_no_end_of_the_connection(monkeypatch: pytest.MonkeyPatch):
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(LOCALHOST)
+    connect = Security.connection
+
+    def until_tickets_come(self: Security, *where: Any) -> socket.socket:
+        connection = connect(self, *where)
+        assert isinstance(connection, ssl.SSLSocket) and connection.version() == "TLSv1.3"
+        assert select.select([connection], [], [], 10.0)[0]
+        return connection
+
+    monkeypatch.setattr(Security, "connection", until_tickets_come)
+    with peer(lambda number, request: framed(request, b"\0\0"), server) as address:
+        connections = Connections(address, Security(tls=True, trusted=LOCALHOST))
+        for _ in range(2):
+            number = connections.send(HEARTBEAT, 0, {"groupId": "g"})
+            assert connections.gather(5.0, number) == {number: {"errorCode": 0}}
+        connections.close()
 
 
 @pytest.mark.parametrize(
