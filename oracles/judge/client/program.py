@@ -45,7 +45,7 @@ class Program:
         self.log: deque[str] = deque(maxlen=LOG_LINES)
         self.strange: deque[str] = deque(maxlen=LOG_LINES)
         assert self._process.stdout is not None and self._process.stderr is not None
-        pipes = ((self._process.stdout, self._event), (self._process.stderr, self.log.append))
+        pipes = ((self._process.stdout, self._event), (self._process.stderr, self._logged))
         self._threads = [
             threading.Thread(target=_read, args=(pipe, hear), daemon=True) for pipe, hear in pipes
         ]
@@ -59,9 +59,12 @@ class Program:
             self.strange.append(f"{wrong}: {line[:LOG_CHARS]}")
             return
         if not events:
-            self.log.append(line[:LOG_CHARS])
+            self._logged(line)
         for event in events:
             self._heard(event)
+
+    def _logged(self, line: str) -> None:
+        self.log.append(line[:LOG_CHARS])
 
     @property
     def code(self) -> int | None:
