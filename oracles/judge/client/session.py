@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.model.assignors import Partitions
 from groupcheck.oracles.judge.client.adversary import GROUP, PARTITIONS, TOPIC, Adversary, Aim
@@ -225,9 +225,7 @@ class Session:
             one.slow_s = 0.0
         if hit and self.watch.knowledge.fatal is not None and not self._stopped:
             self.stopped.wait(AFTER_FATAL_S)
-        move = aim.move
-        made = Move(move.at, aim.taken or (), move.first, move.code, move.put, move.times)
-        played = Played(made, hit, calm, began)
+        played = Played(evolve(aim.move, steps=aim.taken or ()), hit, calm, began)
         self.played.append(played)
         return played
 
