@@ -50,7 +50,7 @@ class Trial:
     urgent: bool = False
 
 
-def trials(targets: Iterable[Target], command: Command, most: int = IN_ONE_RUN) -> list[Trial]:
+def trials(targets: Iterable[Target], command: Command) -> list[Trial]:
     """Targets that can follow each other are tried in one run."""
     by_setting: dict[Setting, list[Target]] = {}
     found: list[Trial] = []
@@ -60,7 +60,7 @@ def trials(targets: Iterable[Target], command: Command, most: int = IN_ONE_RUN) 
             continue
         some = by_setting.setdefault(target.setting, [])
         some.append(target)
-        if len(some) == most:
+        if len(some) == IN_ONE_RUN:
             found.append(Trial(target.setting, tuple(some), command))
             some.clear()
     rest = [Trial(s, tuple(some), command) for s, some in by_setting.items() if some]
@@ -148,12 +148,12 @@ class Pool:
         todo = list(trial.targets)
         with Session(trial.command, trial.setting, self._stopped) as session:
             alone = bool(trial.setting.max_size or trial.setting.protocols)
-            if alone:
-                session.aim_first(todo[0])
+            first = todo.pop(0) if alone and todo else None
+            if first is not None:
+                session.aim_first(first)
             began = session.start()
-            if alone:
+            if first is not None:
                 session.finish()
-                todo.clear()
             while began and todo and not session.ended and not self._stopped.is_set():
                 if time.monotonic() > self._until and not trial.urgent:
                     break

@@ -15,7 +15,7 @@ import pytest
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge.client import session
 from groupcheck.oracles.judge.client.command import program
-from groupcheck.oracles.judge.client.judging import Plan, cases_of, judge
+from groupcheck.oracles.judge.client.judging import TIMES, Plan, Shortest, cases_of, judge
 from groupcheck.oracles.judge.client.moves import (
     FOLLOWS,
     LEADS,
@@ -176,6 +176,13 @@ def test_what_the_model_does_not_give_is_not_played(monkeypatch: pytest.MonkeyPa
     fenced = Target(FOLLOWS, Move("Heartbeat", code=82), WAYS)
     run = played([trial(fenced, tag="honest")])["honest"]
     assert [one.hit for one in run.played] == [False]
+
+
+def test_what_a_client_breaks_by_itself_is_played_again_without_a_move() -> None:
+    """The schedule of a report that has no steps: it joins, and nothing happens."""
+    plan = Plan(command=scripted("short-subscription"), only=(Shortest(FOLLOWS, None),))
+    (outcome,) = judge(plan).outcomes()
+    assert (outcome.finding.rule.name, outcome.again) == ("subscribes_readably", TIMES)
 
 
 def test_a_program_that_never_joins_is_an_error_with_its_last_words() -> None:
