@@ -75,14 +75,12 @@ class Session:
         self._stack = ExitStack()
         self.watch = Watch(SESSION_MS, REBALANCE_MS, lambda id: TOPIC)
         self._beside: list[Beside] = []
-        self._numbers = itertools.count(1)
         self._given = itertools.cycle(GIVEN)
         self._give = next(self._given)
         self._program: Program | None = None
         self._stopped = False
         self._pending: tuple[Aim, float] | None = None
         self.played: list[Played] = []
-        self.failed = ""
 
     def __enter__(self) -> Self:
         self.adversary = Adversary(self.watch, self.setting.max_size, self.setting.old)
@@ -133,7 +131,6 @@ class Session:
             GROUP,
             TOPIC,
             self._plan,
-            name=str(next(self._numbers)),
             protocols=self._protocols(),
             versions=OLD_VERSIONS if self.setting.old else VERSIONS,
         )
@@ -281,7 +278,6 @@ class Session:
         self.watch.add(Ended(self.watch.now(), code))
         self._program.end()
         return self.watch.record(
-            failed=self.failed,
             topics={TOPIC: PARTITIONS},
             session_ms=SESSION_MS,
             rebalance_ms=REBALANCE_MS,

@@ -12,20 +12,13 @@ import sys
 import time
 from typing import Any
 
+from groupcheck.oracles.judge.client import beside
 from groupcheck.oracles.judge.client.beside import share_bytes, subscription_bytes
 from groupcheck.oracles.wire.connections import Closed, Connections
 from groupcheck.traces.messages.apis import api
 from groupcheck.traces.messages.consumer_protocol import assignment
 
-VERSIONS = {
-    "FindCoordinator": 2,
-    "JoinGroup": 5,
-    "SyncGroup": 3,
-    "Heartbeat": 3,
-    "LeaveGroup": 3,
-    "OffsetCommit": 7,
-    "Fetch": 11,
-}
+VERSIONS = beside.VERSIONS | {"Fetch": 11}
 LOST, AGAIN = (22, 25, 82), (14, 15, 16, -2)
 FATAL = (23, 24, 26, 30, 81, 82)
 BEAT_S, WAIT_S = 0.15, 0.05

@@ -89,6 +89,14 @@ def test_harm_on_kafka_decides_and_is_told() -> None:
     assert told.remarks[0].detail.endswith("On Apache Kafka 4.3.0: it is 5")
 
 
+def test_events_that_were_not_kept_are_told() -> None:
+    told = found(3)
+    assert "dropped" not in dict(judgement(told, "c").facts)
+    record = evolve(told.runs[0].record, dropped=1_234)
+    told.runs.append(evolve(told.runs[0], record=record))
+    assert dict(judgement(told, "c").facts)["dropped"].startswith("1,234 events")
+
+
 def test_what_is_known_keeps_the_exit_code_at_0() -> None:
     told = judgement(found(3), "c", accepted={RULE.name: "by design"})
     assert told.exit_code == 0 and told.remarks[0].known == "by design"
