@@ -5,6 +5,7 @@ What it prints is input: lines and logs are bounded, and what is no event is kep
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import threading
 import time
@@ -71,10 +72,9 @@ class Program:
         """Its exit code; None while it runs."""
         return self._process.poll()
 
-    @property
-    def pid(self) -> int:
-        """Its process, which leads a group of its own."""
-        return self._process.pid
+    def signal(self, number: signal.Signals) -> None:
+        """Sends a signal to it and to all that it has started; nothing if nobody is left."""
+        process_groups.tell_group(self._process, number)
 
     def stop(self) -> None:
         """Asks it to close its consumer and to end."""

@@ -83,7 +83,7 @@ def test_fewer_tries_than_are_wanted_decide_nothing() -> None:
 
 
 def test_harm_on_kafka_decides_and_is_told() -> None:
-    harm = Confirmed("sets-back", "4.3.0", True, "it is 5", frozenset({RULE.name}))
+    harm = Confirmed("sets_back", "4.3.0", True, "it is 5", frozenset({RULE.name}))
     told = judgement(found(1), "c", harms=[harm])
     assert told.exit_code == 1
     assert told.remarks[0].detail.endswith("On Apache Kafka 4.3.0: it is 5")
