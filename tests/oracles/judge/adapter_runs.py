@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from groupcheck.model.assignors import Partition
 from groupcheck.oracles.judge.client.events import (
     Assigned,
     Closed,
@@ -15,7 +16,6 @@ from groupcheck.oracles.judge.client.events import (
     Failed,
     Lost,
     MemberSettings,
-    Partition,
     Revoked,
 )
 from groupcheck.oracles.judge.client.program import Program
