@@ -61,6 +61,10 @@ class Client:
         over = self.first if name in ("FindCoordinator", "Fetch") else self.coordinator
         if over is None:
             return {"errorCode": -2}
+        if "stays-silent" in MISTAKES and over is self.coordinator and over.waiting:
+            # No other connection to the same node, which would look for it anew.
+            over.gather(0.0)
+            return {"errorCode": -2}
         number = over.send(api(name), VERSIONS[name], values)
         until = time.monotonic() + patience_s
         told: Any = None
