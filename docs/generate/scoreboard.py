@@ -34,13 +34,6 @@ LIBRARIES = (
     "krafka",
 )
 LIMIT_S = 1_800  # the first use installs what is judged
-WORDS = {
-    "keeps": "keeps",
-    "breaks": "breaks",
-    "unsteady": "unsteady",
-    "not_judged": "not judged",
-    "known": "known",
-}
 HEAD = """\
 # Scoreboard
 
@@ -50,8 +43,8 @@ promises of the group protocol each of them kept and broke when it was judged la
 `make nightly NIGHTLY="--only scoreboard"` judges each broker and each client library that can be
 had as a package, with default options, and writes this page from what they print. Apache Kafka's
 broker and its Java client are the controls. A rule is *broken* if its shortest schedule shows it
-three times of three and Kafka's own does otherwise; *unsteady* is what showed less often. What a
-short run does not reach says nothing.
+three times of three and Kafka's own does otherwise, or if it was shown on Apache Kafka itself;
+*unsteady* is what showed less often. What a short run does not reach says nothing.
 
 [How brokers are judged](your_broker.md) and [how clients are judged](your_client.md) explain the
 rules; [Findings](../../FINDINGS.md) has each defect with its evidence.
@@ -83,7 +76,7 @@ def judged(folder: Path, side: str, name: str) -> str:
 def table(side: str, found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """One row for each. `found`: name -> its document."""
     columns = ("keeps", "breaks", "unsteady", "not_judged")
-    titles = " | ".join(WORDS[one] for one in columns)
+    titles = " | ".join(columns).replace("_", " ")
     yield f"| {side} | version | verdict | {titles} | broken |"
     yield "|---|---|---|" + "---:|" * len(columns) + "---|"
     for name, one in found.items():
@@ -98,9 +91,8 @@ def harm(found: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """What was shown on Apache Kafka itself."""
     for one in found:
         for remark in one["differs"]:
-            before, mark, shown = remark["detail"].partition(". On Apache Kafka ")
-            if mark and remark["verdict"] == "breaks":
-                yield f"- {one['subject']}: {before}. On Apache Kafka {shown}."
+            if ". On Apache Kafka " in remark["detail"] and remark["verdict"] == "breaks":
+                yield f"- {one['subject']}: {remark['detail']}."
 
 
 def page(folder: Path) -> str:

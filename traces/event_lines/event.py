@@ -111,7 +111,7 @@ class BadEvent(ValueError):
 
 
 @cache
-def _error_names() -> Mapping[str, str]:
+def error_names() -> Mapping[str, str]:
     """However libraries print an error -> its name in the protocol."""
     return {text: name for name, error in errors().items() for text in error.every_text(name)}
 
@@ -122,7 +122,7 @@ def error_name(value: str | int) -> str:
         value = int(value)
     if isinstance(value, int):
         return names_by_number().get(str(value), str(value))
-    return _error_names().get(value, value[:MOST_CHARS])
+    return error_names().get(value, value[:MOST_CHARS])
 
 
 def event_of(line: str) -> dict[str, Any]:

@@ -9,8 +9,10 @@ the model does not give. All of it runs in the thread that serves.
 from __future__ import annotations
 
 import copy
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import repeat
 from typing import Any
 
 from attrs import define, evolve, frozen
@@ -40,6 +42,7 @@ GROUP, TOPIC, PARTITIONS = "g", "t", 4
 NODES, LEADER = 3, 1  # node 1 leads all partitions, the group is on one of the others
 FEED_S = 0.03
 LOAD_MS = 300
+FOR_GOOD = sys.maxsize  # answers
 LATE_S = 2.0  # how long a request is held up until others have joined
 # What is noted of one run, beside what the record keeps of it.
 BOUNDS = Bounds(noted=1_000, noted_bytes=4 << 20)
@@ -71,8 +74,6 @@ class Aim:
     state: str = ""
     # The steps that were taken; None: not yet.
     taken: tuple[Step, ...] | None = None
-    # Requests that came and could not be answered so.
-    missed: int = 0
 
 
 class Adversary(Coordinator):
@@ -92,7 +93,8 @@ class Adversary(Coordinator):
         self._cluster.new_partitions = 0
         self._cluster.create(TOPIC, PARTITIONS)
         self.aim: Aim | None = None
-        self._put: dict[str, int] = {}
+        # API -> the codes of its next answers, in place of the model's.
+        self._put: dict[str, Iterator[int]] = {}
         self._silent = False
         self._held: list[Arrival] = []
         # How others join while a request of the client is held up.
@@ -108,24 +110,31 @@ class Adversary(Coordinator):
     # -- A handler
 
     def handle(self, request: Arrival) -> None:
-        name = request.api.name
         if request.client == BESIDE:
             super().handle(request)
         elif self._silent and request.node != LEADER:
             self._held.append(request)
-        elif name in self._put and (name == FIND or request.node == self._node):
-            request.answer(_put(request, self._put[name]))
+        elif (code := self._instead(request)) is not None:
+            request.answer(_put(request, code))
         elif self._aims_at(request):
             self._play(request)
         else:
             super().handle(request)
 
+    def _arrives(self, request: Arrival) -> bool:
+        """Did it come to a node that answers it?"""
+        return request.node == self._node or request.api.name == FIND
+
+    def _instead(self, request: Arrival) -> int | None:
+        """The code that it is answered in place of the model's answer; None: not at all."""
+        codes = self._put.get(request.api.name) if self._arrives(request) else None
+        return None if codes is None else next(codes, None)
+
     def _aims_at(self, request: Arrival) -> bool:
         aim = self.aim
         if aim is None or aim.taken is not None or request.api.name != aim.move.at:
             return False
-        there = request.node == self._node or request.api.name == FIND
-        return there and aim.state in ("", self.watch.knowledge.state)
+        return self._arrives(request) and aim.state in ("", self.watch.knowledge.state)
 
     def _play(self, request: Arrival) -> None:
         aim = self.aim
@@ -138,21 +147,20 @@ class Adversary(Coordinator):
                 if aim.move.code == GROUP_AUTHORIZATION_FAILED
                 else (aim.move.at,)
             )
-            self._put |= dict.fromkeys(every, aim.move.code)
-            request.answer(_put(request, aim.move.code))
+            for name in every:
+                self._put[name] = repeat(aim.move.code, aim.move.times or FOR_GOOD)
+            request.answer(_put(request, next(self._put[aim.move.at])))
             return
         for way in aim.ways:
             if self._leads_to(way, request, aim.move.code):
                 self._begin(aim, way)
                 self._take(way, request)
                 return
-        aim.missed += 1
         super().handle(request)
 
     def _begin(self, aim: Aim, way: tuple[Step, ...]) -> None:
         aim.taken = way
-        move = Move(aim.move.at, way, aim.move.first, aim.move.code, aim.move.put)
-        self.watch.add(Moved(self.watch.now(), "move", str(move)))
+        self.watch.add(Moved(self.watch.now(), "move", str(evolve(aim.move, steps=way))))
 
     # -- What the model would answer
 

@@ -4,7 +4,6 @@ is told to. It works with any coordinator, the model's or Apache Kafka's.
 
 from __future__ import annotations
 
-import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +16,14 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
 )
 from groupcheck.oracles.judge.client.record import NO_GENERATION, NOTHING
+from groupcheck.oracles.kafka.values import by_topic
 from groupcheck.oracles.wire.connections import CLIENT, Closed, Connections
+from groupcheck.traces.messages import consumer_protocol
 from groupcheck.traces.messages.apis import api
 from groupcheck.traces.messages.consumer_protocol import Subscription, assignment, subscription
 from groupcheck.traces.messages.message_bytes import Malformed
 
-# Versions without tagged fields that Kafka 1.0 to 4.3 speak; it joins with its instance from 5 on.
+# Versions without tagged fields that Kafka 2.3 to 4.3 speak.
 VERSIONS = {
     "FindCoordinator": 2,
     "JoinGroup": 5,
@@ -34,6 +35,7 @@ VERSIONS = {
 }
 # What libraries call their assignors; the group takes one that all members list.
 PROTOCOLS = ("range", "roundrobin", "RoundRobinAssigner", "sticky", "cooperative-sticky")
+TIMEOUT_MS = 6_000  # of its session, and of a round
 PATIENCE_S, BEAT_S, AGAIN_S = 30.0, 0.2, 0.1
 # What its connections call themselves, as no client does.
 WHOSE = 77_077
@@ -54,17 +56,11 @@ class Beside:
         topic: str,
         plan: Plan,
         *,
-        name: str = "1",
         protocols: Sequence[str] = PROTOCOLS,
-        instance: str | None = None,
-        session_ms: int = 6_000,
-        rebalance_ms: int = 6_000,
         versions: Mapping[str, int] = VERSIONS,
     ) -> None:
         self._address, self._group, self._topic, self.plan = address, group, topic, plan
-        self._protocols, self._instance = tuple(protocols), instance
-        self._session_ms, self._rebalance_ms = session_ms, rebalance_ms
-        self._name, self._versions = name, versions
+        self._protocols, self._versions = tuple(protocols), versions
         self._lock = threading.Lock()
         self._connections: Connections | None = None
         self._ended = threading.Event()
@@ -99,17 +95,24 @@ class Beside:
 
     def commit(self, offsets: Mapping[Partition, int]) -> int:
         """Commits as the member that it is; the error code."""
-        values = self._mine() | {"topics": _topics(offsets, "committedOffset")}
+        topics = [
+            {
+                "name": topic,
+                "partitions": [
+                    {"partitionIndex": number, "committedOffset": offsets[topic, number]}
+                    for number in of
+                ],
+            }
+            for topic, of in by_topic(frozenset(offsets)).items()
+        ]
+        values = self._mine() | {"topics": topics}
         told = self._ask("OffsetCommit", values | {"generationIdOrMemberEpoch": self.generation})
         found = [p["errorCode"] for t in told.get("topics", ()) for p in t["partitions"]]
         return int(max(found, default=told["errorCode"]))
 
     def committed(self, partitions: Partitions) -> dict[Partition, int]:
         """The committed offsets of the group; -1 where there is none. Empty if nobody answers."""
-        by_topic: dict[str, list[int]] = {}
-        for topic, number in sorted(partitions):
-            by_topic.setdefault(topic, []).append(number)
-        topics = [{"name": name, "partitionIndexes": of} for name, of in by_topic.items()]
+        topics = [{"name": t, "partitionIndexes": of} for t, of in by_topic(partitions).items()]
         told = self._ask("OffsetFetch", {"groupId": self._group, "topics": topics})
         return {
             (t["name"], p["partitionIndex"]): p["committedOffset"]
@@ -167,13 +170,13 @@ class Beside:
                 return
 
     def _mine(self) -> dict[str, Any]:
-        return {"groupId": self._group, "memberId": self.id, "groupInstanceId": self._instance}
+        return {"groupId": self._group, "memberId": self.id}
 
     def _join(self) -> bool:
         metadata = subscription_bytes(self._topic, self.share)
         values = self._mine() | {
-            "sessionTimeoutMs": self._session_ms,
-            "rebalanceTimeoutMs": self._rebalance_ms,
+            "sessionTimeoutMs": TIMEOUT_MS,
+            "rebalanceTimeoutMs": TIMEOUT_MS,
             "protocolType": "consumer",
             "protocols": [{"name": name, "metadata": metadata} for name in self._protocols],
         }
@@ -202,7 +205,7 @@ class Beside:
         told = self._ask("SyncGroup", values)
         code = told["errorCode"]
         if code == NONE:
-            self.share = _share(told["assignment"])
+            self.share = read_share(told["assignment"]) or NOTHING
         elif code not in (REBALANCE_IN_PROGRESS, BROKEN):
             self.id = ""
         return bool(code == NONE)
@@ -213,7 +216,8 @@ class Beside:
         """The answer of the coordinator; an answer with `BROKEN` if there is none."""
         with self._lock:
             for _ in range(2):
-                if self._connections is None and not self._find():
+                self._connections = self._connections or self._find()
+                if self._connections is None:
                     return {"errorCode": BROKEN}
                 told = self._exchange(self._connections, name, values)
                 if told is not None and told.get("errorCode", 0) not in (14, 15, 16):
@@ -222,21 +226,19 @@ class Beside:
                 self._ended.wait(AGAIN_S)
         return {"errorCode": BROKEN}
 
-    def _find(self) -> bool:
-        """Finds its coordinator."""
+    def _find(self) -> Connections | None:
+        """Its coordinator; None if it is not found."""
         first = Connections(self._address)
         told = self._exchange(first, "FindCoordinator", {"key": self._group, "keyType": 0})
         first.close()
         if told is None or told["errorCode"]:
             self._ended.wait(AGAIN_S)
-            return False
-        self._connections = Connections(f"{told['host']}:{told['port']}")
-        return True
+            return None
+        return Connections(f"{told['host']}:{told['port']}")
 
     def _exchange(
-        self, connections: Connections | None, name: str, values: Mapping[str, Any]
+        self, connections: Connections, name: str, values: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        assert connections is not None
         number = connections.send(api(name), self._versions[name], values, whose=WHOSE)
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
@@ -257,33 +259,12 @@ class Beside:
             self._drop()
 
 
-def _topics(offsets: Mapping[Partition, int], field: str) -> list[dict[str, Any]]:
-    by_topic: dict[str, list[dict[str, Any]]] = {}
-    for (topic, number), offset in sorted(offsets.items()):
-        by_topic.setdefault(topic, []).append({"partitionIndex": number, field: offset})
-    return [{"name": name, "partitions": of} for name, of in by_topic.items()]
-
-
-def _text(text: str) -> bytes:
-    data = text.encode()
-    return struct.pack(">h", len(data)) + data
-
-
-def _listed(partitions: Partitions) -> bytes:
-    by_topic: dict[str, list[int]] = {}
-    for topic, number in sorted(partitions):
-        by_topic.setdefault(topic, []).append(number)
-    return struct.pack(">i", len(by_topic)) + b"".join(
-        _text(topic) + struct.pack(f">i{len(of)}i", len(of), *of) for topic, of in by_topic.items()
-    )
-
-
-def _share(data: bytes) -> Partitions:
-    """The partitions of a share; none if it cannot be read, as a leader's plan is its own."""
+def read_share(data: bytes) -> Partitions | None:
+    """The partitions of a share; None if it cannot be read, as a leader's plan is its own."""
     try:
         return frozenset(assignment(data))
     except Malformed:
-        return NOTHING
+        return None
 
 
 def read_subscription(data: bytes) -> tuple[Subscription, str]:
@@ -302,9 +283,11 @@ def read_subscription(data: bytes) -> tuple[Subscription, str]:
 
 def subscription_bytes(topic: str, owned: Partitions) -> bytes:
     """A subscription of version 1 (ConsumerProtocolSubscription.json)."""
-    return struct.pack(">hi", 1, 1) + _text(topic) + struct.pack(">i", -1) + _listed(owned)
+    return consumer_protocol.subscription_bytes(
+        Subscription(1, (topic,), owned=tuple(sorted(owned)))
+    )
 
 
 def share_bytes(share: Partitions) -> bytes:
     """An assignment of version 0 (ConsumerProtocolAssignment.json)."""
-    return struct.pack(">h", 0) + _listed(share) + struct.pack(">i", -1)
+    return consumer_protocol.assignment_bytes(tuple(sorted(share)), 0)

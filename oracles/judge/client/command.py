@@ -23,7 +23,7 @@ from groupcheck.oracles.judge.report.cases import suite
 from groupcheck.oracles.judge.report.document import as_document, schedules_in
 from groupcheck.oracles.judge.report.page import page
 from groupcheck.oracles.judge.report.text import view
-from groupcheck.oracles.judge.report.verdicts import EXIT_CODES, Judgement
+from groupcheck.oracles.judge.report.verdicts import Judgement
 from groupcheck.oracles.record.running import running
 from groupcheck.oracles.show.files import not_read, written
 from groupcheck.oracles.show.meter import reports
@@ -33,8 +33,8 @@ from groupcheck.oracles.show.terminal import answer, say
 JAVA = "java"
 KAFKA = "4.3.0"
 COOPERATIVE = "cooperative"
-# What a client may not have -> the settings that are left out then.
-OPTIONAL = {"static": "static", "cooperative": "cooperative"}
+# What a client may not have: the settings that are left out then.
+OPTIONAL = ("static", COOPERATIVE)
 
 
 def client(
@@ -82,7 +82,7 @@ def client(
     if html:
         written(html, page("client", told))
     tell(lambda: suite("judge client", told), junit)
-    return EXIT_CODES["unknown"] if told.reason else told.exit_code
+    return told.exit_code
 
 
 def judged(plan: Plan, subject: str, accepted: Mapping[str, str], confirm: bool) -> Judgement:
@@ -110,13 +110,11 @@ def program(words: Sequence[str], library: str | None) -> tuple[Command, str, fr
         return Command(tuple(words), os.environ), " ".join(words)[:200], frozenset()
     adapter = prepare(library, say)
     has = adapter.library
-    lacks = {name for name in OPTIONAL.values() if name in has.lacks}
-    if COOPERATIVE not in has.assignors:
-        lacks.add(COOPERATIVE)
+    lacks = frozenset(name for name in OPTIONAL if name in has.lacks)
     eager = next((name for name in has.assignors if name != COOPERATIVE), COOPERATIVE)
     environment = {**os.environ, **adapter.environment}
     command = Command(adapter.command, environment, eager)
-    return command, f"{has.name} {adapter.version}", frozenset(lacks)
+    return command, f"{has.name} {adapter.version}", lacks
 
 
 def _control(library: str | None) -> Command | None:

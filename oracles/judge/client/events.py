@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
 from attrs import frozen
 
+from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.traces.clients.errors import errors
 from groupcheck.traces.event_lines.event import (
     SCHEMA,
     BadEvent,
     error_name,
+    error_names,
     event_of,
     event_time,
 )
@@ -36,8 +37,6 @@ COMMIT, REBALANCE = "GROUPCHECK_COMMIT_MS", "GROUPCHECK_REBALANCE_MS"
 STOP = "stop"
 LONGEST_LINE = 1 << 16
 CLEAR = 15  # characters of the text of an error: with fewer it may be a common word
-
-Partition = tuple[str, int]  # topic, number
 
 
 @frozen(kw_only=True)
@@ -95,7 +94,7 @@ class Assigned(Told):
     added to those that it had; None: the library does not tell.
     """
 
-    partitions: frozenset[Partition]
+    partitions: Partitions
     whole: bool | None = None
 
 
@@ -103,7 +102,7 @@ class Assigned(Told):
 class Revoked(Told):
     """The revoked callback. `whole` as in `Assigned`: True if nothing is left."""
 
-    partitions: frozenset[Partition]
+    partitions: Partitions
     whole: bool | None = None
 
 
@@ -111,7 +110,7 @@ class Revoked(Told):
 class Lost(Told):
     """The lost callback: the member had been removed."""
 
-    partitions: frozenset[Partition]
+    partitions: Partitions
 
 
 @frozen
@@ -233,14 +232,8 @@ def _error(told: str | int) -> str:
     name = error_name(told)
     if name in errors():
         return name
-    return next((known for text, known in _texts() if text in name), name)
-
-
-@cache
-def _texts() -> tuple[tuple[str, str], ...]:
-    """Texts of errors that mean nothing else inside a longer text, with the names of the errors."""
-    found = {text: name for name, about in errors().items() for text in about.every_text(name)}
-    return tuple(pair for pair in found.items() if len(pair[0]) >= CLEAR)
+    texts = error_names().items()
+    return next((known for text, known in texts if len(text) >= CLEAR and text in name), name)
 
 
 _VERIFIABLE = frozenset(
@@ -281,5 +274,5 @@ def _partition(told: Mapping[str, Any]) -> Partition:
     return str(told["topic"]), int(told["partition"])
 
 
-def _partitions(told: Mapping[str, Any]) -> frozenset[Partition]:
+def _partitions(told: Mapping[str, Any]) -> Partitions:
     return frozenset(map(_partition, told["partitions"]))

@@ -7,7 +7,6 @@ owner are lost on Kafka is harm.
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -43,7 +42,6 @@ class Harm:
     """Something to be confirmed on Kafka."""
 
     name: str
-    words: str
     # The rules whose breach may do it.
     rules: frozenset[str]
     try_it: Callable[[Stand], str]
@@ -71,7 +69,6 @@ class Stand:
     topic: str
     settings: MemberSettings
     program: Program
-    process: int
     heard: list[tuple[float, Event]]
 
     def beside(self) -> Beside:
@@ -158,7 +155,7 @@ def sets_back(stand: Stand) -> str:
     """The client is frozen until its session is over; another member takes over, commits up to the
     end of the logs and leaves; the client goes on.
     """
-    os.killpg(stand.process, signal.SIGSTOP)
+    stand.program.signal(signal.SIGSTOP)
     try:
         time.sleep(stand.settings.session_ms / 1000 + 1.0)
         beside = stand.beside()
@@ -170,7 +167,7 @@ def sets_back(stand: Stand) -> str:
         if code:
             return f"{NOT_TRIED}: the other member could not take over"
     finally:
-        os.killpg(stand.process, signal.SIGCONT)
+        stand.program.signal(signal.SIGCONT)
     began, looks = time.monotonic(), stand.beside()
     try:
         while time.monotonic() - began < 2 * WATCHED_S:
@@ -190,14 +187,12 @@ def sets_back(stand: Stand) -> str:
 
 HARMS = (
     Harm(
-        "overwrites-the-next-owner",
-        "The next owner's committed offsets are overwritten.",
+        "overwrites_the_next_owner",
         frozenset({"commits_its_share", "commits_with_its_generation"}),
         overwrites,
     ),
     Harm(
-        "sets-back",
-        "Committed offsets go back after the client was frozen and evicted.",
+        "sets_back",
         frozenset(
             {
                 "commits_its_share",
@@ -217,7 +212,8 @@ def standing(
     command: Command,
 ) -> Iterator[Stand]:
     """A client that has a new group and a new topic for itself."""
-    topic, group = f"t-{name}", f"g-{name}"
+    plain = name.replace("_", "-")  # Kafka warns of topics with an underscore
+    topic, group = f"t-{plain}", f"g-{plain}"
     broker.ask("topic", topic, PARTITIONS)
     broker.ask("group", group)
     broker.ask("feed", topic)
@@ -231,7 +227,7 @@ def standing(
         lambda event: heard.append((time.monotonic(), event)),
     )
     try:
-        yield Stand(broker.address, group, topic, told, program, program.pid, heard)
+        yield Stand(broker.address, group, topic, told, program, heard)
         program.stop()
         program.wait(CLOSE_S)
     finally:

@@ -17,7 +17,7 @@ from groupcheck.oracles.judge.client.rules import RULES
 from groupcheck.oracles.judge.client.rules.rule import Case, Rule, seen
 from groupcheck.oracles.judge.client.session import Command
 from groupcheck.oracles.judge.client.targets import Target, targets
-from groupcheck.oracles.judge.client.trying import IN_ONE_RUN, Pool, Run, Trial, trials
+from groupcheck.oracles.judge.client.trying import Pool, Run, Trial, trials
 from groupcheck.oracles.processes.supervisor import until_interrupted
 
 TIMES = 3  # that a remark is tried again
@@ -160,8 +160,11 @@ def judge(plan: Plan) -> Trials:
     """Plays everything, tries every remark again. Ctrl-C ends it with what is done."""
     found, began = Trials(), time.monotonic()
     wanted = [t for t in targets(plan.full, plan.licence) if t.setting.name not in plan.without]
+    given = trials(wanted, plan.command)
     if plan.only:
-        wanted = [_target(one)[0] for one in plan.only for _ in range(TIMES) if one.move]
+        once = [Trial(one.setting, _target(one)[:1], plan.command) for one in plan.only]
+        given = once * TIMES
+        wanted = [target for trial in given for target in trial.targets]
     pool = Pool(plan.jobs, began + EXPLORING * plan.seconds)
     done = 0
 
@@ -177,7 +180,7 @@ def judge(plan: Plan) -> Trials:
 
     reasons: list[str] = []
     with until_interrupted(reasons.append):
-        pool.play(trials(wanted, plan.command, 1 if plan.only else IN_ONE_RUN), heard)
+        pool.play(given, heard)
     found.reason = "".join(reasons)
     if not found.reason and not any(run.began for run in found.runs):
         log = next((run.log[-1] for run in found.runs if run.log), "it says nothing")

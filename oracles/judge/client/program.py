@@ -5,6 +5,7 @@ What it prints is input: lines and logs are bounded, and what is no event is kep
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import threading
 import time
@@ -45,7 +46,7 @@ class Program:
         self.log: deque[str] = deque(maxlen=LOG_LINES)
         self.strange: deque[str] = deque(maxlen=LOG_LINES)
         assert self._process.stdout is not None and self._process.stderr is not None
-        pipes = ((self._process.stdout, self._event), (self._process.stderr, self.log.append))
+        pipes = ((self._process.stdout, self._event), (self._process.stderr, self._logged))
         self._threads = [
             threading.Thread(target=_read, args=(pipe, hear), daemon=True) for pipe, hear in pipes
         ]
@@ -59,19 +60,21 @@ class Program:
             self.strange.append(f"{wrong}: {line[:LOG_CHARS]}")
             return
         if not events:
-            self.log.append(line[:LOG_CHARS])
+            self._logged(line)
         for event in events:
             self._heard(event)
+
+    def _logged(self, line: str) -> None:
+        self.log.append(line[:LOG_CHARS])
 
     @property
     def code(self) -> int | None:
         """Its exit code; None while it runs."""
         return self._process.poll()
 
-    @property
-    def pid(self) -> int:
-        """Its process, which leads a group of its own."""
-        return self._process.pid
+    def signal(self, number: signal.Signals) -> None:
+        """Sends a signal to it and to all that it has started; nothing if nobody is left."""
+        process_groups.tell_group(self._process, number)
 
     def stop(self) -> None:
         """Asks it to close its consumer and to end."""

@@ -150,10 +150,8 @@ class Record:
     session_ms: int
     rebalance_ms: int
     static: bool = False
-    # Requests that were not kept, because there were too many.
+    # Events that were not kept, because there were too many.
     dropped: int = 0
-    # What went wrong on our side; a run with it is not judged.
-    failed: str = ""
 
     @property
     def end(self) -> float:

@@ -35,10 +35,12 @@ def judgement(
     remarks = [_remark(one, harms, accepted) for one in found.outcomes()]
     made = [played for run in found.runs for played in run.played]
     came = sum(played.hit for played in made)
-    numbers = (
+    numbers = [
         ("moves", f"{len(made)} tried, {came} came about, in {len(found.runs)} runs"),
         ("control", _control(found)),
-    )
+    ]
+    if dropped := sum(run.record.dropped for run in found.runs):
+        numbers.append(("dropped", f"{dropped:,} events, because a run had too many"))
     told = judged(rules, found.occasions, remarks)
     return Judgement(
         subject=subject,

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.model.assignors import Partitions
 from groupcheck.oracles.judge.client.adversary import GROUP, PARTITIONS, TOPIC, Adversary, Aim
@@ -75,14 +75,12 @@ class Session:
         self._stack = ExitStack()
         self.watch = Watch(SESSION_MS, REBALANCE_MS, lambda id: TOPIC)
         self._beside: list[Beside] = []
-        self._numbers = itertools.count(1)
         self._given = itertools.cycle(GIVEN)
         self._give = next(self._given)
         self._program: Program | None = None
         self._stopped = False
         self._pending: tuple[Aim, float] | None = None
         self.played: list[Played] = []
-        self.failed = ""
 
     def __enter__(self) -> Self:
         self.adversary = Adversary(self.watch, self.setting.max_size, self.setting.old)
@@ -133,7 +131,6 @@ class Session:
             GROUP,
             TOPIC,
             self._plan,
-            name=str(next(self._numbers)),
             protocols=self._protocols(),
             versions=OLD_VERSIONS if self.setting.old else VERSIONS,
         )
@@ -225,9 +222,7 @@ class Session:
             one.slow_s = 0.0
         if hit and self.watch.knowledge.fatal is not None and not self._stopped:
             self.stopped.wait(AFTER_FATAL_S)
-        move = aim.move
-        made = Move(move.at, aim.taken or (), move.first, move.code, move.put, move.times)
-        played = Played(made, hit, calm, began)
+        played = Played(evolve(aim.move, steps=aim.taken or ()), hit, calm, began)
         self.played.append(played)
         return played
 
@@ -283,7 +278,6 @@ class Session:
         self.watch.add(Ended(self.watch.now(), code))
         self._program.end()
         return self.watch.record(
-            failed=self.failed,
             topics={TOPIC: PARTITIONS},
             session_ms=SESSION_MS,
             rebalance_ms=REBALANCE_MS,

@@ -50,7 +50,7 @@ class Trial:
     urgent: bool = False
 
 
-def trials(targets: Iterable[Target], command: Command, most: int = IN_ONE_RUN) -> list[Trial]:
+def trials(targets: Iterable[Target], command: Command) -> list[Trial]:
     """Targets that can follow each other are tried in one run."""
     by_setting: dict[Setting, list[Target]] = {}
     found: list[Trial] = []
@@ -60,7 +60,7 @@ def trials(targets: Iterable[Target], command: Command, most: int = IN_ONE_RUN) 
             continue
         some = by_setting.setdefault(target.setting, [])
         some.append(target)
-        if len(some) == most:
+        if len(some) == IN_ONE_RUN:
             found.append(Trial(target.setting, tuple(some), command))
             some.clear()
     rest = [Trial(s, tuple(some), command) for s, some in by_setting.items() if some]
@@ -92,7 +92,7 @@ class Pool:
         self._todo.extend(given)
         threads: list[threading.Thread] = []
         try:
-            while self._todo or self._running or not self._done.empty():
+            while self._goes_on():
                 threads = [thread for thread in threads if thread.is_alive()]
                 for _ in range(min(self._jobs - len(threads), len(self._todo))):
                     threads.append(threading.Thread(target=self._work, daemon=True))
@@ -112,6 +112,11 @@ class Pool:
             for thread in threads:
                 thread.join()
 
+    def _goes_on(self) -> bool:
+        """Is there something to play, under way, or to be heard? A trial is always one of these."""
+        with self._lock:
+            return bool(self._todo or self._running or not self._done.empty())
+
     def _work(self) -> None:
         while not self._stopped.is_set():
             with self._lock:
@@ -123,30 +128,32 @@ class Pool:
                     self.left.extend(trial.targets)
                     continue
                 self._running += 1
+            run: Run | None = None
+            rest: tuple[Target, ...] = ()
+            failure: BaseException | None = None
             try:
                 run, rest = self._one(trial)
             except BaseException as error:
-                self._done.put((trial, None, error))
-                return
-            finally:
-                with self._lock:
-                    self._running -= 1
+                failure = error
             with self._lock:
                 if rest:
                     self._todo.append(evolve(trial, targets=rest))
-            self._done.put((trial, run, None))
+                self._done.put((trial, run, failure))
+                self._running -= 1
+            if failure is not None:
+                return
 
     def _one(self, trial: Trial) -> tuple[Run, tuple[Target, ...]]:
         """One run, and the targets that are left for another one."""
         todo = list(trial.targets)
         with Session(trial.command, trial.setting, self._stopped) as session:
             alone = bool(trial.setting.max_size or trial.setting.protocols)
-            if alone:
-                session.aim_first(todo[0])
+            first = todo.pop(0) if alone and todo else None
+            if first is not None:
+                session.aim_first(first)
             began = session.start()
-            if alone:
+            if first is not None:
                 session.finish()
-                todo.clear()
             while began and todo and not session.ended and not self._stopped.is_set():
                 if time.monotonic() > self._until and not trial.urgent:
                     break

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from groupcheck.model.assignors import Partition, Partitions
-from groupcheck.oracles.judge.client.beside import BESIDE, read_subscription
+from groupcheck.model.assignors import Partition
+from groupcheck.oracles.judge.client.beside import BESIDE, read_share, read_subscription
 from groupcheck.oracles.judge.client.events import Event as Said
 from groupcheck.oracles.judge.client.knowledge import Following, Knowledge
 from groupcheck.oracles.judge.client.record import (
@@ -28,8 +28,6 @@ from groupcheck.oracles.judge.client.record import (
     Told,
 )
 from groupcheck.oracles.wire.serving import Noted
-from groupcheck.traces.messages.consumer_protocol import assignment
-from groupcheck.traces.messages.message_bytes import Malformed
 
 MOST_EVENTS = 40_000
 MOST_PARTITIONS = 1_000  # of one request
@@ -111,7 +109,7 @@ class Watch:
         elif entry.api == "SyncGroup":
             more = {
                 "plan": {
-                    one["memberId"][:NAMES]: _share(one["assignment"])
+                    one["memberId"][:NAMES]: read_share(one["assignment"])
                     for one in values["assignments"]
                 }
             }
@@ -145,11 +143,11 @@ class Watch:
                     found[name, number] = offset
         return found
 
-    def record(self, failed: str = "", **about: Any) -> Record:
+    def record(self, **about: Any) -> Record:
         """All that was gathered; `about`: the other fields of the record."""
         with self._lock:
             events = tuple(sorted(self.events, key=lambda event: event.at))
-        return Record(events, dropped=self.dropped, failed=failed, **about)
+        return Record(events, dropped=self.dropped, **about)
 
 
 def error_of(api: str, values: Mapping[str, Any]) -> int:
@@ -176,7 +174,7 @@ def _answer(at: float, request: Asked, values: Mapping[str, Any]) -> Told:
             "seats": tuple(map(_seated, values.get("members") or ())),
         }
     elif request.api == "SyncGroup" and not error:
-        more = {"share": _share(values.get("assignment", b"")) or NOTHING}
+        more = {"share": read_share(values.get("assignment", b"")) or NOTHING}
     return Told(at, request.number, error, **more)
 
 
@@ -189,11 +187,3 @@ def _seated(member: Mapping[str, Any]) -> Seated:
     said, _ = read_subscription(member["metadata"])
     instance = member.get("groupInstanceId")
     return Seated(member["memberId"], instance, frozenset(said.topics), frozenset(said.owned))
-
-
-def _share(data: bytes) -> Partitions | None:
-    """The partitions of a share; None if it cannot be read."""
-    try:
-        return frozenset(assignment(data))
-    except Malformed:
-        return None

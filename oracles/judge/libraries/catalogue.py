@@ -32,7 +32,9 @@ LACKS: Mapping[str, str] = {
     "commit_failed": "events `commit_failed`: of the library's own commits that failed",
     "fatal": "events `fatal`: errors after which an application has to stop",
 }
-"""What a library can lack -> what that is. A rule that needs it is not judged."""
+"""What a library can lack -> what that is. `static` and `cooperative` settings are not played then;
+the test of the adapters does not wait for events that are lacking.
+"""
 
 
 @frozen(kw_only=True)

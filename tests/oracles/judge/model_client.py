@@ -23,13 +23,13 @@ from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.client import NOTHING
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.member_memory import Does, Input, Memory, Outcome, callbacks
+from groupcheck.oracles.judge.client import beside
 from groupcheck.oracles.judge.client.beside import share_bytes, subscription_bytes
 from groupcheck.oracles.wire.connections import CONNECT_S, Closed, Connections
 from groupcheck.traces.messages.apis import api
 from groupcheck.traces.messages.consumer_protocol import assignment
 
-VERSIONS = {"FindCoordinator": 2, "JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3}
-VERSIONS |= {"OffsetCommit": 7, "Fetch": 11}
+VERSIONS = beside.VERSIONS | {"Fetch": 11}
 PARTITIONS, GENERATIONS = 4, 900
 POLL_S, BEAT_S, COMMIT_S, BACK_OFF_S = 0.04, 0.2, 0.25, 0.05
 BOOTSTRAP, GROUP, TOPIC = (os.environ[f"KAFKA_{n}"] for n in ("BOOTSTRAP", "GROUP", "TOPIC"))

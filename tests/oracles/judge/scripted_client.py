@@ -12,20 +12,13 @@ import sys
 import time
 from typing import Any
 
+from groupcheck.oracles.judge.client import beside
 from groupcheck.oracles.judge.client.beside import share_bytes, subscription_bytes
 from groupcheck.oracles.wire.connections import Closed, Connections
 from groupcheck.traces.messages.apis import api
 from groupcheck.traces.messages.consumer_protocol import assignment
 
-VERSIONS = {
-    "FindCoordinator": 2,
-    "JoinGroup": 5,
-    "SyncGroup": 3,
-    "Heartbeat": 3,
-    "LeaveGroup": 3,
-    "OffsetCommit": 7,
-    "Fetch": 11,
-}
+VERSIONS = beside.VERSIONS | {"Fetch": 11}
 LOST, AGAIN = (22, 25, 82), (14, 15, 16, -2)
 FATAL = (23, 24, 26, 30, 81, 82)
 BEAT_S, WAIT_S = 0.15, 0.05
@@ -67,6 +60,10 @@ class Client:
         """The answer; an errorCode of -2 if there is none in time."""
         over = self.first if name in ("FindCoordinator", "Fetch") else self.coordinator
         if over is None:
+            return {"errorCode": -2}
+        if "stays-silent" in MISTAKES and over is self.coordinator and over.waiting:
+            # No other connection to the same node, which would look for it anew.
+            over.gather(0.0)
             return {"errorCode": -2}
         number = over.send(api(name), VERSIONS[name], values)
         until = time.monotonic() + patience_s

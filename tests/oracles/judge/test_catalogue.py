@@ -57,7 +57,7 @@ def test_an_adapter_reads_all_that_it_is_told(library: Library) -> None:
 @EVERY
 def test_an_adapter_tells_events_that_exist_and_no_others(library: Library) -> None:
     text = sources(library)
-    told = set(re.findall(r"\b(?:tell|told|tell_list)\(\s*['\"]([a-z_]+)['\"]", text))
+    told = set(re.findall(r"\b(?:tell|told|tell_list|failed)\(\s*['\"]([a-z_]+)['\"]", text))
     assert told <= set(EVENTS)
     names = set(re.findall(r"['\"]([a-z_]+)['\"]", text))
     always = {"started", "delivered", "closed"}
@@ -137,9 +137,13 @@ def test_a_missing_tool_is_an_error_with_advice(
 
 
 USES = """
-from contract import chosen, delivered, stopped, tell
+from collections import namedtuple
+from contract import chosen, delivered, failed, polled, stopped, tell
 tell("started", library="x")
 delivered([("t-0", 4), ("t-0", 5), ("t-1", 6), ("t-1", 8)])
+Partition, Record = namedtuple("Partition", "topic partition"), namedtuple("Record", "offset")
+polled({Partition("t", 2): [Record(3), Record(4)]})
+failed("commit_failed", TimeoutError("late"))
 stopped.wait(20)
 tell("closed")
 chosen({"range": 1})
@@ -167,6 +171,8 @@ def test_programs_of_python_share_what_they_are_told_and_tell(
         events.Delivered(("t", 0), 4, 5),
         events.Delivered(("t", 1), 6, 6),
         events.Delivered(("t", 1), 8, 8),
+        events.Delivered(("t", 2), 3, 4),
+        events.CommitFailed("TimeoutError"),
         events.Closed(),
     ]
 

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line.cli import run as groupcheck
+from groupcheck.oracles.judge.client import command
 from groupcheck.oracles.judge.client import events as said
 from groupcheck.oracles.judge.client.command import _schedules
 from groupcheck.oracles.judge.client.harm import Confirmed
@@ -24,6 +26,7 @@ from groupcheck.oracles.judge.client.trying import Run
 from groupcheck.oracles.judge.client.ways import shortest_way
 from groupcheck.oracles.judge.report.document import as_document
 from groupcheck.oracles.judge.report.page import page
+from groupcheck.oracles.judge.report.verdicts import EXIT_CODES
 
 EVICTED = Shortest(FOLLOWS, Move("Heartbeat", (Step.EXPIRE,), code=25))
 OFFSETS = {("t", 0): 7}
@@ -80,15 +83,34 @@ def test_fewer_tries_than_are_wanted_decide_nothing() -> None:
 
 
 def test_harm_on_kafka_decides_and_is_told() -> None:
-    harm = Confirmed("sets-back", "4.3.0", True, "it is 5", frozenset({RULE.name}))
+    harm = Confirmed("sets_back", "4.3.0", True, "it is 5", frozenset({RULE.name}))
     told = judgement(found(1), "c", harms=[harm])
     assert told.exit_code == 1
     assert told.remarks[0].detail.endswith("On Apache Kafka 4.3.0: it is 5")
 
 
+def test_events_that_were_not_kept_are_told() -> None:
+    told = found(3)
+    assert "dropped" not in dict(judgement(told, "c").facts)
+    record = evolve(told.runs[0].record, dropped=1_234)
+    told.runs.append(evolve(told.runs[0], record=record))
+    assert dict(judgement(told, "c").facts)["dropped"].startswith("1,234 events")
+
+
 def test_what_is_known_keeps_the_exit_code_at_0() -> None:
     told = judgement(found(3), "c", accepted={RULE.name: "by design"})
     assert told.exit_code == 0 and told.remarks[0].known == "by design"
+
+
+@pytest.mark.parametrize(("again", "exit_code"), [(3, 1), (0, 3)])
+def test_the_exit_code_of_a_run_that_was_ended_early_is_its_verdicts(
+    again: int, exit_code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = evolve(judgement(found(again), "c"), reason="interrupted")
+    monkeypatch.setattr(command, "judged", lambda *_: told)
+    arguments = ["judge", "client", "--no-control", "--json", "--", "true"]
+    assert groupcheck(arguments) == EXIT_CODES[told.verdict] == exit_code
+    assert json.loads(capsys.readouterr().out)["verdict"] == told.verdict
 
 
 def test_a_report_can_be_played_again(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ up what another member gets, and leaves when it is told to stop.
 
 from __future__ import annotations
 
+import signal
 import socket
 import struct
 from collections.abc import Iterator
@@ -85,7 +86,7 @@ def cases() -> list[tuple[str, str, bool]]:
 @pytest.mark.timeout(2000)  # the first use of a library compiles it
 @pytest.mark.parametrize(("name", "assignor", "static"), cases())
 def test_an_adapter_does_what_the_contract_says(
-    name: str, assignor: str, static: bool, address: str, tmp_path: Path
+    name: str, assignor: str, static: bool, address: str
 ) -> None:
     program = prepare(name, print)
     lacks = program.library.lacks
@@ -99,7 +100,7 @@ def test_an_adapter_does_what_the_contract_says(
             instance=f"i{number}" if static else "",
             assignor=assignor,
         )
-        return Run(program, settings, tmp_path / f"{number}.log")
+        return Run(program, settings)
 
     with member(1) as one:
         one.until("records of all partitions", lambda: one.read == ALL)
@@ -128,7 +129,7 @@ def test_an_adapter_does_what_the_contract_says(
 @pytest.mark.timeout(2000)
 @pytest.mark.parametrize("name", libraries())
 def test_a_member_that_was_removed_while_it_was_frozen_tells_what_it_lost(
-    name: str, address: str, tmp_path: Path
+    name: str, address: str
 ) -> None:
     program = prepare(name, print)
     settings = MemberSettings(
@@ -138,14 +139,14 @@ def test_a_member_that_was_removed_while_it_was_frozen_tells_what_it_lost(
         assignor=program.library.assignors[0],
         session_ms=2000,
     )
-    one, other = (Run(program, settings, tmp_path / str(n)) for n in range(2))
+    one, other = (Run(program, settings) for n in range(2))
     with one, other:
         one.until("two members", lambda: len(one.read) >= 2 and len(other.read) >= 2)
-        one.freeze()
+        one.program.signal(signal.SIGSTOP)
         since = len(other.events)
         other.until("the other's partitions", lambda: other.read_since(since) == ALL)
         before = len(one.events)
-        one.thaw()
+        one.program.signal(signal.SIGCONT)
         one.until("records", lambda: bool(one.read_since(before)))
         if not {"assigned", "revoked"} & program.library.lacks.keys():
             # Which of the two callbacks it is, is the library's affair.
@@ -163,7 +164,7 @@ def _given_up(run: Run, before: int) -> bool:
     "asked",
     ["java==3.7.1", "java==2.4.0", "aiokafka==0.12.0", "kafkajs==2.2.3", "franz-go==1.20.0"],
 )
-def test_another_version_is_installed_and_works(asked: str, address: str, tmp_path: Path) -> None:
+def test_another_version_is_installed_and_works(asked: str, address: str) -> None:
     program = prepare(asked, print)
     settings = MemberSettings(
         bootstrap=address,
@@ -171,7 +172,7 @@ def test_another_version_is_installed_and_works(asked: str, address: str, tmp_pa
         topic="t",
         assignor=program.library.assignors[0],
     )
-    with Run(program, settings, tmp_path / "log") as one:
+    with Run(program, settings) as one:
         one.until("records of all partitions", lambda: one.read == ALL)
         assert program.version in one.of(Started)[0].version
         one.stop()
@@ -195,7 +196,7 @@ def test_the_program_in_the_documents_does_what_the_contract_says(
     python = prepare("kafka-python", print)
     program = evolve(python, command=(*python.command[:-1], str(tmp_path / "my_consumer.py")))
     settings = MemberSettings(bootstrap=address, group="page", topic="t")
-    with Run(program, settings, tmp_path / "log") as one:
+    with Run(program, settings) as one:
         one.until("records of all partitions", lambda: one.read == one.own == ALL)
         one.until("offsets", lambda: min(offsets(address, "page").values()) > 0)
         one.stop()

@@ -11,7 +11,7 @@ import contract
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-from contract import chosen, delivered, names, stopped, tell
+from contract import chosen, failed, names, polled, stopped, tell
 
 ASSIGNORS = {
     "range": RangePartitionAssignor,
@@ -54,21 +54,19 @@ async def main() -> None:
             try:
                 found = await consumer.getmany(timeout_ms=50)
             except aiokafka.errors.CommitFailedError as error:
-                tell("commit_failed", error=type(error).__name__)
+                failed("commit_failed", error)
             except aiokafka.errors.KafkaError as error:
                 if not error.retriable:
                     raise
-                tell("error", error=type(error).__name__, reason=str(error)[:300])
+                failed("error", error)
             else:
-                for partition, records in found.items():
-                    name = f"{partition.topic}-{partition.partition}"
-                    delivered((name, record.offset) for record in records)
+                polled(found)
     except Exception as error:
-        tell("fatal", error=type(error).__name__, reason=str(error)[:300])
+        failed("fatal", error)
     try:
         await consumer.stop()
     except Exception as error:
-        tell("error", error=type(error).__name__, reason=str(error)[:300])
+        failed("error", error)
     tell("closed")
 
 

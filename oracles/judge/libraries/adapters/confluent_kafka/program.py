@@ -7,7 +7,7 @@ from typing import Any
 
 import confluent_kafka
 import contract
-from contract import chosen, delivered, names, stopped, tell
+from contract import chosen, delivered, name, names, stopped, tell
 
 ASSIGNORS = {
     "range": "range",
@@ -35,7 +35,7 @@ def told(event: str) -> Any:
 def committed(error: Any, partitions: Any) -> None:
     if error is not None and error.code() == confluent_kafka.KafkaError._NO_OFFSET:
         return
-    offsets = {f"{p.topic}-{p.partition}": p.offset for p in partitions if p.offset >= 0}
+    offsets = {name(p): p.offset for p in partitions if p.offset >= 0}
     errors = [p.error for p in partitions if p.error]
     first = error or (errors[0] if errors else None)
     if first:
@@ -46,11 +46,11 @@ def committed(error: Any, partitions: Any) -> None:
 
 def failed(error: Any) -> bool:
     """Tells of an error. Is it fatal? Then poll gives _FATAL, and the text names the error."""
-    name, reason = error.name(), error.str()[:300]
+    kind, reason = error.name(), error.str()[:300]
     is_fatal = error.fatal() or error.code() == confluent_kafka.KafkaError._FATAL
     if is_fatal:
-        name = reason.rpartition("Fatal consumer error: ")[2] or name
-    tell("fatal" if is_fatal else "error", error=name, reason=reason)
+        kind = reason.rpartition("Fatal consumer error: ")[2] or kind
+    tell("fatal" if is_fatal else "error", error=kind, reason=reason)
     return bool(is_fatal)
 
 

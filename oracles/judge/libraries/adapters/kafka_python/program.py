@@ -7,7 +7,7 @@ from typing import Any
 
 import contract
 import kafka
-from contract import chosen, delivered, names, stopped, tell
+from contract import chosen, failed, name, names, polled, stopped, tell
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
@@ -33,7 +33,7 @@ class Listener(kafka.ConsumerRebalanceListener):
 
 
 def committed(offsets: Any, answer: Any) -> None:
-    told = {f"{p.topic}-{p.partition}": o.offset for p, o in offsets.items()}
+    told = {name(p): o.offset for p, o in offsets.items()}
     if isinstance(answer, Exception):
         tell("commit_failed", error=type(answer).__name__, offsets=told)
     else:
@@ -67,20 +67,18 @@ def main() -> None:
         try:
             found = consumer.poll(timeout_ms=50)
         except kafka.errors.CommitFailedError as error:
-            tell("commit_failed", error=type(error).__name__)
+            failed("commit_failed", error)
         except Exception as error:
             if not getattr(error, "retriable", False):
-                tell("fatal", error=type(error).__name__, reason=str(error)[:300])
+                failed("fatal", error)
                 break
-            tell("error", error=type(error).__name__, reason=str(error)[:300])
+            failed("error", error)
         else:
-            for partition, records in found.items():
-                name = f"{partition.topic}-{partition.partition}"
-                delivered((name, record.offset) for record in records)
+            polled(found)
     try:
         consumer.close()
     except Exception as error:
-        tell("error", error=type(error).__name__, reason=str(error)[:300])
+        failed("error", error)
     tell("closed")
 
 

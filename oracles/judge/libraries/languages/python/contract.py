@@ -39,9 +39,19 @@ def chosen(assignors: Mapping[str, Any]) -> Any:
     return assignors[ASSIGNOR]
 
 
+def failed(event: str, error: Exception) -> None:
+    """Tells of an error that reached the application: `error`, `fatal` or `commit_failed`."""
+    tell(event, error=type(error).__name__, reason=str(error)[:300])
+
+
+def name(partition: Any) -> str:
+    """`topic-0` for a topic-partition of any library."""
+    return f"{partition.topic}-{partition.partition}"
+
+
 def names(partitions: Iterable[Any]) -> list[str]:
-    """`topic-0` for each topic-partition of any library."""
-    return sorted(f"{p.topic}-{p.partition}" for p in partitions)
+    """The same for each of them, sorted."""
+    return sorted(map(name, partitions))
 
 
 def delivered(records: Iterable[tuple[str, int]]) -> None:
@@ -56,6 +66,12 @@ def delivered(records: Iterable[tuple[str, int]]) -> None:
         run = (partition, offset, offset)
     if run:
         tell("delivered", partition=run[0], offset=run[1], last=run[2])
+
+
+def polled(found: Mapping[Any, Iterable[Any]]) -> None:
+    """Tells of the records of each topic-partition, as kafka-python and aiokafka give them."""
+    for partition, records in found.items():
+        delivered((name(partition), record.offset) for record in records)
 
 
 def _listen() -> None:
