@@ -145,7 +145,7 @@ def line_of(noted: Noted) -> ServedLine:
     """An entry of the server's log as a line."""
     return ServedLine(
         at_s=round(noted.at_s, 6),
-        what=noted.what,  # type: ignore[arg-type]
+        what=noted.what,
         node=noted.node,
         connection=noted.connection,
         number=noted.number,

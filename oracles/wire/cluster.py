@@ -140,9 +140,6 @@ class Cluster:
         name: str | None = entry.get(field_name)
         return name if name is not None else self._ids.get(entry["topicId"])
 
-    def id_of(self, topic: str) -> UUID:
-        return topic_id(topic)
-
     # -- Requests
 
     def answers(self, request: Arrival) -> bool:
