@@ -15,6 +15,8 @@ from node_asker import Asker
 from groupcheck.oracles.command_line import cli, documents
 from groupcheck.oracles.coordinator import command
 from groupcheck.oracles.coordinator.model import every_served
+from groupcheck.oracles.coordinator.served import coordinator
+from groupcheck.oracles.wire.serving import Bounds
 
 
 def test_it_prints_its_address_serves_and_ends_with_a_summary(tmp_path):
@@ -55,6 +57,19 @@ def test_a_log_that_cannot_be_written_ends_no_server(monkeypatch, capsys):
 def asked(served):
     with socket.create_connection(("127.0.0.1", next(iter(served.server.ports.values())))):
         served.server.turn(0.2)
+
+
+def test_the_summary_says_that_it_does_not_count_all():
+    with coordinator() as served:
+        served.server.bounds = Bounds(noted=2)
+        ask = Asker(served.address)
+        for _ in range(2):
+            ask("Heartbeat", 4, groupId="g", memberId="nobody", generationId=1)
+        told = list(command.summary(served, None))
+    assert told == [
+        "2 requests: Heartbeat 1",
+        "what is counted here is without the first 3 entries of the log",
+    ]
 
 
 def test_it_lists_the_bugs_that_it_can_be_served_with(capsys):
