@@ -8,6 +8,7 @@ than half of the results come again. Equal values count as one (1 and True), as 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from operator import is_
 from typing import Any, TypeVar
 
@@ -28,26 +29,32 @@ _first: dict[Any, Any] = {}
 
 @define
 class _Replacer:
-    """Changes some fields of values of one class."""
+    """Changes some fields of values of one class. Several threads may use it: what is lost between
+    them is at most a result that could have been remembered.
+    """
 
     make: Callable[..., Any]
     # By the id of a value, and its changes: the value, which stays alive here so that no other one
     # takes its id, what was made of it, and these changes. None: nothing is remembered now.
     made: dict[tuple[Any, ...], tuple[Any, Any, tuple[Any, ...]]] | None
     # Results until it is looked at whether it pays to remember them, or calls until that is tried
-    # again. Negative: never.
-    left: int
+    # again. Infinite: never.
+    left: float
     # Results that were not made again since it was looked at last.
     spared: int = 0
 
     def without_memory(self, value: Any, changes: dict[str, Any]) -> Any:
         self.left -= 1
-        if not self.left:
+        if self.left <= 0:
             self.made, self.left = {}, LOOK
         return self.make(value, **changes)
 
-    def remember(self, asked: tuple[Any, ...], value: Any, changes: dict[str, Any]) -> Any:
-        """The new value, or the same one that was made before."""
+    def remember(
+        self, made: dict[Any, Any], asked: tuple[Any, ...], value: Any, changes: dict[str, Any]
+    ) -> Any:
+        """The new value, or the same one that was made before. `made`: `self.made`, as it was when
+        the call began.
+        """
         new = self.make(value, **changes)
         try:
             first = _first.setdefault(new, new)
@@ -55,10 +62,9 @@ class _Replacer:
                 return new
         except Exception:  # a field that cannot be hashed or compared
             return new
-        assert self.made is not None
-        self.made[asked] = value, first, (*changes.values(),)
+        made[asked] = value, first, (*changes.values(),)
         self.left -= 1
-        if not self.left:
+        if self.left <= 0:
             self._look()
         return first
 
@@ -101,7 +107,7 @@ def but(value: T, /, **changes: Any) -> T:
     except Exception:  # a field that cannot be hashed or compared
         return replacer.make(value, **changes)  # type: ignore[no-any-return]
     if known is None:
-        return replacer.remember(asked, value, changes)  # type: ignore[no-any-return]
+        return replacer.remember(made, asked, value, changes)  # type: ignore[no-any-return]
     if not is_same:  # or not clearly
         return replacer.make(value, **changes)  # type: ignore[no-any-return]
     replacer.spared += 1
@@ -110,7 +116,7 @@ def but(value: T, /, **changes: Any) -> T:
 
 def _new(cls: type, changes: list[str]) -> _Replacer:
     make = _replacer(cls, changes)
-    return _Replacer(make, {}, LOOK) if _is_its_fields(cls) else _Replacer(make, None, -1)
+    return _Replacer(make, {}, LOOK) if _is_its_fields(cls) else _Replacer(make, None, inf)
 
 
 def _is_its_fields(cls: type) -> bool:

@@ -8,12 +8,12 @@ import click
 
 from groupcheck.oracles.command_line.help_page import Command, examples, names_of
 from groupcheck.oracles.command_line.option_types import (
-    BUDGET,
     COUNT,
     DURATION,
-    OUTPUT,
     POSITIVE,
     SECONDS,
+    topics_option,
+    writes,
 )
 
 
@@ -43,14 +43,9 @@ from groupcheck.oracles.command_line.option_types import (
     metavar="N",
     help="How many brokers there are. The last one coordinates at first.",
 )
-@click.option(
-    "--topic",
-    "topics",
-    type=BUDGET,
-    multiple=True,
-    metavar="NAME=N",
-    help="A topic with N partitions. Repeatable. Default: test=4. Another topic is made, with one"
-    " partition, when a client asks for it.",
+@topics_option(
+    "A topic with N partitions. Repeatable. Default: test=4. Another topic is made, with one"
+    " partition, when a client asks for it."
 )
 @click.option(
     "--records",
@@ -114,11 +109,8 @@ from groupcheck.oracles.command_line.option_types import (
 @click.option(
     "--seconds", type=SECONDS, metavar="TIME", help="End after this time. Default: with Ctrl-C."
 )
-@click.option(
-    "--log",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write each request and each answer, one JSON object a line (groupcheck.served/1).",
+@writes(
+    "--log", "Write each request and each answer, one JSON object a line (groupcheck.served/1)."
 )
 @click.option(
     "--most-lines",

@@ -17,6 +17,7 @@ from groupcheck.oracles.command_line.option_types import (
     json_option,
     seed_option,
     settings_option,
+    topics_option,
     writes,
 )
 
@@ -331,14 +332,7 @@ def assign(**options: Any) -> int:
     shell_complete=KAFKA_VERSIONS,
     help="The version of Kafka to run.",
 )
-@click.option(
-    "--topic",
-    "topics",
-    type=BUDGET,
-    multiple=True,
-    metavar="NAME=N",
-    help="Create a topic with N partitions before COMMAND runs. Repeatable.",
-)
+@topics_option("Create a topic with N partitions before COMMAND runs. Repeatable.")
 @settings_option("Set a property of the broker. Repeatable.")
 @json_option("Print one JSON document (groupcheck.record/1).")
 def record(**options: Any) -> int:

@@ -188,6 +188,13 @@ def settings_option(help: str) -> Options:
     )
 
 
+def topics_option(help: str) -> Options:
+    """`--topic`, which may be repeated."""
+    return click.option(
+        "--topic", "topics", type=BUDGET, multiple=True, metavar="NAME=N", help=help
+    )
+
+
 def seed_option(help: str = "The first seed.") -> Options:
     """`--seed`, by default 0."""
     return click.option("--seed", type=COUNT, default=0, show_default=True, metavar="N", help=help)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 from attrs import define, frozen
 from rich.console import RenderableType
@@ -27,16 +28,15 @@ from groupcheck.oracles.connect.rounds import MEMORY, Facts, Step, differences, 
 from groupcheck.oracles.kafka.comparison import block
 from groupcheck.oracles.kafka.tallied import (
     REPORT_INTERVAL,
+    FamilyTally,
     Progress,
     Tallied,
-    Tally,
     answered,
     values,
 )
 from groupcheck.oracles.processes.supervisor import until_interrupted
 from groupcheck.oracles.show.json_schemas import ABSENT, printed
 
-LONGEST = 700  # characters of an example at the terminal
 Perform = Callable[[Memory, Round, Release], Assigned]
 
 
@@ -67,21 +67,11 @@ class Example:
 
 
 @define
-class RoundTally(Tally[tuple[str, ...], Example]):
-    """The results for the rounds of a family, of which `name` has the bounds, too. The kind of a
-    difference are the facts that differ, without names of workers.
-    """
+class RoundTally(FamilyTally[Example]):
+    """The results for the rounds of a family."""
 
     unit = "rounds"
-
-    @property
-    def title(self) -> str:
-        """The family's name."""
-        return self.name.partition(":")[0]
-
-    def in_words(self, kind: tuple[str, ...]) -> str:
-        """The facts, in a row."""
-        return ", ".join(kind)
+    types: ClassVar[ModuleType] = conform_connect_types
 
     def count(self, memory: Memory, round_: Round, real: Facts, other: Facts) -> None:
         """Counts one input."""
@@ -89,26 +79,6 @@ class RoundTally(Tally[tuple[str, ...], Example]):
         if names := differences(real, other):
             kind = tuple(sorted({_kind(name) for name in names}))
             self.note(kind, Example(memory, round_, (real, other), names))
-
-    def shown(self, sides: tuple[str, str]) -> conform_connect_types.Family:
-        """As the document has it."""
-        return conform_connect_types.Family(
-            family=self.title,
-            bound=self.name.partition(": ")[2],
-            inputs=self.inputs,
-            agreeing=self.inputs - self.differing,
-            differing=self.differing,
-            seconds=round(self.seconds, 3),
-            differences=[
-                conform_connect_types.Difference(
-                    differs=list(kind),
-                    inputs=number,
-                    input=example.input_shown(),
-                    answers=example.answers_shown(sides),
-                )
-                for kind, (number, example) in sorted(self.differences.items())
-            ],
-        )
 
 
 def _kind(name: str) -> str:
@@ -136,11 +106,10 @@ class ConnectConformance(Tallied[RoundTally]):
         yield Text()
         yield from (Text(f"  {t.name}", "dim") for t in self.tallies)
         for t in self.tallies:
-            for kind, (number, example) in sorted(t.differences.items()):
-                differ = f"{t.in_words(kind)} differ {number:,} times"
-                yield block(f"{t.title}: {differ}; the smallest input:")
+            for said, example in t.examples("smallest input"):
+                yield block(said)
                 answers = example.answers_shown(self.sides)
-                yield from values({"input": example.input_shown(), **answers}, LONGEST)
+                yield from values({"input": example.input_shown(), **answers})
 
 
 def compare(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 from attrs import define, evolve, field, frozen
 from rich.console import RenderableType
@@ -21,12 +22,11 @@ from groupcheck.oracles.consumer.rows import ConsumerRows
 from groupcheck.oracles.kafka.commands import encoded
 from groupcheck.oracles.kafka.comparison import block
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.tallied import Progress, Tallied, Tally, values
+from groupcheck.oracles.kafka.tallied import FamilyTally, Progress, Tallied, values
 from groupcheck.oracles.processes.supervisor import until_interrupted
 
 EVERY = 500  # rows between two reports of progress
 MAX_DIFFERENCES = 20
-LONGEST = 700  # characters of an example at the terminal
 
 
 @frozen
@@ -55,24 +55,14 @@ class Example:
 
 
 @define
-class RowTally(Tally[tuple[str, ...], Example]):
-    """The results for the rows of a family, of which `name` has the bounds, too. The kind of a
-    difference are the facts that differ, without numbers of members.
-    """
+class RowTally(FamilyTally[Example]):
+    """The results for the rows of a family."""
 
     unit = "rows"
+    types: ClassVar[ModuleType] = conform_consumer_types
 
     memories: set[Any] = field(factory=set, kw_only=True)
     fired: set[str] = field(factory=set, kw_only=True)
-
-    @property
-    def title(self) -> str:
-        """The family's name."""
-        return self.name.partition(":")[0]
-
-    def in_words(self, kind: tuple[str, ...]) -> str:
-        """The facts, in a row."""
-        return ", ".join(kind)
 
     def count(self, row: Compared) -> None:
         """Counts one row."""
@@ -85,26 +75,9 @@ class RowTally(Tally[tuple[str, ...], Example]):
         kind = tuple(sorted({name.rstrip("0123456789 ") for name in differs}))
         self.note(kind, Example(tuple(map(encoded, row.commands)), differs))
 
-    def shown(self, sides: tuple[str, str]) -> conform_consumer_types.Family:
+    def shown(self, sides: tuple[str, str], **more: Any) -> Any:
         """As the document has it."""
-        return conform_consumer_types.Family(
-            family=self.title,
-            bound=self.name.partition(": ")[2],
-            inputs=self.inputs,
-            memories=len(self.memories),
-            agreeing=self.inputs - self.differing,
-            differing=self.differing,
-            seconds=round(self.seconds, 3),
-            differences=[
-                conform_consumer_types.Difference(
-                    differs=list(kind),
-                    inputs=number,
-                    input=example.input_shown(),
-                    answers=example.answers_shown(sides),
-                )
-                for kind, (number, example) in sorted(self.differences.items())
-            ],
-        )
+        return super().shown(sides, memories=len(self.memories), **more)
 
 
 @frozen
@@ -143,10 +116,9 @@ class ConsumerConformance(Tallied[RowTally]):
         yield Text()
         yield from (Text(f"  {t.name}", "dim") for t in self.tallies)
         for t in self.tallies:
-            for kind, (number, example) in sorted(t.differences.items()):
-                differ = f"{t.in_words(kind)} differ {number:,} times"
-                yield block(f"{t.title}: {differ}; the shortest schedule:", *example.commands)
-                yield from values(example.answers_shown(self.sides), LONGEST)
+            for said, example in t.examples("shortest schedule"):
+                yield block(said, *example.commands)
+                yield from values(example.answers_shown(self.sides))
 
 
 def compare(

@@ -4,7 +4,6 @@ is executed on a fresh coordinator, behind the commands that led to its memory.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -19,6 +18,7 @@ from groupcheck.oracles.kafka.commands import Command
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.memory import ConsumerMemory
 from groupcheck.oracles.kafka.schedule import Lost, Schedule, Transcript
+from groupcheck.oracles.kafka.tallied import answered
 
 
 @frozen
@@ -28,6 +28,9 @@ class Place:
     state: State
     known: tuple[Known, ...]
     commands: tuple[Command, ...] = ()
+
+
+Told = tuple[Place, ConsumerRow, tuple[Command, ...]]
 
 
 @frozen
@@ -81,16 +84,16 @@ def explore(rows: ConsumerRows, driver: Driver, most: int | None = None) -> Iter
 def _executed(
     rows: ConsumerRows, driver: Driver, asked: Iterable[tuple[Place, ConsumerRow]]
 ) -> Iterator[Compared]:
-    waiting = deque[tuple[Place, ConsumerRow, tuple[Command, ...]]]()
+    setup = rows.setup
+    told = (
+        (place, row, (*place.commands, *rows.commands(row, [*place.known]))) for place, row in asked
+    )
 
-    def schedules() -> Iterator[Schedule]:
-        for place, row in asked:
-            commands = (*place.commands, *rows.commands(row, [*place.known]))
-            waiting.append((place, row, commands))
-            yield Schedule(commands, rows.setup)
+    def run(inputs: Iterator[Told]) -> Iterable[Transcript | Lost]:
+        return driver.run_all(Schedule(commands, setup) for *_, commands in inputs)
 
-    for result in driver.run_all(schedules()):
-        yield _compared(rows, *waiting.popleft(), result)
+    for (place, row, commands), result in answered(run, told):
+        yield _compared(rows, place, row, commands, result)
 
 
 def _compared(

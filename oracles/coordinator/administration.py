@@ -13,8 +13,9 @@ from groupcheck.model.protocol.codes import (
     NON_EMPTY_GROUP,
     NONE,
 )
+from groupcheck.oracles.coordinator.asked import Asked
 from groupcheck.oracles.coordinator.group import Group, Member
-from groupcheck.oracles.coordinator.requests import Asked, Groups
+from groupcheck.oracles.coordinator.requests import Groups
 from groupcheck.traces.messages.consumer_protocol import subscription
 from groupcheck.traces.messages.message_bytes import Malformed
 

@@ -89,6 +89,8 @@ def summary(served: Coordinator, lines: _Lines | None) -> Iterator[str]:
     counts = Counter(noted.api for noted in served.server.log if noted.what == "request")
     apis = ", ".join(f"{name} {count:,}" for name, count in counts.most_common())
     yield f"{served.server.requests:,} requests" + (f": {apis}" if apis else "")
+    if left_out := served.server.log.forgotten:
+        yield f"what is counted here is without the first {left_out:,} entries of the log"
     for name in served.groups:
         group = served.group(name)
         assert group is not None
@@ -145,7 +147,7 @@ def line_of(noted: Noted) -> ServedLine:
     """An entry of the server's log as a line."""
     return ServedLine(
         at_s=round(noted.at_s, 6),
-        what=noted.what,  # type: ignore[arg-type]
+        what=noted.what,
         node=noted.node,
         connection=noted.connection,
         number=noted.number,

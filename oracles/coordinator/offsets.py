@@ -7,7 +7,8 @@ from typing import Any
 
 from attrs import Factory, define, frozen
 
-from groupcheck.oracles.wire.cluster import UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID, Cluster
+from groupcheck.oracles.coordinator.asked import Asked
+from groupcheck.oracles.wire.cluster import UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID, Cluster, topic_id
 
 METADATA_TOO_LARGE = 12
 LONGEST_METADATA = 4_096  # offset.metadata.max.bytes
@@ -47,7 +48,7 @@ class Offsets:
         for partition in partitions:
             self._of.get(group, {}).pop(partition, None)
 
-    def commit(self, request: Any, code: int) -> None:
+    def commit(self, request: Asked, code: int) -> None:
         """Answers an OffsetCommit: with that error, or by writing what can be written."""
         group, topics = request.values["groupId"], []
         for entry in request.values["topics"]:
@@ -60,7 +61,7 @@ class Offsets:
             topics.append({**about, "partitions": told})
         request.answer({"topics": topics})
 
-    def nowhere(self, request: Any) -> bool:
+    def nowhere(self, request: Asked) -> bool:
         """Are all partitions of an OffsetCommit such that Kafka does not ask the group about
         them?
         """
@@ -88,7 +89,7 @@ class Offsets:
         self._of.setdefault(group, {})[topic, one["partitionIndex"]] = committed
         return 0
 
-    def fetch(self, request: Any, code: int = 0) -> None:
+    def fetch(self, request: Asked, code: int = 0) -> None:
         """Answers an OffsetFetch, of every group with that error if there is one."""
         values = request.values
         if request.version < SEVERAL:
@@ -110,7 +111,7 @@ class Offsets:
             asked = [
                 {
                     "name": name,
-                    "topicId": self.cluster.id_of(name),
+                    "topicId": topic_id(name),
                     "partitionIndexes": [p for topic, p in there if topic == name],
                 }
                 for name in names

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 
 from attrs import Factory, define, evolve, field
 
@@ -42,6 +42,7 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
+from groupcheck.oracles.coordinator.asked import Asked
 from groupcheck.oracles.coordinator.group import Group, Id, Member, Waiting
 from groupcheck.oracles.coordinator.model import HERE, Model
 from groupcheck.oracles.coordinator.offsets import Offsets
@@ -54,16 +55,6 @@ SEVERAL = 3  # of LeaveGroup: it names several members
 NULLABLE_PROTOCOL = 7  # of JoinGroup: the protocol may be missing
 MOST_GROUPS = 10_000
 _FARTHEST = 400  # how far a generation of a request is taken apart from the running one
-
-
-class Asked(Protocol):
-    """A request, as far as it concerns a group."""
-
-    version: int
-    values: dict[str, Any]
-    client: str
-
-    def answer(self, values: Mapping[str, Any], version: int | None = None) -> None: ...
 
 
 @define(eq=False, kw_only=True)

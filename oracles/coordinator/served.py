@@ -10,6 +10,7 @@ from typing import Any
 
 from groupcheck.model.protocol.codes import NONE, NOT_COORDINATOR
 from groupcheck.oracles.coordinator import administration
+from groupcheck.oracles.coordinator.asked import Asked
 from groupcheck.oracles.coordinator.model import Model
 from groupcheck.oracles.coordinator.offsets import Offsets
 from groupcheck.oracles.coordinator.requests import Groups
@@ -20,7 +21,7 @@ from groupcheck.oracles.wire.serving import Arrival, Noted, Server, Timer, in_ba
 from groupcheck.traces.messages.apis import api
 
 REMARKS_KEPT = 1_000
-REQUESTS: Mapping[str, Callable[[Groups, Arrival], None]] = {
+REQUESTS: Mapping[str, Callable[[Groups, Asked], None]] = {
     "JoinGroup": Groups.join_group,
     "SyncGroup": Groups.sync_group,
     "Heartbeat": Groups.heartbeat,

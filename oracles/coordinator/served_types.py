@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from attrs import frozen
 
 from groupcheck.oracles.show.json_schemas import Amount, Count
+from groupcheck.oracles.wire.exchange_log import What
 
 
 @frozen(kw_only=True)
@@ -17,7 +18,7 @@ class ServedLine:
 
     at_s: Annotated[Amount, "Seconds since the server began."]
     what: Annotated[
-        Literal["opened", "request", "answer", "cut", "hung_up", "refused"],
+        What,
         "`cut`: the server broke the connection; `hung_up`: the client did; `refused`: it sent what"
         " is no request, or none that is offered, and was cut.",
     ]

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from groupcheck.model.engine import UserError
 from groupcheck.model.mutations import Mutation, all_mutations
 from groupcheck.oracles.coordinator.model import STRANGER, every_served
-from groupcheck.oracles.wire.cluster import MOST_PARTITIONS, MOST_TOPICS
+from groupcheck.oracles.wire.cluster import MOST_PARTITIONS, MOST_TOPICS, NAME
 
 LONGEST_MS = 1_800_000
 MOST_NODES = 9
@@ -50,9 +50,11 @@ class Settings:
         _within("--loading", self.load_ms, 0, LONGEST_MS)
         _within("--max-size", self.max_size, 1, STRANGER)
         _within("--records", self.records, 0, MOST_RECORDS // max(1, sum(self.topics.values())))
-        _within("--topics", len(self.topics), 0, MOST_TOPICS)
+        _within("--topic", len(self.topics), 0, MOST_TOPICS)
         for topic, partitions in self.topics.items():
-            _within(f"--topics {topic}", partitions, 1, MOST_PARTITIONS)
+            if not NAME.fullmatch(topic):
+                raise UserError(f"{topic[:40]!r} cannot be the name of a topic", where="--topic")
+            _within(f"--topic {topic}", partitions, 1, MOST_PARTITIONS)
 
     @property
     def configs(self) -> Mapping[str, str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
 from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
 
 from attrs import define, field, frozen
@@ -19,6 +20,7 @@ from groupcheck.oracles.show.json_schemas import Also, Count, printed
 from groupcheck.oracles.show.suite import FAILURE, PASSED, Case, Suite
 
 REPORT_INTERVAL = 2_000  # inputs between two reports of progress
+LONGEST = 700  # characters of an example at the terminal
 Progress = Callable[[str, int, int], None]
 """Called with the name of a family, inputs so far, and those that differ."""
 X = TypeVar("X")  # an input
@@ -105,6 +107,54 @@ class Tally(Generic[K, E]):
         return Case(self.name, FAILURE if self.differing else PASSED, why, kinds, self.seconds)
 
 
+@define
+class FamilyTally(Tally[tuple[str, ...], E]):
+    """The results for a family, of which `name` has the bounds, too. The kind of a difference are
+    the facts that differ, without numbers and names.
+    """
+
+    # The module that has the types `Family` and `Difference` of the document.
+    types: ClassVar[ModuleType]
+
+    @property
+    def title(self) -> str:
+        """The family's name."""
+        return self.name.partition(":")[0]
+
+    def in_words(self, kind: tuple[str, ...]) -> str:
+        """The facts, in a row."""
+        return ", ".join(kind)
+
+    def shown(self, sides: tuple[str, str], **more: Any) -> Any:
+        """As the document has it. `more`: fields that not every document has."""
+        return self.types.Family(
+            family=self.title,
+            bound=self.name.partition(": ")[2],
+            inputs=self.inputs,
+            agreeing=self.inputs - self.differing,
+            differing=self.differing,
+            seconds=round(self.seconds, 3),
+            differences=[
+                self.types.Difference(
+                    differs=list(kind),
+                    inputs=number,
+                    input=example.input_shown(),
+                    answers=example.answers_shown(sides),
+                )
+                for kind, (number, example) in sorted(self.differences.items())
+            ],
+            **more,
+        )
+
+    def examples(self, called: str) -> Iterator[tuple[str, E]]:
+        """The smallest input of each kind of difference, which is `called` so, with what is said of
+        it.
+        """
+        for kind, (number, example) in sorted(self.differences.items()):
+            differ = f"{self.in_words(kind)} differ {number:,} times"
+            yield f"{self.title}: {differ}; the {called}:", example
+
+
 F = TypeVar("F", bound=Tally[Any, Any])
 
 
@@ -180,7 +230,7 @@ def answered(
         yield waiting.popleft(), answer
 
 
-def values(named: dict[str, Any], longest: int, indent: int = 2) -> Iterator[Text]:
+def values(named: dict[str, Any], longest: int = LONGEST, indent: int = 2) -> Iterator[Text]:
     """Each value as JSON on a line, cut after so many characters."""
     for name, value in named.items():
         text = as_json(printed(value))

@@ -7,7 +7,9 @@ a broker refuse them), no access control.
 
 from __future__ import annotations
 
+import re
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -22,7 +24,8 @@ from groupcheck.traces.messages.message_bytes import Malformed
 CLUSTER = "groupcheck"
 OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, UNKNOWN_TOPIC, NOT_LEADER = 1, 2, 3, 6
 COORDINATOR_NOT_AVAILABLE, INVALID_TOPIC, UNSUPPORTED_VERSION, TOPIC_EXISTS = 15, 17, 35, 36
-INVALID_REQUEST, UNKNOWN_SESSION, UNKNOWN_TOPIC_ID = 42, 70, 100
+INVALID_PARTITIONS, POLICY_VIOLATION, UNKNOWN_SESSION, UNKNOWN_TOPIC_ID = 37, 44, 70, 100
+NAME = re.compile(r"(?!\.\.?$)[a-zA-Z0-9._-]{1,249}")  # of a topic (Topic.validate)
 LATEST, MAX_TIMESTAMP = -1, -3
 IN_BATCH = 100  # records that are made at once
 LONGEST_FETCH_S = 1.0
@@ -66,11 +69,12 @@ class Partition:
         one.
         """
         out = b""
-        for one in self.batches:
-            if one.end > offset and (not out or len(out) + len(one.raw) <= most):
-                out += one.raw
-            elif out:
+        first = bisect_right(self.batches, offset, key=lambda one: one.end)
+        for k in range(first, len(self.batches)):
+            raw = self.batches[k].raw
+            if out and len(out) + len(raw) > most:
                 break
+            out += raw
         return out
 
     def at_time(self, timestamp_ms: int) -> tuple[int, int]:
@@ -96,7 +100,7 @@ class Cluster:
     server: Server = field(init=False)
     topics: dict[str, list[Partition]] = Factory(dict)
     _ids: dict[UUID, str] = Factory(dict)
-    _fetching: dict[int, tuple[Arrival, float]] = Factory(dict)
+    _fetching: dict[int, Arrival] = Factory(dict)
     _producers: int = 0
     _bytes: int = 0
 
@@ -139,9 +143,6 @@ class Cluster:
         """
         name: str | None = entry.get(field_name)
         return name if name is not None else self._ids.get(entry["topicId"])
-
-    def id_of(self, topic: str) -> UUID:
-        return topic_id(topic)
 
     # -- Requests
 
@@ -187,9 +188,8 @@ class Cluster:
         )
 
     def _may_make(self, name: str) -> bool:
-        fits = 0 < len(name) <= 249 and all(c.isalnum() or c in "._-" for c in name)
         there = name in self.topics or len(self.topics) >= MOST_TOPICS
-        return fits and not there and bool(self.new_partitions)
+        return not there and bool(self.new_partitions and NAME.fullmatch(name))
 
     def _topic(self, name: str | None, entry: Mapping[str, Any]) -> dict[str, Any]:
         if name is None:
@@ -263,7 +263,7 @@ class Cluster:
             self._answer_fetch(request)
         else:
             wait_s = min(values["maxWaitMs"] / 1000, LONGEST_FETCH_S)
-            self._fetching[request.number] = request, request.at + wait_s
+            self._fetching[request.number] = request
             self.server.later(wait_s, lambda: self._fetch_over(request))
 
     def _fetch_over(self, request: Arrival) -> None:
@@ -272,7 +272,7 @@ class Cluster:
 
     def _wake(self) -> None:
         """Answers those who wait for records that are there now."""
-        for request, _ in list(self._fetching.values()):
+        for request in list(self._fetching.values()):
             if request.lost or self._fetched(request):
                 self._fetch_over(request)
 
@@ -363,10 +363,12 @@ class Cluster:
             code = 0
             if name in self.topics:
                 code = TOPIC_EXISTS
-            elif not self._may_make(name):
+            elif not NAME.fullmatch(name):
                 code = INVALID_TOPIC
-            elif not 0 < count <= MOST_PARTITIONS:
-                code = INVALID_REQUEST
+            elif count < 1:
+                code = INVALID_PARTITIONS
+            elif count > MOST_PARTITIONS or len(self.topics) >= MOST_TOPICS:
+                code = POLICY_VIOLATION
             elif not request.values.get("validateOnly"):
                 self.create(name, count)
             told.append({"name": name, "topicId": topic_id(name), "errorCode": code})

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from attrs import Factory, define, field, frozen
+
+What = Literal["opened", "request", "answer", "cut", "hung_up", "refused"]
 
 
 @frozen
@@ -15,9 +17,9 @@ class Noted:
 
     # Seconds since the server began.
     at_s: float
-    # `opened`, `request`, `answer`, `cut` (by us), `hung_up` (by the peer) or `refused` (bytes that
-    # are no request that is offered, or too many of them).
-    what: str
+    # `cut`: by us; `hung_up`: by the peer; `refused`: bytes that are no request that is offered, or
+    # too many of them.
+    what: What
     # The node, and the number of the connection.
     node: int
     connection: int

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from heapq import heappop, heappush
 from queue import Empty, SimpleQueue
@@ -94,27 +95,22 @@ class Loop:
 
     def call(self, act: Callable[[], R]) -> R:
         """What `act` returns or raises, done by the thread that serves."""
-        if self._thread is None or threading.current_thread() is self._thread:
+        serves = self._thread  # which the end of the context takes away
+        if serves is None or threading.current_thread() is serves:
             return act()
-        found: SimpleQueue[tuple[R | None, BaseException | None]] = SimpleQueue()
+        found: Future[R] = Future()
 
         def run() -> None:
             try:
-                found.put((act(), None))
+                found.set_result(act())
             except BaseException as error:
-                found.put((None, error))
+                found.set_exception(error)
 
         self.post(run)
-        while True:
-            try:
-                value, error = found.get(timeout=IDLE_S)
-            except Empty:
-                if not self._thread.is_alive():
-                    raise RuntimeError("the server has ended") from None
-                continue
-            if error is not None:
-                raise error
-            return value  # type: ignore[return-value]
+        while not wait([found], timeout=IDLE_S).done:
+            if not serves.is_alive() and not found.done():
+                raise RuntimeError("the server has ended")
+        return found.result()
 
     def _woken(self) -> None:
         with suppress(OSError):

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from attrs import Factory, define, frozen
 
 from groupcheck.model.engine import OutageError, UserError
-from groupcheck.oracles.wire.exchange_log import ExchangeLog, Noted
+from groupcheck.oracles.wire.exchange_log import ExchangeLog, Noted, What
 from groupcheck.oracles.wire.loop import CHUNK, Loop, Timer, in_background
 from groupcheck.traces.messages.apis import APIS, Api, Request, read_request, response_bytes
 from groupcheck.traces.messages.message_bytes import Malformed
@@ -245,7 +245,7 @@ class Server(Loop):
         """Breaks a connection, with all that waits on it."""
         self._forget(connection, "cut", why)
 
-    def _forget(self, connection: Connection, what: str, why: str = "") -> None:
+    def _forget(self, connection: Connection, what: What, why: str = "") -> None:
         if connection.gone:
             return
         connection.gone = True
@@ -413,7 +413,7 @@ class Server(Loop):
     def _noting(
         self,
         connection: Connection,
-        what: str,
+        what: What,
         arrival: Arrival | None = None,
         values: Mapping[str, Any] = {},
         why: str = "",

@@ -81,6 +81,11 @@ class Walk:
     at: int = -1
     errand: Errand | None = None
 
+    def passed(self, errand: Errand | None, members: int) -> Walk:
+        """At the next place: first the seats of all processes, then the ghosts at once."""
+        at = self.at + 1
+        return Walk(at if at < members else GHOSTS, errand)
+
 
 REST = Walk()
 GHOSTS, END = -3, -2

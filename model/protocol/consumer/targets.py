@@ -14,19 +14,12 @@ from groupcheck.model.protocol.consumer.memory import (
     Collect,
     Core,
     Deal,
-    Errand,
     Seat,
     Walk,
     order,
 )
-from groupcheck.model.protocol.consumer.plans import Plan, key_of, plans
+from groupcheck.model.protocol.consumer.plans import Key, Plan, key_of, plans
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
-
-
-def _passed(walk: Walk, errand: Errand, scope: ConsumerScope) -> Walk:
-    """The next place: first the seats of all processes, then the ghosts at once."""
-    at = walk.at + 1
-    return Walk(at if at < scope.members else GHOSTS, errand)
 
 
 @urgent(when=lambda core: core.errand is not None)
@@ -45,7 +38,7 @@ def read_member(
     seen = errand.seen
     if seat is not None:
         seen = tuple(sorted((*seen, key_of(seat, walk.at, scope))))
-    yield _passed(walk, but(errand, seen=seen), scope), seat
+    yield walk.passed(but(errand, seen=seen), scope.members), seat
 
 
 @urgent(when=lambda walk: walk.at == GHOSTS and isinstance(walk.errand, Collect))
@@ -68,6 +61,14 @@ def compute_target(walk: Walk, core: Core, scope: ConsumerScope) -> Iterator[tup
         yield Walk(0, Deal(errand.fails, plan)), core
 
 
+def _shares(key: Key, plan: Plan) -> Iterator[tuple[int, Plan]]:
+    """Each share that a plan has for such a member, with the rest of the plan."""
+    for share in sorted({share for known, share in plan if known == key}):
+        rest = list(plan)
+        rest.remove((key, share))
+        yield share, tuple(rest)
+
+
 @urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Deal))
 def give_target(
     walk: Walk, seat: Seat | None, scope: ConsumerScope
@@ -76,15 +77,13 @@ def give_target(
     errand = walk.errand
     assert isinstance(errand, Deal)
     if seat is None:
-        yield _passed(walk, errand, scope), seat
+        yield walk.passed(errand, scope.members), seat
         return
     key = key_of(seat, walk.at, scope)
-    for share in sorted({share for known, share in errand.shares if known == key}):
-        rest = list(errand.shares)
-        rest.remove((key, share))
+    for share, rest in _shares(key, errand.shares):
         keeps = errand.fails and not seat.asks
         given = seat if keeps else but(seat, target=share, current=False)
-        yield _passed(walk, but(errand, shares=tuple(rest)), scope), given
+        yield walk.passed(but(errand, shares=rest), scope.members), given
 
 
 @urgent(when=lambda walk: walk.at == GHOSTS and isinstance(walk.errand, Deal))
@@ -110,11 +109,9 @@ def _dealt(
         return
     *others, last = ghosts
     key = key_of(last, scope.members + len(others), scope)
-    for share in sorted({share for known, share in shares if known == key}):
-        rest = list(shares)
-        rest.remove((key, share))
+    for share, rest in _shares(key, shares):
         given = but(last, target=share, current=False)
-        for done in _dealt(tuple(others), tuple(rest), scope):
+        for done in _dealt(tuple(others), rest, scope):
             yield order([*done, given])
 
 

@@ -89,9 +89,7 @@ def load_member(
     walk: Walk, seat: Seat | None, scope: ConsumerScope
 ) -> Iterator[tuple[Walk, Seat | None]]:
     """A member is loaded."""
-    at = walk.at + 1
-    place = Walk(at if at < scope.members else GHOSTS, walk.errand)
-    yield place, seat if seat is None else _loaded(seat)
+    yield walk.passed(walk.errand, scope.members), seat if seat is None else _loaded(seat)
 
 
 @urgent(when=lambda walk: walk.at == GHOSTS and isinstance(walk.errand, Reload))

@@ -183,7 +183,7 @@ class Adversary(Coordinator):
             lambda values: told.append(error_of(request.api.name, values)),
             request.client,
         )
-        REQUESTS[request.api.name](groups, asking)  # type: ignore[arg-type]
+        REQUESTS[request.api.name](groups, asking)
         return told[0] == code if told else not code
 
     # -- Steps
@@ -200,7 +200,7 @@ class Adversary(Coordinator):
                     lambda values: request.cut("the answer is lost"),
                     request.client,
                 )
-                REQUESTS[request.api.name](self._groups, lost)  # type: ignore[arg-type]
+                REQUESTS[request.api.name](self._groups, lost)
                 self._wait()
                 return
             if step == Step.ROUND:
@@ -301,7 +301,7 @@ def _happens(step: Step, groups: Groups, request: Arrival) -> bool:
     if step == Step.ROUND:  # only in a copy
         metadata = subscription_bytes(TOPIC, NOTHING)
         protocols = tuple((name, metadata) for name in PROTOCOLS)
-        groups.join_group(_joining("", None, protocols, 10.0))  # type: ignore[arg-type]
+        groups.join_group(_joining("", None, protocols, 10.0))
         return group.core.phase == Phase.PREPARING
     return False
 
@@ -312,7 +312,7 @@ def _fence(groups: Groups, group: Group, name: str) -> bool:
     if member is None or member.instance is None:
         return False
     joins = _joining("", member.instance, member.protocols, member.session_s)
-    groups.join_group(joins)  # type: ignore[arg-type]
+    groups.join_group(joins)
     return True
 
 

@@ -147,3 +147,27 @@ def test_nothing_is_remembered_for_a_while_where_nothing_comes_again(monkeypatch
     but(again, y=1)
     known = but(again, y=1)
     assert but(again, y=1) is known is first[0]
+
+
+class Elsewhere:
+    """While it is looked up, other values are changed: as another thread may do."""
+
+    def __hash__(self):
+        replacer = values._replacers[Place, "y"]
+        while replacer.made is not None:
+            but(Place(), y=replacer.left + 10)
+        return 1
+
+
+@attrs.frozen
+class Place:
+    x: int = 0
+    y: object = 0
+
+
+def test_memory_that_is_given_up_meanwhile_does_no_harm(monkeypatch):
+    monkeypatch.setattr(values, "LOOK", 4)
+    but(Place(), y=1)
+    there = Elsewhere()
+    assert but(Place(), y=there).y is there
+    assert values._replacers[Place, "y"].made is None

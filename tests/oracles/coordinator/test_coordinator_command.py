@@ -15,6 +15,8 @@ from node_asker import Asker
 from groupcheck.oracles.command_line import cli, documents
 from groupcheck.oracles.coordinator import command
 from groupcheck.oracles.coordinator.model import every_served
+from groupcheck.oracles.coordinator.served import coordinator
+from groupcheck.oracles.wire.serving import Bounds
 
 
 def test_it_prints_its_address_serves_and_ends_with_a_summary(tmp_path):
@@ -57,6 +59,19 @@ def asked(served):
         served.server.turn(0.2)
 
 
+def test_the_summary_says_that_it_does_not_count_all():
+    with coordinator() as served:
+        served.server.bounds = Bounds(noted=2)
+        ask = Asker(served.address)
+        for _ in range(2):
+            ask("Heartbeat", 4, groupId="g", memberId="nobody", generationId=1)
+        told = list(command.summary(served, None))
+    assert told == [
+        "2 requests: Heartbeat 1",
+        "what is counted here is without the first 3 entries of the log",
+    ]
+
+
 def test_it_lists_the_bugs_that_it_can_be_served_with(capsys):
     assert cli.run(["coordinator", "--list"]) == 0
     listed = capsys.readouterr().out.splitlines()
@@ -69,12 +84,13 @@ WRONG = {
     "--mutation keeps_partitions_when_lost": "is no bug of the coordinator that is served",
     "--move 1": "there is nowhere to move to",
     "--nodes 12": "--nodes: 12 is not from 1 to 9",
-    "--topic t=0": "--topics t: 0 is not from 1 to 1000",
+    "--topic a/b=1": "--topic: 'a/b' cannot be the name of a topic",
+    "--topic t=0": "--topic t: 0 is not from 1 to 1000",
     "--min-session 2h": "--min-session: 7200000 is not from 1 to 1800000",
 }
 
 
 @pytest.mark.parametrize(("options", "says"), WRONG.items())
 def test_options_that_do_not_fit_are_refused(options, says, capsys):
-    assert cli.run(["coordinator", *options.split()]) == 2
+    assert cli.run(["coordinator", "--seconds", "0.01", *options.split()]) == 2
     assert says in capsys.readouterr().err

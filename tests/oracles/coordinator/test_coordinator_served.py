@@ -109,7 +109,7 @@ def _refused(served: Coordinator) -> int:
 WRONG = {
     "--nodes": {"nodes": 0},
     "--records": {"records": 1_000, "topics": {"t": 1_000, "u": 1}},
-    "--topics t": {"topics": {"t": 0}},
+    "--topic t": {"topics": {"t": 0}},
     "--max-size": {"max_size": 16},
     "--min-session": {"min_session_ms": 0},
     "--mutation": {"mutation": "keeps_partitions_when_lost"},  # a bug of members

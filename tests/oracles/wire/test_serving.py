@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import socket
 import struct
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from attrs import Factory, define
 
+from groupcheck.oracles.wire import loop
 from groupcheck.oracles.wire.serving import (
     LOOPBACK,
     Arrival,
@@ -238,3 +241,19 @@ def test_what_the_handler_raises_is_raised_at_the_end(handler):
         server.post(fails)
         with pytest.raises(RuntimeError, match="has ended"):
             server.call(lambda: None)
+
+
+def test_who_asks_a_server_that_ends_meanwhile_is_told_so(handler, monkeypatch):
+    monkeypatch.setattr(loop, "IDLE_S", 0.01)
+    monkeypatch.setattr(loop, "STOP_S", 0.0)
+    busy, done = threading.Event(), threading.Event()
+    with ThreadPoolExecutor() as others:
+        with in_background(Server(handler, OFFERED)) as server:
+            server.post(lambda: (busy.set(), done.wait(PATIENCE_S)))
+            assert busy.wait(PATIENCE_S)
+            asked = others.submit(server.call, lambda: None)
+            while server._posted.empty():
+                pass
+        done.set()
+        with pytest.raises(RuntimeError, match="has ended"):
+            asked.result(PATIENCE_S)

@@ -165,10 +165,19 @@ def test_records_are_produced(ask, version):
     assert [b.first for b in batches(fetch(ask, 12, 260)["records"])] == [250, 300]
 
 
-def test_topics_are_created_and_settings_are_told(ask):
-    asked = [{"name": name, "numPartitions": n} for name, n in (("new", 3), ("t", 1), ("x", 0))]
+TOPICS = {"new": (3, 0), "of.the-default_": (-1, 0), "t": (1, 36), "x": (0, 37), "é": (1, 17)}
+
+
+@pytest.mark.parametrize("by_themselves", [0, 2])
+def test_topics_are_created_even_where_none_is_made_by_itself(ask, handler, by_themselves):
+    handler.cluster.new_partitions = by_themselves
+    asked = [{"name": name, "numPartitions": n} for name, (n, _) in TOPICS.items()]
     told = ask("CreateTopics", 7, topics=asked)["topics"]
-    assert [t["errorCode"] for t in told] == [0, 36, 42]
+    assert {t["name"]: t["errorCode"] for t in told} == {n: code for n, (_, code) in TOPICS.items()}
+    assert len(handler.cluster.topics["of.the-default_"]) == (by_themselves or 1)
+
+
+def test_settings_are_told(ask):
     resources = [{"resourceType": 4, "resourceName": "1", "configurationKeys": ["group.max.size"]}]
     told = ask("DescribeConfigs", 4, resources=resources)["results"][0]["configs"]
     assert [(c["name"], c["value"]) for c in told] == [("group.max.size", "5")]
