@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import mmap
 import os
 import resource
 from functools import cache
@@ -12,6 +14,7 @@ from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.verdict import Limits
 
 MIB = 1 << 20
+SPARE = 24 * MIB  # paths and a verdict's document take less
 
 
 @cache
@@ -61,3 +64,30 @@ def no_room(purpose: str) -> str:
         else "the system gave no memory"
     )
     return f"stopped: {whose} {purpose}"
+
+
+# -- where memory runs out: a search ends as `unknown`, and something is left to say so
+
+
+class Spare:
+    """Address space put aside until memory has run out; none where there is no limit on it."""
+
+    def __init__(self) -> None:
+        self._space: mmap.mmap | None = None
+        if has_limited_address_space():
+            with contextlib.suppress(OSError):
+                self._space = mmap.mmap(-1, SPARE)
+
+    def __enter__(self) -> Spare:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, where: object) -> bool:
+        """Suppresses that memory ran out, and nothing else."""
+        self.give_back()
+        return error is not None and ran_out(error)
+
+    def give_back(self) -> None:
+        """Lets others have it."""
+        if self._space is not None:
+            self._space.close()
+            self._space = None

@@ -2,7 +2,8 @@
 compiled kernels where that is not enough. No state is explored twice.
 
 Below `ENOUGH` transitions plain Python answers, whatever is compiled already, so that a small scope
-has one answer. Kernels that are not compiled yet are compiled in another process while plain Python
+has one answer; but where `--max-memory` is less than twice what the process takes, kernels search
+from there on. Kernels that are not compiled yet are compiled in another process while plain Python
 goes on. Where there is no compiler, plain Python goes on to the end. So of a larger scope it may
 depend on the machine whether symmetry was used, and which of several shortest paths is told.
 """
@@ -51,17 +52,21 @@ class Stages:
 
     def leaves(self, search: PlainSearch, is_between: bool) -> bool:
         """Is it time?"""
-        if search.transitions < ENOUGH or (self.is_of_levels and not is_between):
+        memory, is_asked = self.limits.memory, not self.limits.memory_of
+        is_little = search.transitions < ENOUGH
+        if (self.is_of_levels and not is_between) or (is_little and not (memory and is_asked)):
             return False
         if len(search.states) > MOST_STATES:
             return True
         if not is_between and time.perf_counter() - self._looked < BETWEEN:
             return False
         self._looked = time.perf_counter()
+        # Kernels take less than half of it; but what plain Python has taken does not all come back.
+        is_tight = memory is not None and resident_bytes() > memory // 2
+        if is_little and not is_tight:
+            return False
         if self._is_compiled(search):
             return True
-        memory = self.limits.memory
-        is_tight = memory is not None and resident_bytes() > memory // 2  # kernels take less
         if is_tight and self._background is not None:
             self._background.wait()  # to compile here would take memory
         return is_tight

@@ -29,7 +29,6 @@ from groupcheck.model.engine.fast.lassos import answers
 from groupcheck.model.engine.fast.log import MOST_STATES
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.memory import (
-    Spare,
     Watch,
     peak_bytes,
     without_collection,
@@ -49,7 +48,7 @@ from groupcheck.model.engine.reference import (
     violation,
     with_progress,
 )
-from groupcheck.model.engine.resident import no_room, ran_out, reached, resident_bytes
+from groupcheck.model.engine.resident import Spare, no_room, ran_out, reached, resident_bytes
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import Symmetry, must_be_usable
 from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Reached, Verdict, Violation

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import mmap
 import os
 import resource
 import sys
@@ -22,14 +21,11 @@ from groupcheck.model.engine.fast.packed import DENSE_BITS, LEAST_ROWS, SMALL_BI
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.resident import (
     MIB,
-    has_limited_address_space,
     process,
-    ran_out,
     resident_bytes,
     too_little,
 )
 
-SPARE = 24 << 20  # bytes: paths and a verdict's document take less
 RESERVE = 6 * MIB  # kept for the end of a run: paths, the report and its text
 NUMBA, KERNEL = 100 * MIB, 44 * MIB  # what numba takes, and compiling one search kernel (measured)
 
@@ -180,33 +176,6 @@ def widening(packed: Packed, states: int) -> int:
         if not is_ready(Unit(words, packed.shape.has_urgent)):
             taken += KERNEL + (0 if "numba" in sys.modules else NUMBA)
     return taken
-
-
-# -- where memory runs out: a search ends as `unknown`, and something is left to say so
-
-
-class Spare:
-    """Address space put aside until memory has run out; none where there is no limit on it."""
-
-    def __init__(self) -> None:
-        self._space: mmap.mmap | None = None
-        if has_limited_address_space():
-            with contextlib.suppress(OSError):
-                self._space = mmap.mmap(-1, SPARE)
-
-    def __enter__(self) -> Spare:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, where: object) -> bool:
-        """Suppresses that memory ran out, and nothing else."""
-        self.give_back()
-        return error is not None and ran_out(error)
-
-    def give_back(self) -> None:
-        """Lets others have it."""
-        if self._space is not None:
-            self._space.close()
-            self._space = None
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from groupcheck.model.engine.reference import (
     violation,
     with_progress,
 )
-from groupcheck.model.engine.resident import no_room, ran_out, reached, resident_bytes
+from groupcheck.model.engine.resident import Spare, no_room, ran_out, reached, resident_bytes
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.symmetry import (
     NO_SYMMETRY,
@@ -32,7 +32,6 @@ from groupcheck.model.engine.symmetry import (
 )
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 
-RESERVE = 6 << 20  # bytes that are kept for the answer where memory runs out
 STORES_EVERY_STATE = "plain Python searched, and it stores every state"
 BETWEEN = 0.2  # seconds between two reports of progress, and looks at the limit of memory
 
@@ -75,9 +74,11 @@ class PlainRun:
         self.complete(s)
         more = len(s.states)
         seconds = math.inf if self.limits.seconds is None else self.limits.seconds
-        while more and not s.findings.wrong and not self.is_stopped:
+        while more and not s.findings.wrong and not self.reason:
+            self.is_between_levels = self.is_left = self.leaves(s, True)
+            if self.is_left:
+                return
             self.place, end = s.open_level()
-            self.is_between_levels = False
             while self.place < end and not self.is_stopped:
                 self.place = s.stretch(self.place, end, self.began + seconds)
                 self._look(end)
@@ -87,8 +88,6 @@ class PlainRun:
             self.complete(s)
             if more and not s.findings.wrong:
                 self.reason = self.reason or self.limits.reached_depth(s.findings.depth)
-                self.is_between_levels = not self.reason
-                self.is_left = self.is_left or (not self.reason and self.leaves(s, True))
             self._report(more)
 
     @property
@@ -148,7 +147,7 @@ def explore_until(
     """
     options = options or Options()
     run = PlainRun(PlainSearch(spec, symmetry), limits, progress, leaves, complete, options.began)
-    reserve = bytearray(RESERVE)
+    spare = Spare()
     try:
         run.levels()
     except KeyboardInterrupt:
@@ -156,7 +155,7 @@ def explore_until(
     except (MemoryError, RuleError) as error:
         if not ran_out(error):
             raise
-        del reserve
+        spare.give_back()
         run.reason = no_room(f"in level {run.search.findings.depth + 1}")
     if run.is_left and not run.reason:
         return run

@@ -41,10 +41,10 @@ def peak(*options: str) -> tuple[int, int, dict]:
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_the_process_never_takes_more_than_its_limit(workers):
     peak("--max-states", "1")  # compiles the kernels, which takes more
-    code, most, document = peak("--max-memory", "190M", "--workers", workers)
+    code, most, document = peak("--max-memory", "140M", "--workers", workers)
     assert code == 3
-    assert document["reason"].startswith("stopped at the limit of 199,229,440 bytes of memory in")
-    assert most <= 190 * MIB
+    assert document["reason"].startswith("stopped at the limit of 146,800,640 bytes of memory in")
+    assert most <= 140 * MIB
 
 
 @pytest.fixture

@@ -125,14 +125,29 @@ def test_where_plain_python_takes_half_of_the_memory_kernels_take_over(monkeypat
     assert isinstance(left, plain_explore.PlainRun)
 
 
-@pytest.mark.parametrize("enough", [0, 1_000, 5_000])
+@pytest.mark.parametrize(
+    ("limits", "begins"),
+    [
+        (Limits(memory=1 << 40), True),
+        (Limits(memory=1 << 20), False),
+        (Limits(memory=1 << 20, memory_of="of its container"), True),
+    ],
+)
+def test_where_a_limit_that_is_asked_for_is_tight_kernels_begin(limits, begins):
+    """What plain Python takes does not all come back."""
+    leaves = staged.Stages(NO_SYMMETRY, limits).leaves
+    left = plain_explore.explore_until(small_group(3, 1, 1, 1, 0), leaves=leaves)
+    assert begins == (isinstance(left, Verdict) or left.search.findings.depth > 0)
+
+
+@pytest.mark.parametrize("enough", [0, 1, 1_000, 5_000])
 def test_what_is_larger_goes_on_compiled_and_calls_no_rule_again(monkeypatch, enough):
     monkeypatch.setattr(staged, "ENOUGH", enough)
     spec = small_group(3, 2, 2, 1, 1)
     assert numbers(staged.explore(spec)) == numbers(fast.explore(spec))
 
 
-@pytest.mark.parametrize("enough", [0, 1_000, 5_000])
+@pytest.mark.parametrize("enough", [0, 1, 1_000, 5_000])
 def test_where_symmetry_is_worth_while_it_goes_on_with_one_state_of_each_orbit(monkeypatch, enough):
     monkeypatch.setattr(staged, "ENOUGH", enough)
     spec = load("classic").spec(Scope(members=3))
@@ -229,7 +244,9 @@ def test_an_interrupt_ends_a_search_that_is_about_to_be_left():
         raise KeyboardInterrupt
 
     found = plain_explore.explore_until(
-        two_phase_commit(3), progress=interrupt, leaves=lambda search, is_between: is_between
+        two_phase_commit(3),
+        progress=interrupt,
+        leaves=lambda search, is_between: is_between and search.findings.depth > 0,
     )
     assert isinstance(found, Verdict) and found.reason == "interrupted in level 2"
 
