@@ -124,7 +124,7 @@ def _compared(
     own = known[row.me].epoch if row.me is not None else 0
     facts = {
         **answer_of_kafka(answer, row.leaves, own, rows.scope),
-        **of_kafka(memory, known, rows.scope),
+        **of_kafka(memory, known, rows.scope, last.now_ms),
         "records written": bool(last.records),
     }
     same = next((outcome for outcome in row.outcomes if outcome.facts == facts), None)

@@ -44,6 +44,13 @@ SHOWS: tuple[Fields, ...] = (
     },
     {"members": 2, "partitions": 1, "static_members": 1, "requests": "anybody"},
     {"members": 1, "partitions": 1, "requests": "anybody", "faults": {"append_failure": 1}},
+    {
+        "members": 1,
+        "partitions": 1,
+        "requests": "anybody",
+        "patterns": True,
+        "assignor": "named",
+    },
 )
 UNREACHED: Mapping[str, str] = {}
 BOOKKEEPING: Mapping[str, str] = {
