@@ -18,6 +18,7 @@ from groupcheck.model.protocol.consumer import anybody, heartbeats, targets, tim
 from groupcheck.model.protocol.consumer.memory import Core, Seat, Timer
 from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, Tag
 from groupcheck.model.protocol.consumer.plans import NAMED, instance_of, name
+from groupcheck.model.protocol.consumer.releases import RELEASES
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.consumer.votes import NAMES
 from groupcheck.oracles.consumer.facts import (
@@ -154,13 +155,12 @@ class ConsumerRows:
 
     # -- the same for the real coordinator
 
-    @property
-    def setup(self) -> Reset:
-        """The real coordinator before anything has happened."""
+    def setup(self, kafka: str) -> Reset:
+        """The real coordinator of this version before anything has happened."""
         scope = self.scope
         named = {"range": "range", NAMED: ",".join(NAMES)}
         config = {"group.consumer.assignors": named.get(scope.assignor, "uniform")}
-        if scope.release.interval:
+        if RELEASES[kafka].interval:
             interval = INTERVAL_MS if scope.interval else 0
             config["group.consumer.assignment.interval.ms"] = str(interval)
         if scope.max_size is not None:

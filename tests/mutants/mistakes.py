@@ -2,8 +2,9 @@
 `mutate`.
 
 A mistake is on the side of the coordinator, of the member, of the link (the connection between
-them), or of the coordinator of consumer groups, whose mistakes are all written. `dead_values` is left out: it resets what no rule of the scope reads any more, and
-conformance lets every fault happen any number of times, so it never begins.
+them), or of the coordinator of consumer groups, whose mistakes are all written. `dead_values` is
+left out: it resets what no rule of the scope reads any more, and conformance lets every fault
+happen any number of times, so it never begins.
 """
 
 from __future__ import annotations

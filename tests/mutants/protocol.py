@@ -1,18 +1,18 @@
 """`make mutants-protocol`: puts one mistake after the other into the rules of the protocol, and
 shows which judge notices it.
 
-protocol.py [--side coordinator|member|link|'consumer groups'] [--match TEXT] [--written] [--sample N --seed S]
-            [--judges conform,member,whole,consumer,check,tests,walks] [--small] [--table]
-            [--results FILE] [--json]
+protocol.py [--side coordinator|member|link|'consumer groups'] [--match TEXT] [--written]
+            [--sample N --seed S] [--judges conform,member,whole,consumer,check,tests,walks]
+            [--small] [--table] [--results FILE] [--json]
 
 `conform` must notice every mistake of the coordinator, `conform --side member` or `conform --whole`
 every mistake of the member, and one of the three every mistake of the link (the connection between
 them). `conform consumer` must notice every mistake of consumer groups, of which `check` and `walks`
-know nothing. `whole` is asked about what the others did not notice. A mistake that they do not notice is
-an equivalent within the scopes if its rows are those of the original, or give the same answers to
-every sequence of inputs, and neither a promise nor a test breaks. Any other must stand in
-`equivalent_in_protocol.toml`, with the reason. Exits with 1 if one does not, or if an entry fits no
-mistake.
+know nothing. `whole` is asked about what the others did not notice. A mistake that they do not
+notice is an equivalent within the scopes if its rows are those of the original, or give the same
+answers to every sequence of inputs, and neither a promise nor a test breaks. Any other must stand
+in `equivalent_in_protocol.toml`, with the reason. Exits with 1 if one does not, or if an entry fits
+no mistake.
 
 Results are kept, so a run that was stopped (Ctrl-C) goes on: a mistake that was noticed is not
 tried again until its file changes; one that was not noticed is also tried again when the judge
