@@ -38,7 +38,7 @@ ASKED = {
     "named assignors": 600,
 }
 KAFKA = "4.3.1"
-QUICK = 7  # every so many mistakes are tried by day
+QUICK = 10  # every so many mistakes are tried by day
 
 
 @contextmanager
