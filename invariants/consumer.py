@@ -142,7 +142,8 @@ def member_knows_its_assignment(seat: Seat | None, client: Client, link: Link) -
     heard = idle(link) and link.late is None and link.tag == Tag.CURRENT and not client.full
     if seat is None or seat.parked or not client.beats or not heard:
         return True
-    return client.state == Member.JOINING or client.target == seat.assigned
+    on_its_way = client.state in (Member.JOINING, Member.PREPARE_LEAVING)
+    return on_its_way or client.target == seat.assigned
 
 
 @invariant(
