@@ -133,15 +133,22 @@ class JavaMember:
         """The heartbeat that it sends next."""
         if self.state == Member.JOINING:
             return Request(Kind.JOIN, Tag.OLD, 0, full=True, subscribed=self.subscribed)
-        owned = None if self.said else self.current
-        if owned is not None and scope.k1 != AS_KAFKA:
-            owned |= self.assigned
-            if scope.k1_prime != AS_KAFKA:
-                owned |= (0 if self.done else self.target) | (
-                    self.taking.share if self.taking is not None and not self.aborted else 0
-                )
+        owned = None if self.said else self.current | self._reported(scope)
         topics = None if self.told else self.subscribed
         return Request(Kind.BEAT, tag, owned, self.full, topics)
+
+    def _reported(self, scope: ConsumerScope) -> int:
+        """What a member that does better than Kafka's says that it owns, beside what it has taken:
+        what it consumes or is told to (K1), and what it may take before the heartbeat arrives
+        (K1').
+        """
+        if scope.k1 == AS_KAFKA:
+            return 0
+        taking = None if self.aborted else self.taking
+        owned = self.holds if taking is None else self.assigned
+        if scope.k1_prime == AS_KAFKA:
+            return owned
+        return owned | (0 if self.done else self.target) | (taking.share if taking else 0)
 
     def heartbeat_sent(self) -> JavaMember:
         """It has sent one (onHeartbeatRequestGenerated)."""
@@ -205,7 +212,8 @@ def fenced(member: JavaMember, scope: ConsumerScope) -> JavaMember:
     if member.state == Member.PREPARE_LEAVING:
         waits = scope.k25 == MENDED
         return but(_without_current(member), state=Member.UNSUBSCRIBED, leaving=waits)
-    if member.state == Member.UNSUBSCRIBED:
+    # From STALE and FATAL Java has no such transition; the exception is swallowed.
+    if member.state in (Member.UNSUBSCRIBED, Member.STALE, Member.FATAL):
         return member
     return _losing(member, Member.FENCED, scope)
 
@@ -216,6 +224,8 @@ def failed(member: JavaMember, scope: ConsumerScope) -> JavaMember:
         return but(member, state=Member.FATAL, leaving=False)
     if member.state == Member.PREPARE_LEAVING:
         return but(member, state=Member.FATAL, leaving=False)
+    if member.state in (Member.STALE, Member.FENCED):
+        return member
     return _losing(member, Member.FATAL, scope)
 
 

@@ -5,6 +5,7 @@ how it follows an answer. Both threads share one slot; a step is what one of the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from attrs import evolve
 
@@ -71,9 +72,12 @@ def _leave(link: Link, *, unheard: bool) -> Request:
 
 def _before(link: Link) -> Link:
     """The member knows nothing of the heartbeats that are on their way any more."""
-    out = link.out if link.out is None else evolve(link.out, before=True)
-    back = link.back if link.back is None else evolve(link.back, before=True)
-    return but(link, out=out, back=back)
+
+    def before(message: Any) -> Any:
+        return message if message is None else evolve(message, before=True)
+
+    behind = tuple(map(before, link.behind))
+    return but(link, out=before(link.out), back=before(link.back), behind=behind)
 
 
 # ----------------------------------------------------------------------------------- application
@@ -288,7 +292,8 @@ def _refused(member: JavaMember, code: int, scope: ConsumerScope) -> tuple[str, 
     member = member.forgotten()
     out = member.state == Member.UNSUBSCRIBED
     if code in NOT_THE_EPOCH:
-        label, member = "fenced" if member.beats else "ignored", fenced(member, scope)
+        beats = member.beats or member.state == Member.FENCED
+        label, member = "fenced" if beats else "ignored", fenced(member, scope)
     elif code in COORDINATOR_IS_GONE:
         label, member = "unavailable", but(member, known=False)
     elif code in KEEPS_STATE or (
@@ -296,7 +301,8 @@ def _refused(member: JavaMember, code: int, scope: ConsumerScope) -> tuple[str, 
     ):
         label = "unavailable"
     else:
-        label, member = "fatal", failed(member, scope)
+        stays = member.state in (Member.STALE, Member.FENCED)
+        label, member = "ignored" if stays else "fatal", failed(member, scope)
     return label, but(member, leaving=False) if out else member
 
 
