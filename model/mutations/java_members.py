@@ -93,7 +93,8 @@ def _leaves_at_once(before: Values, label: str, after: Values) -> Values:
 
 
 def _leaves_without_a_word(before: Values, label: str, after: Values) -> Values:
-    if idle(before["link"]) or after["client"].state != Member.UNSUBSCRIBED:
+    joins = before["client"].state == Member.JOINING
+    if joins or idle(before["link"]) or after["client"].state != Member.UNSUBSCRIBED:
         return {}
     return {"client": but(after["client"], leaving=False), "link": before["link"]}
 
