@@ -105,7 +105,7 @@ def acknowledged_is_consumed(client: JavaMember) -> bool:
 @invariant(
     of=JAVA_MEMBERS,
     source="AsyncKafkaConsumer.unsubscribe",
-    broken="unsubscribe() has returned, and its callback has yet to run",
+    broken="the application is out of unsubscribe(), and its callback has yet to run",
 )
 def unsubscribe_runs_its_callback(client: JavaMember) -> bool:
     """unsubscribe() does not return before the callback that it asks for has.
