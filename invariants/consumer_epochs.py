@@ -5,31 +5,14 @@ somebody, epochs that grow, and the rest of the invariants of the public TLA+ sp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 from groupcheck.model.engine import invariant, step_invariant, view
-from groupcheck.model.protocol.consumer import heartbeats
+from groupcheck.model.protocol.consumer import heartbeats, targets, timers
 from groupcheck.model.protocol.consumer.memory import Core, Seat, State
 from groupcheck.model.protocol.consumer.messages import Kind, Tag
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 from groupcheck.model.protocol.family import CONSUMER
-
-# Target, subscription, and what nobody else may get.
-Place = tuple[int, int, int]
-NOWHERE = (0, 0, 0)
-
-
-@view(of=CONSUMER)
-def place(seat: Seat | None) -> Place:
-    """What a member has, or is to get."""
-    return NOWHERE if seat is None else (seat.target, seat.subscribed, seat.owned)
-
-
-@view(of=CONSUMER)
-def places_of_ghosts(ghosts: tuple[Seat, ...]) -> Place:
-    """The same of all members whose processes are gone."""
-    return _together((ghost.target, ghost.subscribed, ghost.owned) for ghost in ghosts)
 
 
 @view(of=CONSUMER)
@@ -40,55 +23,47 @@ def at_target(seat: Seat | None) -> int:
     return seat.assigned
 
 
-def _together(places: Iterable[Place]) -> Place:
-    target = subscribed = owned = 0
-    for its_target, its_topics, its_own in places:
-        target, subscribed, owned = target | its_target, subscribed | its_topics, owned | its_own
-    return target, subscribed, owned
-
-
-@invariant(
-    of=CONSUMER,
+@step_invariant(
+    "core",
+    "walk",
+    rules=(targets.compute_target.name,),
     source="N1 TargetValid; kafka-tlaplus LegalTargetAssignment",
-    broken="a partition that somebody subscribes to is in no target",
-)
-def targets_cover_what_is_subscribed(
-    core: Core,
-    members: Annotated[tuple[Place, ...], "place[:]"],
-    ghosts: Annotated[Place, "places_of_ghosts"],
-) -> bool:
-    """A group at its target has each partition in some target that a member subscribes to."""
-    if core.pending or core.stale:
-        return True
-    target, subscribed, _ = _together((*members, ghosts))
-    return target == core.topics & subscribed
-
-
-@invariant(
+    broken="the plan leaves out a partition, gives one twice, or to a member that does not want it",
     of=CONSUMER,
-    source="N1 TargetValid",
-    broken="a member is to get a partition that it does not subscribe to",
 )
-def target_is_subscribed(core: Core, member: Annotated[Place, "place"]) -> bool:
-    """A target has only what the member subscribes to, once the group is at its target."""
-    return core.pending or not member[0] & ~member[1]
+def plan_is_legal(before: Any, after: Any) -> bool:
+    """A plan gives each partition of a topic that somebody subscribes to to one of those members.
+
+    Why: what is in no target is consumed by nobody.
+    """
+    given = wanted = 0
+    for (subscribed, *_), share in after.walk.errand.shares:
+        if share & given or share & ~subscribed:
+            return False
+        given, wanted = given | share, wanted | subscribed
+    return bool(given == after.core.topics & wanted)
 
 
-@invariant(
-    of=CONSUMER,
+@step_invariant(
+    "core",
+    "seat",
+    rules=(
+        heartbeats.reconcile_member.name,
+        heartbeats.leave_consumer_group.name,
+        timers.session_timeout.name,
+        timers.rebalance_timeout.name,
+    ),
     source="N3 PartitionEpoch",
     broken="a partition counts as taken, and nobody has it",
+    of=CONSUMER,
 )
-def held_belongs_to_somebody(
-    core: Core,
-    members: Annotated[tuple[Place, ...], "place[:]"],
-    ghosts: Annotated[Place, "places_of_ghosts"],
-) -> bool:
-    """What counts as taken is in the assignment, or still to be revoked, of some member.
+def given_up_is_free(before: Any, after: Any) -> bool:
+    """What a member gives up, or leaves behind, does not count as taken any more.
 
-    Why: nobody would be given it any more.
+    Why: nobody would be given it.
     """
-    return not core.held & ~_together((*members, ghosts))[2]
+    had, has = (0 if s.seat is None else s.seat.owned for s in (before, after))
+    return not after.core.held & ~(before.core.held & ~had | has)
 
 
 @invariant(
