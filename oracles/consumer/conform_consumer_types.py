@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from attrs import field, frozen
 
 from groupcheck.oracles.kafka.tallied import Compared
-from groupcheck.oracles.show.json_schemas import BESIDE, Also, Amount, Count
+from groupcheck.oracles.show.build_types import Build
+from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
 
 
 @frozen(kw_only=True)
@@ -49,7 +50,7 @@ class Family:
 @frozen(kw_only=True)
 class ConformConsumerDocument:
     """What `groupcheck conform consumer --json` prints: the model's coordinator of consumer groups
-    (KIP-848) compared with Kafka's, row by row.
+    (KIP-848) compared with Kafka's, row by row; with `--diff` or `--jars` Kafka's of two versions.
     """
 
     compared: Compared = field(metadata=BESIDE)
@@ -58,3 +59,4 @@ class ConformConsumerDocument:
         list[str], "Outcomes of the model's coordinator that fired in no row that agrees."
     ]
     families: Annotated[list[Family], "One object for each family of rows."]
+    build: Build = ABSENT

@@ -92,6 +92,8 @@ class JavaMember:
     # The next heartbeat carries everything.
     full: bool = True
     subscribed: int = 0
+    # What its regular expression means, which stands in the place of names.
+    pattern: int = 0
     # The application has subscribed, and not polled since.
     updated: bool = False
     taking: Reconciliation | None = None
@@ -136,10 +138,14 @@ class JavaMember:
         if self.ended:
             return Request(Kind.LEAVE)
         if self.state == Member.JOINING:
-            return Request(Kind.JOIN, Tag.OLD, 0, full=True, subscribed=self.subscribed)
+            return Request(
+                Kind.JOIN, Tag.OLD, 0, True, self.subscribed, pattern=self.pattern or None
+            )
         owned = None if self.said else self.current | self._reported(scope)
-        topics = None if self.told else self.subscribed
-        return Request(Kind.BEAT, tag, owned, self.full, topics)
+        if self.told:
+            return Request(Kind.BEAT, tag, owned, self.full)
+        pattern = self.pattern or None
+        return Request(Kind.BEAT, tag, owned, self.full, self.subscribed, pattern=pattern)
 
     def _reported(self, scope: ConsumerScope) -> int:
         """What a member that does better than Kafka's says that it owns, beside what it has taken:
@@ -254,14 +260,22 @@ def given(member: JavaMember, share: int) -> JavaMember:
     return member
 
 
+def _resolvable(member: JavaMember, scope: ConsumerScope) -> int:
+    """The partitions of topics whose names it can find: its metadata has those that it subscribes
+    to, and it remembers those of its assignment.
+    """
+    topics = map(scope.topic, range(scope.topics))
+    known = sum(topic for topic in topics if topic & member.assigned)
+    return member.subscribed | member.pattern | known
+
+
 def reconciling(member: JavaMember, scope: ConsumerScope, *, polls: bool) -> JavaMember:
     """It begins to take its assignment, if it may (maybeReconcile). `polls`: the application does,
     so what it is about to lose is not in its hands.
     """
     if member.state != Member.RECONCILING or member.done or member.taking is not None:
         return member
-    # Metadata only has the topics that it subscribes to.
-    share = member.target & member.subscribed
+    share = member.target & _resolvable(member, scope)
     if member.took and share == member.current:
         if member.partial and scope.java_release.acknowledges_once:
             return member

@@ -93,8 +93,15 @@ def _before(link: Link) -> Link:
     )
 )
 def application_subscribes(client: JavaMember, scope: ConsumerScope) -> Iterator[JavaMember]:
-    """The application subscribes to all topics. The member joins at its next poll."""
-    yield but(client, subscribed=scope.everything, updated=True, told=False)
+    """The application subscribes to all topics. The member joins at its next poll. Where there are
+    patterns, it does so by one, or subscribes to the first topic alone, by its name.
+    """
+    member = but(client, updated=True, told=False)
+    if scope.patterns:
+        yield but(member, subscribed=0, pattern=scope.everything)
+        yield but(member, subscribed=scope.topic(0), pattern=0)
+    else:
+        yield but(member, subscribed=scope.everything)
 
 
 @rule(
@@ -156,7 +163,7 @@ def _gone(member: JavaMember) -> JavaMember:
     """It has given up everything and sends its last heartbeat, if it knows its coordinator and was
     not fenced meanwhile (clearAssignmentAndLeaveGroup).
     """
-    member = but(cleared(member), subscribed=0, told=False, leaving=False)
+    member = but(cleared(member), subscribed=0, pattern=0, told=False, leaving=False)
     if member.state in (Member.UNSUBSCRIBED, Member.FATAL):
         return member
     if member.state != Member.PREPARE_LEAVING:
