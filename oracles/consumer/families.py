@@ -62,7 +62,7 @@ EVERY: tuple[Family, ...] = (
         "patterns",
         {"members": 2, "topics": 2, "partitions": 1, "static_members": 1, "patterns": True},
         ("session_timeout", "fail_over"),
-        most=FIRST // 2,
+        most=FIRST,
     ),
     Family(
         "named assignors",

@@ -23,8 +23,8 @@ class Release:
     keeps_epoch: bool = True
     # A target is not computed sooner than the assignment interval after the last one (KIP-1263).
     interval: bool = True
-    # A partition keeps the epoch at which a member was given it, and until then is it fenced from
-    # commits, no longer (KIP-1251).
+    # A partition keeps the epoch at which its member was given it. Before, it had that of the
+    # member, so a commit with an older one was refused (KIP-1251).
     keeps_given: bool = True
     # A new group is at its target, so one whose first member subscribes by a pattern waits for it.
     begins_at_target: bool = True

@@ -34,7 +34,7 @@ ASKED = {
     "two members": 3_000,
     "wide member": 2_000,
     "range": 3_000,
-    "patterns": 2_000,
+    "patterns": 3_600,
     "named assignors": 600,
 }
 KAFKA = "4.3.1"
@@ -86,7 +86,8 @@ def noticed(mistake: Mapping[str, str]) -> bool:
         exploring = importlib.import_module("groupcheck.oracles.consumer.exploring")
         rows = importlib.import_module("groupcheck.oracles.consumer.rows")
         there = {family.name: family for family in found.EVERY}
-        for name, most in ASKED.items():
+        named = mistake.get("family")
+        for name, most in ASKED.items() if named is None else [(named, ASKED[named])]:
             asked = rows.ConsumerRows(found.spec_of(there[name], KAFKA))
             if any(row.same is None for row in exploring.explore(asked, driver, most)):
                 return True
