@@ -209,8 +209,8 @@ def lost(member: JavaMember) -> JavaMember:
 
 def fenced(member: JavaMember, scope: ConsumerScope) -> JavaMember:
     """The coordinator does not know it, or not its epoch (transitionToFenced)."""
+    waits = scope.k25 == MENDED
     if member.state == Member.PREPARE_LEAVING:
-        waits = scope.k25 == MENDED
         return but(_without_current(member), state=Member.UNSUBSCRIBED, leaving=waits)
     # From STALE and FATAL Java has no such transition; the exception is swallowed.
     if member.state in (Member.UNSUBSCRIBED, Member.STALE, Member.FATAL):
@@ -223,7 +223,7 @@ def failed(member: JavaMember, scope: ConsumerScope) -> JavaMember:
     if member.state == Member.UNSUBSCRIBED and member.leaving:
         return but(member, state=Member.FATAL, leaving=False)
     if member.state == Member.PREPARE_LEAVING:
-        return but(member, state=Member.FATAL, leaving=False)
+        return but(member, state=Member.FATAL, leaving=scope.k25 == MENDED)
     if member.state in (Member.STALE, Member.FENCED):
         return member
     return _losing(member, Member.FATAL, scope)

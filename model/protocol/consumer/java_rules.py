@@ -66,7 +66,8 @@ def _sent(link: Link, request: Request, scope: ConsumerScope) -> Link:
     return but(link, behind=(*link.behind, request))
 
 
-def _leave(link: Link, *, unheard: bool) -> Request:
+def leave_of(link: Link, *, unheard: bool) -> Request:
+    """The last heartbeat of a member."""
     return Request(Kind.PARK if link.static else Kind.LEAVE, unheard=unheard)
 
 
@@ -204,17 +205,18 @@ def java_callback_returns(
 
 def _left(member: JavaMember, link: Link, scope: ConsumerScope) -> tuple[JavaMember, Link]:
     gone = _gone(member)
-    return gone, _sent(link, _leave(link, unheard=False), scope) if gone.leaving else link
+    return gone, _sent(link, leave_of(link, unheard=False), scope) if gone.leaving else link
 
 
 def _closed(member: JavaMember, link: Link, scope: ConsumerScope) -> tuple[JavaMember, Link]:
     """The process ends; another one takes its place. Nobody waits for answers."""
     out = link.out if link.out is None else evolve(link.out, unheard=True)
-    link = but(link, tag=Tag.OLD, out=out, back=None, behind=())
+    behind = tuple(evolve(request, unheard=True) for request in link.behind)
+    link = but(link, tag=Tag.OLD, out=out, back=None, behind=behind)
     if member.beats and member.known:
-        return JavaMember(), _sent(link, _leave(link, unheard=True), scope)
+        return JavaMember(), _sent(link, leave_of(link, unheard=True), scope)
     if link.static:
-        return JavaMember(), but(link, out=None)
+        return JavaMember(), but(link, out=None, behind=())
     return JavaMember(), Link(dead=True)
 
 
@@ -317,7 +319,7 @@ def java_poll_timeout(
     application keeps its partitions until it polls.
     """
     if client.state in BEATS and client.known:
-        link = _sent(_before(link), _leave(link, unheard=True), scope)
+        link = _sent(_before(link), leave_of(link, unheard=True), scope)
         yield stale(client, scope), link, budget.spend("poll_timeout")
 
 
