@@ -130,6 +130,9 @@ final class AsyncCommands {
                     Json.texts(command.get("topics")), Json.text(command, "regex", null));
             case "poll" -> member.poll();
             case "return" -> member.application.goOn(command.path("throws").asBoolean());
+            case "look again" -> {
+                if (member.application.waits().equals("waits")) member.application.goOn(false);
+            }
             case "unsubscribe" -> member.unsubscribe();
             case "close" -> member.close(Json.text(command, "operation", "DEFAULT"));
             case "commit" -> member.commit();
@@ -138,6 +141,7 @@ final class AsyncCommands {
                             command.path("partition").asInt()),
                     command.path("offset").asLong());
             case "background" -> background(member, command.path("find").asBoolean(true));
+            case "part" -> member.part(command.path("name").asText());
             case "advance" -> member.clock.sleep(command.path("ms").asLong());
             case "answer" -> {
                 ClientRequest asked = asked(member, command);

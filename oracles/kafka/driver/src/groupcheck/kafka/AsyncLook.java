@@ -51,7 +51,11 @@ final class AsyncLook {
         look.set("current", local(Reflect.field(membership, "currentAssignment")));
         look.set("target", local(Reflect.field(membership, "currentTargetAssignment")));
         look.set("assigned", Json.json(member.subscriptions.assignedPartitions()));
-        look.set("ready", Json.json(ready()));
+        look.set("ready", Json.json(marked("")));
+        look.set("paused", Json.json(marked("pendingRevocation")));
+        look.set("awaiting", Json.json(marked("pendingOnAssignedCallback")));
+        ArrayNode subscribed = look.putArray("subscribed");
+        member.subscriptions.subscription().stream().sorted().forEach(subscribed::add);
         CompletableFuture<?> lost = (CompletableFuture<?>) Reflect.field(
                 membership, "staleMemberAssignmentRelease");
         look.put("lostPending", lost != null && !lost.isDone());
@@ -88,16 +92,17 @@ final class AsyncLook {
         return Json.json(all);
     }
 
-    /** Only its position keeps such a partition from being fetched. */
-    private List<TopicPartition> ready() throws Exception {
+    /** Partitions with this mark; empty: those without one, which can be fetched. */
+    private List<TopicPartition> marked(String mark) throws Exception {
         Object all = Reflect.field(member.subscriptions, "assignment");
-        List<TopicPartition> ready = new ArrayList<>();
+        List<TopicPartition> marked = new ArrayList<>();
         for (TopicPartition partition : member.subscriptions.assignedPartitions()) {
             Object state = Reflect.call(all, "stateValue", partition);
-            if (state != null && !flag(state, "paused") && !flag(state, "pendingRevocation")
-                    && !flag(state, "pendingOnAssignedCallback")) ready.add(partition);
+            boolean ready = !flag(state, "paused") && !flag(state, "pendingRevocation")
+                    && !flag(state, "pendingOnAssignedCallback");
+            if (mark.isEmpty() ? ready : flag(state, mark)) marked.add(partition);
         }
-        return ready;
+        return marked;
     }
 
     private void heartbeat(ObjectNode look) throws Exception {
@@ -121,7 +126,8 @@ final class AsyncLook {
         if (names == null) into.putNull("topics");
         else names.forEach(into.putArray("topics")::addPOJO);
         Object assignment = Reflect.field(sent, "localAssignment");
-        into.set("owned", assignment == null ? Json.MAKE.nullNode() : local(assignment));
+        into.put("said", assignment != null && assignment.equals(
+                Reflect.field(membership, "currentAssignment")));
     }
 
     private void background(BackgroundEvent event, ObjectNode into) {

@@ -10,6 +10,7 @@ import org.apache.kafka.clients.consumer.internals.AsyncKafkaConsumer;
 import org.apache.kafka.clients.consumer.internals.ConsumerMetadata;
 import org.apache.kafka.clients.consumer.internals.ConsumerNetworkThread;
 import org.apache.kafka.clients.consumer.internals.NetworkClientDelegate;
+import org.apache.kafka.clients.consumer.internals.RequestManager;
 import org.apache.kafka.clients.consumer.internals.RequestManagers;
 import org.apache.kafka.clients.consumer.internals.SubscriptionState;
 import org.apache.kafka.clients.consumer.internals.events.ApplicationEvent;
@@ -72,6 +73,7 @@ final class AsyncMember {
     private final TreeMap<String, Integer> topics = new TreeMap<>();
     private final Topics ids;
     private final boolean listens;
+    private final boolean inParts;
     /** Callbacks since the last look. */
     ArrayNode calls = Json.MAKE.arrayNode();
     /** Callbacks that wait until a command lets them return. */
@@ -81,12 +83,14 @@ final class AsyncMember {
 
     /**
      * Options, all of them optional: instance, autoCommit, autoCommitMs, maxPollMs, rack, assignor,
-     * listener (true), backoffMs, topics {name: partitions}, id.
+     * listener (true), backoffMs, topics {name: partitions}, id, parts (a call that waits for the
+     * background takes no whole rounds of it).
      */
     AsyncMember(JsonNode options, Topics ids) throws Exception {
         this.ids = ids;
         if (options.has("topics")) setTopics(options.get("topics"));
         else topics.put("t", 2);
+        inParts = options.path("parts").asBoolean();
         listens = options.path("listener").asBoolean(true);
         network = new MemberNetwork(clock, this::refreshMetadata, () -> { }) {
             @Override
@@ -245,6 +249,28 @@ final class AsyncMember {
 
     // -- the background
 
+    /**
+     * One part of a round: the events of the application, a manager's requests, or the network,
+     * which sends what there is and reads what is answered.
+     */
+    void part(String name) throws Exception {
+        NetworkClientDelegate client =
+                (NetworkClientDelegate) Reflect.field(background, "networkClientDelegate");
+        switch (name) {
+            case "events" -> Reflect.call(background, "processApplicationEvents");
+            case "network" -> client.poll(0, clock.now);
+            case "coordinator" -> poll(client, managers.coordinatorRequestManager.get());
+            case "commit" -> poll(client, managers.commitRequestManager.get());
+            case "heartbeat" -> poll(client, managers.consumerHeartbeatRequestManager.get());
+            case "membership" -> poll(client, managers.consumerMembershipManager.get());
+            default -> throw new Refused("a round has no part " + name);
+        }
+    }
+
+    private void poll(NetworkClientDelegate client, RequestManager manager) {
+        client.addAll(manager.poll(clock.now));
+    }
+
     private boolean isOver() {
         return background != null && !background.isRunning();
     }
@@ -262,7 +288,10 @@ final class AsyncMember {
         for (ApplicationEvent event : forBackground) last = event;
         if (!(last instanceof CompletableEvent<?> asked)) return;
         try {
-            for (int k = 0; k < MOST_ROUNDS && !asked.future().isDone(); k++) round();
+            for (int k = 0; k < MOST_ROUNDS && !asked.future().isDone(); k++) {
+                if (inParts) part("events");
+                else round();
+            }
             while (!asked.future().isDone()) application.waitAt(last.type().toString());
         } catch (RuntimeException e) {
             throw e;
