@@ -226,3 +226,20 @@ def member_joins_by_its_join(before: Any, after: Any) -> bool:
 def member_keeps_its_id(before: Any, after: Any) -> bool:
     """A process keeps its member id for life, so that its place does not become a ghost."""
     return not after.link.dead or before.link.dead
+
+
+@step_invariant(
+    "client",
+    "link",
+    rules=(java_rules.java_hears.name,),
+    source="N6 EpochOrder",
+    broken="a member goes back to an older epoch",
+    of=JAVA_MEMBERS,
+)
+def known_epoch_grows(before: Any, after: Any) -> bool:
+    """The epoch of a member never goes back, until it joins again."""
+    answer = before.link.answer
+    heard = answer is not None and answer.code == NONE and not answer.last
+    if not heard or not before.client.beats or before.client.state == Member.JOINING:
+        return True
+    return bool(after.link.tag <= before.link.tag)

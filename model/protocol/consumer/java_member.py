@@ -104,6 +104,8 @@ class JavaMember:
     known: bool = True
     # The application waits in unsubscribe() for the end of the membership.
     leaving: bool = False
+    # Its epoch is that of a leave, although it counts as a member (K25).
+    ended: bool = False
 
     @property
     def beats(self) -> bool:
@@ -131,6 +133,8 @@ class JavaMember:
 
     def heartbeat(self, tag: Tag, scope: ConsumerScope) -> Request:
         """The heartbeat that it sends next."""
+        if self.ended:
+            return Request(Kind.LEAVE)
         if self.state == Member.JOINING:
             return Request(Kind.JOIN, Tag.OLD, 0, full=True, subscribed=self.subscribed)
         owned = None if self.said else self.current | self._reported(scope)
@@ -186,7 +190,7 @@ def cleared(member: JavaMember) -> JavaMember:
 def joining(member: JavaMember) -> JavaMember:
     """It joins, perhaps while it still takes an assignment (transitionToJoining)."""
     taking = member.taking if member.taking is None else but(member.taking, rejoined=True)
-    member = but(member, state=Member.JOINING, taking=taking, polled=False)
+    member = but(member, state=Member.JOINING, taking=taking, polled=False, ended=False)
     return but(member, given=False, target=0, done=not member.took, partial=False)
 
 

@@ -156,10 +156,12 @@ def _gone(member: JavaMember) -> JavaMember:
     """It has given up everything and sends its last heartbeat, if it knows its coordinator and was
     not fenced meanwhile (clearAssignmentAndLeaveGroup).
     """
-    out = member.state in (Member.UNSUBSCRIBED, Member.FATAL)
     member = but(cleared(member), subscribed=0, told=False, leaving=False)
-    if out:
+    if member.state in (Member.UNSUBSCRIBED, Member.FATAL):
         return member
+    if member.state != Member.PREPARE_LEAVING:
+        # It has joined again since (K25). Java has no such transition; the exception is swallowed.
+        return but(member, ended=True)
     sends = member.known
     member = but(member, state=Member.UNSUBSCRIBED, leaving=sends)
     return but(member, said=True, full=False, told=True) if sends else member
@@ -230,6 +232,8 @@ def java_heartbeat(
     """The background sends a heartbeat, if it waits for no answer."""
     if not waits_for_answer(link):
         request = client.heartbeat(link.tag, scope)
+        if client.ended:
+            request = leave_of(link, unheard=False)
         yield client.heartbeat_sent(), _sent(link, request, scope)
 
 
@@ -284,6 +288,7 @@ def java_hears(
 
 
 def _heard(member: JavaMember, answer: Answer) -> JavaMember:
+    member = but(member, ended=False)
     if answer.assigned is None or member.state == Member.PREPARE_LEAVING:
         return member
     return given(member, answer.assigned)
