@@ -115,6 +115,19 @@ def unsubscribe_runs_its_callback(client: JavaMember) -> bool:
     return client.leaving or not _asked(client, Calls.LEAVING)
 
 
+@invariant(
+    of=JAVA_MEMBERS,
+    source="ConsumerMembershipManager.onHeartbeatSuccess; KAFKA-19335",
+    broken="a process counts itself a member, and has the epoch of one that has left",
+)
+def member_has_an_epoch(client: JavaMember) -> bool:
+    """A member never has the epoch of a leave.
+
+    Why: its next heartbeat would say that it leaves.
+    """
+    return not client.ended
+
+
 def _new_request(before: Any, after: Any) -> Request | None:
     """The heartbeat that a step has sent."""
     if after.link.request is not None:

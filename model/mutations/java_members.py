@@ -41,6 +41,16 @@ def _joins_in_part(before: Values, label: str, after: Values) -> Values:
     return {"link": _sent(after["link"], {"full": False, "owned": None}, Kind.JOIN)}
 
 
+def _joins_with_partitions(before: Values, label: str, after: Values) -> Values:
+    return {"link": _sent(after["link"], {"owned": before["client"].subscribed}, Kind.JOIN)}
+
+
+def _follows_the_answer_to_its_leave(before: Values, label: str, after: Values) -> Values:
+    if label != "left" or not after["client"].beats:
+        return {}
+    return {"client": but(after["client"], ended=True)}
+
+
 def _does_not_see_that_it_joined_again(given: Values) -> Values:
     client = given["client"]
     if client.taking is None:
@@ -232,6 +242,38 @@ BUGS = (
         doc="Kafka's member before 3.8 sent what had changed, also in a join: 42 INVALID_REQUEST.",
         scope={**ALONE, "faults": {"unsubscribe": 1}},
         twists=after(java.java_heartbeat, change=_joins_in_part),
+    ),
+    Mutation(
+        id="join_owns_partitions",
+        ticket="franz-go 8e7cfc60",
+        title="A member that joins names partitions as its own.",
+        family=JAVA_MEMBERS,
+        invariant="join_carries_everything",
+        doc=(
+            "franz-go kept partitions of topics that it could not resolve in the list that it sent:"
+            " 42 INVALID_REQUEST, again and again."
+        ),
+        scope=ALONE,
+        twists=after(java.java_heartbeat, change=_joins_with_partitions),
+    ),
+    Mutation(
+        id="answer_to_leave_is_followed",
+        ticket="KAFKA-19335",
+        title="A member that joins again takes its epoch from the answer to its leave.",
+        family=JAVA_MEMBERS,
+        invariant="member_has_an_epoch",
+        doc=(
+            "Kafka's member before 4.1.0 followed an answer with epoch -1 in any state. The error"
+            " of an earlier heartbeat has ended the wait of unsubscribe(), and the application has"
+            " subscribed again."
+        ),
+        scope={
+            **ALONE,
+            "partitions": 2,
+            "wire": "explicit",
+            "faults": {"unsubscribe": 1, "append_failure": 1, "metadata": 1},
+        },
+        twists=after(java.java_hears, change=_follows_the_answer_to_its_leave),
     ),
     Mutation(
         id="fenced_member_waits_for_nothing",
