@@ -14,7 +14,7 @@ from groupcheck.model.protocol.consumer.plans import id_of
 from groupcheck.oracles.consumer.facts import Facts, Known, answer_of_kafka, of_kafka
 from groupcheck.oracles.consumer.rows import ConsumerRow, ConsumerRows, Outcome, State, sender
 from groupcheck.oracles.kafka.answers import ConsumerAnswer
-from groupcheck.oracles.kafka.commands import Command
+from groupcheck.oracles.kafka.commands import Command, encoded
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.memory import ConsumerMemory
 from groupcheck.oracles.kafka.schedule import Lost, Schedule, Transcript
@@ -46,6 +46,11 @@ class Compared:
     same: Outcome | None
     # The processes as they are now.
     known: tuple[Known, ...] = field(repr=False)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The commands."""
+        return tuple(map(encoded, self.commands))
 
     @property
     def differs(self) -> dict[str, tuple[object, object]]:

@@ -104,6 +104,8 @@ class JavaMember:
     known: bool = True
     # The application waits in unsubscribe() for the end of the membership.
     leaving: bool = False
+    # It joins with the epoch of an answer that had no assignment (K23).
+    adopted: bool = False
     # Its epoch is that of a leave, although it counts as a member (K25).
     ended: bool = False
 
@@ -136,7 +138,8 @@ class JavaMember:
         if self.ended:
             return Request(Kind.LEAVE)
         if self.state == Member.JOINING:
-            return Request(Kind.JOIN, Tag.OLD, 0, full=True, subscribed=self.subscribed)
+            kind, known = (Kind.BEAT, tag) if self.adopted else (Kind.JOIN, Tag.OLD)
+            return Request(kind, known, 0, full=True, subscribed=self.subscribed)
         owned = None if self.said else self.current | self._reported(scope)
         topics = None if self.told else self.subscribed
         return Request(Kind.BEAT, tag, owned, self.full, topics)
@@ -190,7 +193,9 @@ def cleared(member: JavaMember) -> JavaMember:
 def joining(member: JavaMember) -> JavaMember:
     """It joins, perhaps while it still takes an assignment (transitionToJoining)."""
     taking = member.taking if member.taking is None else but(member.taking, rejoined=True)
-    member = but(member, state=Member.JOINING, taking=taking, polled=False, ended=False)
+    member = but(
+        member, state=Member.JOINING, taking=taking, polled=False, ended=False, adopted=False
+    )
     return but(member, given=False, target=0, done=not member.took, partial=False)
 
 

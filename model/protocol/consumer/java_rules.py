@@ -102,7 +102,9 @@ def application_subscribes(client: JavaMember, scope: ConsumerScope) -> Iterator
     "called",
     "assigned",
     "dropped",
-    when=lambda client: client.running is None and not client.leaving,
+    when=lambda client: (
+        client.running is None and not client.leaving and client.subscribed != 0
+    ),
 )
 def application_polls(client: JavaMember, scope: ConsumerScope) -> Iterator[tuple[str, JavaMember]]:
     """The application polls: the background may begin to revoke or to join, and the application
@@ -288,9 +290,11 @@ def java_hears(
 
 
 def _heard(member: JavaMember, answer: Answer) -> JavaMember:
-    member = but(member, ended=False)
-    if answer.assigned is None or member.state == Member.PREPARE_LEAVING:
+    member = but(member, ended=False, adopted=False)
+    if member.state == Member.PREPARE_LEAVING:
         return member
+    if answer.assigned is None:
+        return but(member, adopted=member.state == Member.JOINING)
     return given(member, answer.assigned)
 
 
@@ -341,8 +345,11 @@ def application_unsubscribes(
     member = but(client, state=Member.PREPARE_LEAVING, leaving=True)
     if client.assigned and scope.listens:
         event = Event(Calls.LEAVING, client.assigned)
+        # Before it has an epoch Java calls onPartitionsLost, and pauses nothing.
+        joins = client.state == Member.JOINING and not client.adopted
+        paused = client.paused if joins else client.assigned
         waiting = (*member.waiting, event)
-        yield "called", but(member, paused=client.assigned, waiting=waiting), link, left
+        yield "called", but(member, paused=paused, waiting=waiting), link, left
     else:
         yield "left", *_left(member, link, scope), left
 

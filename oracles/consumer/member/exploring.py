@@ -4,6 +4,7 @@ first. A row is executed on a fresh member, behind the commands that led to its 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -47,6 +48,11 @@ class Compared:
         }
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The commands."""
+        return tuple(map(json.dumps, self.commands))
+
+    @property
     def same(self) -> MemberRow | None:
         """The row, if both do the same."""
         return None if self.differs else self.row
@@ -87,16 +93,16 @@ def _executed(
     for (place, row, commands), result in answered(run, told):
         client, link = row.after
         expected = of_model(client, link, rows.scope)
-        yield Compared(place, row, commands, expected, _facts(result, rows))
+        yield Compared(place, row, commands, expected, _facts(result, row, rows))
 
 
 def _quiet(command: Command) -> Command:
     return {**command, "quiet": True}
 
 
-def _facts(result: AsyncTranscript | Lost, rows: MemberRows) -> dict[str, Any]:
+def _facts(result: AsyncTranscript | Lost, row: MemberRow, rows: MemberRows) -> dict[str, Any]:
     if isinstance(result, Lost):
         return {"driver": result.reason.partition("\n")[0]}
     if result.refused:
         return {"driver": result.refused}
-    return of_kafka(result.replies[-1], rows.scope)
+    return of_kafka(result.replies[-1], row.after[0], rows.scope)

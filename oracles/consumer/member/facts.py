@@ -58,8 +58,12 @@ def _request(request: Request, scope: ConsumerScope) -> list[Any]:
     return [request.kind.name, request.owned, request.full, names]
 
 
-def of_kafka(look: Told, scope: ConsumerScope) -> dict[str, Any]:
-    """Kafka's member as facts."""
+def of_kafka(look: Told, client: JavaMember, scope: ConsumerScope) -> dict[str, Any]:
+    """Kafka's member as facts. `client`: the model's, which does not tell onPartitionsLost in
+    unsubscribe() from onPartitionsRevoked there.
+    """
+    events = (*client.waiting, *filter(None, (client.running,)))
+    leaves = any(event.calls == Calls.LEAVING for event in events)
     current, target = look["current"], look["target"]
     same = current == target
     local = current is not None and target is not None
@@ -84,9 +88,9 @@ def of_kafka(look: Told, scope: ConsumerScope) -> dict[str, Any]:
         "reconciling": look["reconciling"],
         "joined again meanwhile": look["rejoined"],
         "waiting for the application": [
-            _asked(event, scope) for event in look["asked"] if event["type"] != "ERROR"
+            _asked(event, leaves, scope) for event in look["asked"] if event["type"] != "ERROR"
         ],
-        "callback": where if where in IN_CALLBACK else "",
+        "callback": _called(where, leaves) if where in IN_CALLBACK else "",
         "knows its coordinator": look["coordinator"],
         "leaves": look["leaving"],
         "requests": [_sent(r, scope) for r in beats],
@@ -97,9 +101,13 @@ def _mask(by_topic: Mapping[str, list[int]], scope: ConsumerScope) -> int:
     return mask(((t, p) for t, numbers in by_topic.items() for p in numbers), scope)
 
 
-def _asked(event: Told, scope: ConsumerScope) -> list[Any]:
+def _asked(event: Told, leaves: bool, scope: ConsumerScope) -> list[Any]:
     called = METHODS.get(str(event.get("methodName")), "assigned")
-    return [called, _mask(event["partitions"], scope)]
+    return [_called(called, leaves), _mask(event["partitions"], scope)]
+
+
+def _called(callback: str, leaves: bool) -> str:
+    return CALLED[Calls.LEAVING] if leaves and callback == CALLED[Calls.LOST] else callback
 
 
 def _sent(request: Told, scope: ConsumerScope) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.engine import Spec, array, but, rule, single
+from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.consumer import java_rules
@@ -33,6 +34,7 @@ MOST_BEHIND = 1  # requests behind the oldest one
 INTERVAL_MS, BACKOFF_MS, MAX_POLL_MS = 5_000, 10, 100_000_000
 EPOCH, LEFT = 5, -1  # of answers
 CALLBACKS = ["assigned", "lost", "revoked"]
+ADDED = "added"  # where unsubscribe() has told the background, and not looked yet what it asks
 State = tuple[Any, ...]
 Command = Mapping[str, Any]
 
@@ -85,6 +87,11 @@ APART: Mapping[str, str] = {
     java_rules.application_closes.name: "close() is one call; whole groups execute it.",
     java_rules.commit_ends.name: "A commit needs positions; whole groups execute it.",
 }
+# Outcomes that no row has -> why.
+NEVER: Mapping[str, str] = {
+    "application_polls:dropped": "A member that is mended does so.",
+    "java_callback_returns:closed": "close() is one call; whole groups execute it.",
+}
 
 
 @frozen
@@ -109,14 +116,15 @@ class MemberRow:
 class MemberRows:
     """The rows of Java's member at a scope."""
 
-    def __init__(self, scope: ConsumerScope) -> None:
+    def __init__(self, scope: ConsumerScope, of_member: tuple[Rule, ...]) -> None:
+        """`of_member`: the rules of the member."""
         self.scope = scope
         subscribes = scope.topics > 1
         rules = [
             application_subscribes_to_one
-            if subscribes and r is java_rules.application_subscribes
+            if subscribes and r.name == java_rules.application_subscribes.name
             else r
-            for r in (*java_rules.JAVA_RULES, java_rules.java_hears)
+            for r in of_member
             if r.name not in APART
         ]
         slots = {
@@ -130,7 +138,7 @@ class MemberRows:
         ((_, _, start),) = self._see.starts()
         self._whole = start
         self.start = self._part(start)
-        # All outcomes of rules that rows execute.
+        # All outcomes of the rules.
         self.outcomes = frozenset(n for r in rules for n in r.names)
 
     def _part(self, state: State) -> State:
@@ -177,9 +185,9 @@ class MemberRows:
         rule_name, _, label = row.fired[0].partition(":")
         done = [*self._steps(rule_name, label, row)]
         after: JavaMember = row.after[0]
-        if (row.client.leaving or rule_name == UNSUBSCRIBES) and not after.leaving:
-            if after.running is None:
-                done.append({"op": "look again"})
+        left = (row.client.leaving or rule_name == UNSUBSCRIBES) and not after.leaving
+        if left and after.running is None:
+            done.append({"op": "look again"})
         return tuple(done)
 
     def _steps(self, rule_name: str, label: str, row: MemberRow) -> Iterator[Command]:
@@ -196,7 +204,8 @@ class MemberRows:
             yield {"op": "return", "throws": label == "failed"}
             yield part("events")
             running = row.client.running
-            if running is not None and running.calls == Calls.LEAVING:
+            leaves = running is not None and running.calls == Calls.LEAVING
+            if leaves and row.client.state == Member.PREPARE_LEAVING:
                 yield from HEARTBEAT
         elif rule_name == java_rules.java_heartbeat.name:
             yield {"op": "advance", "ms": INTERVAL_MS}
@@ -213,8 +222,10 @@ class MemberRows:
             yield {"op": "advance", "ms": MAX_POLL_MS}
             yield from HEARTBEAT
         elif rule_name == UNSUBSCRIBES:
-            yield {"op": "unsubscribe"}
-            yield part("events")
+            # With something waiting: the background is quicker than the application.
+            quick = [ADDED] if row.client.waiting else []
+            yield {"op": "unsubscribe", "hold": [*CALLBACKS, *quick]}
+            yield {**part("events"), "hold": CALLBACKS}
             if label == "left":
                 yield from HEARTBEAT
         elif rule_name == connection_breaks.name:
@@ -234,6 +245,20 @@ class MemberRows:
         return {"op": "answer", **given}
 
 
+def known_outcomes(rows: MemberRows) -> frozenset[str]:
+    """The outcomes that these rows may have: some need a listener, or a version."""
+    scope = rows.scope
+    lacks = {*NEVER}
+    if scope.listens:
+        lacks |= {"application_polls:assigned"}
+    else:
+        lacks |= {n for n in rows.outcomes if n.endswith(":called")}
+        lacks |= {n for n in rows.outcomes if n.startswith("java_callback_returns:")}
+    if not scope.java_release.applies_in_poll:
+        lacks |= {"application_polls:assigned", "unsubscribe_goes_on:skipped"}
+    return rows.outcomes - lacks
+
+
 UNSUBSCRIBES = java_rules.application_unsubscribes.name
 SUBSCRIBES_TO_ONE = application_subscribes_to_one.name
 
@@ -247,18 +272,23 @@ HEARTBEAT = (part("heartbeat"), part("network"))
 
 
 def _one_at_a_time(row: MemberRow) -> bool:
-    """Can it be executed as one step? The application takes all that waits in one go, so rows are
-    only those with one event at most. Requests that pile up are cut off.
+    """Can it be executed as one step? The application takes all that waits in one go, and
+    unsubscribe() does not return before it has taken what waited when it began. So rows are only
+    those with one event at most. Requests that pile up are cut off.
     """
     rule_name = row.fired[0].partition(":")[0]
-    waiting = len(row.client.waiting)
-    if rule_name == java_rules.application_polls.name and waiting > 1:
+    client, after = row.client, row.after[0]
+    waiting = len(client.waiting)
+    if len(row.after[1].behind) > MOST_BEHIND:
         return False
+    if rule_name == java_rules.application_polls.name:
+        return waiting <= 1
     if rule_name == UNSUBSCRIBES and waiting:
-        return False
-    if row.client.leaving and (
-        waiting > 1 or (waiting and rule_name == java_rules.java_callback_returns.name)
-    ):
-        return False
-    return len(row.after[1].behind) <= MOST_BEHIND
-
+        return after.waiting == client.waiting and bool(after.leaving)
+    if client.leaving and waiting:
+        goes_on = rule_name == java_rules.unsubscribe_goes_on.name
+        began_before = client.waiting[0].calls != Calls.LEAVING
+        if waiting > 1 or (began_before and not goes_on):
+            return False
+        return rule_name != java_rules.java_callback_returns.name
+    return True

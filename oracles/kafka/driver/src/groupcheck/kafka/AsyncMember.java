@@ -283,9 +283,12 @@ final class AsyncMember {
     /** The application has added an event. If its call waits for that, the background goes on. */
     private void answerWaiting() {
         if (isOver()) ends.release();
-        if (background == null || !calledFrom("addAndGet")) return;
+        if (background == null) return;
         ApplicationEvent last = null;
         for (ApplicationEvent event : forBackground) last = event;
+        if (held.contains("added") && last != null
+                && last.type().toString().equals("UNSUBSCRIBE")) application.waitAt("waits");
+        if (!calledFrom("addAndGet")) return;
         if (!(last instanceof CompletableEvent<?> asked)) return;
         try {
             for (int k = 0; k < MOST_ROUNDS && !asked.future().isDone(); k++) {
