@@ -99,7 +99,7 @@ def record_makes_sense(seat: Seat | None, scope: ConsumerScope) -> bool:
     """What a record assigns it does not revoke, and all of it are partitions that there can be."""
     if seat is None:
         return True
-    known = not (seat.owned | seat.target | seat.subscribed) & ~scope.everything
+    known = not (seat.owned | seat.target | seat.topics) & ~scope.everything
     return known and not seat.assigned & seat.revoking
 
 

@@ -7,17 +7,50 @@ that field otherwise in the rules that ask for it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
+
+import attrs
+from attrs import frozen
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.mutations.twists import Values, after, reads
+from groupcheck.model.mutations.twists import Twists, Values, after, reads
 from groupcheck.model.protocol.consumer import client, client_faults, heartbeats, targets, timers
 from groupcheck.model.protocol.consumer.memory import State, Timer
-from groupcheck.model.protocol.consumer.scope import AS_KAFKA
+from groupcheck.model.protocol.consumer.releases import RELEASES, Release
+from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
 from groupcheck.model.protocol.family import CONSUMER
 from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.transform import rewritten
+
+
+@frozen
+class _Ruled(ConsumerScope):
+    """A scope with some rules of other versions."""
+
+    others: tuple[tuple[str, bool], ...] = ()
+
+    @property
+    def release(self) -> Release:
+        return attrs.evolve(RELEASES[self.kafka], **dict(self.others))
+
+
+def _rules(rule: Rule, **others: bool) -> Twists:
+    """This rule goes by these rules of other versions."""
+
+    @cache
+    def other(scope: Any) -> Any:
+        return _Ruled(**attrs.asdict(scope, recurse=False), others=tuple(others.items()))
+
+    def twist(healthy: Rule) -> Rule:
+        def call(*given: Any) -> Any:
+            *slots, scope = given
+            return healthy.call(*slots, other(scope))
+
+        return rewritten(healthy, call)
+
+    return {rule.name: twist}
 
 
 def _frees_what_is_revoked(before: Values, label: str, after: Values) -> Values:
@@ -74,6 +107,8 @@ REPORTS = (
     client_faults.fail_append,
     client_faults.delay_heartbeat,
 )
+PATTERNS = {"partitions": 1, "patterns": True, "requests": "anybody"}
+NAMED_IN_4_4 = {"partitions": 1, "assignor": "named", "kafka": "4.4.0", "requests": "anybody"}
 READINGS = (
     Mutation(
         id="reports_less_than_it_holds",
@@ -162,6 +197,47 @@ READINGS = (
         scope={"members": 2, "faults": {"append_failure": 1}},
         twists=reads(heartbeats.reconcile_member, k20=AS_KAFKA),
     ),
+    Mutation(
+        id="successor_keeps_the_pattern",
+        ticket="K22",
+        title="A member that subscribes by names keeps the pattern of its predecessor.",
+        family=CONSUMER,
+        invariant="given_can_be_consumed",
+        doc=(
+            "A field that a heartbeat lacks stays as it was, in a join, too, and Java's join by"
+            " names has no pattern. The successor is given topics that it does not read, and nobody"
+            " consumes them. Reading: `k22=as_kafka`."
+        ),
+        scope={"members": 1, "topics": 2, "static_members": 1, **PATTERNS},
+        twists=reads(heartbeats.consumer_heartbeat, k22=AS_KAFKA),
+    ),
+    Mutation(
+        id="tie_of_assignors_rebalances",
+        ticket="K24",
+        title="Two members name two assignors, and heartbeats rebalance the group for ever.",
+        family=CONSUMER,
+        invariant="heartbeat_moves_nothing",
+        doc=(
+            "Kafka 4.4 compares the assignor that most members name before and after a heartbeat,"
+            " in two maps of different order. Where two are named once each, the one counts as"
+            " another. Reading: `k24=as_kafka`."
+        ),
+        scope={"members": 2, **NAMED_IN_4_4},
+        twists=reads(heartbeats.consumer_heartbeat, k24=AS_KAFKA),
+    ),
+    Mutation(
+        id="member_is_away_unrevoked",
+        ticket="KAFKA-20641",
+        title="A static member that leaves while it revokes stays UNREVOKED.",
+        family=CONSUMER,
+        invariant="parked_member_revokes_nothing",
+        doc=(
+            "Epoch -2 takes what is to be revoked, and leaves the state. Reading:"
+            " `kafka_20641=as_kafka`."
+        ),
+        scope={"members": 2, "static_members": 1, "faults": {"close": 1}},
+        twists=reads(heartbeats.leave_consumer_group, kafka_20641=AS_KAFKA),
+    ),
 )
 MUTATIONS = (
     *READINGS,
@@ -187,6 +263,88 @@ MUTATIONS = (
         doc="Up to Kafka 4.3, no target is written for a group without members.",
         scope={"members": 1, "kafka": "4.4.0", "faults": {"close": 1}},
         twists=reads(heartbeats.leave_consumer_group, kafka="4.3.1"),
+    ),
+    Mutation(
+        id="own_revocation_blocks",
+        ticket="KAFKA-19449",
+        title="A member waits for a partition that it is itself to give up.",
+        family=CONSUMER,
+        invariant="waits_for_others",
+        doc=(
+            "Up to Kafka 4.0.1 and 4.1.1, what a member has yet to give up counts as taken, for"
+            " itself, too, when the next target has it again."
+        ),
+        scope={"members": 2, "partitions": 1, "faults": {"close": 1}},
+        twists=_rules(heartbeats.reconcile_member, keeps_own=False),
+    ),
+    Mutation(
+        id="dropped_topics_stay",
+        ticket="KAFKA-19431",
+        title="A member keeps what it does not subscribe to any more.",
+        family=CONSUMER,
+        invariant="assigned_is_subscribed",
+        doc="Up to Kafka 4.1, it does until the next target is there and it has revoked.",
+        scope={
+            "members": 1,
+            "topics": 2,
+            "partitions": 1,
+            "interval": True,
+            "faults": {"subscription": 1},
+        },
+        twists=_rules(heartbeats.reconcile_member, drops_topics=False),
+    ),
+    Mutation(
+        id="revocation_moves_the_epoch",
+        ticket="KAFKA-19974",
+        title="A member that has to revoke again gets an epoch of its own.",
+        family=CONSUMER,
+        invariant="revoking_keeps_the_epoch",
+        doc=(
+            "Up to Kafka 4.1, a member that has revoked goes on from its epoch plus one, which may"
+            " be that of another member's partitions."
+        ),
+        scope={"members": 2, "topics": 2, "partitions": 1, "faults": {"subscription": 2}},
+        twists=_rules(heartbeats.reconcile_member, keeps_epoch=False),
+    ),
+    Mutation(
+        id="commits_are_fenced",
+        ticket="KAFKA-20066",
+        title="A member whose epoch has grown cannot commit before it knows.",
+        family=CONSUMER,
+        invariant="commit_is_not_fenced",
+        doc=(
+            "Up to Kafka 4.2, a commit needs the member's own epoch (KIP-1251): between an"
+            " acknowledgement and its answer each one is refused with 113."
+        ),
+        scope={"members": 2, "assignment_epochs": True, "faults": {"lose_response": 1}},
+        twists=_rules(heartbeats.reconcile_member, keeps_given=False),
+    ),
+    Mutation(
+        id="votes_are_ignored",
+        ticket="KAFKA-20434",
+        title="Most members name another assignor, to no effect.",
+        family=CONSUMER,
+        invariant="votes_are_followed",
+        doc="Up to Kafka 4.3, the other assignor waits until something else rebalances the group.",
+        scope={"members": 1, **NAMED_IN_4_4},
+        twists=_rules(heartbeats.consumer_heartbeat, follows_votes=False),
+    ),
+    Mutation(
+        id="successor_is_turned_away",
+        ticket="KAFKA-20601",
+        title="A full group turns away the successor of its own static member.",
+        family=CONSUMER,
+        invariant="successor_is_admitted",
+        doc="Up to Kafka 4.3, the new id counts as one more. The answer, 81, ends the client.",
+        scope={
+            "members": 1,
+            "partitions": 1,
+            "static_members": 1,
+            "max_size": 1,
+            "kafka": "4.4.0",
+            "requests": "anybody",
+        },
+        twists=_rules(heartbeats.consumer_heartbeat, admits_successor=False),
     ),
     Mutation(
         id="revoked_is_free",

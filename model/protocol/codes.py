@@ -21,6 +21,7 @@ GROUP_SUBSCRIBED_TO_TOPIC = 86
 UNSTABLE_OFFSET_COMMIT = 88
 FENCED_MEMBER_EPOCH = 110
 UNRELEASED_INSTANCE_ID = 111
+UNSUPPORTED_ASSIGNOR = 112
 
 NAMES = {
     code: name for name, code in list(globals().items()) if isinstance(code, int) and name.isupper()

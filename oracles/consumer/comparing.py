@@ -18,13 +18,14 @@ from groupcheck.model.protocol.consumer.timers import interval_passes
 from groupcheck.model.variants import load
 from groupcheck.oracles.consumer import conform_consumer_types
 from groupcheck.oracles.consumer.conform_consumer_types import Side
-from groupcheck.oracles.consumer.exploring import explore
+from groupcheck.oracles.consumer.exploring import Beside, Compared, explore, explore_beside
 from groupcheck.oracles.consumer.families import Family
 from groupcheck.oracles.consumer.rows import ConsumerRows
 from groupcheck.oracles.kafka.comparison import block
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.tallied import FamilyTally, Progress, Tallied, values
 from groupcheck.oracles.processes.supervisor import until_interrupted
+from groupcheck.oracles.show.json_schemas import ABSENT
 
 EVERY = 500  # rows between two reports of progress
 MAX_DIFFERENCES = 20
@@ -102,10 +103,10 @@ class RowTally(FamilyTally[Example]):
         """Counts one row."""
         self.inputs += 1
         self.memories.add(row.place.state)
-        if row.same is not None:
-            self.fired |= {*row.same.fired}
-            return
         differs = row.differs
+        if not differs:
+            self.fired |= {*row.same.fired} if row.same is not None else set()
+            return
         kind = tuple(sorted({name.rstrip("0123456789 ") for name in differs}))
         self.note(kind, Example(row.shown, differs))
 
@@ -141,12 +142,13 @@ class ConsumerConformance(Tallied[RowTally]):
             mutation=self.mutation,
             never_executed=list(self.never_executed),
             families=[tally.shown(self.sides) for tally in self.tallies],
+            build=ABSENT if self.build is None else self.build.shown(),
         )
 
     def title(self) -> str:
-        kafka, model = self.sides
+        one, other = self.sides
         bug = f" with {self.mutation}" if self.mutation else ""
-        return f"the {self.side} of consumer groups, of {model}{bug} and of {kafka}"
+        return f"the {self.side} of consumer groups, of {other}{bug} and of {one}"
 
     def details(self) -> Iterator[RenderableType]:
         """The bounds of the families, then the shortest schedule of each kind of difference."""
@@ -162,20 +164,22 @@ def compare(
     driver: Driver,
     asked: Iterable[tuple[Family, Spec]],
     *,
+    older: Driver | None = None,
     seed: int = 0,
     mutation: str | None = None,
     max_rows: int | None = None,
     max_differences: int | None = None,
     progress: Progress | None = None,
 ) -> ConsumerConformance:
-    """Executes the rows of each family. `max_differences`: a family ends once so many rows differ
+    """Executes the rows of each family, and compares with the model, or with an `older` version,
+    whose rules the specs have then. `max_differences`: a family ends once so many rows differ
     (`MAX_DIFFERENCES`, if None; 0: never).
     """
     families = [
         Asked(
             family.bound,
             frozenset(_coordinators(spec)),
-            partial(explore, ConsumerRows(spec, seed), driver),
+            partial(_executed, ConsumerRows(spec, seed), driver, older),
             family.most,
         )
         for family, spec in asked
@@ -183,6 +187,7 @@ def compare(
     return tallied(
         driver,
         families,
+        older=older,
         seed=seed,
         mutation=mutation,
         max_rows=max_rows,
@@ -196,6 +201,7 @@ def tallied(
     asked: Iterable[Asked],
     *,
     side: Side = "coordinator",
+    older: Driver | None = None,
     seed: int = 0,
     mutation: str | None = None,
     max_rows: int | None = None,
@@ -227,10 +233,23 @@ def tallied(
                 break
     fired = {name for tally in tallies for name in tally.fired}
     never = tuple(sorted(outcomes - fired - {*load("consumer").bookkeeping}))
+    kafka, other = f"Kafka {driver.title}", f"Kafka {older.title}" if older else "groupcheck"
     result = ConsumerConformance(
-        (f"Kafka {driver.title}", "groupcheck"), seed, tuple(tallies), stopped="".join(stopped)
+        (other, kafka) if older else (kafka, other),
+        seed,
+        tuple(tallies),
+        driver.build,
+        stopped="".join(stopped),
     )
-    return evolve(result, side=side, mutation=mutation, never_executed=never)
+    return evolve(result, side=side, mutation=mutation, never_executed=() if older else never)
+
+
+def _executed(
+    rows: ConsumerRows, driver: Driver, older: Driver | None, most: int | None
+) -> Iterator[Compared | Beside]:
+    if older is None:
+        return explore(rows, driver, most)
+    return explore_beside(rows, older, driver, most)
 
 
 def _coordinators(spec: Spec) -> set[str]:

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from attrs import field, frozen
 
 from groupcheck.oracles.kafka.tallied import Compared
-from groupcheck.oracles.show.json_schemas import BESIDE, Also, Amount, Count
+from groupcheck.oracles.show.build_types import Build
+from groupcheck.oracles.show.json_schemas import ABSENT, BESIDE, Also, Amount, Count
 
 Side = Literal["coordinator", "member"]
 
@@ -52,7 +53,7 @@ class Family:
 @frozen(kw_only=True)
 class ConformConsumerDocument:
     """What `groupcheck conform consumer --json` prints: a side of the model's consumer groups
-    (KIP-848) compared with Kafka's, row by row.
+    (KIP-848) compared with Kafka's, row by row; with `--diff` or `--jars` Kafka's of two versions.
     """
 
     compared: Compared = field(metadata=BESIDE)
@@ -65,3 +66,4 @@ class ConformConsumerDocument:
         list[str], "Outcomes of the model's side that fired in no row that agrees."
     ]
     families: Annotated[list[Family], "One object for each family of rows."]
+    build: Build = ABSENT

@@ -133,8 +133,8 @@ def late_heartbeat(link: Link, scope: ConsumerScope) -> Iterator[tuple[str, Link
 def change_subscription(
     client: Client, budget: Budget, scope: ConsumerScope
 ) -> Iterator[tuple[Client, Budget]]:
-    """The application subscribes to other topics."""
-    if client.beats:
+    """The application subscribes to other topics by their names."""
+    if client.beats and client.subscribed:
         for subscribed in scope.subscriptions:
             if subscribed != client.subscribed:
                 yield but(client, subscribed=subscribed, told=False), budget.spend("subscription")

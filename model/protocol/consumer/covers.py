@@ -80,6 +80,13 @@ SHOWS: tuple[Fields, ...] = (
         "faults": {"unsubscribe": 1, "close": 1, "session_timeout": 1},
     },
     {"members": 1, "java": True, "static_members": 1, "faults": {"crash": 1}},
+    {
+        "members": 1,
+        "partitions": 1,
+        "requests": "anybody",
+        "patterns": True,
+        "assignor": "named",
+    },
 )
 UNREACHED: Mapping[str, str] = {}
 BOOKKEEPING: Mapping[str, str] = {

@@ -92,6 +92,8 @@ class JavaMember:
     # The next heartbeat carries everything.
     full: bool = True
     subscribed: int = 0
+    # What its regular expression means, which stands in the place of names.
+    pattern: int = 0
     # The application has subscribed, and not polled since.
     updated: bool = False
     taking: Reconciliation | None = None
@@ -104,7 +106,8 @@ class JavaMember:
     known: bool = True
     # The application waits in unsubscribe() for the end of the membership.
     leaving: bool = False
-    # It joins with the epoch of an answer that had no assignment (K23).
+    # It has an epoch, although it joins (of an answer without an assignment: K23); and while it
+    # prepares to leave, unless it has unsubscribed before it had one.
     adopted: bool = False
     # Its epoch is that of a leave, although it counts as a member (K25).
     ended: bool = False
@@ -139,10 +142,14 @@ class JavaMember:
             return Request(Kind.LEAVE)
         if self.state == Member.JOINING:
             kind, known = (Kind.BEAT, tag) if self.adopted else (Kind.JOIN, Tag.OLD)
-            return Request(kind, known, 0, full=True, subscribed=self.subscribed)
+            return Request(kind, known, 0, True, self.subscribed, pattern=self.pattern or None)
         owned = None if self.said else self.current | self._reported(scope)
-        topics = None if self.told else self.subscribed
-        return Request(Kind.BEAT, tag, owned, self.full, topics)
+        joins = self.state == Member.PREPARE_LEAVING and not self.adopted
+        kind, known = (Kind.JOIN, Tag.OLD) if joins else (Kind.BEAT, tag)
+        if self.told:
+            return Request(kind, known, owned, self.full)
+        pattern = self.pattern or None
+        return Request(kind, known, owned, self.full, self.subscribed, pattern=pattern)
 
     def _reported(self, scope: ConsumerScope) -> int:
         """What a member that does better than Kafka's says that it owns, beside what it has taken:
@@ -220,7 +227,8 @@ def fenced(member: JavaMember, scope: ConsumerScope) -> JavaMember:
     """The coordinator does not know it, or not its epoch (transitionToFenced)."""
     waits = scope.k25 == MENDED
     if member.state == Member.PREPARE_LEAVING:
-        return but(_without_current(member), state=Member.UNSUBSCRIBED, leaving=waits)
+        gone = _without_current(member)
+        return but(gone, state=Member.UNSUBSCRIBED, leaving=waits, adopted=False)
     # From STALE and FATAL Java has no such transition; the exception is swallowed.
     if member.state in (Member.UNSUBSCRIBED, Member.STALE, Member.FATAL):
         return member
@@ -259,14 +267,22 @@ def given(member: JavaMember, share: int) -> JavaMember:
     return member
 
 
+def _resolvable(member: JavaMember, scope: ConsumerScope) -> int:
+    """The partitions of topics whose names it can find: its metadata has those that it subscribes
+    to, and it remembers those of its assignment.
+    """
+    topics = map(scope.topic, range(scope.topics))
+    known = sum(topic for topic in topics if topic & member.assigned)
+    return member.subscribed | member.pattern | known
+
+
 def reconciling(member: JavaMember, scope: ConsumerScope, *, polls: bool) -> JavaMember:
     """It begins to take its assignment, if it may (maybeReconcile). `polls`: the application does,
     so what it is about to lose is not in its hands.
     """
     if member.state != Member.RECONCILING or member.done or member.taking is not None:
         return member
-    # Metadata only has the topics that it subscribes to.
-    share = member.target & member.subscribed
+    share = member.target & _resolvable(member, scope)
     if member.took and share == member.current:
         if member.partial and scope.java_release.acknowledges_once:
             return member

@@ -93,8 +93,15 @@ def _before(link: Link) -> Link:
     )
 )
 def application_subscribes(client: JavaMember, scope: ConsumerScope) -> Iterator[JavaMember]:
-    """The application subscribes to all topics. The member joins at its next poll."""
-    yield but(client, subscribed=scope.everything, updated=True, told=False)
+    """The application subscribes to all topics. The member joins at its next poll. Where there are
+    patterns, it does so by one, or subscribes to the first topic alone, by its name.
+    """
+    member = but(client, updated=True, told=False)
+    if scope.patterns:
+        yield but(member, subscribed=0, pattern=scope.everything)
+        yield but(member, subscribed=scope.topic(0), pattern=0)
+    else:
+        yield but(member, subscribed=scope.everything)
 
 
 @rule(
@@ -103,7 +110,7 @@ def application_subscribes(client: JavaMember, scope: ConsumerScope) -> Iterator
     "assigned",
     "dropped",
     when=lambda client: (
-        client.running is None and not client.leaving and client.subscribed != 0
+        client.running is None and not client.leaving and client.subscribed | client.pattern != 0
     ),
 )
 def application_polls(client: JavaMember, scope: ConsumerScope) -> Iterator[tuple[str, JavaMember]]:
@@ -158,7 +165,8 @@ def _gone(member: JavaMember) -> JavaMember:
     """It has given up everything and sends its last heartbeat, if it knows its coordinator and was
     not fenced meanwhile (clearAssignmentAndLeaveGroup).
     """
-    member = but(cleared(member), subscribed=0, told=False, leaving=False)
+    member = but(cleared(member), subscribed=0, pattern=0, told=False, leaving=False)
+    member = but(member, adopted=False)
     if member.state in (Member.UNSUBSCRIBED, Member.FATAL):
         return member
     if member.state != Member.PREPARE_LEAVING:
@@ -290,8 +298,9 @@ def java_hears(
 
 
 def _heard(member: JavaMember, answer: Answer) -> JavaMember:
-    member = but(member, ended=False, adopted=False)
-    if member.state == Member.PREPARE_LEAVING:
+    leaves = member.state == Member.PREPARE_LEAVING
+    member = but(member, ended=False, adopted=leaves)
+    if leaves:
         return member
     if answer.assigned is None:
         return but(member, adopted=member.state == Member.JOINING)
@@ -342,11 +351,11 @@ def application_unsubscribes(
     if client.running is not None or client.leaving or not client.beats:
         return
     left = budget.spend("unsubscribe")
-    member = but(client, state=Member.PREPARE_LEAVING, leaving=True)
+    joins = client.state == Member.JOINING and not client.adopted
+    member = but(client, state=Member.PREPARE_LEAVING, leaving=True, adopted=not joins)
     if client.assigned and scope.listens:
         event = Event(Calls.LEAVING, client.assigned)
         # Before it has an epoch Java calls onPartitionsLost, and pauses nothing.
-        joins = client.state == Member.JOINING and not client.adopted
         paused = client.paused if joins else client.assigned
         waiting = (*member.waiting, event)
         yield "called", but(member, paused=paused, waiting=waiting), link, left

@@ -50,8 +50,11 @@ class Request:
     owned: int | None = None
     # It carries all fields, so that the answer has the assignment.
     full: bool = False
-    # The partitions that its topics may have; None: as before.
+    # The partitions that its topics may have, those that its regular expression means (0: it has
+    # none), and the assignor that it names; None: as before.
     subscribed: int | None = None
+    pattern: int | None = None
+    assignor: str | None = None
     # It comes from another member id with the same group.instance.id.
     other: bool = False
     # Nobody waits for its answer.
@@ -108,6 +111,9 @@ class Link:
     lost: bool = False
     # A heartbeat on a former connection.
     late: Request | None = None
+    # What the process subscribes to by name and by pattern, as its heartbeats have said since it
+    # joined (only where there are patterns).
+    wants: tuple[int, int] = (0, 0)
     # It has a group.instance.id. It never changes.
     static: bool = False
     # Inside a step: the process has just died.

@@ -62,6 +62,7 @@ ASSIGNORS: Mapping[str, str] = {
     "sticky": "Every choice among the even assignments that move the fewest partitions.",
     "uniform": "Kafka's UniformAssignor, by the ids of members.",
     "range": "Kafka's RangeAssignor, by the ids of members.",
+    "named": "UniformAssignor or RangeAssignor, whichever most members name; else the first.",
 }
 MENDED, AS_KAFKA = "mended", "as_kafka"
 
@@ -94,6 +95,12 @@ class ConsumerScope:
     )
     kafka: str = bound("4.3.1", "Whose rules these are.", one_of((*RELEASES,)))
     assignor: str = bound("any", "How targets are made.", one_of((*ASSIGNORS,)))
+    patterns: bool = bound(
+        False, "May members subscribe by a regular expression, which means all topics?", TRUTH
+    )
+    assignment_epochs: bool = bound(
+        False, "Is it kept which partitions a member was given at its epoch (KIP-1251)?", TRUTH
+    )
     interval: bool = bound(
         False, "Is there an assignment interval (Kafka 4.3 and newer)? Otherwise it is 0.", TRUTH
     )
@@ -139,13 +146,22 @@ class ConsumerScope:
     k18: str = _finding("any other heartbeat that comes late does.")
     k19: str = _finding("an acknowledgement whose append fails stops the rebalance timer.")
     k20: str = _finding("a revocation whose append fails starts the rebalance timer.")
+    k22: str = _finding(
+        "a member that joins by names under an id or instance that has subscribed by a pattern"
+        " keeps the pattern, and is given what it does not read."
+    )
     k23: str = _finding(
         "the answer to a heartbeat that was sent before the poll timer ran out is followed."
+    )
+    k24: str = _finding(
+        "where two assignors are named equally often, heartbeats that change nothing rebalance the"
+        " group (Kafka 4.4)."
     )
     k25: str = _finding(
         "unsubscribe() returns when the member is fenced, although its callback has not run: it"
         " runs in a later poll, and ends the next subscription."
     )
+    kafka_20641: str = _finding("a static member that leaves while it revokes stays UNREVOKED.")
     faults: tuple[tuple[str, int], ...] = field(
         default=(),
         converter=fault_counts,

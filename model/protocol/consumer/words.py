@@ -89,6 +89,7 @@ HANDLES: Mapping[str, str] = {
     "leave_consumer_group:parked": "keeps the place of {who}",
     "leave_consumer_group:failed": "answers 15 COORDINATOR_NOT_AVAILABLE",
     "target_written": "has a new target",
+    "resolve_pattern": "knows which topics the pattern of {who} means",
     **{
         f"{rule}:{why}": f"answers {name_of(code)}"
         for rule in ("consumer_heartbeat", "leave_consumer_group")

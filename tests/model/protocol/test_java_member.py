@@ -99,6 +99,12 @@ FINDINGS = [
     ("k1_prime", {"members": 2, "any_faults": 1, **EXPLICIT}, "member_holds_what_it_was_given", 15),
     ("k16", {"members": 2, "any_faults": 1}, "member_holds_what_it_was_given", 10),
     ("k16", {"members": 1, "any_faults": 1}, "who_is_out_consumes_nothing", 6),
+    (
+        "k22",
+        {"members": 1, "static_members": 1, "topics": 2, "patterns": True, "any_faults": 1},
+        "given_can_be_consumed",
+        7,
+    ),
     ("k23", {"members": 1, "any_faults": 1, **EXPLICIT}, "member_joins_by_its_join", 7),
     ("k23", {"members": 2, "any_faults": 1, **EXPLICIT}, "member_holds_what_it_was_given", 17),
     ("k25", {"members": 1, "any_faults": 2, **PHASED}, "unsubscribe_runs_its_callback", 9),
