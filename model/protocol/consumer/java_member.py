@@ -106,6 +106,9 @@ class JavaMember:
     known: bool = True
     # The application waits in unsubscribe() for the end of the membership.
     leaving: bool = False
+    # It has an epoch, although it joins (of an answer without an assignment: K23); and while it
+    # prepares to leave, unless it has unsubscribed before it had one.
+    adopted: bool = False
     # Its epoch is that of a leave, although it counts as a member (K25).
     ended: bool = False
 
@@ -138,14 +141,15 @@ class JavaMember:
         if self.ended:
             return Request(Kind.LEAVE)
         if self.state == Member.JOINING:
-            return Request(
-                Kind.JOIN, Tag.OLD, 0, True, self.subscribed, pattern=self.pattern or None
-            )
+            kind, known = (Kind.BEAT, tag) if self.adopted else (Kind.JOIN, Tag.OLD)
+            return Request(kind, known, 0, True, self.subscribed, pattern=self.pattern or None)
         owned = None if self.said else self.current | self._reported(scope)
+        joins = self.state == Member.PREPARE_LEAVING and not self.adopted
+        kind, known = (Kind.JOIN, Tag.OLD) if joins else (Kind.BEAT, tag)
         if self.told:
-            return Request(Kind.BEAT, tag, owned, self.full)
+            return Request(kind, known, owned, self.full)
         pattern = self.pattern or None
-        return Request(Kind.BEAT, tag, owned, self.full, self.subscribed, pattern=pattern)
+        return Request(kind, known, owned, self.full, self.subscribed, pattern=pattern)
 
     def _reported(self, scope: ConsumerScope) -> int:
         """What a member that does better than Kafka's says that it owns, beside what it has taken:
@@ -196,7 +200,9 @@ def cleared(member: JavaMember) -> JavaMember:
 def joining(member: JavaMember) -> JavaMember:
     """It joins, perhaps while it still takes an assignment (transitionToJoining)."""
     taking = member.taking if member.taking is None else but(member.taking, rejoined=True)
-    member = but(member, state=Member.JOINING, taking=taking, polled=False, ended=False)
+    member = but(
+        member, state=Member.JOINING, taking=taking, polled=False, ended=False, adopted=False
+    )
     return but(member, given=False, target=0, done=not member.took, partial=False)
 
 
@@ -221,7 +227,8 @@ def fenced(member: JavaMember, scope: ConsumerScope) -> JavaMember:
     """The coordinator does not know it, or not its epoch (transitionToFenced)."""
     waits = scope.k25 == MENDED
     if member.state == Member.PREPARE_LEAVING:
-        return but(_without_current(member), state=Member.UNSUBSCRIBED, leaving=waits)
+        gone = _without_current(member)
+        return but(gone, state=Member.UNSUBSCRIBED, leaving=waits, adopted=False)
     # From STALE and FATAL Java has no such transition; the exception is swallowed.
     if member.state in (Member.UNSUBSCRIBED, Member.STALE, Member.FATAL):
         return member

@@ -109,7 +109,9 @@ def application_subscribes(client: JavaMember, scope: ConsumerScope) -> Iterator
     "called",
     "assigned",
     "dropped",
-    when=lambda client: client.running is None and not client.leaving,
+    when=lambda client: (
+        client.running is None and not client.leaving and client.subscribed | client.pattern != 0
+    ),
 )
 def application_polls(client: JavaMember, scope: ConsumerScope) -> Iterator[tuple[str, JavaMember]]:
     """The application polls: the background may begin to revoke or to join, and the application
@@ -164,6 +166,7 @@ def _gone(member: JavaMember) -> JavaMember:
     not fenced meanwhile (clearAssignmentAndLeaveGroup).
     """
     member = but(cleared(member), subscribed=0, pattern=0, told=False, leaving=False)
+    member = but(member, adopted=False)
     if member.state in (Member.UNSUBSCRIBED, Member.FATAL):
         return member
     if member.state != Member.PREPARE_LEAVING:
@@ -295,9 +298,12 @@ def java_hears(
 
 
 def _heard(member: JavaMember, answer: Answer) -> JavaMember:
-    member = but(member, ended=False)
-    if answer.assigned is None or member.state == Member.PREPARE_LEAVING:
+    leaves = member.state == Member.PREPARE_LEAVING
+    member = but(member, ended=False, adopted=leaves)
+    if leaves:
         return member
+    if answer.assigned is None:
+        return but(member, adopted=member.state == Member.JOINING)
     return given(member, answer.assigned)
 
 
@@ -345,11 +351,14 @@ def application_unsubscribes(
     if client.running is not None or client.leaving or not client.beats:
         return
     left = budget.spend("unsubscribe")
-    member = but(client, state=Member.PREPARE_LEAVING, leaving=True)
+    joins = client.state == Member.JOINING and not client.adopted
+    member = but(client, state=Member.PREPARE_LEAVING, leaving=True, adopted=not joins)
     if client.assigned and scope.listens:
         event = Event(Calls.LEAVING, client.assigned)
+        # Before it has an epoch Java calls onPartitionsLost, and pauses nothing.
+        paused = client.paused if joins else client.assigned
         waiting = (*member.waiting, event)
-        yield "called", but(member, paused=client.assigned, waiting=waiting), link, left
+        yield "called", but(member, paused=paused, waiting=waiting), link, left
     else:
         yield "left", *_left(member, link, scope), left
 
