@@ -47,23 +47,23 @@ def check(**fields: Any) -> Verdict:
 @pytest.mark.parametrize(
     ("fields", "states", "transitions", "depth"),
     [
-        ({"members": 2, "any_faults": 1}, 17_799, 76_893, 29),
-        ({"members": 2, "any_faults": 1, **PHASED}, 32_945, 143_035, 34),
+        ({"members": 2, "any_faults": 1}, 17_799, 76_685, 29),
+        ({"members": 2, "any_faults": 1, **PHASED}, 32_945, 142_795, 34),
         pytest.param(
             {"members": 2, "any_faults": 1, "kafka": "4.2.0", **PHASED},
-            33_807,
-            146_767,
+            33_635,
+            146_099,
             34,
             marks=pytest.mark.night,
         ),
         pytest.param(
             {"members": 2, "any_faults": 1, "auto_commit": True, **PHASED},
             50_413,
-            208_961,
+            208_667,
             38,
             marks=pytest.mark.night,
         ),
-        ({"members": 1, "any_faults": 2, **EXPLICIT, **PHASED}, 4_663, 13_302, 30),
+        ({"members": 1, "any_faults": 2, **EXPLICIT, **PHASED}, 4_663, 13_284, 30),
     ],
     ids=str,
 )
