@@ -10,7 +10,7 @@ from typing import Any
 from groupcheck.model.engine import UserError
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.mutations import mutation as known_bug
-from groupcheck.model.protocol.family import CONSUMER
+from groupcheck.model.protocol.family import CONSUMER, JAVA_MEMBERS
 from groupcheck.oracles.conform.command import OF_MODEL
 from groupcheck.oracles.consumer.comparing import RowTally, compare
 from groupcheck.oracles.consumer.families import families, spec_of
@@ -72,7 +72,7 @@ def run(
             ask = partial(compare, newer, rows, older=older, **limits)
             return carried_out(ask, RowTally.progress_line, as_json=as_json, junit=junit)
     bug = None if mutation is None else known_bug(mutation)
-    if bug is not None and bug.family != CONSUMER:
+    if bug is not None and bug.family not in (CONSUMER, JAVA_MEMBERS):
         raise UserError(f"{bug.id} is no bug of consumer groups", where="--mutation")
     version = known(kafka)
     if side == "member":

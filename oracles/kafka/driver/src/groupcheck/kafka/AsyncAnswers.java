@@ -26,7 +26,7 @@ final class AsyncAnswers {
      * The answer to a request. `error`; for a heartbeat also epoch, assigned (null: unchanged) and
      * intervalMs. Nothing is committed, and every log begins at 0.
      */
-    ApiMessage answer(ClientRequest asked, JsonNode given) {
+    ApiMessage answer(ClientRequest asked, JsonNode given) throws Exception {
         short version = asked.requestBuilder().latestAllowedVersion();
         ApiMessage request = asked.requestBuilder().build(version).data();
         short error = (short) given.path("error").asInt();
@@ -57,34 +57,37 @@ final class AsyncAnswers {
         return answer.setAssignment(assignment);
     }
 
-    private static ApiMessage committed(OffsetCommitRequestData request, short error) {
+    private static ApiMessage committed(OffsetCommitRequestData request, short error)
+            throws Exception {
         OffsetCommitResponseData answer = new OffsetCommitResponseData();
-        request.topics().forEach(t -> {
-            var topic = new OffsetCommitResponseData.OffsetCommitResponseTopic()
-                    .setName(t.name()).setTopicId(t.topicId());
+        for (var t : request.topics()) {
+            var topic = new OffsetCommitResponseData.OffsetCommitResponseTopic().setName(t.name());
+            Versions.setTopicId(topic, Versions.topicId(t));
             t.partitions().forEach(p -> topic.partitions().add(
                     new OffsetCommitResponseData.OffsetCommitResponsePartition()
                             .setPartitionIndex(p.partitionIndex()).setErrorCode(error)));
             answer.topics().add(topic);
-        });
+        }
         return answer;
     }
 
-    private static ApiMessage nothingCommitted(OffsetFetchRequestData request, short error) {
+    private static ApiMessage nothingCommitted(OffsetFetchRequestData request, short error)
+            throws Exception {
         OffsetFetchResponseData answer = new OffsetFetchResponseData();
-        request.groups().forEach(g -> {
+        for (var g : request.groups()) {
             var group = new OffsetFetchResponseData.OffsetFetchResponseGroup()
                     .setGroupId(g.groupId()).setErrorCode(error);
-            if (g.topics() != null) g.topics().forEach(t -> {
+            for (var t : g.topics()) {
                 var topic = new OffsetFetchResponseData.OffsetFetchResponseTopics()
-                        .setName(t.name()).setTopicId(t.topicId());
+                        .setName(t.name());
+                Versions.setTopicId(topic, Versions.topicId(t));
                 t.partitionIndexes().forEach(p -> topic.partitions().add(
                         new OffsetFetchResponseData.OffsetFetchResponsePartitions()
                                 .setPartitionIndex(p).setCommittedOffset(-1)));
                 group.topics().add(topic);
-            });
+            }
             answer.groups().add(group);
-        });
+        }
         return answer;
     }
 

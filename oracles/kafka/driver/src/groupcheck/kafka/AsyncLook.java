@@ -153,7 +153,7 @@ final class AsyncLook {
         return false;
     }
 
-    private void request(ClientRequest request, ObjectNode into) {
+    private void request(ClientRequest request, ObjectNode into) throws Exception {
         short version = request.requestBuilder().latestAllowedVersion();
         ApiMessage data = request.requestBuilder().build(version).data();
         into.put("number", request.correlationId()).put("api", request.apiKey().name);
@@ -162,11 +162,12 @@ final class AsyncLook {
         } else if (data instanceof OffsetCommitRequestData commit) {
             into.put("epoch", commit.generationIdOrMemberEpoch());
             List<TopicPartition> all = new ArrayList<>();
-            commit.topics().forEach(t -> t.partitions().forEach(p ->
-                    all.add(new TopicPartition(
-                            t.name() == null || t.name().isEmpty()
-                                    ? member.topic(t.topicId()) : t.name(),
-                            p.partitionIndex()))));
+            for (var t : commit.topics()) {
+                boolean named = t.name() != null && !t.name().isEmpty();
+                String topic = named ? t.name() : member.topic(Versions.topicId(t));
+                t.partitions().forEach(p ->
+                        all.add(new TopicPartition(topic, p.partitionIndex())));
+            }
             into.set("partitions", Json.json(all));
         }
     }
