@@ -29,6 +29,11 @@ from groupcheck.oracles.show.json_schemas import ABSENT
 
 EVERY = 500  # rows between two reports of progress
 MAX_DIFFERENCES = 20
+SIDES: Mapping[Side, str] = {
+    "coordinator": "the coordinator of consumer groups",
+    "member": "Java's member of consumer groups",
+    "whole": "whole consumer groups",
+}
 
 
 class Executed(Protocol):
@@ -148,7 +153,7 @@ class ConsumerConformance(Tallied[RowTally]):
     def title(self) -> str:
         one, other = self.sides
         bug = f" with {self.mutation}" if self.mutation else ""
-        return f"the {self.side} of consumer groups, of {other}{bug} and of {one}"
+        return f"{SIDES[self.side]}, of {other}{bug} and of {one}"
 
     def details(self) -> Iterator[RenderableType]:
         """The bounds of the families, then the shortest schedule of each kind of difference."""

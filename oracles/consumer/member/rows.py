@@ -156,7 +156,7 @@ class MemberRows:
                 for chain, rest, _ in self._see.settle(after):
                     fired = (firing.name, *(f.name for f in chain))
                     row = MemberRow(place, fired, self._part(rest), answer)
-                    if _one_at_a_time(row):
+                    if one_at_a_time(row):
                         yield row
 
     # -- the same for the real member
@@ -182,67 +182,74 @@ class MemberRows:
 
     def commands(self, row: MemberRow) -> tuple[Command, ...]:
         """What the real member is told."""
-        rule_name, _, label = row.fired[0].partition(":")
-        done = [*self._steps(rule_name, label, row)]
-        after: JavaMember = row.after[0]
-        left = (row.client.leaving or rule_name == UNSUBSCRIBES) and not after.leaving
-        if left and after.running is None:
-            done.append({"op": "look again"})
-        return tuple(done)
+        return commands_of(row, self.scope)
 
-    def _steps(self, rule_name: str, label: str, row: MemberRow) -> Iterator[Command]:
-        """The steps of the two threads."""
-        if rule_name in (java_rules.application_subscribes.name, SUBSCRIBES_TO_ONE):
-            subscribed = row.after[0].subscribed
-            yield {"op": "subscribe", "topics": list(topics_of(subscribed, self.scope))}
-        elif rule_name == java_rules.application_polls.name:
-            yield {"op": "poll"}
-            yield part("events")
-        elif rule_name == java_rules.unsubscribe_goes_on.name:
-            yield {"op": "return"}
-        elif rule_name == java_rules.java_callback_returns.name:
-            yield {"op": "return", "throws": label == "failed"}
-            yield part("events")
-            running = row.client.running
-            leaves = running is not None and running.calls == Calls.LEAVING
-            if leaves and row.client.state == Member.PREPARE_LEAVING:
-                yield from HEARTBEAT
-        elif rule_name == java_rules.java_heartbeat.name:
-            yield {"op": "advance", "ms": INTERVAL_MS}
-            yield from HEARTBEAT
-        elif rule_name == java_rules.background_reconciles.name:
-            yield part("membership")
-        elif rule_name == java_rules.find_coordinator.name:
-            yield {"op": "advance", "ms": BACKOFF_MS}
-            yield part("coordinator")
-            yield part("network")
-            yield {"op": "answer", "api": "FindCoordinator"}
-            yield part("network")
-        elif rule_name == java_rules.java_poll_timeout.name:
-            yield {"op": "advance", "ms": MAX_POLL_MS}
-            yield from HEARTBEAT
-        elif rule_name == UNSUBSCRIBES:
-            # With something waiting: the background is quicker than the application.
-            quick = [ADDED] if row.client.waiting else []
-            yield {"op": "unsubscribe", "hold": [*CALLBACKS, *quick]}
-            yield {**part("events"), "hold": CALLBACKS}
-            if label == "left":
-                yield from HEARTBEAT
-        elif rule_name == connection_breaks.name:
-            yield {"op": "cut"}
-            yield part("network")
-        else:
-            assert rule_name == anything_is_answered.name, rule_name
-            yield self._answer(row)
-            yield part("network")
 
-    def _answer(self, row: MemberRow) -> Command:
-        answer = row.answer or Answer()
-        leaves = row.before[1].out.kind in LEAVES
-        given: dict[str, Any] = {"epoch": LEFT if leaves else EPOCH, "error": answer.code}
-        if answer.assigned is not None:
-            given["assigned"] = by_name(answer.assigned, self.scope)
-        return {"op": "answer", **given}
+def commands_of(row: MemberRow, scope: ConsumerScope) -> tuple[Command, ...]:
+    """What the real member is told, so that just this happens to it."""
+    rule_name, _, label = row.fired[0].partition(":")
+    done = [*_steps(rule_name, label, row, scope)]
+    after: JavaMember = row.after[0]
+    left = (row.client.leaving or rule_name == UNSUBSCRIBES) and not after.leaving
+    if left and after.running is None:
+        done.append({"op": "look again"})
+    return tuple(done)
+
+
+def _steps(rule_name: str, label: str, row: MemberRow, scope: ConsumerScope) -> Iterator[Command]:
+    """The steps of the two threads."""
+    if rule_name in (java_rules.application_subscribes.name, SUBSCRIBES_TO_ONE):
+        subscribed = row.after[0].subscribed
+        yield {"op": "subscribe", "topics": list(topics_of(subscribed, scope))}
+    elif rule_name == java_rules.application_polls.name:
+        yield {"op": "poll"}
+        yield part("events")
+    elif rule_name == java_rules.unsubscribe_goes_on.name:
+        yield {"op": "return"}
+    elif rule_name == java_rules.java_callback_returns.name:
+        yield {"op": "return", "throws": label == "failed"}
+        yield part("events")
+        running = row.client.running
+        leaves = running is not None and running.calls == Calls.LEAVING
+        if leaves and row.client.state == Member.PREPARE_LEAVING:
+            yield from HEARTBEAT
+    elif rule_name == java_rules.java_heartbeat.name:
+        yield {"op": "advance", "ms": INTERVAL_MS}
+        yield from HEARTBEAT
+    elif rule_name == java_rules.background_reconciles.name:
+        yield part("membership")
+    elif rule_name == java_rules.find_coordinator.name:
+        yield {"op": "advance", "ms": BACKOFF_MS}
+        yield part("coordinator")
+        yield part("send")
+        yield {"op": "answer", "api": "FindCoordinator"}
+        yield part("network")
+    elif rule_name == java_rules.java_poll_timeout.name:
+        yield {"op": "advance", "ms": MAX_POLL_MS}
+        yield from HEARTBEAT
+    elif rule_name == UNSUBSCRIBES:
+        # With something waiting: the background is quicker than the application.
+        quick = [ADDED] if row.client.waiting else []
+        yield {"op": "unsubscribe", "hold": [*CALLBACKS, *quick]}
+        yield {**part("events"), "hold": CALLBACKS}
+        if label == "left":
+            yield from HEARTBEAT
+    elif rule_name == connection_breaks.name:
+        yield {"op": "cut"}
+        yield part("network")
+    else:
+        assert rule_name == anything_is_answered.name, rule_name
+        yield _answered(row, scope)
+        yield part("network")
+
+
+def _answered(row: MemberRow, scope: ConsumerScope) -> Command:
+    answer = row.answer or Answer()
+    leaves = row.before[1].out.kind in LEAVES
+    given: dict[str, Any] = {"epoch": LEFT if leaves else EPOCH, "error": answer.code}
+    if answer.assigned is not None:
+        given["assigned"] = by_name(answer.assigned, scope)
+    return {"op": "answer", **given}
 
 
 def known_outcomes(rows: MemberRows) -> frozenset[str]:
@@ -268,10 +275,10 @@ def part(of: str) -> Command:
     return {"op": "part", "name": of}
 
 
-HEARTBEAT = (part("heartbeat"), part("network"))
+HEARTBEAT = (part("heartbeat"), part("send"))
 
 
-def _one_at_a_time(row: MemberRow) -> bool:
+def one_at_a_time(row: MemberRow) -> bool:
     """Can it be executed as one step? The application takes all that waits in one go, and
     unsubscribe() does not return before it has taken what waited when it began. So rows are only
     those with one event at most. Requests that pile up are cut off.

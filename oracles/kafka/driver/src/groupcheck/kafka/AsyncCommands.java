@@ -169,6 +169,10 @@ final class AsyncCommands {
             }
             case "late" -> late(of);
             case "cut" -> of.link.cut();
+            case "lose" -> {
+                of.link.cut();
+                of.member.network.lose(MemberNetwork.COORDINATOR);
+            }
             case "look" -> { }
             default -> throw new Refused("there is no command " + op);
         }

@@ -2,6 +2,7 @@ package groupcheck.kafka;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
@@ -74,6 +75,7 @@ final class AsyncMember {
     private final Topics ids;
     private final boolean listens;
     private final boolean inParts;
+    private boolean sendsOnly;
     /** Callbacks since the last look. */
     ArrayNode calls = Json.MAKE.arrayNode();
     /** Callbacks that wait until a command lets them return. */
@@ -94,7 +96,8 @@ final class AsyncMember {
         listens = options.path("listener").asBoolean(true);
         network = new MemberNetwork(clock, this::refreshMetadata, () -> { }) {
             @Override
-            public List<org.apache.kafka.clients.ClientResponse> poll(long timeout, long now) {
+            public List<ClientResponse> poll(long timeout, long now) {
+                if (sendsOnly) return List.of();
                 return super.poll(isOver() ? timeout : 0, now);
             }
 
@@ -251,7 +254,7 @@ final class AsyncMember {
 
     /**
      * One part of a round: the events of the application, a manager's requests, or the network,
-     * which sends what there is and reads what is answered.
+     * which sends what there is and reads what is answered (`send`: reads nothing yet).
      */
     void part(String name) throws Exception {
         NetworkClientDelegate client =
@@ -259,6 +262,11 @@ final class AsyncMember {
         switch (name) {
             case "events" -> Reflect.call(background, "processApplicationEvents");
             case "network" -> client.poll(0, clock.now);
+            case "send" -> {
+                sendsOnly = true;
+                client.poll(0, clock.now);
+                sendsOnly = false;
+            }
             case "coordinator" -> poll(client, managers.coordinatorRequestManager.get());
             case "commit" -> poll(client, managers.commitRequestManager.get());
             case "heartbeat" -> poll(client, managers.consumerHeartbeatRequestManager.get());
