@@ -19,7 +19,13 @@ from groupcheck.oracles.consumer.families import EVERY, Family, families, spec_o
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.driver import shared
 
-SMALL = {"full group": None, "new partition": None, "static member": 700}
+SMALL = {
+    "full group": None,
+    "new partition": None,
+    "static member": 700,
+    "patterns": 240,
+    "named assignors": 160,
+}
 VERSIONS = ("4.3.1", "4.0.0")
 DIFFER = {
     *("group ahead of its target", "error", "epoch", "assignment", "at the epoch of the target"),

@@ -43,7 +43,7 @@ ASKED = {
 # The same for members.
 ASKED_OF_MEMBERS = {"no listener": 400, "listener": 4_000, "listener of two topics": 3_000}
 KAFKA = "4.3.1"
-QUICK = 7  # every so many mistakes are tried by day
+QUICK = 10  # every so many mistakes are tried by day
 
 
 @contextmanager
