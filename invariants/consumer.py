@@ -145,7 +145,8 @@ def member_knows_its_assignment(seat: Seat | None, client: Client, link: Link) -
     heard = idle(link) and link.late is None and link.tag == Tag.CURRENT and not client.full
     if seat is None or seat.parked or not client.beats or not heard:
         return True
-    return client.state == Member.JOINING or client.target == seat.assigned
+    on_its_way = client.state in (Member.JOINING, Member.PREPARE_LEAVING)
+    return on_its_way or client.target == seat.assigned
 
 
 @invariant(
@@ -263,7 +264,7 @@ def heartbeat_moves_nothing(before: Any, after: Any) -> bool:
 
     Why: each target makes all members follow it, and the next heartbeat would do the same.
     """
-    if before.core.pending or before.core.stale or before.seat is None:
+    if before.core.pending or before.core.stale or before.seat is None or before.seat.parked:
         return True
     same = _subscribes(after.seat) == _subscribes(before.seat)
     return not (same and after.link.accepted and after.core.pending)
@@ -314,7 +315,8 @@ def given_can_be_consumed(seat: Seat | None, link: Link, scope: ConsumerScope) -
     if seat is None or seat.parked or not scope.patterns or not scope.release.drops_topics:
         return True
     names, pattern = link.wants
-    return not seat.assigned & ~(names | pattern)
+    silent = not names | pattern
+    return silent or not seat.assigned & ~(names | pattern)
 
 
 @invariant(

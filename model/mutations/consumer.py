@@ -6,7 +6,7 @@ that field otherwise in the rules that ask for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.mutations.twists import Twists, Values, after, reads
 from groupcheck.model.protocol.consumer import client, client_faults, heartbeats, targets, timers
 from groupcheck.model.protocol.consumer.memory import State, Timer
 from groupcheck.model.protocol.consumer.releases import RELEASES, Release
@@ -22,26 +23,6 @@ from groupcheck.model.protocol.consumer.scope import AS_KAFKA, ConsumerScope
 from groupcheck.model.protocol.family import CONSUMER
 from groupcheck.model.protocol.mutation import SEEDED, Mutation
 from groupcheck.model.protocol.transform import rewritten
-
-Twists = Mapping[str, Callable[[Rule], Rule]]
-Values = dict[str, Any]
-
-
-def _reads(*rules: Rule, **reading: Any) -> Twists:
-    """These rules see a scope with another reading."""
-
-    @cache
-    def other(scope: Any) -> Any:
-        return attrs.evolve(scope, **reading)
-
-    def twist(rule: Rule) -> Rule:
-        def call(*given: Any) -> Any:
-            *slots, scope = given
-            return rule.call(*slots, other(scope))
-
-        return rewritten(rule, call)
-
-    return {rule.name: twist for rule in rules}
 
 
 @frozen
@@ -66,23 +47,6 @@ def _rules(rule: Rule, **others: bool) -> Twists:
         def call(*given: Any) -> Any:
             *slots, scope = given
             return healthy.call(*slots, other(scope))
-
-        return rewritten(healthy, call)
-
-    return {rule.name: twist}
-
-
-def _after(rule: Rule, change: Callable[[Values, str, Values], Values]) -> Twists:
-    """The rule leaves other values: `change` takes those before, the label, those after."""
-
-    def twist(healthy: Rule) -> Rule:
-        def call(*given: Any) -> Iterator[Any]:
-            before = dict(zip(healthy.slots, given))
-            for yielded in healthy.call(*given):
-                label = yielded[:1] if healthy.labels else ()
-                values = dict(zip(healthy.slots, yielded[len(label) :]))
-                values.update(change(before, label[0] if label else "", values))
-                yield (*label, *values.values())
 
         return rewritten(healthy, call)
 
@@ -131,8 +95,8 @@ def _takes_what_others_hold(healthy: Rule) -> Rule:
 
     def call(core: Any, seat: Any, *more: Any) -> Iterator[Any]:
         others = core.held & ~seat.owned if seat is not None else 0
-        for label, after, *rest in healthy.call(but(core, held=core.held & ~others), seat, *more):
-            yield label, but(after, held=after.held | others), *rest
+        for label, new, *rest in healthy.call(but(core, held=core.held & ~others), seat, *more):
+            yield label, but(new, held=new.held | others), *rest
 
     return rewritten(healthy, call)
 
@@ -158,7 +122,7 @@ READINGS = (
             " did not happen. Reading: `k1=as_kafka`."
         ),
         scope={"members": 2, "callbacks": "phased", "faults": {"lose_response": 1}},
-        twists=_reads(*REPORTS, k1=AS_KAFKA),
+        twists=reads(*REPORTS, k1=AS_KAFKA),
     ),
     Mutation(
         id="leave_takes_timers_along",
@@ -172,7 +136,7 @@ READINGS = (
             " again, so the member keeps its partitions for ever. Reading: `k14=as_kafka`."
         ),
         scope={"members": 1, "partitions": 1, "faults": {"close": 1, "append_failure": 1}},
-        twists=_reads(
+        twists=reads(
             heartbeats.leave_consumer_group,
             timers.session_timeout,
             timers.rebalance_timeout,
@@ -191,7 +155,7 @@ READINGS = (
             " `k17=as_kafka`."
         ),
         scope={"members": 2, "partitions": 1, "faults": {"delay_request": 1}},
-        twists=_reads(client_faults.late_heartbeat, k17=AS_KAFKA),
+        twists=reads(client_faults.late_heartbeat, k17=AS_KAFKA),
     ),
     Mutation(
         id="late_heartbeat_counts",
@@ -205,7 +169,7 @@ READINGS = (
             " say nothing new are not told again. Reading: `k18=as_kafka`."
         ),
         scope={"members": 2, "partitions": 1, "faults": {"delay_request": 1}},
-        twists=_reads(client_faults.late_heartbeat, k18=AS_KAFKA),
+        twists=reads(client_faults.late_heartbeat, k18=AS_KAFKA),
     ),
     Mutation(
         id="failed_acknowledgement_stops_timer",
@@ -218,7 +182,7 @@ READINGS = (
             " record goes back when the append fails, the timer does not. Reading: `k19=as_kafka`."
         ),
         scope={"members": 2, "faults": {"append_failure": 1}},
-        twists=_reads(heartbeats.reconcile_member, k19=AS_KAFKA),
+        twists=reads(heartbeats.reconcile_member, k19=AS_KAFKA),
     ),
     Mutation(
         id="failed_revocation_starts_timer",
@@ -231,7 +195,7 @@ READINGS = (
             " stop it when the append fails. Reading: `k20=as_kafka`."
         ),
         scope={"members": 2, "faults": {"append_failure": 1}},
-        twists=_reads(heartbeats.reconcile_member, k20=AS_KAFKA),
+        twists=reads(heartbeats.reconcile_member, k20=AS_KAFKA),
     ),
     Mutation(
         id="successor_keeps_the_pattern",
@@ -245,7 +209,7 @@ READINGS = (
             " consumes them. Reading: `k22=as_kafka`."
         ),
         scope={"members": 1, "topics": 2, "static_members": 1, **PATTERNS},
-        twists=_reads(heartbeats.consumer_heartbeat, k22=AS_KAFKA),
+        twists=reads(heartbeats.consumer_heartbeat, k22=AS_KAFKA),
     ),
     Mutation(
         id="tie_of_assignors_rebalances",
@@ -259,7 +223,7 @@ READINGS = (
             " another. Reading: `k24=as_kafka`."
         ),
         scope={"members": 2, **NAMED_IN_4_4},
-        twists=_reads(heartbeats.consumer_heartbeat, k24=AS_KAFKA),
+        twists=reads(heartbeats.consumer_heartbeat, k24=AS_KAFKA),
     ),
     Mutation(
         id="member_is_away_unrevoked",
@@ -272,7 +236,7 @@ READINGS = (
             " `kafka_20641=as_kafka`."
         ),
         scope={"members": 2, "static_members": 1, "faults": {"close": 1}},
-        twists=_reads(heartbeats.leave_consumer_group, kafka_20641=AS_KAFKA),
+        twists=reads(heartbeats.leave_consumer_group, kafka_20641=AS_KAFKA),
     ),
 )
 MUTATIONS = (
@@ -288,7 +252,7 @@ MUTATIONS = (
             " one. It gets 110 until its session ends."
         ),
         scope={"members": 2, "faults": {"lose_response": 2}},
-        twists=_reads(heartbeats.consumer_heartbeat, kafka="4.1.1", interval=False),
+        twists=reads(heartbeats.consumer_heartbeat, kafka="4.1.1", interval=False),
     ),
     Mutation(
         id="empty_group_lags",
@@ -298,7 +262,7 @@ MUTATIONS = (
         invariant="empty_group_is_at_its_target",
         doc="Up to Kafka 4.3, no target is written for a group without members.",
         scope={"members": 1, "kafka": "4.4.0", "faults": {"close": 1}},
-        twists=_reads(heartbeats.leave_consumer_group, kafka="4.3.1"),
+        twists=reads(heartbeats.leave_consumer_group, kafka="4.3.1"),
     ),
     Mutation(
         id="own_revocation_blocks",
@@ -390,7 +354,7 @@ MUTATIONS = (
         invariant="owned_is_not_free",
         doc="Up to Kafka 3.7, the epoch of a partition could be lost while it was to be revoked.",
         scope={"members": 2},
-        twists=_after(heartbeats.reconcile_member, _frees_what_is_revoked),
+        twists=after(heartbeats.reconcile_member, change=_frees_what_is_revoked),
     ),
     Mutation(
         id="target_is_not_awaited",
@@ -420,7 +384,7 @@ MUTATIONS = (
         invariant="targets_are_apart",
         doc="Seeded: an assignor that looks at one member at a time.",
         scope={"members": 2, "partitions": 1},
-        twists=_after(targets.give_target, _gives_it_twice),
+        twists=after(targets.give_target, change=_gives_it_twice),
     ),
     Mutation(
         id="waiting_counts_as_stable",
@@ -430,7 +394,7 @@ MUTATIONS = (
         invariant="stable_member_has_its_target",
         doc="Seeded: such a member is not looked at again, and never gets the partition.",
         scope={"members": 2, "partitions": 1},
-        twists=_after(heartbeats.reconcile_member, _calls_it_stable),
+        twists=after(heartbeats.reconcile_member, change=_calls_it_stable),
     ),
     Mutation(
         id="revocation_is_not_noted",
@@ -440,7 +404,7 @@ MUTATIONS = (
         invariant="revocation_has_its_state",
         doc="Seeded: the state is not written with the assignment.",
         scope={"members": 2},
-        twists=_after(heartbeats.reconcile_member, _forgets_to_wait),
+        twists=after(heartbeats.reconcile_member, change=_forgets_to_wait),
     ),
     Mutation(
         id="full_request_gets_no_assignment",
@@ -450,7 +414,7 @@ MUTATIONS = (
         invariant="member_knows_its_assignment",
         doc="The answer has the assignment only when it changes, so one that is lost stays lost.",
         scope={"members": 2, "partitions": 1, "faults": {"lose_response": 1}},
-        twists=_after(heartbeats.reconcile_member, _sends_only_news),
+        twists=after(heartbeats.reconcile_member, change=_sends_only_news),
     ),
     Mutation(
         id="group_takes_one_more",
@@ -460,7 +424,7 @@ MUTATIONS = (
         invariant="size_is_limited",
         doc="Seeded: the size is compared with the limit before the member is counted.",
         scope={"members": 2, "partitions": 1, "max_size": 1},
-        twists=_reads(heartbeats.consumer_heartbeat, max_size=2),
+        twists=reads(heartbeats.consumer_heartbeat, max_size=2),
     ),
     Mutation(
         id="return_rebalances",
@@ -470,6 +434,6 @@ MUTATIONS = (
         invariant="return_moves_nothing",
         doc="Seeded: the successor counts as a new member.",
         scope={"members": 1, "partitions": 1, "static_members": 1, "faults": {"close": 1}},
-        twists=_after(heartbeats.consumer_heartbeat, _rebalances_for_it),
+        twists=after(heartbeats.consumer_heartbeat, change=_rebalances_for_it),
     ),
 )

@@ -14,7 +14,7 @@ from groupcheck.model.protocol.consumer.plans import id_of
 from groupcheck.oracles.consumer.facts import Facts, Known, answer_of_kafka, of_kafka
 from groupcheck.oracles.consumer.rows import ConsumerRow, ConsumerRows, Outcome, State, sender
 from groupcheck.oracles.kafka.answers import ConsumerAnswer
-from groupcheck.oracles.kafka.commands import Command
+from groupcheck.oracles.kafka.commands import Command, encoded
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.memory import ConsumerMemory
 from groupcheck.oracles.kafka.schedule import Lost, Schedule, Transcript
@@ -48,6 +48,11 @@ class Compared:
     known: tuple[Known, ...] = field(repr=False)
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The commands."""
+        return tuple(map(encoded, self.commands))
+
+    @property
     def differs(self) -> dict[str, tuple[object, object]]:
         """Fact -> its values in the model and in Kafka, of the outcome that is nearest."""
         unlike = [
@@ -77,6 +82,11 @@ class Beside:
     def commands(self) -> tuple[Command, ...]:
         """What the newer version was told."""
         return self.new.commands
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The commands."""
+        return self.new.shown
 
     @property
     def same(self) -> Outcome | None:
