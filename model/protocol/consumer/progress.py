@@ -1,0 +1,46 @@
+"""The consumer group as `--progress` checks it: which steps happen in the end.
+
+Each of these rules is weakly fair for each member by itself: where it stays possible from some
+moment on, it happens.
+
+- Members subscribe, send heartbeats, take their assignments, and their callbacks return. An
+  application that polls too late is the fault `poll_timeout`; it polls again.
+- Heartbeats and answers arrive: TCP delivers them or ends the connection. A late one does, too.
+- The session of a process that is gone ends, and so does the assignment interval.
+
+Not fair, so a run may do without: every fault, timers that fire although the member lives included.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from groupcheck.model.engine import Fairness, ScopeError, Spec, weak
+
+FAIR: tuple[Fairness, ...] = (
+    weak("subscribe_all"),
+    weak("send_consumer_heartbeat"),
+    weak("request_arrives"),
+    weak("answer_arrives"),
+    weak("late_heartbeat"),
+    weak("reconcile"),
+    weak("callback_returns"),
+    weak("poll_again"),
+    weak("ghost_expires"),
+    weak("interval_passes"),
+)
+
+
+def progress(spec: Spec) -> Spec:
+    """What is fair in the group, and its promises about runs alone. Raises `ScopeError` where
+    anybody sends heartbeats: no member is obliged to do anything there.
+    """
+    if spec.scope.requests == "anybody":
+        raise ScopeError(
+            "requests anybody promise nothing about progress: no member has to send any",
+            where="--progress",
+            do="take requests=members",
+        )
+    names = {r.name for r in spec.rules}
+    fair = [f for f in FAIR if names.issuperset(f.names)]
+    return attrs.evolve(spec, invariants=(), ends=(), deadlock=False, fair=fair)
