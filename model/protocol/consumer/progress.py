@@ -6,17 +6,25 @@ moment on, it happens.
 - Members subscribe, send heartbeats, take their assignments, and their callbacks return. An
   application that polls too late is the fault `poll_timeout`; it polls again.
 - Heartbeats and answers arrive: TCP delivers them or ends the connection. A late one does, too.
-- The session of a process that is gone ends, and so does the assignment interval.
+- The session of a process that is gone or has failed for good ends, and so does the assignment
+  interval.
 
 Not fair, so a run may do without: every fault, timers that fire although the member lives included.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import attrs
 
-from groupcheck.model.engine import Fairness, ScopeError, Spec, weak
+from groupcheck.model.engine import Fairness, ScopeError, Spec, rule, weak
+from groupcheck.model.protocol.consumer.client import Client, Member
+from groupcheck.model.protocol.consumer.memory import Core, Seat, without
+from groupcheck.model.protocol.consumer.messages import Link, gone
+from groupcheck.model.protocol.consumer.scope import ConsumerScope
 
+# Those of simple members, and those of Java's.
 FAIR: tuple[Fairness, ...] = (
     weak("subscribe_all"),
     weak("send_consumer_heartbeat"),
@@ -27,8 +35,28 @@ FAIR: tuple[Fairness, ...] = (
     weak("callback_returns"),
     weak("poll_again"),
     weak("ghost_expires"),
+    weak("session_over"),
     weak("interval_passes"),
+    weak("application_subscribes"),
+    weak("application_polls"),
+    weak("unsubscribe_goes_on"),
+    weak("java_callback_returns"),
+    weak("java_heartbeat"),
+    weak("background_reconciles"),
+    weak("commit_ends"),
+    weak("find_coordinator"),
 )
+
+
+@rule(when=lambda client: client.state == Member.FATAL)
+def session_over(
+    core: Core, seat: Seat | None, client: Client, link: Link, scope: ConsumerScope
+) -> Iterator[tuple[Core, Seat | None, Client, Link]]:
+    """The session of a process that has failed for good ends: it sends no heartbeats. (An ordinary
+    check spends a fault on that, or ends there.)
+    """
+    if seat is not None and seat.session:
+        yield without(core, seat, settles=scope.release.settles_empty), None, client, gone(link)
 
 
 def progress(spec: Spec) -> Spec:
@@ -41,6 +69,7 @@ def progress(spec: Spec) -> Spec:
             where="--progress",
             do="take requests=members",
         )
+    spec = attrs.evolve(spec, rules=(session_over, *spec.rules))
     names = {r.name for r in spec.rules}
     fair = [f for f in FAIR if names.issuperset(f.names)]
     return attrs.evolve(spec, invariants=(), ends=(), deadlock=False, fair=fair)

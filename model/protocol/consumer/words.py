@@ -51,6 +51,7 @@ DOES: Mapping[str, str] = {
     "rebalance_timeout:removed": "waits no longer for {who} to revoke, and removes it",
     "rebalance_timeout:failed": "waits no longer for {who}, and the append of that fails",
     "ghost_expires": "removes a member whose process is gone",
+    "session_over": "hears nothing more from {who} and removes it",
     "interval_passes": "may compute a target again",
     "move_coordinator": "moves to another broker, which starts all timers anew",
     "add_partition": "sees a new partition",
@@ -85,7 +86,13 @@ HEARS: Mapping[str, str] = {
     "hear_answer:fenced": "gives up its partitions and joins again",
     "hear_answer:fatal": "stops with an error",
 }
-TIMERS = ("session_timeout", "rebalance_timeout", "ghost_expires", "interval_passes")
+TIMERS = (
+    "session_timeout",
+    "rebalance_timeout",
+    "ghost_expires",
+    "session_over",
+    "interval_passes",
+)
 FAULTS = (
     "crash",
     "close_consumer",
