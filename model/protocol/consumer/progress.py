@@ -6,8 +6,8 @@ moment on, it happens.
 - Members subscribe, send heartbeats, take their assignments, and their callbacks return. An
   application that polls too late is the fault `poll_timeout`; it polls again.
 - Heartbeats and answers arrive: TCP delivers them or ends the connection. A late one does, too.
-- The session of a process that is gone or has failed for good ends, and so does the assignment
-  interval.
+- The session of a process ends that is gone, has failed for good, or is refused; the assignment
+  interval ends.
 
 Not fair, so a run may do without: every fault, timers that fire although the member lives included.
 """
@@ -18,10 +18,11 @@ from collections.abc import Iterator
 
 import attrs
 
-from groupcheck.model.engine import Fairness, ScopeError, Spec, rule, weak
+from groupcheck.model.engine import Fairness, ScopeError, Spec, but, rule, weak
 from groupcheck.model.protocol.consumer.client import Client, Member
+from groupcheck.model.protocol.consumer.heartbeats import refused
 from groupcheck.model.protocol.consumer.memory import Core, Seat, without
-from groupcheck.model.protocol.consumer.messages import Link, gone
+from groupcheck.model.protocol.consumer.messages import Kind, Link, Request, gone
 from groupcheck.model.protocol.consumer.scope import ConsumerScope
 
 # Those of simple members, and those of Java's.
@@ -48,14 +49,18 @@ FAIR: tuple[Fairness, ...] = (
 )
 
 
-@rule(when=lambda client: client.state == Member.FATAL)
+@rule(when=lambda client: client.state in (Member.FATAL, Member.JOINING))
 def session_over(
     core: Core, seat: Seat | None, client: Client, link: Link, scope: ConsumerScope
 ) -> Iterator[tuple[Core, Seat | None, Client, Link]]:
-    """The session of a process that has failed for good ends: it sends no heartbeats. (An ordinary
-    check spends a fault on that, or ends there.)
+    """The session of a process ends that has failed for good, or whose joins are refused (110, up
+    to Kafka 4.1): only heartbeats that are accepted keep it. An ordinary check spends a fault on
+    that, or ends there.
     """
-    if seat is not None and seat.session:
+    if seat is None or not seat.session:
+        return
+    joins = but(link, request=Request(Kind.JOIN))
+    if client.state == Member.FATAL or refused(core, seat, joins, scope) == "stale":
         yield without(core, seat, settles=scope.release.settles_empty), None, client, gone(link)
 
 

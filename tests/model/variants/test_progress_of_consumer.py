@@ -69,6 +69,13 @@ def test_k14_leaves_partitions_to_a_member_that_is_gone_for_good():
     assert {"close_consumer:failed", "crash"} <= {s.firing.name for s in shortest.path.steps}
 
 
+def test_a_member_whose_joins_are_refused_waits_until_its_session_ends():
+    spec = group(faults={"lose_response": 2}, kafka="4.1.1")
+    assert judged(spec).progress == dict.fromkeys(BOTH, "holds")
+    without = attrs.evolve(spec, fair=[f for f in spec.fair if f.name != "session_over"])
+    assert judged(without).progress["group_converges"] == "violated"
+
+
 @pytest.mark.parametrize("finding", ["k1", "k17", "k18", "k19", "k20"])
 def test_the_other_findings_break_safety_but_members_heal(finding: str):
     spec = group(any_faults=2, **{finding: "as_kafka"}).only(["can_converge"])
