@@ -13,6 +13,7 @@ from groupcheck.oracles.judge.following.requests import Timeouts
 
 # A session that no schedule outlasts, and that many brokers make their rounds last for a part of.
 USUAL_MS, USUAL_ROUND_MS = 6_000, 60_000
+LONG_MS = 10_000  # a session that outlasts a round which is waited for, and what lies behind it
 TIMERS = ("session_timeout", "rebalance_timeout", "sync_timeout")
 
 
@@ -48,8 +49,9 @@ ROUNDS = Profile(
 )
 STATIC_ROUNDS = Profile(
     "static-rounds",
-    "one static member; the rebalance timeout is short, and is waited for",
+    "one static member of three; the rebalance timeout is short, and is waited for",
     "mixed_membership",
+    members=3,
     waits="rebalance",
 )
 PROFILES = (TWO_STEP, ONE_STEP, MIXED, COOPERATIVE, THREE, SESSIONS, ROUNDS, STATIC_ROUNDS)
@@ -81,5 +83,5 @@ def timeouts(profile: Profile, member: int, short_ms: int, usual_ms: int) -> Tim
     if profile.waits == "session" and member == profile.members - 1:
         return Timeouts(short_ms, usual.rebalance_ms)
     if profile.waits == "rebalance":
-        return Timeouts(usual.session_ms, short_ms)
+        return Timeouts(max(usual_ms, LONG_MS), short_ms)
     return usual

@@ -89,6 +89,12 @@ RULES = (
         "OffsetMetadataManager.fetchOffsets; the reason for fencing",
     ),
     Rule(
+        "refused",
+        "What no group takes is refused with the documented code: names, timeouts and protocols"
+        " that do not fit, members and groups that are not there.",
+        f"GroupCoordinatorService and {_MANAGER}; the codes of JoinGroupResponse.json and others",
+    ),
+    Rule(
         "coordinator_found",
         "FindCoordinator tells where the group's coordinator is.",
         "FindCoordinatorResponse.json, KIP-699",

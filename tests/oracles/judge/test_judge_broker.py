@@ -14,6 +14,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli
 from groupcheck.oracles.coordinator.served import coordinator
 from groupcheck.oracles.judge.broker import command, surroundings
+from groupcheck.oracles.judge.broker.confirming import confirm
 from groupcheck.oracles.judge.broker.differences import Difference
 from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots, judgement, not_reached
@@ -103,7 +104,7 @@ def test_a_mistake_is_found_with_a_short_schedule_that_shows_it_again(
     with coordinator(mutation="heartbeat_ignores_generation") as served:
         judging = judged(served.address, TWO_STEP, schedules=12)
         first, _ = by_roots(judging.ledger.found.values())
-        judging.confirm(first[0])
+        confirm(judging, first[0])
         found = told(judging, TWO_STEP)
         assert found.exit_code == 1
         (rule,) = [one for one in found.rules if one.became == "breaks"]

@@ -1,0 +1,209 @@
+"""Differences are tried again, at leisure, and get short schedules."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from attrs import evolve
+
+from groupcheck.oracles.conform.row import Asks, Fires, Memory
+from groupcheck.oracles.judge.broker.acts import fields_of, versions_of
+from groupcheck.oracles.judge.broker.exploring import FAR, Edge, Judging, Way
+from groupcheck.oracles.judge.broker.kinds import ANY_GROUP
+from groupcheck.oracles.judge.broker.ledger import Found
+from groupcheck.oracles.judge.broker.profiles import Profile
+from groupcheck.oracles.judge.broker.refusals import LOOKS
+from groupcheck.oracles.judge.broker.target import Pace
+from groupcheck.oracles.judge.following import requests
+from groupcheck.oracles.judge.following.nearest import nearest
+from groupcheck.oracles.judge.report.schedules import Act
+from groupcheck.traces.messages.apis import api
+
+REPEATS = 3
+SHORT = 8  # requests; a schedule that has no more is short
+WAYS = 3  # of the model to one kind of row that are tried, each with another outcome
+SHORTENINGS, SHORTENING_S, RENEWING_S = 40, 20.0, 10.0  # schedules that are tried to shorten one
+
+
+def confirmed(
+    judging: Judging,
+    some: Sequence[Found],
+    until: float,
+    threads: int,
+    tell: Callable[[], None],
+    repeats: int = REPEATS,
+) -> None:
+    """Confirms the differences in their order. Those that are not begun in time are left."""
+
+    def one(found: Found) -> None:
+        if time.monotonic() < until and not judging.stopped.is_set():
+            confirm(judging, found, repeats)
+
+    judging.all([partial(one, found) for found in some], threads, tell)
+
+
+def confirm(judging: Judging, found: Found, repeats: int = REPEATS) -> None:
+    """Makes its schedule shorter while the difference shows, and tries it again, at leisure. If
+    the short schedule does not show it at leisure, the one that was met is tried.
+    """
+    met = found.acts, found.lines
+    if not _short_way(judging, found):
+        if repeats or _asks(found) > SHORT:
+            _shorten(judging, found)
+        _renew(judging, found)
+    _repeat(judging, found, repeats)
+    if repeats and not found.again and found.acts != met[0]:
+        found.acts, found.lines = met
+        _repeat(judging, found, repeats)
+
+
+def _asks(found: Found) -> int:
+    return sum(act.kind != "wait" for act in found.acts)
+
+
+def _repeat(judging: Judging, found: Found, repeats: int) -> None:
+    found.repeated = found.again = 0
+    for _ in range(repeats):
+        if judging.stopped.is_set():
+            return
+        found.repeated += 1
+        found.again += bool(_shows(judging, found, found.acts))
+
+
+def _shows(judging: Judging, found: Found, acts: Sequence[Act], pace: Pace | None = None) -> bool:
+    """Does the schedule show the difference? Then its transcript is kept."""
+    walk = judging.again(found.profile, acts, pace)
+    for difference, some, lines in walk.met.differences:
+        if difference == found.difference:
+            found.difference, found.acts, found.lines = difference, some, lines
+            return True
+    return False
+
+
+# -- The shortest way of the model
+
+
+def _short_way(judging: Judging, found: Found) -> bool:
+    """Tries the model's shortest ways to the kind of row, in the newest versions; False if none
+    shows the difference. `needs` are the old versions of the last step that it takes.
+    """
+    last, pace = found.acts[-1], judging.pace()
+    newest = evolve(last, version=_newest(judging, found.profile, last))
+    for acts in _ways(judging, found):
+        for end in dict.fromkeys((evolve(acts[-1], version=newest.version), acts[-1])):
+            if judging.stopped.is_set():
+                return False
+            if _shows(judging, found, [*acts[:-1], end], pace):
+                is_old = end.kind != "wait" and end.version < newest.version
+                found.needs = (f"{end.api} v{end.version}",) if is_old else ()
+                return True
+    return False
+
+
+def _ways(judging: Judging, found: Found) -> Iterator[list[Act]]:
+    """Schedules that come to the kind of row, the shortest first; the last step has the version
+    that it was met with.
+    """
+    profile, kind, last = found.profile, found.difference.kind, found.acts[-1]
+    rows, seen = judging.rows(profile), set[str]()
+
+    def edges(at: Memory) -> list[Edge]:
+        muted = judging.ledger.muted
+        return [
+            e for e in judging.edges(profile, at) if e.kind == kind or not muted(profile, e.kind)
+        ]
+
+    def after(at: Memory, edge: Edge) -> tuple[Memory, ...]:
+        return () if edge.kind == kind else rows.kept_after(at, edge.given)
+
+    def is_goal(at: Memory, edge: Edge) -> bool:
+        if last.kind == "look":
+            return kind.phase in (str(at.core.phase), ANY_GROUP) and str(at) not in seen
+        return edge.kind == kind and rows.what(at, edge.given) not in seen
+
+    for _ in range(WAYS):
+        way = nearest(rows.start(), edges, after, is_goal, FAR)
+        if way is None:
+            return
+        at, edge = way[-1]
+        if last.kind == "look":
+            seen.add(str(at))
+            yield [*_acts(judging, profile, way[:-1]), last]
+        else:
+            seen.add(rows.what(at, edge.given))
+            *steps, end = _acts(judging, profile, way)
+            yield [*steps, evolve(end, version=last.version)]
+
+
+def _acts(judging: Judging, profile: Profile, way: Sequence[Way]) -> Iterator[Act]:
+    """The steps of a way, in the newest versions."""
+    rows = judging.rows(profile)
+    for at, edge in way:
+        given = edge.given
+        if isinstance(given, Fires):
+            yield Act("wait", given.rule)
+            continue
+        assert isinstance(given, Asks)
+        versions = versions_of(judging.target, rows, at, given)
+        newest = versions.stop - 1
+        name = requests.API_OF[type(given.request)].name
+        yield Act("ask", name, given.member, newest, fields_of(given, at))
+
+
+# -- Shorter than what was met
+
+
+def _shorten(judging: Judging, found: Found) -> None:
+    """Leaves out steps as long as the difference shows, first many at once, then one by one."""
+    tries, many = 0, max(1, len(found.acts) // 2)
+    until = time.monotonic() + SHORTENING_S
+    while True:
+        at = 0
+        while at < len(found.acts) - 1:
+            late = time.monotonic() > until or judging.stopped.is_set()
+            if tries == SHORTENINGS or late:
+                return
+            tries += 1
+            end = min(at + many, len(found.acts) - 1)
+            fewer = [*found.acts[:at], *found.acts[end:]]
+            if not _shows(judging, found, fewer, judging.pace()):
+                at += many
+        if many == 1:
+            return
+        many = max(1, many // 2)
+
+
+def _renew(judging: Judging, found: Found) -> None:
+    """Speaks newer versions where the difference shows in them, too: the old ones that are left may
+    be what it needs.
+    """
+    until, needs = time.monotonic() + RENEWING_S, []
+    for at, act in enumerate(found.acts):
+        newer = _newest(judging, found.profile, act)
+        if act.kind == "wait" or act.version >= newer:
+            continue
+        if time.monotonic() > until or judging.stopped.is_set():
+            return
+        acts = [*found.acts[:at], evolve(act, version=newer), *found.acts[at + 1 :]]
+        if not _shows(judging, found, acts, judging.pace()):
+            needs.append(f"{act.api} v{act.version}")
+    if needs:
+        found.needs = tuple(dict.fromkeys(needs))
+
+
+def _newest(judging: Judging, profile: Profile, act: Act) -> int:
+    """The newest version in which an act of that profile may be carried out."""
+    if act.kind == "wait":
+        return 0
+    of, target = api(act.api), judging.target
+    if act.kind == "look":
+        return LOOKS[act.name].versions(target.announced[of.key]).stop - 1
+    newest = min(of.newest, target.announced[of.key].stop - 1)
+    if of is requests.OFFSET_COMMIT and target.topic_id is None:
+        newest = min(newest, requests.TOPIC_IDS - 1)
+    is_old = profile.settings.get("two_step") == "no" and not target.joins_at_once
+    if of is requests.JOIN_GROUP and is_old:
+        newest = min(newest, requests.TWO_STEP - 1)
+    return newest
