@@ -92,8 +92,9 @@ def judged(
             threads = THREADS * (SLOWER if aim.slow else 1)
             judging.explore(profiles, whole * EXPLORING, threads, notify)
             first, others = by_roots(judging.ledger.found.values())
+            # Long schedules take the longest, and begin first.
             ends, repeat = began + whole, partial(notify, "repeating")
-            confirmed(judging, first, ends + LONGER_S, CONFIRMING, repeat)
+            confirmed(judging, first[::-1], ends + LONGER_S, CONFIRMING, repeat)
             confirmed(judging, others, ends + LONGER_S, CONFIRMING, repeat, repeats=0)
         seconds = time.monotonic() - began
         return judgement(judging, profiles, accepted, title, seconds, "".join(reason))

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker.acts import fields_of, versions_of
-from groupcheck.oracles.judge.broker.exploring import FAR, Edge, Judging, Way
+from groupcheck.oracles.judge.broker.exploring import FAR, MOST, Edge, Judging, Way
 from groupcheck.oracles.judge.broker.kinds import ANY_GROUP
 from groupcheck.oracles.judge.broker.ledger import Found
 from groupcheck.oracles.judge.broker.profiles import Profile
@@ -24,7 +24,7 @@ from groupcheck.traces.messages.apis import api
 REPEATS = 3
 SHORT = 8  # requests; a schedule that has no more is short
 WAYS = 3  # of the model to one kind of row that are tried, each with another outcome
-SHORTENINGS, SHORTENING_S, RENEWING_S = 40, 20.0, 10.0  # schedules that are tried to shorten one
+SHORTENINGS, SHORTENING_S, RENEWING_S = 40, 10.0, 5.0  # schedules that are tried to shorten one
 
 
 def confirmed(
@@ -49,7 +49,8 @@ def confirm(judging: Judging, found: Found, repeats: int = REPEATS) -> None:
     the short schedule does not show it at leisure, the one that was met is tried.
     """
     met = found.acts, found.lines
-    if not _short_way(judging, found):
+    # Without any step: the group is not even made.
+    if found.acts and not _short_way(judging, found):
         if repeats or _asks(found) > SHORT:
             _shorten(judging, found)
         _renew(judging, found)
@@ -89,7 +90,7 @@ def _short_way(judging: Judging, found: Found) -> bool:
     """Tries the model's shortest ways to the kind of row, in the newest versions; False if none
     shows the difference. `needs` are the old versions of the last step that it takes.
     """
-    last, pace = found.acts[-1], judging.pace()
+    last, pace = found.acts[-1], judging.pace(MOST)
     newest = evolve(last, version=_newest(judging, found.profile, last))
     for acts in _ways(judging, found):
         for end in dict.fromkeys((evolve(acts[-1], version=newest.version), acts[-1])):
@@ -110,9 +111,9 @@ def _ways(judging: Judging, found: Found) -> Iterator[list[Act]]:
     rows, seen = judging.rows(profile), set[str]()
 
     def edges(at: Memory) -> list[Edge]:
-        muted = judging.ledger.muted
+        differs = judging.ledger.differs
         return [
-            e for e in judging.edges(profile, at) if e.kind == kind or not muted(profile, e.kind)
+            e for e in judging.edges(profile, at) if e.kind == kind or not differs(profile, e.kind)
         ]
 
     def after(at: Memory, edge: Edge) -> tuple[Memory, ...]:
@@ -168,7 +169,7 @@ def _shorten(judging: Judging, found: Found) -> None:
             tries += 1
             end = min(at + many, len(found.acts) - 1)
             fewer = [*found.acts[:at], *found.acts[end:]]
-            if not _shows(judging, found, fewer, judging.pace()):
+            if not _shows(judging, found, fewer, judging.pace(MOST)):
                 at += many
         if many == 1:
             return
@@ -187,7 +188,7 @@ def _renew(judging: Judging, found: Found) -> None:
         if time.monotonic() > until or judging.stopped.is_set():
             return
         acts = [*found.acts[:at], evolve(act, version=newer), *found.acts[at + 1 :]]
-        if not _shows(judging, found, acts, judging.pace()):
+        if not _shows(judging, found, acts, judging.pace(MOST)):
             needs.append(f"{act.api} v{act.version}")
     if needs:
         found.needs = tuple(dict.fromkeys(needs))

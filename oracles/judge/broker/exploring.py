@@ -32,9 +32,11 @@ from groupcheck.oracles.wire.security import PLAINTEXT, Security
 
 STEPS = 24  # of one schedule, at most
 FAR = 5_000  # memories among which the nearest row is looked for
+LOOKS_APART = 0.25  # of the steps are questions about no group, as long as there are some
 STRAYS = 0.1  # of the steps are taken at random
 # The least and the most: before an answer counts as not come, and for one that must come.
 QUIET_S, PATIENCE_S = (0.01, 0.25), (1.5, 7.0)
+MOST = 0.95  # of the answers, where a longer wait is no loss
 LEARNED, LONGER = 20, 8  # answers from which patience is learned, and how much longer it is
 CAREFUL_S, CAREFUL_WAITING_S = 0.4, 0.15  # before an answer counts as not come, at leisure
 TOLD_S = 0.1  # between two reports of how far it is
@@ -72,23 +74,23 @@ class Judging:
                 self._rows[profile.name] = rows_of(profile)
             return self._rows[profile.name]
 
-    def pace(self) -> Pace:
+    def pace(self, share: float = 1.0) -> Pace:
         """As fast as the broker's answers allow: an answer that must not come is waited for as long
-        as most answers take.
+        as most answers take, one that must come for longer than this share of them took.
         """
         every = self.ledger.waited_s
         some = sorted(seconds for _, seconds in every[-200:])
         usual = some[int(len(some) * 0.95)] if some else QUIET_S[0]
         rounds = [seconds for name, seconds in every if name == requests.JOIN_GROUP.name]
         return Pace(
-            patience_s=_patience([seconds for _, seconds in every]),
-            round_s=_patience(rounds),
+            patience_s=_patience([seconds for _, seconds in every], share),
+            round_s=_patience(rounds, share),
             quiet_s=min(max(2 * usual, QUIET_S[0]), QUIET_S[1]),
         )
 
     def leisure(self, profile: Profile) -> Pace:
         """Slower: twice the patience, and longer waits for answers that must not come."""
-        usual, quiet_s = self.pace(), CAREFUL_WAITING_S if profile.waits else CAREFUL_S
+        usual, quiet_s = self.pace(MOST), CAREFUL_WAITING_S if profile.waits else CAREFUL_S
         patience_s = min(2 * usual.patience_s, PATIENCE_S[1])
         round_s = min(2 * usual.round_s, PATIENCE_S[1])
         return Pace(patience_s, round_s, max(quiet_s, usual.quiet_s))
@@ -190,18 +192,22 @@ class Judging:
         return [*rows.asks(memory), *due(profile, rows, memory)]
 
     def _way(self, profile: Profile, memory: Memory, waited: str = "") -> tuple[Way, ...]:
-        """The nearest way to a kind of row that is wanted, or, if there is none, to one of a known
-        kind in which the model allows what was not seen in it; empty if there is none. `waited`:
-        the timer that was waited for; what lies behind it is wanted, too.
+        """The nearest way to a kind of row that is wanted, first one that nobody else is on his way
+        to, or, if there is none, to one of a known kind in which the model allows what was not seen
+        in it; empty if there is none. `waited`: the timer that was waited for; what lies behind it
+        is wanted, too.
         """
         rows, ledger = self.rows(profile), self.ledger
 
         def edges(at: Memory) -> list[Edge]:
             return [e for e in self.edges(profile, at) if not ledger.muted(profile, e.kind)]
 
-        def wanted(at: Memory, edge: Edge) -> bool:
+        def new(at: Memory, edge: Edge) -> bool:
             if waited and not isinstance(edge.given, Fires):
                 return not ledger.behind[profile.name, waited, edge.kind]
+            return aims_at(profile, edge.given) and ledger.wanted(profile, edge.kind, 1)
+
+        def wanted(at: Memory, edge: Edge) -> bool:
             return aims_at(profile, edge.given) and ledger.wanted(profile, edge.kind)
 
         def wanted_finer(at: Memory, edge: Edge) -> bool:
@@ -211,11 +217,8 @@ class Judging:
         def after(at: Memory, edge: Edge) -> tuple[Memory, ...]:
             return rows.kept_after(at, edge.given)
 
-        return (
-            nearest(memory, edges, after, wanted, FAR)
-            or nearest(memory, edges, after, wanted_finer, FAR)
-            or ()
-        )
+        ways = (nearest(memory, edges, after, goal, FAR) for goal in (new, wanted, wanted_finer))
+        return next(filter(None, ways), ())
 
     def edges(self, profile: Profile, memory: Memory) -> tuple[Edge, ...]:
         """What may be sent, or waited for, in a group of that profile, each with its kind."""
@@ -291,9 +294,15 @@ class Judging:
             if ledger.wanted(walk.profile, kind := look.kind(walk.worlds[0]))
             and not ledger.muted(walk.profile, kind)
         ]
+        if rng.random() > LOOKS_APART:
+            some = [look for look in some if not look.is_apart]
         if not some:
             return False
-        look = rng.choice(some)
+        sought = {
+            look.name: ledger.sought[wanted_of(walk.profile, look.kind(walk.worlds[0]))]
+            for look in some
+        }
+        look = rng.choice([one for one in some if sought[one.name] == min(sought.values())])
         with ledger.lock:
             ledger.sought[wanted_of(walk.profile, look.kind(walk.worlds[0]))] += 1
         spoken = look.versions(self.target.announced[look.api.key])
@@ -347,11 +356,12 @@ class Judging:
         return walk
 
 
-def _patience(waited_s: Sequence[float]) -> float:
+def _patience(waited_s: Sequence[float], share: float) -> float:
     """How long to wait for an answer of a broker that has taken so long for others."""
     if len(waited_s) < LEARNED:
         return PATIENCE_S[1]
-    return min(max(LONGER * max(waited_s), PATIENCE_S[0]), PATIENCE_S[1])
+    slow_s = sorted(waited_s)[int((len(waited_s) - 1) * share)]
+    return min(max(LONGER * slow_s, PATIENCE_S[0]), PATIENCE_S[1])
 
 
 def aims_at(profile: Profile, given: Asks | Fires) -> bool:

@@ -71,14 +71,18 @@ class Ledger:
     def muted(self, profile: Profile, kind: Kind) -> bool:
         return self.differed[wanted_of(profile, kind)] >= MUTED
 
+    def differs(self, profile: Profile, kind: Kind) -> bool:
+        """Has a row of this kind differed?"""
+        return bool(self.differed[wanted_of(profile, kind)])
+
     def broken(self, api: str, version: int) -> bool:
         """Has this version closed the connection so often that it is not spoken any more?"""
         return self.unfit[api, version] >= MUTED
 
-    def wanted(self, profile: Profile, kind: Kind) -> bool:
-        """Has nobody seen this kind of row, and may somebody still look for it?"""
+    def wanted(self, profile: Profile, kind: Kind, tries: int = TRIES) -> bool:
+        """Has nobody seen this kind of row, and has it been looked for less than so often?"""
         one = wanted_of(profile, kind)
-        return not self.agreed[one] and not self.differed[one] and self.sought[one] < TRIES
+        return not self.agreed[one] and not self.differed[one] and self.sought[one] < tries
 
     def wanted_finer(self, profile: Profile, kind: Kind, what: str) -> bool:
         """Has nobody seen a row of this kind in which the model allows that?"""

@@ -66,6 +66,7 @@ EARLY, LATE = 0.5, 0.75
 # they are.
 LATEST = (0.7, 0.4)
 WAITED_S = 0.3
+LAG_S = 2.0  # of what is told behind what is done
 NOBODY = "nobody-0"  # an id that no broker has made
 
 
@@ -327,16 +328,17 @@ class Walk:
 
     def look(self, look: Look, version: int) -> None:
         """Asks a question about the group. What the broker says may lag behind what it does, so a
-        wrong answer is asked for again, as long as an answer may take. Raises `Differs`.
+        wrong answer is asked for again, for a while. Raises `Differs`.
         """
         kind = look.kind(self.worlds[0])
         self.acts.append(Act("look", look.name, -1, version))
         self.met.tries(look.rule, "every_answer", "schema", "connection")
-        (world,), until = self.worlds, time.monotonic() + self._pace.patience_s
+        (world,), until = self.worlds, time.monotonic() + min(self._pace.patience_s, LAG_S)
         values, pause_s = look.asks(self._group, world, version), 0.02
+        patience_s = self._pace.round_s if look.api is JOIN_GROUP else self._pace.patience_s
         while True:
             number = self._send(Wire(look.api, version, values, look.about))
-            answers = self._gather(self._pace.patience_s, number)
+            answers = self._gather(patience_s, number)
             answer = answers.get(number)
             if answer is None or isinstance(answer, Closed) or len(answers) > 1:
                 self.transcript.told(answers)
