@@ -10,8 +10,8 @@ from attrs import evolve
 
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker.acts import fields_of, versions_of
-from groupcheck.oracles.judge.broker.exploring import FAR, MOST, Edge, Judging, Way
-from groupcheck.oracles.judge.broker.kinds import ANY_GROUP
+from groupcheck.oracles.judge.broker.exploring import FAR, MOST, Judging
+from groupcheck.oracles.judge.broker.kinds import ANY_GROUP, Edge, Way
 from groupcheck.oracles.judge.broker.ledger import Found
 from groupcheck.oracles.judge.broker.profiles import Profile
 from groupcheck.oracles.judge.broker.refusals import LOOKS

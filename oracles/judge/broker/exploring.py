@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import partial
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker.acts import asked, due
 from groupcheck.oracles.judge.broker.differences import Differs, Late
 from groupcheck.oracles.judge.broker.graph import KeptRows
-from groupcheck.oracles.judge.broker.kinds import Kind, kind_of
+from groupcheck.oracles.judge.broker.kinds import Edge, Way, kind_of
 from groupcheck.oracles.judge.broker.ledger import Ledger, wanted_of
 from groupcheck.oracles.judge.broker.profiles import Profile, rows_of
 from groupcheck.oracles.judge.broker.refusals import LOOKS
@@ -40,17 +40,6 @@ MOST = 0.95  # of the answers, where a longer wait is no loss
 LEARNED, LONGER = 20, 8  # answers from which patience is learned, and how much longer it is
 CAREFUL_S, CAREFUL_WAITING_S = 0.4, 0.15  # before an answer counts as not come, at leisure
 TOLD_S = 0.1  # between two reports of how far it is
-
-
-@frozen
-class Edge:
-    """An input of a memory, and its kind."""
-
-    given: Asks | Fires
-    kind: Kind
-
-
-Way = tuple[Memory, Edge]
 
 
 @define
@@ -150,22 +139,23 @@ class Judging:
         while time.monotonic() < until and not self.stopped.is_set():
             if most is not None and self.ledger.schedules >= most:
                 return
-            profile = self._next(profiles, rng)
-            if profile is None:
+            there = [p for p in profiles if not self.ledger.dropped(p)]
+            if not there:  # the broker makes no group of any of them
                 return
-            self._one(profile, rng, until)
+            # One in which something is left to see, if there is one. The way is looked for before
+            # any timer runs.
+            rng.shuffle(there)
+            ways = ((p, self._way(p, self.rows(p).start())) for p in there)
+            profile, way = next((one for one in ways if one[1]), (there[0], ()))
+            self._one(profile, way, rng, until)
 
-    def _next(self, profiles: Sequence[Profile], rng: random.Random) -> Profile | None:
-        """A profile in which something is left to see, if there is one; None if the broker makes no
-        group of any of them.
-        """
-        there = [p for p in profiles if not self.ledger.dropped(p)]
-        open_ones = [p for p in there if self._way(p, self.rows(p).start())]
-        return rng.choice(open_ones or there) if there else None
-
-    def _one(self, profile: Profile, rng: random.Random, until: float) -> None:
-        """One schedule."""
+    def _one(
+        self, profile: Profile, way: tuple[Way, ...], rng: random.Random, until: float
+    ) -> None:
+        """One schedule, which begins with this way."""
         walk = self.started(profile, self.pace())
+        walk.way = list(way)
+        self._seeks(profile, way)
         try:
             walk.begin()
             for _ in range(STEPS):
@@ -242,15 +232,12 @@ class Judging:
         profile, memory = walk.profile, walk.memory
         if self._looked(walk, rng):
             return True
-        way = self._way(profile, memory, walk.waited) if rng.random() > STRAYS else ()
-        if way:
-            at, goal = way[-1]
-            if len(way) == 1 or not walk.acts:
-                what = self.rows(profile).what(at, goal.given)
-                with self.ledger.lock:
-                    self.ledger.sought[profile.name, goal.kind] += 1
-                    self.ledger.sought_finer[profile.name, goal.kind, what] += 1
-            given = way[0][1].given
+        if not walk.way or walk.way[0][0] != memory:  # at its end, or the broker went another way
+            strays = rng.random() < STRAYS
+            walk.way = [] if strays else list(self._way(profile, memory, walk.waited))
+            self._seeks(profile, walk.way)
+        if walk.way:
+            given = walk.way.pop(0)[1].given
             if isinstance(given, Fires):
                 return walk.wait()
             if walk.can(given):
@@ -272,6 +259,15 @@ class Judging:
         given = rng.choice([*usual, *usual, *options])
         return walk.ask(given, self._version(walk, given, rng))
 
+    def _seeks(self, profile: Profile, way: Sequence[Way]) -> None:
+        """Somebody is on this way."""
+        if way:
+            at, goal = way[-1]
+            what = self.rows(profile).what(at, goal.given)
+            with self.ledger.lock:
+                self.ledger.sought[profile.name, goal.kind] += 1
+                self.ledger.sought_finer[profile.name, goal.kind, what] += 1
+
     def _behind(self, walk: Walk, options: Sequence[Asks]) -> list[Asks]:
         """Those that nobody has sent behind the row that changed the phase."""
         profile, behind = walk.profile, self.ledger.behind
@@ -291,7 +287,8 @@ class Judging:
         some = [
             look
             for look in walk.looks()
-            if ledger.wanted(walk.profile, kind := look.kind(walk.worlds[0]))
+            if not look.is_harsh
+            and ledger.wanted(walk.profile, kind := look.kind(walk.worlds[0]))
             and not ledger.muted(walk.profile, kind)
         ]
         if rng.random() > LOOKS_APART:

@@ -28,6 +28,17 @@ class Kind:
         return f"{self.phase}: {self.name}{f' ({self.about})' if self.about else ''}"
 
 
+@frozen
+class Edge:
+    """An input of a memory, and its kind."""
+
+    given: Asks | Fires
+    kind: Kind
+
+
+Way = tuple[Memory, Edge]  # one step of a way
+
+
 def phase_of(memory: Memory) -> str:
     """The phase, and what is special about it."""
     core = memory.core

@@ -45,6 +45,8 @@ class Look:
     code: int | None = None
     # It asks about a group that nobody uses, so that the phase of this one does not matter.
     is_apart: bool = False
+    # A broker may not outlive it: it is asked last.
+    is_harsh: bool = False
 
     @property
     def name(self) -> str:

@@ -87,10 +87,16 @@ def _whatever_the_group() -> Iterator[Look]:
     for about, code, change in (
         ("a session timeout of 0", INVALID_SESSION_TIMEOUT, {"sessionTimeoutMs": 0}),
         ("a session timeout of 25 days", INVALID_SESSION_TIMEOUT, {"sessionTimeoutMs": LONGEST_MS}),
-        ("no protocol at all", INCONSISTENT_GROUP_PROTOCOL, {"protocols": []}),
         ("no protocol type", INCONSISTENT_GROUP_PROTOCOL, {"protocolType": ""}),
     ):
         yield _apart(JOIN_GROUP, about, code, JOINS | change)
+    yield _apart(
+        JOIN_GROUP,
+        "no protocol at all",
+        INCONSISTENT_GROUP_PROTOCOL,
+        JOINS | {"protocols": []},
+        is_harsh=True,
+    )
     for of, values in (
         (JOIN_GROUP, {**JOINS, "memberId": "nobody"}),
         (SYNC_GROUP, {**SYNCS, **NOBODY}),

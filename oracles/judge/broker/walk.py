@@ -28,7 +28,7 @@ from groupcheck.oracles.judge.broker.differences import (
     word_of,
 )
 from groupcheck.oracles.judge.broker.graph import KeptRows
-from groupcheck.oracles.judge.broker.kinds import Kind, kind_of, what_of
+from groupcheck.oracles.judge.broker.kinds import Kind, Way, kind_of, what_of
 from groupcheck.oracles.judge.broker.looks import Look
 from groupcheck.oracles.judge.broker.profiles import Profile, timeouts
 from groupcheck.oracles.judge.broker.refusals import LOOKS
@@ -129,6 +129,8 @@ class Walk:
         self.is_made = False
         # The timer that was waited for last, and the row that changed the phase last; empty: none.
         self.waited = self.changed = ""
+        # Where it goes: what is left of a way.
+        self.way: list[Way] = []
 
     @property
     def memory(self) -> Memory:
