@@ -15,7 +15,7 @@ from rich.text import Text
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge.broker.acts import checked
-from groupcheck.oracles.judge.broker.confirming import REPEATS, confirmed
+from groupcheck.oracles.judge.broker.confirming import REPEATS, confirmed, outlives
 from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots, judgement
 from groupcheck.oracles.judge.broker.known import read as read_known
@@ -96,6 +96,8 @@ def judged(
             ends, repeat = began + whole, partial(notify, "repeating")
             confirmed(judging, first[::-1], ends + LONGER_S, CONFIRMING, repeat)
             confirmed(judging, others, ends + LONGER_S, CONFIRMING, repeat, repeats=0)
+            if not judging.stopped.is_set():
+                outlives(judging)
         seconds = time.monotonic() - began
         return judgement(judging, profiles, accepted, title, seconds, "".join(reason))
 

@@ -8,13 +8,16 @@ from functools import partial
 
 from attrs import evolve
 
+from groupcheck.model.engine import UserError
 from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker.acts import fields_of, versions_of
+from groupcheck.oracles.judge.broker.differences import Difference
 from groupcheck.oracles.judge.broker.exploring import FAR, MOST, Judging
 from groupcheck.oracles.judge.broker.kinds import ANY_GROUP, Edge, Way
 from groupcheck.oracles.judge.broker.ledger import Found
-from groupcheck.oracles.judge.broker.profiles import Profile
+from groupcheck.oracles.judge.broker.profiles import ONE_STEP, Profile
 from groupcheck.oracles.judge.broker.refusals import LOOKS
+from groupcheck.oracles.judge.broker.surroundings import Asking
 from groupcheck.oracles.judge.broker.target import Pace
 from groupcheck.oracles.judge.following import requests
 from groupcheck.oracles.judge.following.nearest import nearest
@@ -22,6 +25,7 @@ from groupcheck.oracles.judge.report.schedules import Act
 from groupcheck.traces.messages.apis import api
 
 REPEATS = 3
+OUTLIVED_S = 8.0  # so long a broker may take to die of it; rounds end meanwhile
 SHORT = 8  # requests; a schedule that has no more is short
 WAYS = 3  # of the model to one kind of row that are tried, each with another outcome
 SHORTENINGS, SHORTENING_S, RENEWING_S = 40, 10.0, 5.0  # schedules that are tried to shorten one
@@ -81,6 +85,42 @@ def _shows(judging: Judging, found: Found, acts: Sequence[Act], pace: Pace | Non
             found.difference, found.acts, found.lines = difference, some, lines
             return True
     return False
+
+
+def outlives(judging: Judging) -> None:
+    """Sends what a broker may not outlive. Nothing can be tried on it afterwards."""
+    target = judging.target
+    for look in [one for one in LOOKS.values() if one.is_harsh]:
+        spoken = look.versions(target.announced.get(look.api.key, range(0)))
+        for version in dict.fromkeys([*spoken[:1], *spoken[-1:]]):
+            walk = judging.again(ONE_STEP, [Act("look", look.name, -1, version)])
+            judging.ledger.note(ONE_STEP, walk.met)
+            if not walk.met.differences:
+                continue
+            until = time.monotonic() + OUTLIVED_S
+            while (answers := _answers(judging)) and time.monotonic() < until:
+                time.sleep(0.2)
+            kind = look.kind(walk.worlds[0])
+            if not answers:
+                gone = Difference(
+                    kind, ("a broker that goes on",), "the broker is gone", ("goes_on",)
+                )
+                walk.note(gone)
+                judging.ledger.note(ONE_STEP, walk.met)
+            for difference, _, _ in walk.met.differences:
+                one = judging.ledger.found[difference]
+                one.repeated = one.again = 1
+            if not answers:
+                return
+
+
+def _answers(judging: Judging) -> bool:
+    """Does the broker answer?"""
+    try:
+        Asking(judging.target.address, judging.security).close()
+    except UserError:
+        return False
+    return True
 
 
 # -- The shortest way of the model

@@ -108,6 +108,8 @@ class Ledger:
             for rule, times in met.tried.items():
                 self.tried[rule] += times
             self.measure(met)
+            if not met.differences:
+                self.tried["goes_on"] += 1
             for difference, acts, lines in met.differences:
                 self._differs(profile, difference, acts, lines)
 

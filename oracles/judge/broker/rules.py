@@ -105,6 +105,11 @@ RULES = (
         "Kafka protocol guide; the definitions in kafka-clients (common/message)",
     ),
     Rule(
+        "goes_on",
+        "The broker goes on, whatever a member sends to it.",
+        "one client must not end the groups of all others",
+    ),
+    Rule(
         "connection",
         "A version that ApiVersions announces is answered, and no connection is closed on it.",
         "KIP-35, KIP-511",

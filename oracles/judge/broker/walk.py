@@ -317,13 +317,14 @@ class Walk:
 
     def looks(self) -> list[Look]:
         """The questions that may be asked now, and that the broker announces."""
-        if len(self.worlds) > 1 or not self.is_made:
+        if len(self.worlds) > 1:
             return []
         spoken = self.target.announced
         return [
             look
             for look in LOOKS.values()
-            if look.allowed(self.worlds[0])
+            if (self.is_made or look.is_apart)
+            and look.allowed(self.worlds[0])
             and look.versions(spoken.get(look.api.key, range(0)))
             and not (look.api is JOIN_GROUP and "max_size" in self.profile.settings)
         ]
