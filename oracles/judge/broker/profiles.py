@@ -13,7 +13,8 @@ from groupcheck.oracles.judge.following.requests import Timeouts
 
 # A session that no schedule outlasts, and that many brokers make their rounds last for a part of.
 USUAL_MS, USUAL_ROUND_MS = 6_000, 60_000
-LONG_MS = 10_000  # a session that outlasts a round which is waited for, and what lies behind it
+SLOW_MS = 3_000  # where rounds do so
+LONG_MS = 4_000  # more than usual: outlasts a round that is waited for, and what lies behind it
 TIMERS = ("session_timeout", "rebalance_timeout", "sync_timeout")
 
 
@@ -83,5 +84,5 @@ def timeouts(profile: Profile, member: int, short_ms: int, usual_ms: int) -> Tim
     if profile.waits == "session" and member == profile.members - 1:
         return Timeouts(short_ms, usual.rebalance_ms)
     if profile.waits == "rebalance":
-        return Timeouts(max(usual_ms, LONG_MS), short_ms)
+        return Timeouts(usual_ms + LONG_MS, short_ms)
     return usual

@@ -12,7 +12,7 @@ from uuid import UUID
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
-from groupcheck.oracles.judge.broker.profiles import USUAL_MS
+from groupcheck.oracles.judge.broker.profiles import SLOW_MS, USUAL_MS
 from groupcheck.oracles.judge.broker.target import Target
 from groupcheck.oracles.judge.following.requests import (
     JOIN_GROUP,
@@ -130,7 +130,7 @@ def target(
                 name,
                 id,
                 session_ms,
-                usual_ms=max(USUAL_MS, session_ms),
+                usual_ms=max(SLOW_MS if slow else USUAL_MS, session_ms),
                 slow=slow,
                 joins_at_once=at_once and _asks_for_ids(asking),
             ),
