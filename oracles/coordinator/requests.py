@@ -28,6 +28,8 @@ from groupcheck.model.protocol.codes import (
     GROUP_MAX_SIZE_REACHED,
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
+    INVALID_GROUP_ID,
+    INVALID_SESSION_TIMEOUT,
     MEMBER_ID_REQUIRED,
     NONE,
     NOT_COORDINATOR,
@@ -49,7 +51,6 @@ from groupcheck.oracles.coordinator.model import HERE, Model
 from groupcheck.oracles.coordinator.offsets import Offsets
 from groupcheck.oracles.coordinator.votes import protocol_of, shared
 
-INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT = 24, 26
 TWO_STEP = 4  # of JoinGroup: a member without an id is told to come again with one (KIP-394)
 SKIPS_ASSIGNMENT = 9  # of JoinGroup: a leader that comes back makes no plan (KIP-814)
 SEVERAL = 3  # of LeaveGroup: it names several members

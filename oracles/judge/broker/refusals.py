@@ -15,7 +15,10 @@ from groupcheck.model.protocol.codes import (
     GROUP_ID_NOT_FOUND,
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
+    INVALID_GROUP_ID,
+    INVALID_SESSION_TIMEOUT,
     UNKNOWN_MEMBER_ID,
+    UNKNOWN_TOPIC_OR_PARTITION,
     name_of,
 )
 from groupcheck.oracles.judge.broker.looks import QUESTIONS, Look, Values
@@ -35,8 +38,8 @@ from groupcheck.oracles.judge.following.requests import (
 from groupcheck.oracles.judge.following.said import instance, subscription
 from groupcheck.oracles.judge.following.worlds import World, code_of, is_new
 from groupcheck.traces.messages.apis import Api, api
+from groupcheck.traces.messages.message_bytes import NEVER
 
-UNKNOWN_TOPIC, INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT = 3, 24, 26
 LONGEST_MS = (1 << 31) - 1  # Kafka takes half an hour (group.max.session.timeout.ms)
 SHORT_NAMES = 9  # of OffsetCommit: a group that is not there is 69, before it was 22
 OTHER = "groupcheck-other"  # a protocol, a protocol type, an instance that no member has
@@ -50,7 +53,12 @@ def _refused(code: int, answer: Values, group: str, world: World) -> list[str]:
 
 
 def _look(of: Api, about: str, code: int, asks: Asks, **more: Any) -> Look:
-    return Look(of, "refused", asks, partial(_refused, code), about=about, code=code, **more)
+    def own(group: str, world: World, version: int) -> dict[str, Any]:
+        """The fields that the API has."""
+        values = asks(group, world, version)
+        return {name: value for name, value in values.items() if of.since(name) != NEVER}
+
+    return Look(of, "refused", own, partial(_refused, code), about=about, code=code, **more)
 
 
 # -- Whatever the group
@@ -120,7 +128,7 @@ WHATEVER_THE_GROUP = (
     _apart(
         OFFSET_COMMIT,
         "a topic that does not exist",
-        UNKNOWN_TOPIC,
+        UNKNOWN_TOPIC_OR_PARTITION,
         {"topics": committing("groupcheck-no-such-topic", 1)},
         oldest=2,
         newest=TOPIC_IDS - 1,

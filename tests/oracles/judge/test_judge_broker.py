@@ -9,17 +9,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.command_line import cli
+from groupcheck.oracles.coordinator import requests as served_requests
 from groupcheck.oracles.coordinator.served import coordinator
-from groupcheck.oracles.judge.broker import command, surroundings
-from groupcheck.oracles.judge.broker.confirming import confirm
+from groupcheck.oracles.judge.broker import command, confirming, surroundings
+from groupcheck.oracles.judge.broker.confirming import confirm, outlives
 from groupcheck.oracles.judge.broker.differences import Difference
 from groupcheck.oracles.judge.broker.exploring import Judging
 from groupcheck.oracles.judge.broker.judging import by_roots, judgement, not_reached
 from groupcheck.oracles.judge.broker.kinds import Kind
 from groupcheck.oracles.judge.broker.ledger import Found
+from groupcheck.oracles.judge.broker.looks import Look
 from groupcheck.oracles.judge.broker.profiles import (
     MIXED,
     ONE_STEP,
@@ -28,6 +31,7 @@ from groupcheck.oracles.judge.broker.profiles import (
     TWO_STEP,
     Profile,
 )
+from groupcheck.oracles.judge.broker.refusals import LOOKS, REFUSALS
 from groupcheck.oracles.judge.broker.surroundings import FIND_COORDINATOR, target
 from groupcheck.oracles.judge.broker.target import Target
 from groupcheck.oracles.judge.following.requests import JOIN_GROUP
@@ -49,6 +53,12 @@ def healthy() -> Iterator[str]:
         yield served.address
 
 
+JOINS = (("id", -1), ("claimed", -1), ("owned", 0))
+LEADS = (
+    Act("ask", "JoinGroup", 0, 9, JOINS),
+    Act("ask", "JoinGroup", 0, 9, (("id", 0), *JOINS[1:])),
+)
+SYNCS = Act("ask", "SyncGroup", 0, 5, (("id", 0), ("generation", 0)))
 PATIENCE_S = 100.0  # so that a busy machine runs as many schedules
 
 
@@ -309,3 +319,51 @@ def test_a_listener_that_wants_a_login_is_recognized(
     with pytest.raises(UserError, match="answers ApiVersions, but not Metadata") as error:
         target(healthy, PLAINTEXT, None, {})
     assert "--sasl" in (error.value.do or "")
+
+
+# -- What must be refused
+
+
+def test_a_request_that_is_refused_with_another_code_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(served_requests, "INVALID_GROUP_ID", 69)
+    with coordinator() as served:
+        judging = judged(served.address, TWO_STEP, schedules=12)
+        assert {(one.kind.about, one.got, one.rules) for one in judging.ledger.found} == {
+            ("an empty group id", "GROUP_ID_NOT_FOUND", ("refused",))
+        }
+        found = next(iter(judging.ledger.found.values()))
+        confirm(judging, found)
+    # The way of the model to it is no step at all.
+    assert found.again == 3 and len(found.acts) == 1
+    assert found.difference.allowed == ("INVALID_GROUP_ID",)
+
+
+def test_every_refusal_is_of_kafka_and_leaves_the_group_as_it_is(healthy: str) -> None:
+    aim, _ = target(healthy, PLAINTEXT, None, {})
+    asks = [Act("look", one.name, version=_newest(aim, one)) for one in REFUSALS]
+    walk = Judging(aim).again(TWO_STEP, [*LEADS, *asks, *LEADS[1:], SYNCS])
+    assert walk.met.differences == []
+    assert len(walk.acts) == len(LEADS) + len(asks) + len(LEADS[1:]) + 1
+
+
+def _newest(aim: Target, look: Look) -> int:
+    return look.versions(aim.announced[look.api.key]).stop - 1
+
+
+def test_a_broker_that_does_not_outlive_a_request_is_told(
+    healthy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "JoinGroup: no protocol at all"
+    other = Look(
+        LOOKS[name].api, "refused", LOOKS[name].asks, lambda *_: ["no"], code=0, is_apart=True
+    )
+    monkeypatch.setitem(LOOKS, name, evolve(other, about="no protocol at all", is_harsh=True))
+    aim, _ = target(healthy, PLAINTEXT, None, {})
+    judging = Judging(aim)
+    monkeypatch.setattr(confirming, "_answers", lambda judging: False)
+    outlives(judging)
+    found = told(judging)
+    assert [one.got for one in found.remarks if "goes_on" in one.rules] == ["the broker is gone"]
+    assert found.exit_code == 1
