@@ -43,7 +43,7 @@ EXPLORING = 0.6  # of the time; the rest is for repetitions
 # How much longer the repetitions of one difference of each root may take, if there are some.
 LONGER_S = 60.0
 THREADS = 4  # and as many again for groups that wait
-SLOWER = 4  # so many times more, if rounds are waited for most of the time
+SLOWER = 3  # so many times more, if rounds are waited for most of the time
 LARGEST_GROUP = 3  # group.max.size for which a group is filled
 CONFIRMING = 10  # threads
 
@@ -89,13 +89,12 @@ def judged(
                 if report:
                     report(judging, doing, whole)
 
-            threads = THREADS * (SLOWER if aim.slow else 1)
+            threads, more = (n * (SLOWER if aim.slow else 1) for n in (THREADS, CONFIRMING))
             judging.explore(profiles, whole * EXPLORING, threads, notify)
             first, others = by_roots(judging.ledger.found.values())
-            # Long schedules take the longest, and begin first.
             ends, repeat = began + whole, partial(notify, "repeating")
-            confirmed(judging, first[::-1], ends + LONGER_S, CONFIRMING, repeat)
-            confirmed(judging, others, ends + LONGER_S, CONFIRMING, repeat, repeats=0)
+            confirmed(judging, first, ends + LONGER_S, more, repeat)
+            confirmed(judging, others, ends + LONGER_S, more, repeat, repeats=0)
             if not judging.stopped.is_set():
                 outlives(judging)
         seconds = time.monotonic() - began
