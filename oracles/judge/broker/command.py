@@ -154,7 +154,8 @@ def again(
     that came is allowed by the model, 1 not, 3 a schedule could not be carried out.
     """
     some = schedules_in(_read(file), str(file))
-    profiles = {profile.name: profile for profile in PROFILES}
+    filled = [limited(size) for size in range(1, LARGEST_GROUP + 1)]
+    profiles = {profile.name: profile for profile in (*PROFILES, *filled)}
     for _, name, acts in some:
         if name not in profiles:
             raise UserError(

@@ -62,7 +62,7 @@ QUICK = (TWO_STEP, ONE_STEP, MIXED, SESSIONS, ROUNDS)
 def limited(size: int) -> Profile:
     """A group that group.max.size bounds."""
     return Profile(
-        "full",
+        f"full-{size}",
         f"a group of at most {size}, and one process more",
         "classic",
         members=size + 1,

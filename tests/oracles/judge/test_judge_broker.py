@@ -30,6 +30,7 @@ from groupcheck.oracles.judge.broker.profiles import (
     THREE,
     TWO_STEP,
     Profile,
+    limited,
 )
 from groupcheck.oracles.judge.broker.refusals import LOOKS, REFUSALS
 from groupcheck.oracles.judge.broker.surroundings import FIND_COORDINATOR, target
@@ -276,6 +277,17 @@ def test_a_file_that_is_no_schedule_is_refused(
     assert said in capsys.readouterr().err
 
 
+def test_a_group_that_was_filled_is_filled_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    step = {**STEP, "name": "JoinGroup", "version": 5, "fields": dict(JOINS)}
+    schedule = {"profile": limited(2).name, "steps": [step]}
+    (tmp_path / "s.json").write_text(json.dumps(schedule))
+    with coordinator(max_size=2) as served:
+        assert cli.run(["judge", "again", str(tmp_path / "s.json"), "--on", served.address]) == 0
+    assert "as the model allows" in capsys.readouterr().out
+
+
 def test_a_document_is_read_as_its_schedules() -> None:
     fields = {"id": 0, "generation": 1}
     schedule = {"profile": "two-step", "steps": [{**STEP, "fields": fields}]}
@@ -290,7 +302,7 @@ def test_groups_are_as_small_as_the_broker_wants_and_are_filled_then() -> None:
         return [p.name for p in command.fitting((TWO_STEP, THREE), {"group.max.size": size})]
 
     assert names("2147483647") == ["two-step", "three"]
-    assert (names("2"), names("1")) == (["two-step", "full"], ["full"])
+    assert (names("2"), names("1")) == (["two-step", "full-2"], ["full-1"])
     assert [p.name for p in command.fitting((TWO_STEP,), {})] == ["two-step"]
 
 
