@@ -61,9 +61,15 @@ def command(side: str, name: str) -> list[str]:
 
 
 def commit() -> str:
-    """The commit of the checkout; with a mark if files were changed since."""
-    told = ["git", "-C", str(ROOT), "describe", "--always", f"--dirty={CHANGED}", "--abbrev=12"]
-    return subprocess.run(told, capture_output=True, text=True, check=True).stdout.strip()
+    """The commit of the checkout; with a mark if files were changed since, besides the page."""
+    page = f":(exclude){PAGE.relative_to(ROOT)}"
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", page)
+    return _git("rev-parse", "--short=12", "HEAD") + (CHANGED if changed else "")
+
+
+def _git(*words: str) -> str:
+    asked = ["git", "-C", str(ROOT), *words]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def place(folder: Path, side: str, name: str) -> Path:
