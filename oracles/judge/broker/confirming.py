@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 from attrs import evolve
 
@@ -13,6 +14,7 @@ from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker.acts import fields_of, versions_of
 from groupcheck.oracles.judge.broker.differences import Difference
 from groupcheck.oracles.judge.broker.exploring import FAR, MOST, Judging
+from groupcheck.oracles.judge.broker.judging import root_of
 from groupcheck.oracles.judge.broker.kinds import ANY_GROUP, Edge, Way
 from groupcheck.oracles.judge.broker.ledger import Found
 from groupcheck.oracles.judge.broker.profiles import ONE_STEP, Profile
@@ -39,22 +41,29 @@ def confirmed(
     tell: Callable[[], None],
     repeats: int = REPEATS,
 ) -> None:
-    """Confirms the differences in their order. Those that are not begun in time are left."""
+    """Confirms the differences in their order, but first those that wait for what does not come.
+    Those that are not begun in time are left. `repeats`: 0 for those of a root that has been tried.
+    """
+    tried = {root_of(one): one for one in judging.ledger.found.values() if one.again}
 
     def one(found: Found) -> None:
         if time.monotonic() < until and not judging.stopped.is_set():
-            confirm(judging, found, repeats)
+            confirm(judging, found, repeats, None if repeats else tried.get(root_of(found)))
 
-    judging.all([partial(one, found) for found in some], threads, tell)
+    ordered = sorted(some, key=lambda one: "gets no answer" not in one.difference.detail)
+    judging.all([partial(one, found) for found in ordered], threads, tell)
 
 
-def confirm(judging: Judging, found: Found, repeats: int = REPEATS) -> None:
+def confirm(
+    judging: Judging, found: Found, repeats: int = REPEATS, like: Found | None = None
+) -> None:
     """Makes its schedule shorter while the difference shows, and tries it again, at leisure. If
-    the short schedule does not show it at leisure, the one that was met is tried.
+    the short schedule does not show it at leisure, the one that was met is tried. `like`: one of
+    its root that has a short schedule.
     """
     met = found.acts, found.lines
     # Without any step: the group is not even made.
-    if found.acts and not _short_way(judging, found):
+    if found.acts and not _short_way(judging, found, like):
         if repeats or _asks(found) > SHORT:
             _shorten(judging, found)
         _renew(judging, found)
@@ -126,13 +135,15 @@ def _answers(judging: Judging) -> bool:
 # -- The shortest way of the model
 
 
-def _short_way(judging: Judging, found: Found) -> bool:
-    """Tries the model's shortest ways to the kind of row, in the newest versions; False if none
-    shows the difference. `needs` are the old versions of the last step that it takes.
+def _short_way(judging: Judging, found: Found, like: Found | None) -> bool:
+    """Tries the model's shortest ways to the kind of row, in the newest versions, and that of one
+    that is like it; False if none shows the difference. `needs` are the old versions of the last
+    step that it takes.
     """
     last, pace = found.acts[-1], judging.pace(MOST)
     newest = evolve(last, version=_newest(judging, found.profile, last))
-    for acts in _ways(judging, found):
+    others = [[*like.acts[:-1], last]] if like and len(like.acts) < len(found.acts) else []
+    for acts in chain(_ways(judging, found), others):
         for end in dict.fromkeys((evolve(acts[-1], version=newest.version), acts[-1])):
             if judging.stopped.is_set():
                 return False
