@@ -99,6 +99,8 @@ def kind_of(memory: Memory, given: Asks | Fires) -> Kind:
         changed = request.claimed == CHANGED
         about.append("other subscription" if changed else "same subscription")
         about += ["claims a partition"] if request.owned else []
+    if seats.static and request.id == messages.NO_ID:  # it may take the place of the one there
+        seat = next((one for _, one in seats), None)
     if seat is not None and seat.join:
         about.append("its JoinGroup waits")
     if seat is not None and seat.sync:
