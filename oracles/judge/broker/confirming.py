@@ -24,7 +24,7 @@ from groupcheck.oracles.judge.broker.target import Pace
 from groupcheck.oracles.judge.following import requests
 from groupcheck.oracles.judge.following.nearest import nearest
 from groupcheck.oracles.judge.report.schedules import Act
-from groupcheck.traces.messages.apis import api
+from groupcheck.traces.messages.apis import Api, api
 
 REPEATS = 3
 OUTLIVED_S = 8.0  # so long a broker may take to die of it; rounds end meanwhile
@@ -198,10 +198,10 @@ def _acts(judging: Judging, profile: Profile, way: Sequence[Way]) -> Iterator[Ac
             yield Act("wait", given.rule)
             continue
         assert isinstance(given, Asks)
+        of = requests.API_OF[type(given.request)]
         versions = versions_of(judging.target, rows, at, given)
-        newest = versions.stop - 1
-        name = requests.API_OF[type(given.request)].name
-        yield Act("ask", name, given.member, newest, fields_of(given, at))
+        newest = _common(profile, of, versions.start, versions.stop - 1)
+        yield Act("ask", of.name, given.member, newest, fields_of(given, at))
 
 
 # -- Shorter than what was met
@@ -255,7 +255,12 @@ def _newest(judging: Judging, profile: Profile, act: Act) -> int:
     newest = min(of.newest, target.announced[of.key].stop - 1)
     if of is requests.OFFSET_COMMIT and target.topic_id is None:
         newest = min(newest, requests.TOPIC_IDS - 1)
-    is_old = profile.settings.get("two_step") == "no" and not target.joins_at_once
-    if of is requests.JOIN_GROUP and is_old:
-        newest = min(newest, requests.TWO_STEP - 1)
-    return newest
+    return _common(profile, of, target.announced[of.key].start, newest)
+
+
+def _common(profile: Profile, of: Api, oldest: int, newest: int) -> int:
+    """The newest version in which the request means the same to a broker that makes members at once
+    in all versions and to Kafka, which does so in old ones.
+    """
+    is_old = profile.settings.get("two_step") == "no" and oldest < requests.TWO_STEP
+    return min(newest, requests.TWO_STEP - 1) if of is requests.JOIN_GROUP and is_old else newest
