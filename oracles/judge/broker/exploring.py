@@ -17,7 +17,7 @@ from groupcheck.oracles.conform.row import Asks, Fires, Memory
 from groupcheck.oracles.judge.broker.acts import asked, due
 from groupcheck.oracles.judge.broker.differences import Differs, Late
 from groupcheck.oracles.judge.broker.graph import KeptRows
-from groupcheck.oracles.judge.broker.kinds import Edge, Way, kind_of
+from groupcheck.oracles.judge.broker.kinds import Edge, Way, kind_of, may_change
 from groupcheck.oracles.judge.broker.ledger import Ledger, wanted_of
 from groupcheck.oracles.judge.broker.profiles import Profile, rows_of
 from groupcheck.oracles.judge.broker.refusals import LOOKS
@@ -190,7 +190,10 @@ class Judging:
         rows, ledger = self.rows(profile), self.ledger
 
         def edges(at: Memory) -> list[Edge]:
-            return [e for e in self.edges(profile, at) if not ledger.muted(profile, e.kind)]
+            every = [e for e in self.edges(profile, at) if not ledger.muted(profile, e.kind)]
+            if profile.waits and not waited:  # no request is sought, but as a step to a timer
+                return [e for e in every if may_change(at, e.given)]
+            return every
 
         def new(at: Memory, edge: Edge) -> bool:
             if waited and not isinstance(edge.given, Fires):

@@ -64,6 +64,19 @@ def _left_behind(memory: Memory, given: Fires) -> Iterator[str]:
             yield "a static member has not joined"
 
 
+def may_change(memory: Memory, given: Asks | Fires) -> bool:
+    """May the group be another one afterwards? Not by what must be refused, or only says that its
+    member lives.
+    """
+    if isinstance(given, Fires):
+        return True
+    request = given.request
+    if isinstance(request, messages.Heartbeat | messages.OffsetCommit | messages.Store):
+        return False
+    known = request.id == messages.NO_ID or memory.seats[given.member][request.id] is not None
+    return known and getattr(request, "generation", 0) in (0, memory.core.generation)
+
+
 def what_of(outcomes: Iterable[Outcome]) -> str:
     """What the model allows in a row, in short: the code of the answer, or that it waits, the codes
     for those that waited, and the phase behind it.
