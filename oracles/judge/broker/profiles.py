@@ -14,7 +14,7 @@ from groupcheck.oracles.judge.following.requests import Timeouts
 # A session that no schedule outlasts, and that many brokers make their rounds last for a part of.
 USUAL_MS, USUAL_ROUND_MS = 6_000, 60_000
 SLOW_MS = 3_000  # where rounds do so
-LONG_MS = 4_000  # more than usual: outlasts a round that is waited for, and what lies behind it
+LONG_MS = 8_000  # more than usual: outlasts a round that is waited for, and what lies behind it
 TIMERS = ("session_timeout", "rebalance_timeout", "sync_timeout")
 
 

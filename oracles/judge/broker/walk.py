@@ -127,7 +127,8 @@ class Walk:
         self.worlds = [World(rows.start(), NOBODY, topic=target.topic)]
         # The broker knows the group. Before, only a JoinGroup without an id is as in the model.
         self.is_made = False
-        # The timer that was waited for last, and the row that changed the phase last; empty: none.
+        # The kind of row of the timer that was waited for last, and that of the row that changed the
+        # phase last; empty: none.
         self.waited = self.changed = ""
         # Where it goes: what is left of a way.
         self.way: list[Way] = []
@@ -304,7 +305,7 @@ class Walk:
         if told:
             self.met.timers_s.append((given.rule, time.monotonic() - began - short_s))
         self._agrees(Agreed(kind, given.rule, 0, (before, given)))
-        self.waited = given.rule
+        self.waited = str(kind)
         self._since = time.monotonic()
         return True
 
