@@ -127,8 +127,8 @@ class Walk:
         self.worlds = [World(rows.start(), NOBODY, topic=target.topic)]
         # The broker knows the group. Before, only a JoinGroup without an id is as in the model.
         self.is_made = False
-        # The kinds of two rows: of the timer that was waited for last, and of what changed the phase
-        # last; empty: none.
+        # The kinds of two rows: of the timer that was waited for last, and of what changed the
+        # phase last; empty: none.
         self.waited = self.changed = ""
         # Where it goes: what is left of a way.
         self.way: list[Way] = []
