@@ -169,7 +169,7 @@ BREAKS: dict[str, list[tuple[str, Run]]] = {
     ],
     "tells_what_is_fatal": [
         (
-            "is told nothing of 24 to its JoinGroup",
+            "is told nothing of 24 INVALID_GROUP_ID to its JoinGroup",
             Run().delivered(0).join("", 24).wait(4).delivered(0),
         ),
     ],
