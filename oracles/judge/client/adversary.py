@@ -25,6 +25,7 @@ from groupcheck.oracles.coordinator.served import REQUESTS, Coordinator, refusal
 from groupcheck.oracles.coordinator.settings import Settings
 from groupcheck.oracles.judge.client.beside import BESIDE, PROTOCOLS, subscription_bytes
 from groupcheck.oracles.judge.client.moves import (
+    BEAT,
     FIND,
     GROUP_AUTHORIZATION_FAILED,
     JOIN,
@@ -44,6 +45,8 @@ FEED_S = 0.03
 LOAD_MS = 300
 FOR_GOOD = sys.maxsize  # answers
 LATE_S = 2.0  # how long a request is held up until others have joined
+HOLD_S, BESIDE_IT = 1.5, 2  # until so many others are sent behind it
+LATE_BEATS_S = 2.0
 # What is noted of one run, beside what the record keeps of it.
 BOUNDS = Bounds(noted=1_000, noted_bytes=4 << 20)
 ONE_STEP = 3  # a version of JoinGroup that gives an id and joins at once
@@ -96,6 +99,8 @@ class Adversary(Coordinator):
         # API -> the codes of its next answers, in place of the model's.
         self._put: dict[str, Iterator[int]] = {}
         self._silent = False
+        # Until when heartbeats wait for their answers.
+        self._late_until = 0.0
         self._held: list[Arrival] = []
         # How others join while a request of the client is held up.
         self.round: Callable[[], None] = lambda: None
@@ -114,6 +119,9 @@ class Adversary(Coordinator):
             super().handle(request)
         elif self._silent and request.node != LEADER:
             self._held.append(request)
+        elif request.api.name == BEAT and time.monotonic() < self._late_until:
+            wait = self._late_until - time.monotonic()
+            self.server.later(wait, lambda: self.handle(request))
         elif (code := self._instead(request)) is not None:
             request.answer(_put(request, code))
         elif self._aims_at(request):
@@ -174,7 +182,7 @@ class Adversary(Coordinator):
                 return code == NOT_COORDINATOR
             if step in (Step.LOSE_REQUEST, Step.LOSE_ANSWER):
                 return True
-            if not _happens(step, groups, request):
+            if step not in (Step.HOLD, Step.LATE) and not _happens(step, groups, request):
                 return False
         told: list[int] = []
         asking = Asking(
@@ -207,7 +215,12 @@ class Adversary(Coordinator):
                 self.round()
                 self._later(request, way[at + 1 :], time.monotonic() + LATE_S)
                 return
-            if step == Step.MOVE:
+            if step == Step.HOLD:
+                self._hold(request, way[at + 1 :], time.monotonic() + HOLD_S)
+                return
+            if step == Step.LATE:
+                self._late_until = time.monotonic() + LATE_BEATS_S
+            elif step == Step.MOVE:
                 self.elsewhere()
             else:
                 _happens(step, self._groups, request)
@@ -221,6 +234,15 @@ class Adversary(Coordinator):
                 self._take(way, request)
             return
         self.server.later(0.01, lambda: self._later(request, way, until))
+
+    def _hold(self, request: Arrival, way: tuple[Step, ...], until: float) -> None:
+        """The request is held up until others wait behind it on its connection."""
+        if request.lost:
+            return
+        if len(request.connection.waiting) > BESIDE_IT or time.monotonic() > until:
+            self._take(way, request)
+            return
+        self.server.later(0.01, lambda: self._hold(request, way, until))
 
     def elsewhere(self) -> int:
         """The groups move to the other node."""

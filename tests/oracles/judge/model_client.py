@@ -1,5 +1,6 @@
 """The model's own member as a program under test, perhaps with a known bug: `judge client` has to
-find nothing in the healthy one. Arguments: the variant, and the id of a mutation or nothing.
+find nothing in the healthy one. Its variant is that which its environment asks for (static,
+cooperative or classic); arguments: the id of a mutation or nothing, and another variant.
 
 Each row of the member says what it sends and does next; this program gives it polls, heartbeats,
 commits, records, answers and broken connections as they come over the wire.
@@ -19,8 +20,10 @@ from typing import Any
 import attrs
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.mutations import mutation as of
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.client import NOTHING
+from groupcheck.model.variants import load
 from groupcheck.oracles.conform.member.every_row import rows_of
 from groupcheck.oracles.conform.member.member_memory import Does, Input, Memory, Outcome, callbacks
 from groupcheck.oracles.judge.client import beside
@@ -47,10 +50,11 @@ def parts(mask: int) -> list[tuple[str, int]]:
 
 
 class Member:
-    def __init__(self, variant: str, mutation: str | None) -> None:
+    def __init__(self, mutation: str, variant: str) -> None:
         settings = {"partitions": str(PARTITIONS), "autocommit": "yes"}
-        self.rows: Any = rows_of(variant, GENERATIONS, mutation, settings)[0]
-        self.cooperative = variant == "cooperative"
+        bug = mutation if mutation and of(mutation).concerns(load(variant)) else None
+        self.rows: Any = rows_of(variant, GENERATIONS, bug, settings)[0]
+        self.cooperative = self.rows.scope.cooperative
         self.assignor = "cooperative-sticky" if self.cooperative else "range"
         self.m: Memory = self.rows.start()
         self.first = Connections(BOOTSTRAP)
@@ -74,8 +78,10 @@ class Member:
             return False
         done: Outcome = outcomes[0]
         before, self.m = self.m, done.after or self.m
+        # One that is not told of its loss goes on with the position that it had.
+        deaf = self.cooperative and self.m.client.position >= 0 and not self.m.client.owned
         for kind, mask in callbacks(before, done):
-            if mask or kind == "assigned":
+            if (mask or kind == "assigned") and not (deaf and kind == "lost"):
                 tell(kind, partitions=[f"{t}-{n}" for t, n in parts(mask)])
         for request in done.sent:
             self.send(request, before)
@@ -119,8 +125,9 @@ class Member:
         elif isinstance(request, messages.SyncGroup):
             values["assignments"] = self.plan()
         elif isinstance(request, messages.OffsetCommit):
+            ahead = request.offset - before.client.position
             rows = [
-                {"partitionIndex": n, "committedOffset": self.position[n]}
+                {"partitionIndex": n, "committedOffset": self.position[n] + ahead}
                 for _, n in parts(before.client.owned or self.m.client.owned)
             ]
             values["topics"] = [{"name": TOPIC, "partitions": rows}]
@@ -266,8 +273,11 @@ class Member:
         tell("closed")
 
 
+asked = "cooperative" if os.environ["GROUPCHECK_ASSIGNOR"] == "cooperative" else "classic"
+asked = "static_membership" if INSTANCE else asked
 try:
-    member = Member(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None)
+    bug, variant = [*sys.argv[1:], *("", asked)[len(sys.argv) - 1 :]]
+    member = Member(bug, variant)
 except UserError as error:
     sys.exit(str(error))
 tell("started", library="model")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.assignors import Partitions
-from groupcheck.oracles.judge.client.knowledge import GRACE_S
-from groupcheck.oracles.judge.client.record import NO_GENERATION, NOTHING, Asked, Told
+from groupcheck.model.assignors import Partition, Partitions
+from groupcheck.oracles.judge.client.events import Delivered
+from groupcheck.oracles.judge.client.knowledge import EVENTS_GRACE_S, GRACE_S
+from groupcheck.oracles.judge.client.record import NO_GENERATION, NOTHING, App, Asked, Told
 from groupcheck.oracles.judge.client.rules.rule import Case, Seen, named
 
 
@@ -78,3 +79,29 @@ def never_commits_from_outside(run: Seen) -> Iterator[Case]:
                 if outside
                 else "",
             )
+
+
+def commits_what_was_delivered(run: Seen) -> Iterator[Case]:
+    """The events of a commit's records may come a little later than the commit."""
+    begun: dict[Partition, int] = {}
+    due: list[tuple[float, Partition, int]] = []
+    reached: dict[Partition, int] = {}
+    for event, _ in run.events:
+        while due and event.at > due[0][0] + EVENTS_GRACE_S:
+            at, partition, offset = due.pop(0)
+            ahead = offset - reached.get(partition, begun.get(partition, offset))
+            yield Case(
+                at,
+                f"it commits {named({partition})} {offset}, and the application has got no record"
+                f" of the last {ahead}"
+                if ahead > 0
+                else "",
+            )
+        if isinstance(event, Asked) and event.api == "Fetch":
+            for partition, offset in event.offsets.items():
+                begun.setdefault(partition, offset)
+        elif isinstance(event, Asked) and event.api == "OffsetCommit":
+            due += [(event.at, *one) for one in event.offsets.items()]
+        elif isinstance(event, App) and isinstance(event.said, Delivered):
+            said = event.said
+            reached[said.partition] = max(reached.get(said.partition, 0), said.last + 1)
