@@ -12,6 +12,7 @@ import copy
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -45,7 +46,7 @@ FEED_S = 0.03
 LOAD_MS = 300
 FOR_GOOD = sys.maxsize  # answers
 LATE_S = 2.0  # how long a request is held up until others have joined
-HOLD_S, BESIDE_IT = 1.5, 2  # until so many others are sent behind it
+HOLD_S = 1.5  # others are sent behind it meanwhile
 LATE_BEATS_S = 2.0
 # What is noted of one run, beside what the record keeps of it.
 BOUNDS = Bounds(noted=1_000, noted_bytes=4 << 20)
@@ -216,7 +217,7 @@ class Adversary(Coordinator):
                 self._later(request, way[at + 1 :], time.monotonic() + LATE_S)
                 return
             if step == Step.HOLD:
-                self._hold(request, way[at + 1 :], time.monotonic() + HOLD_S)
+                self.server.later(HOLD_S, partial(self._goes_on, way[at + 1 :], request))
                 return
             if step == Step.LATE:
                 self._late_until = time.monotonic() + LATE_BEATS_S
@@ -230,19 +231,13 @@ class Adversary(Coordinator):
         """The request is held up until others have joined."""
         group = self._groups.groups.get(GROUP)
         if group is None or group.core.phase == Phase.PREPARING or time.monotonic() > until:
-            if not request.lost:
-                self._take(way, request)
+            self._goes_on(way, request)
             return
         self.server.later(0.01, lambda: self._later(request, way, until))
 
-    def _hold(self, request: Arrival, way: tuple[Step, ...], until: float) -> None:
-        """The request is held up until others wait behind it on its connection."""
-        if request.lost:
-            return
-        if len(request.connection.waiting) > BESIDE_IT or time.monotonic() > until:
+    def _goes_on(self, way: tuple[Step, ...], request: Arrival) -> None:
+        if not request.lost:
             self._take(way, request)
-            return
-        self.server.later(0.01, lambda: self._hold(request, way, until))
 
     def elsewhere(self) -> int:
         """The groups move to the other node."""

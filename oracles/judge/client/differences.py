@@ -8,13 +8,16 @@ followed further; from a JoinGroup on, everything fits again.
 
 from __future__ import annotations
 
+from collections import deque
+
 from attrs import Factory, define, frozen
 
+from groupcheck.model.assignors import Partition
 from groupcheck.model.protocol.classic.client import Client, Member
 from groupcheck.model.protocol.codes import name_of
 from groupcheck.oracles.conform.member.member_memory import BACKS_OFF
-from groupcheck.oracles.judge.client.events import Failed
-from groupcheck.oracles.judge.client.knowledge import known
+from groupcheck.oracles.judge.client.events import Delivered, Failed
+from groupcheck.oracles.judge.client.knowledge import EVENTS_GRACE_S, known
 from groupcheck.oracles.judge.client.member_states import MOST_STATES, States, rows_for
 from groupcheck.oracles.judge.client.moves import OF_MEMBERS, Setting
 from groupcheck.oracles.judge.client.record import (
@@ -58,7 +61,7 @@ class Followed:
     """What came of following a run."""
 
     differences: list[Difference] = Factory(list)
-    # The kinds of rows that it came to, where all states agree which.
+    # The kinds of rows that it came to, where all likely states agree which.
     kinds: set[Kind] = Factory(set)
     # Why it was followed no further; empty: to its end.
     reason: str = ""
@@ -75,6 +78,8 @@ def followed(record: Record, setting: Setting) -> Followed:
     for event, knowledge in known(record):
         run.share = knowledge.share or NOTHING
         run.see(event)
+        if isinstance(event, Asked | Told | Closed):
+            run.note_readable(event.at)
         if len(run.states.worlds) >= MOST_STATES:
             found.reason = "too many states fit"
             break
@@ -89,6 +94,10 @@ class _Run:
         self.share = NOTHING
         self._asked: dict[int, Asked] = {}
         self._finds: set[int] = set()
+        # Since when which partitions could be read, as bits; records that may not be handed over
+        # are told once a round.
+        self._readable: deque[tuple[float, int]] = deque([(0.0, 0)])
+        self._muted = False
         # The last request that was answered with an error, and the code.
         self._last = ""
         self._joined = False
@@ -126,6 +135,8 @@ class _Run:
                 self._kind(LEFT, 0)
                 self._stopping = True
                 self.states.stopping()
+            case App(said=Delivered()):
+                self._delivered(event.at, event.said.partition)
             case App(said=Failed(fatal=True)):
                 self._fatal(event)
             case Ended():
@@ -143,6 +154,7 @@ class _Run:
 
     def _request(self, asked: Asked) -> None:
         self._joined = True
+        self._muted = self._muted and asked.api != "JoinGroup"
         if self.states.asked(asked):
             self._asked[asked.number] = asked
             return
@@ -169,6 +181,26 @@ class _Run:
             self._last = ""
         self.states.told(told)
 
+    def _delivered(self, now: float, partition: Partition) -> None:
+        """The application has got records: may it, or might it shortly before?"""
+        mask, could = self.states.mask((partition,)), 0
+        for at, readable in reversed(self._readable):
+            could |= readable
+            if at < now - EVENTS_GRACE_S or could & mask:
+                break
+        if could & mask or self._muted:
+            return
+        self._time(now)
+        self.note_readable(now)
+        if not self._readable[-1][1] & mask:
+            self._muted = True
+            self._differs(now, "hands over records", "records", ("no records",))
+
+    def note_readable(self, now: float) -> None:
+        self._readable.append((now, self.states.readable()))
+        while len(self._readable) > 1 and self._readable[1][0] < now - EVENTS_GRACE_S:
+            self._readable.popleft()
+
     def _fatal(self, event: App) -> None:
         """The application was told that all is over, and closes."""
         self._time(event.at)
@@ -189,17 +221,17 @@ class _Run:
             self._differs(ended.at, "ends", "nothing", self._allowed())
 
     def _kind(self, what: str, code: int) -> None:
-        """Notes the kind of a row, if all states agree which it is."""
+        """Notes the kind of a row, if all likely states agree which it is."""
         kinds = {
             (str(c.state), bool(c.owned), what, code)
-            for world in self.states.worlds
+            for world in self.states.likely()
             for c in [world.memory.client if world.memory else Client()]
         }
         if len(kinds) == 1:
             self.found.kinds |= kinds
 
     def _differs(self, at: float, does: str, got: str, allowed: tuple[str, ...]) -> None:
-        here = next((w.memory for w in self.states.worlds if w.memory is not None), None)
+        here = next((w.memory for w in self.states.likely() if w.memory is not None), None)
         state = "closed" if here is None else _state(here.client)
         after = f" ({self._last})" if self._last else ""
         could = " or ".join(allowed)

@@ -116,6 +116,8 @@ class Trials:
     # met, in each setting.
     differing: dict[tuple[str, str], Differing] = Factory(dict)
     kinds: set[tuple[str, Kind]] = Factory(set)
+    # Runs that were not followed to their ends.
+    cut_short: int = 0
     missed: list[Target] = Factory(list)
     no_time: list[Target] = Factory(list)
     # Why it ended early.
@@ -236,6 +238,7 @@ def _judge(found: Trials, run: Run) -> None:
 def _compare(found: Trials, run: Run) -> None:
     """Where the client does something else than Kafka's member."""
     beside = followed(run.record, run.setting)
+    found.cut_short += bool(beside.reason)
     found.kinds |= {(run.setting.name, kind) for kind in beside.kinds}
     for one in beside.differences:
         known = found.differing.get((one.row, one.root))

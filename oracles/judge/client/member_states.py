@@ -32,7 +32,7 @@ from groupcheck.oracles.judge.client.record import Asked, Record, Told
 from groupcheck.oracles.judge.following.states import follow
 
 MOST_GENERATIONS = 1_000
-MOST_STATES = 2_000  # that are kept at once; beyond, the run is followed no further
+MOST_STATES = 300  # that are kept at once; beyond, the run is followed no further
 SENDS = (Does.POLL, Does.SEND, Does.BEAT, Does.COMMIT, Does.NO_ANSWER)
 SILENT = 0.7  # of a session: no answer to a heartbeat for so long may count as none
 
@@ -88,6 +88,7 @@ class States:
         self._every = [(t, n) for t, many in sorted(record.topics.items()) for n in range(many)]
         self._ids: dict[str, int] = {"": NO_ID}
         self._asked: dict[int, Asked] = {}
+        self._known: dict[tuple[Memory, Input], tuple[Outcome, ...]] = {}
         self._may_close = False
         self.worlds: dict[World, float | None] = {World(rows.start()): None}
 
@@ -100,6 +101,12 @@ class States:
     def mask(self, partitions: Iterable[Any]) -> int:
         """Partitions as bits."""
         return sum(1 << self._every.index(p) for p in set(partitions) if p in self._every)
+
+    def _outcomes(self, m: Memory, given: Input) -> tuple[Outcome, ...]:
+        """What the member may do; each is asked many times in a run."""
+        if (m, given) not in self._known:
+            self._known[m, given] = self._rows.outcomes(m, given)
+        return self._known[m, given]
 
     # -- what the wire does not show
 
@@ -125,18 +132,18 @@ class States:
         if world.answers:
             answered = self._first(world, world.answers[0].number)
             assert answered.memory is not None
-            for done in self._rows.outcomes(answered.memory, world.answers[0].given):
+            for done in self._outcomes(answered.memory, world.answers[0].given):
                 yield from self._went(answered, done, read=True)
-        for done in self._rows.outcomes(m, Input(Does.POLL)):
+        for done in self._outcomes(m, Input(Does.POLL)):
             if not done.sent:
                 yield from self._went(world, done)
         c = m.client
         if c.owned and c.position < 0 and not c.failed:
             yield evolve(world, memory=evolve(m, client=evolve(c, position=0)))
-        oldest = self._asked.get(world.numbers[0]) if world.numbers else None
+        oldest = self._asked[world.numbers[0]] if world.numbers and not world.answers else None
         silent = oldest is not None and now - oldest.at > SILENT * self._session_s
         if silent and m.known and m.waits_for(messages.Heartbeat) and c.prepare != Prepare.SYNC:
-            for done in self._rows.outcomes(m, Input(Does.SILENCE)):
+            for done in self._outcomes(m, Input(Does.SILENCE)):
                 yield from self._went(world, done)
 
     def _first(self, world: World, number: int) -> World:
@@ -172,9 +179,9 @@ class States:
     def must_send(self, world: World) -> bool:
         """Does its next poll send something?"""
         m = world.memory
-        if m is None or world.answers or world.unseen or world.ends:
+        if m is None or world.unseen or world.ends:
             return False
-        return any(done.sent for done in self._rows.outcomes(m, Input(Does.POLL)))
+        return any(done.sent for done in self._outcomes(m, Input(Does.POLL)))
 
     # -- what the wire shows
 
@@ -190,26 +197,28 @@ class States:
                 continue
             if does == Does.NO_ANSWER and not m.committing_first:
                 continue
-            for done in self._rows.outcomes(m, Input(does)):
+            for done in self._outcomes(m, Input(does)):
                 if done.sent:
                     yield from self._went(world, done)
         if self._may_close or world.ends:
             for known in {m.known, True}:
                 closing = evolve(m, known=known)
-                for done in self._rows.outcomes(closing, Input(Does.CLOSE)):
+                for done in self._outcomes(closing, Input(Does.CLOSE)):
                     yield from self._went(evolve(world, memory=closing), done)
 
     def asked(self, asked: Asked) -> bool:
         """The client has sent a request; does a world fit? If none does, nothing changes."""
-        ways = [
-            way
-            for world in self.worlds
+        ways = {
+            way: since
+            for world, since in self.worlds.items()
             for way in ([world] if world.unseen else self._sends(world))
-        ]
+        }
         fitting = follow(ways, asked, self._arrives)
         if fitting.states:
             self._asked[asked.number] = asked
-            self.worlds = dict.fromkeys(fitting.states)
+            # A heartbeat or a commit leaves undone what the next poll has to send.
+            beside = asked.api in ("Heartbeat", "OffsetCommit")
+            self.worlds = {w: ways[way] if beside else None for way, w in fitting.reached}
         return bool(fitting.states)
 
     def _arrives(self, world: World, asked: Asked) -> World | None:
@@ -278,7 +287,7 @@ class States:
                     found[World(None, ends=one.ends)] = None
                     continue
                 if one.unseen or under:
-                    for done in self._rows.outcomes(m, Input(Does.BREAK)):
+                    for done in self._outcomes(m, Input(Does.BREAK)):
                         assert done.after is not None
                         found[World(done.after, ends=one.ends)] = since
                 if not under:
@@ -320,6 +329,28 @@ class States:
             request = messages.JoinGroup(id, owned=owns)
             worlds[World(Memory(client, (Sent(request),), known=True), (asked.number,))] = None
         self.worlds = worlds
+
+    def likely(self) -> list[World]:
+        """Those that have read most of what was answered, and polled since."""
+        unread = min((len(world.answers) for world in self.worlds), default=0)
+        read = [world for world in self.worlds if len(world.answers) == unread]
+        return [world for world in read if self._polled(world)] or read
+
+    def _polled(self, world: World) -> bool:
+        """Does another poll change nothing by itself?"""
+        m = world.memory
+        done = () if m is None else self._outcomes(m, Input(Does.POLL))
+        return all(one.sent or one.after == m for one in done)
+
+    def readable(self) -> int:
+        """The partitions of which its application may get records, in any world, as bits."""
+        found = 0
+        for world in self.worlds:
+            m = world.memory
+            if m is not None and m.client.owned:
+                reads = evolve(m, client=evolve(m.client, position=0))
+                found |= m.client.owned if self._rows.may_process(reads) else 0
+        return found
 
     # -- for words
 

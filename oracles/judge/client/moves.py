@@ -59,7 +59,7 @@ class Step(StrEnum):
     LOSE_REQUEST = "the connection is cut before the request is handled"
     LOSE_ANSWER = "the connection is cut before the answer is sent"
     # Time.
-    HOLD = "it waits until others are sent behind it"
+    HOLD = "it waits for a while, and others behind it"
     LATE = "heartbeats are answered late from then on"
     SLOW = "the others join late"
     SILENCE = "the group's nodes answer nothing for a while"

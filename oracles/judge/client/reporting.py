@@ -48,6 +48,8 @@ def judgement(
     ]
     if dropped := sum(run.record.dropped for run in found.runs):
         numbers.append(("dropped", f"{dropped:,} events, because a run had too many"))
+    if found.cut_short:
+        numbers.append(("followed", f"{found.cut_short} of the runs not to the end"))
     told = judged(rules, found.occasions, remarks)
     return Judgement(
         subject=subject,

@@ -148,7 +148,10 @@ def _others() -> Iterator[Target]:
     for at in (JOIN, SYNC):
         yield Target(STATIC, Move(at, first=FIRST[at], code=FENCED_INSTANCE_ID))
     yield Target(STATIC, Move(BEAT, code=UNKNOWN_MEMBER_ID))
+    held = Move(COMMIT, first=(ROUND,))
+    yield Target(FOLLOWS, held, ((Step.HOLD,),), "told to join")
     yield Target(COOPERATIVE, Move(BEAT, code=UNKNOWN_MEMBER_ID))
+    yield Target(COOPERATIVE, Move(JOIN, first=FIRST[JOIN], code=UNKNOWN_MEMBER_ID))
     yield Target(COOPERATIVE, Move(JOIN, first=(Step.SLOW, ROUND)), ((),))
     yield Target(COOPERATIVE, Move(SYNC, first=FIRST[SYNC], code=REBALANCE_IN_PROGRESS))
     yield Target(LEADS, Move(BEAT, code=UNKNOWN_MEMBER_ID))

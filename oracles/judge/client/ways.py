@@ -86,7 +86,7 @@ def may_answer(licence: Licence) -> Mapping[str, Collection[int]]:
         if api in (JOIN, COMMIT):  # others say something else while the group is loaded
             codes.add(COORDINATOR_LOAD_IN_PROGRESS)
         if licence >= Licence.DOCUMENTED:
-            codes |= DOCUMENTED.get(api, {}).keys()
+            codes.update(DOCUMENTED.get(api, ()))
     return found
 
 

@@ -54,6 +54,11 @@ class Member:
         settings = {"partitions": str(PARTITIONS), "autocommit": "yes"}
         bug = mutation if mutation and of(mutation).concerns(load(variant)) else None
         self.rows: Any = rows_of(variant, GENERATIONS, bug, settings)[0]
+        # Its bug is in the step that takes over the share: that step is one with the answer.
+        self.atomic = bool(bug) and "sync_answer" in of(mutation).rules
+        if self.atomic:
+            scope = attrs.evolve(self.rows.scope, atomic_complete=True)
+            self.rows = type(self.rows)(scope, attrs.evolve(self.rows.spec, scope=scope))
         self.cooperative = self.rows.scope.cooperative
         self.assignor = "cooperative-sticky" if self.cooperative else "range"
         self.m: Memory = self.rows.start()
@@ -66,6 +71,8 @@ class Member:
         self.position = [0] * PARTITIONS
         self.members: list[str] = []
         self.heard = self.polled = self.beaten = self.committed = time.monotonic()
+        # The member before it sent the SyncGroup that alone is in flight.
+        self.before_sync: Memory | None = None
         self.closing = False
         self.fetching: int | None = None
 
@@ -80,9 +87,17 @@ class Member:
         before, self.m = self.m, done.after or self.m
         # One that is not told of its loss goes on with the position that it had.
         deaf = self.cooperative and self.m.client.position >= 0 and not self.m.client.owned
-        for kind, mask in callbacks(before, done):
+        called = callbacks(before, done)
+        if self.atomic and done.after is not None and not done.gave_up:
+            was, now = before.client.owned, self.m.client.owned
+            called += [("revoked", was & ~now), ("assigned", now & ~was)] if was != now else []
+        for kind, mask in called:
             if (mask or kind == "assigned") and not (deaf and kind == "lost"):
                 tell(kind, partitions=[f"{t}-{n}" for t, n in parts(mask)])
+        alone = len(done.sent) == 1 and not before.flight
+        self.before_sync = (
+            before if alone and isinstance(done.sent[0], messages.SyncGroup) else None
+        )
         for request in done.sent:
             self.send(request, before)
         if done.after is not None and not self.m.known and before.known:
@@ -166,7 +181,10 @@ class Member:
         while self.flight and self.flight[0] in self.early and self.coordinator is not None:
             told = self.early.pop(self.flight.popleft())
             if isinstance(told, Closed):
-                if not self.do(Input(Does.BREAK)):
+                if self.before_sync is not None and len(self.m.flight) == 1:
+                    self.m = self.before_sync
+                    self.do(Input(Does.BREAK_POLL))
+                elif not self.do(Input(Does.BREAK)):
                     self.m = attrs.evolve(self.m, known=False)
                 self.cut()
                 time.sleep(BACK_OFF_S)
@@ -215,7 +233,9 @@ class Member:
 
     def owned(self) -> list[tuple[str, int]]:
         c = self.m.client
-        return [] if self.m.paused or not c.owned or c.granted != NOTHING else parts(c.owned)
+        reads = attrs.evolve(self.m, client=attrs.evolve(c, position=0))
+        may = c.owned and c.granted == NOTHING and self.rows.may_process(reads)
+        return parts(c.owned) if may else []
 
     def read(self, told: dict[str, Any]) -> None:
         now = {n for _, n in self.owned()}
@@ -255,7 +275,6 @@ class Member:
                 self.do(Input(Does.POLL))
                 if self.m.client.position < 0 and self.m.client.owned & 1:
                     self.do(Input(Does.FETCH, offset=0))
-                self.do(Input(Does.PROCESS))
                 self.fetch()
             if self.m.known and now - self.beaten > BEAT_S:
                 self.beaten = now

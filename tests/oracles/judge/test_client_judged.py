@@ -15,6 +15,7 @@ import pytest
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.judge.client import session
 from groupcheck.oracles.judge.client.command import program
+from groupcheck.oracles.judge.client.differences import followed
 from groupcheck.oracles.judge.client.judging import TIMES, Plan, Shortest, cases_of, judge
 from groupcheck.oracles.judge.client.moves import (
     FOLLOWS,
@@ -109,6 +110,9 @@ def test_kafkas_own_client_keeps_every_rule_in_a_round_and_an_eviction() -> None
     command, _ = of_library("java")
     run = played([Trial(FOLLOWS, (ROUND, EVICTED), command, "java")])["java"]
     assert broken(run) == {}
+    beside = followed(run.record, run.setting)
+    assert (beside.differences, beside.reason) == ([], "")
+    assert ("STABLE", True, "Heartbeat", 25) in beside.kinds
     assert all(one.hit and one.calm for one in run.played)
 
 
