@@ -136,6 +136,7 @@ class _Run:
                 self._stopping = True
                 self.states.stopping()
             case App(said=Delivered()):
+                assert isinstance(event.said, Delivered)
                 self._delivered(event.at, event.said.partition)
             case App(said=Failed(fatal=True)):
                 self._fatal(event)

@@ -54,6 +54,8 @@ class Member:
         settings = {"partitions": str(PARTITIONS), "autocommit": "yes"}
         bug = mutation if mutation and of(mutation).concerns(load(variant)) else None
         self.rows: Any = rows_of(variant, GENERATIONS, bug, settings)[0]
+        # The rows say nothing of styles of commits.
+        self.silent_close = mutation == "closes_without_commit"
         # Its bug is in the step that takes over the share: that step is one with the answer.
         self.atomic = bool(bug) and "sync_answer" in of(mutation).rules
         if self.atomic:
@@ -286,6 +288,8 @@ class Member:
                     self.do(Input(Does.COMMIT))
 
     def close(self) -> None:
+        if self.silent_close:
+            self.m = attrs.evolve(self.m, client=attrs.evolve(self.m.client, position=-1))
         self.do(Input(Does.CLOSE))
         if self.coordinator is not None:
             self.coordinator.gather(0.3)

@@ -138,26 +138,6 @@ def test_defects_of_libraries_come_out_by_themselves(library: str) -> None:
 
 
 @pytest.mark.night
-def test_the_models_own_member_keeps_every_rule_and_its_bugs_do_not() -> None:
-    """Bugs that show in a run of this length; others need a row that the search does not reach."""
-    script = SCRIPT.with_name("model_client.py")
-
-    def member(*words: str) -> Command:
-        return Command((sys.executable, script, "classic", *words), os.environ)
-
-    away = frozenset({"static", "cooperative"})
-    for mutation, rule in (
-        ("", ""),
-        ("keeps_partitions_on_rejoin", "fetches_its_share"),
-        ("keeps_partitions_when_lost", "delivers_between_callbacks"),
-        ("id_forgotten_on_disconnect", "keeps_its_id"),
-        ("commits_instead_of_joining", "joins_again"),
-    ):
-        found = judge(Plan(command=member(*filter(None, [mutation])), without=away))
-        assert rule in found.findings if mutation else not found.findings, mutation
-
-
-@pytest.mark.night
 def test_every_mistake_is_found() -> None:
     runs = played(trial(where, name) for name, (where, _) in SLOW.items())
     for name, (_, rules) in SLOW.items():
