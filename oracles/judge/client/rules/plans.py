@@ -71,7 +71,7 @@ def claims_its_share(run: Seen) -> Iterator[Case]:
         right = {NOTHING} if now.lost else {share}
         changed = max(now.share_at, now.lost.at if now.lost else 0.0)
         # An answer to a JoinGroup or SyncGroup has been read before the next JoinGroup.
-        joins = now.joining is not None and changed > now.joining
+        joins = now.joining is not None and changed >= now.joining
         if event.at - changed < GRACE_S and not joins:
             right |= {share, now.share_before}
         yield Case(
