@@ -8,6 +8,7 @@ followed further; from a JoinGroup on, everything fits again.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 from attrs import Factory, define, frozen
@@ -17,6 +18,7 @@ from groupcheck.model.protocol.classic.client import Client, Member
 from groupcheck.model.protocol.codes import name_of
 from groupcheck.oracles.conform.member.member_memory import BACKS_OFF
 from groupcheck.oracles.judge.client.events import Delivered, Failed
+from groupcheck.oracles.judge.client.events import Event as Said
 from groupcheck.oracles.judge.client.knowledge import EVENTS_GRACE_S, known
 from groupcheck.oracles.judge.client.member_states import MOST_STATES, States, rows_for
 from groupcheck.oracles.judge.client.moves import OF_MEMBERS, Setting
@@ -75,7 +77,12 @@ def followed(record: Record, setting: Setting) -> Followed:
         return found
     partitions = sum(record.topics.values())
     run = _Run(States(rows_for(setting, partitions), record), found)
+    ends = (e.at for e in record.events if isinstance(e, App) and _is_fatal(e.said))
+    # It closes then; its last requests may come before that event.
+    closes = next(ends, math.inf) - EVENTS_GRACE_S
     for event, knowledge in known(record):
+        if event.at > closes:
+            run.states.stopping()
         run.share = knowledge.share or NOTHING
         run.see(event)
         if isinstance(event, Asked | Told | Closed):
@@ -84,6 +91,10 @@ def followed(record: Record, setting: Setting) -> Followed:
             found.reason = "too many states fit"
             break
     return found
+
+
+def _is_fatal(told: Said) -> bool:
+    return isinstance(told, Failed) and told.fatal
 
 
 class _Run:
@@ -205,7 +216,7 @@ class _Run:
     def _fatal(self, event: App) -> None:
         """The application was told that all is over, and closes."""
         self._time(event.at)
-        expected = [world for world in self.states.worlds if world.ends or world.memory is None]
+        expected = self._stopping or any(world.ends for world in self.states.worlds)
         if not expected and not self._elsewhere:
             self._differs(event.at, "tells of a fatal error", "a fatal error", self._allowed())
         self.states.stopping()

@@ -73,7 +73,7 @@ class Member:
         self.position = [0] * PARTITIONS
         self.members: list[str] = []
         self.heard = self.polled = self.beaten = self.committed = time.monotonic()
-        # The member before it sent the SyncGroup that alone is in flight.
+        # The member before it sent the SyncGroup that is in flight.
         self.before_sync: Memory | None = None
         self.closing = False
         self.fetching: int | None = None
@@ -96,10 +96,10 @@ class Member:
         for kind, mask in called:
             if (mask or kind == "assigned") and not (deaf and kind == "lost"):
                 tell(kind, partitions=[f"{t}-{n}" for t, n in parts(mask)])
-        alone = len(done.sent) == 1 and not before.flight
-        self.before_sync = (
-            before if alone and isinstance(done.sent[0], messages.SyncGroup) else None
-        )
+        if not before.flight and [type(one) for one in done.sent] == [messages.SyncGroup]:
+            self.before_sync = before
+        elif given.does is None:
+            self.before_sync = None
         for request in done.sent:
             self.send(request, before)
         if done.after is not None and not self.m.known and before.known:
@@ -183,8 +183,8 @@ class Member:
         while self.flight and self.flight[0] in self.early and self.coordinator is not None:
             told = self.early.pop(self.flight.popleft())
             if isinstance(told, Closed):
-                if self.before_sync is not None and len(self.m.flight) == 1:
-                    self.m = self.before_sync
+                if self.before_sync is not None:
+                    self.m, self.before_sync = self.before_sync, None
                     self.do(Input(Does.BREAK_POLL))
                 elif not self.do(Input(Does.BREAK)):
                     self.m = attrs.evolve(self.m, known=False)

@@ -169,6 +169,16 @@ def test_a_member_that_is_closed_commits_and_leaves(wire: Wire) -> None:
     ]
 
 
+def test_an_error_that_is_fatal_to_the_client_alone_is_one_row(
+    wire: Wire,
+) -> None:
+    wire.exchange("Heartbeat", 30)
+    wire.exchange("LeaveGroup", members=("m",))
+    wire.events.append(App(wire._next(0.1), said.Failed("GROUP_AUTHORIZATION_FAILED", fatal=True)))
+    (row,) = wire.rows()
+    assert "it tells of a fatal error" in row
+
+
 def test_the_kinds_of_rows_are_those_that_a_coordinator_can_bring_about() -> None:
     every = every_kind(Licence.DOCUMENTED)
     assert ("STABLE", True, "Heartbeat", 27) in every
