@@ -86,10 +86,10 @@ class Run:
     def delivered(self, number: int) -> Run:
         return self.say(said.Delivered(("t", number), 0, 4))
 
-    def claims(self, owned: frozenset[tuple[str, int]]) -> Run:
+    def claims(self, owned: frozenset[tuple[str, int]], error: int = 0) -> Run:
         """It joins in the cooperative protocol."""
         self.listed = Listed("cooperative-sticky", owned=owned)
-        return self.join()
+        return self.join(error=error)
 
     def event(self, event: Callable[..., Event], *fields: Any) -> Run:
         self.events.append(event(self.now, *fields))
@@ -251,6 +251,8 @@ KEEPS: dict[str, list[Run]] = {
     "claims_its_share": [
         Run(COOPERATIVE).member().wait(1).beat(27).claims(BOTH),
         Run(COOPERATIVE).member().join(error=25).claims(frozenset()),
+        # What it says without an id is thrown away.
+        Run(COOPERATIVE).member().join(error=25).claims(BOTH, 79).claims(frozenset()),
         # It has not read the refusal yet.
         Run(COOPERATIVE).member().wait(1).beat(25).wait(0.1).claims(BOTH),
     ],

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from groupcheck.model.assignors import Partition
 from groupcheck.model.assignors.group import Group, Member
+from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED
 from groupcheck.oracles.assignment.validity import complete, valid
 from groupcheck.oracles.judge.client.knowledge import GRACE_S, eager_free
 from groupcheck.oracles.judge.client.record import NOTHING, Asked, Record, Seated, Told
@@ -62,9 +63,14 @@ def _mistake(record: Record, seats: tuple[Seated, ...], request: Asked, cooperat
 
 
 def claims_its_share(run: Seen) -> Iterator[Case]:
-    """What it was told shortly before, it may not have read yet."""
+    """What it was told shortly before, it may not have read yet. The subscription of a JoinGroup
+    that is answered MEMBER_ID_REQUIRED is thrown away (KIP-394), so it may say anything.
+    """
+    told = {e.number: e.error for e, _ in run.events if isinstance(e, Told)}
     for event, now in run.events:
         if not isinstance(event, Asked) or event.api != "JoinGroup" or not eager_free(event):
+            continue
+        if told.get(event.number) == MEMBER_ID_REQUIRED:
             continue
         claims = frozenset[Partition]().union(*(p.owned for p in event.protocols))
         share = now.share or NOTHING
