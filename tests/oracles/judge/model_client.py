@@ -100,7 +100,7 @@ class Member:
             self.before_sync = before
         elif given.does is None:
             self.before_sync = None
-        for request in done.sent:
+        for request in () if given.does == Does.BREAK_POLL else done.sent:  # it was lost
             self.send(request, before)
         if done.after is not None and not self.m.known and before.known:
             self.cut()
