@@ -62,7 +62,7 @@ WAYS: tuple[Way, ...] = (
 # What brings a request about; heartbeats and commits come by themselves.
 FIRST = {JOIN: (ROUND,), SYNC: (ROUND,), BEAT: (), COMMIT: (), LEAVE: (Step.CLOSE,), FIND: ()}
 # What a request is answered after a step.
-CODES = {EXPIRE: UNKNOWN_MEMBER_ID, ROUND: REBALANCE_IN_PROGRESS, MOVE: NOT_COORDINATOR}
+CODES = {EXPIRE: UNKNOWN_MEMBER_ID, ROUND: REBALANCE_IN_PROGRESS}
 STATES = ("member", "told to join", "joining")
 
 
@@ -180,7 +180,7 @@ def _states() -> Iterator[Target]:
                 slow = (Step.SLOW, ROUND) if state == "joining" else first
                 for code in (UNKNOWN_MEMBER_ID, NOT_COORDINATOR, REBALANCE_IN_PROGRESS):
                     yield Target(setting, Move(at, first=slow, code=code), state=state)
-        for at, step in product((BEAT, COMMIT, SYNC), (EXPIRE, ROUND, MOVE)):
+        for at, step in product((BEAT, COMMIT, SYNC), CODES):
             code = CODES[step]
             if (at, step) != (COMMIT, ROUND):  # that is accepted
                 yield Target(setting, Move(at, first=FIRST[at], code=code), ((Step.HOLD, step),))
