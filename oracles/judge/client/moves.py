@@ -61,6 +61,8 @@ class Step(StrEnum):
     LOSE_REQUEST = "the connection is cut before the request is handled"
     LOSE_ANSWER = "the connection is cut before the answer is sent"
     # Time.
+    HOLD = "it waits for a while, and others behind it"
+    LATE = "heartbeats are answered late from then on"
     SLOW = "the others join late"
     SILENCE = "the group's nodes answer nothing for a while"
     AWAY = "no node coordinates the group for a while"
