@@ -36,7 +36,6 @@ from groupcheck.oracles.judge.following.said import (
     instance,
     share_bytes,
     subscription,
-    voted,
 )
 from groupcheck.oracles.wire.connections import Answered, Closed, Unreadable
 from groupcheck.traces.messages.apis import api
@@ -252,7 +251,7 @@ def _expected(
             "memberId": after.name(told.member, answer.id),
             "generationId": _generation(after, answer.generation),
             "leader": _replaced(before, told.member) if takes and leads and not skips else led,
-            "protocolName": voted(after.memory.core, scope),
+            "protocolName": scope.voted_for(after.memory.core.assignor),
             "members": frozenset(),
         }
         if leads and (skips or not takes):
