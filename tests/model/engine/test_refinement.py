@@ -27,6 +27,7 @@ from groupcheck.model.engine.fast import explore, threads
 from groupcheck.model.engine.fast import loop as loops
 from groupcheck.model.engine.fast.shards.distribute import distribute
 from groupcheck.model.engine.fast.walks import Walks, walk
+from groupcheck.model.engine.plain import plain_explore
 
 
 def by_threads(spec, limits=Limits()):
@@ -41,6 +42,7 @@ def in_small_pieces(spec, limits=Limits()):
 
 ENGINES = {
     "reference": reference.explore,
+    "plain": plain_explore.explore,
     "fast": explore.explore,
     "threads": by_threads,
     "pieces": in_small_pieces,
