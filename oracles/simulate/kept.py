@@ -7,6 +7,7 @@ the process or the disk ended in it, is a run that was not kept.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import inspect
 import json
@@ -49,6 +50,8 @@ class Kept:
         if path is None:
             return None
         try:
+            if path.exists() and not path.is_file():  # a pipe or a device has no end
+                raise OSError(errno.EINVAL, "it is no ordinary file")
             with path.open("a+b") as file:
                 file.seek(0)
                 lines = file.read().splitlines(keepends=True)

@@ -121,6 +121,12 @@ def test_another_file_stays_as_it_is(
     assert cli.run(["simulate", "--members", "2", *same]) == 2
 
 
+def test_what_is_no_ordinary_file_is_not_read(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["simulate", "--members", "2", "--resume", "/dev/full"]) == 2
+    said = "--resume: /dev/full cannot be used: it is no ordinary file"
+    assert said in capsys.readouterr().err
+
+
 def test_a_full_disk_costs_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
