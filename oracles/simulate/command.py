@@ -61,14 +61,7 @@ def run(
     files = {"csv": csv, "parquet": parquet, "plot": plot, "html": html}
     _writable(files)
     variants = _variants(variant, compared)
-    for name in variants:
-        registry.load(name)  # an unknown name is an error before anything runs
-    if len(set(variants)) < len(variants):
-        raise UserError("names a variant twice", where="--compare")
-    if moves and len(variants) != 2:
-        raise UserError(
-            "is about the ratio of two variants", where="--sensitivity", do="add --compare A,B"
-        )
+    _must_be_comparable(variants, moves)
     given = with_settings(dict(settings))
     setups = [
         Setup(
@@ -141,6 +134,18 @@ def _variants(variant: str | None, compared: str | None) -> list[str]:
             do=f"write --compare {printable(f'{variant},{compared}')[:120]}, or leave one out",
         )
     return compared.split(",")
+
+
+def _must_be_comparable(variants: Sequence[str], moves: bool) -> None:
+    """Raises `UserError` for variants that cannot be asked for, before anything runs."""
+    for name in variants:
+        registry.load(name)
+    if len(set(variants)) < len(variants):
+        raise UserError("names a variant twice", where="--compare")
+    if moves and len(variants) != 2:
+        raise UserError(
+            "is about the ratio of two variants", where="--sensitivity", do="add --compare A,B"
+        )
 
 
 def _moved(

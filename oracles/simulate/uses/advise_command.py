@@ -52,7 +52,6 @@ def run(
     runs where it can.
     """
     plots.possible(plot, html)
-    kept = Kept.opened(resume)
     assumptions, has = given(dict(settings), now)
     described = Described(
         members=members,
@@ -86,7 +85,7 @@ def run(
             workers=workers or cores(),
             least=LEAST_REPLICATIONS,
             report=report,
-            kept=kept,
+            kept=Kept.opened(resume),
         )
     answer(lambda: advice_document.document(found), lambda: advice_document.view(found), as_json)
     for path, writes in ((plot, advice_page.write_plot), (html, advice_page.write_html)):
