@@ -147,7 +147,10 @@ class CertainLines:
         before, self._last = self._last, (key, time)
         if before is not None and None not in (time, before[1]):
             again = before[0] >= key and key[0] in (0, 1, before[0][0])
-            if again and (time or 0) - (before[1] or 0) > SILENT_MS:
+            silent = (time or 0) - (before[1] or 0)
+            # Without the line that began this generation the log is filtered: any may be missing.
+            is_filtered = key[1] == ENDS and (key[0], BEGINS) not in self._seen and silent > 0
+            if again and (silent > SILENT_MS or is_filtered):
                 self.begin_anew()
         self._highest = max(self._highest, key[0])
         if key[1] in _ONCE:

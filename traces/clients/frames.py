@@ -54,7 +54,8 @@ _CONTINUES = re.compile(
     r"(?:[ \t]|\Z|Caused by: |(?:Current owned|Added|Revoked|Assigned) partitions"
     r"|elected=|assignments received:|re-joining group, |failed to join|Leaving group, "  # brod
     r"|(?:now assigned|compare with previously owned|newly added|revoked) partitions: "
-    r"|(?:[a-z][\w$]{0,60}\.){2,12}\w{1,90}(?:Exception|Error)\b)"
+    r"|(?:[a-z][\w$]{0,60}\.){2,12}\w{1,90}(?:Exception|Error)\b"
+    r"|at (?:[\w.]{1,60}/)?(?:[a-z][\w$]{0,60}\.){2,12}[\w$.<>]{1,120}\()"  # without its indent
 )
 _DATED = re.compile(r"\d\d:\d\d:\d\d")
 

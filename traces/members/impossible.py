@@ -41,8 +41,9 @@ class _Id:
     generation: int = -1
     shown: Statement | None = None
     synced: bool = False
-    # The line that ends it.
+    # The line that ends it, and the generation of the answer that was under way at that time.
     ended: Statement | None = None
+    late: int | None = None
     # (kind, generation) of all that was said of it.
     told: set[tuple[str, int]] = Factory(set)
     # The last contradiction. If the next line is one, too, older lines were copied.
@@ -56,8 +57,8 @@ class Contradictions:
 
     found: list[Impossible] = Factory(list)
     _ids: dict[str, _Id] = Factory(dict)
-    # (log, process, client) -> the member and the generation that it joined last.
-    _last: dict[tuple[str, str, str], tuple[int, str]] = Factory(dict)
+    # (log, process, client) -> the line with which it joined last, the generation and the member.
+    _last: dict[tuple[str, str, str], tuple[Statement, tuple[int, str]]] = Factory(dict)
 
     def add(self, said: Statement) -> None:
         """Adds a statement of a client of the classic protocol."""
@@ -66,10 +67,12 @@ class Contradictions:
         if numbers is None and said.library in CLASSIC and said.member:
             numbers = (generation, said.member) if isinstance(generation, int) else None
         writer = (said.log, said.process, said.client)
+        last = self._last.get(writer)
         if said.kind == "joined" and numbers is not None and said.client:
-            self._last[writer] = numbers
-        elif said.kind == "synced" and numbers is None:  # librdkafka
-            numbers = self._last.get(writer)
+            if last is None or _in_order(last[0], said):
+                self._last[writer] = said, numbers
+        elif said.kind == "synced" and numbers is None and last is not None:  # librdkafka
+            numbers = last[1] if _in_order(last[0], said) else None
         if said.kind in _JOINS and numbers is not None:
             self._joined(said, *numbers)
         elif numbers is not None and _unknown(said):
@@ -104,6 +107,8 @@ class Contradictions:
             return
         if doubtful is not None and len(self.found) < MOST_TOLD:
             self.found.append(doubtful)
+        if known.ended is not None and _after(known.ended, said):
+            known.late = generation
         if generation >= known.generation and (said.kind == "synced" or not known.synced):
             known.generation, known.shown = generation, said
             known.synced = said.kind == "synced"
@@ -123,7 +128,7 @@ def _contradiction(said: Statement, generation: int, known: _Id) -> Impossible |
     if (
         known.ended is not None
         and _after(known.ended, said)
-        and not _under_way(generation, known, known.ended)
+        and not _under_way(said, generation, known, known.ended)
     ):
         return Impossible(
             said,
@@ -144,13 +149,20 @@ def _contradiction(said: Statement, generation: int, known: _Id) -> Impossible |
     return None
 
 
-def _under_way(generation: int, known: _Id, ended: Statement) -> bool:
+def _under_way(said: Statement, generation: int, known: _Id, ended: Statement) -> bool:
     """May this be the answer to a request that was sent before the member left? A consumer that is
     closed leaves also while it waits for a round; when it is late with poll(), it can only wait for
-    SyncGroup.
+    SyncGroup. The line with which it joined may be missing, so that may be any later generation.
     """
-    more = generation - known.generation
-    return ended.kind != "member_unknown" and 0 <= more <= (ended.kind == "left")
+    if ended.kind == "member_unknown" or known.late not in (None, generation):
+        return False
+    waits = ended.kind == "left" or said.kind == "synced"
+    return generation >= known.generation if waits else generation == known.generation
+
+
+def _in_order(earlier: Statement, later: Statement) -> bool:
+    """The times of two lines do not say that they stand in another order."""
+    return earlier.time is None or later.time is None or earlier.time <= later.time
 
 
 def _after(earlier: Statement, later: Statement) -> bool:

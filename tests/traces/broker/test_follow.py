@@ -247,6 +247,20 @@ def test_a_restart_explains_lost_members_and_a_lost_generation(log: Log) -> None
     assert "generation 2 is followed by 0: the broker was restarted" in reset.text
 
 
+def test_a_generation_that_ends_twice_in_a_filtered_log_may_be_that_of_a_group_begun_anew(
+    log: Log,
+) -> None:
+    """The lines with which generations begin are missing, so those of a restart may be, too."""
+    for generation, after in ((1, 1), (1, 200_000), (2, 1_000), (3, 1_000)):
+        log.ms += after
+        log.prepare(generation, f"leader {A} re-joining group during Stable")
+    assert log.group().verdict == "unknown"
+    log.lines.clear()
+    two_members(log).prepare(2, f"leader {A} re-joining group during Stable").stable(3, 2, A)
+    log.prepare(2, f"leader {A} re-joining group during Stable")
+    assert log.group().verdict == "violated"
+
+
 def test_members_come_back_with_a_loaded_group(log: Log) -> None:
     two_members(log).say(
         "[GroupId=g] Unloading group metadata for generation 2.",

@@ -78,6 +78,10 @@ def refused(generation: int, member: str, time: str) -> str:
 
 
 BACK = joined(3, "c-1-a", "10:00:09,100")
+CLOSED = (
+    f"{prefix(time='10:00:09,098')} Member c-1-a sending LeaveGroup request to coordinator"
+    " b:9092 (id: 1) due to the consumer is being closed"
+)
 
 
 @pytest.mark.parametrize(
@@ -90,8 +94,13 @@ BACK = joined(3, "c-1-a", "10:00:09,100")
             f"{prefix(time='10:00:06,100')} Member c-1-a sending LeaveGroup request to coordinator"
             " b:9092 (id: 1) due to consumer poll timeout has expired.",
         ],
+        [  # one answer may be under way when a consumer is closed, and no second one
+            joined(1, "c-1-a", "10:00:05,100"),
+            CLOSED,
+            joined(2, "c-1-a", "10:00:09,099"),
+        ],
     ],
-    ids=["generation goes back", "after it was unknown", "after it left"],
+    ids=["generation goes back", "after it was unknown", "after it left", "twice after it left"],
 )
 def test_an_impossible_line_is_named(before: list[str]) -> None:
     found = diagnosed("\n".join([*before, BACK]))
@@ -106,10 +115,10 @@ def test_an_impossible_line_is_named(before: list[str]) -> None:
         [BACK, joined(5, "c-1-a", "10:00:05,100")],  # not in order
         [  # it was closed while its JoinGroup waited
             joined(2, "c-1-a", "10:00:05,100"),
-            f"{prefix(time='10:00:09,098')} Member c-1-a sending LeaveGroup request to coordinator"
-            " b:9092 (id: 1) due to the consumer is being closed",
+            CLOSED,
             BACK,
         ],
+        [joined(1, "c-1-a", "10:00:05,100"), CLOSED, BACK],  # the same, and generation 2 is missing
         [joined(5, "c-1-a", "10:00:05,100"), joined(3, "c-1-b", "10:00:09,100")],  # another id
         [joined(5, "c-1-a", "10:00:05,100"), joined(5, "c-1-a", "10:00:09,100")],  # a fail-over
         [joined(5, "c-1-a", "10:00:05")[11:], joined(3, "c-1-a", "10:00:05")[11:]],  # whole seconds
@@ -117,6 +126,7 @@ def test_an_impossible_line_is_named(before: list[str]) -> None:
     ids=[
         "not in order",
         "closed while it waits",
+        "closed, with missing lines",
         "another id",
         "the same generation",
         "the same second",
@@ -152,6 +162,18 @@ COMMIT = (
     " coordinator has already rebalanced\norg.apache.kafka.clients.consumer.CommitFailedException:"
     " Commit cannot be completed since the group has already rebalanced"
 )
+
+
+def test_a_frame_of_a_stack_trace_has_no_time_of_its_own() -> None:
+    frame = (
+        "at org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
+        ".sendOffsetCommitRequest(ConsumerCoordinator.java:1165)"
+    )
+    rejoins = f"{prefix(time='10:00:06,100')} (Re-)joining group"
+    lines = [joined(5, "c-1-a", "10:00:05,100"), rejoins, frame, joined(6, "c-1-a", "10:00:07,100")]
+    (proof,) = followed(lines).proofs
+    assert proof.about.text == frame
+    assert followed([joined(5, "c-1-a", "10:00:09,100"), *lines]).proofs == ()
 
 
 def test_a_member_that_keeps_its_id_has_neither_left_nor_expired() -> None:

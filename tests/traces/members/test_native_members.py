@@ -62,6 +62,17 @@ def test_a_refused_heartbeat_ends_a_membership_with_what_it_held() -> None:
     assert (lapse.sure.line, lapse.learnt.line, lapse.given_up.line) == (1, 4, 5)
 
 
+def test_lines_in_another_order_show_no_earlier_generation() -> None:
+    """A line about SyncGroup names no generation: it has that of the join before it in time."""
+    texts = [JOINED.format(generation=g, member="c-7") for g in (2, 5)]
+    first, second, synced = said(
+        *texts, "SyncGroup response: Success (62 bytes of MemberState data)"
+    )
+    evidence = Evidence()
+    evidence.add_all(ClientLog().statements(enumerate([second, first, synced], 1)))
+    assert [group.followed.impossible for group in evidence.by_group()] == [()]
+
+
 @pytest.mark.parametrize(
     "between",
     [
